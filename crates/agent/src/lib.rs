@@ -1,0 +1,1 @@
+//! One attempt: what is asked, what comes back, and whether it fits.

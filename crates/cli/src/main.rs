@@ -1,0 +1,2 @@
+//! The `convoke` command.
+fn main() {}

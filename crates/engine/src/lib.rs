@@ -1,0 +1,1 @@
+//! The only driver: turns decisions into effects and effects into events.

@@ -1,0 +1,1 @@
+//! May this start now? Slots, classes, priorities; pure.

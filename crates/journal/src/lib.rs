@@ -1,0 +1,1 @@
+//! Append, replay, blobs, ownership, inbox and the index of runs.

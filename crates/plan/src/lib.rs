@@ -1,0 +1,1 @@
+//! Every front-end becomes one plan: source text, templates, expressions, checks, compilation.

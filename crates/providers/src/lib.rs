@@ -1,0 +1,1 @@
+//! One file per model service, and a scripted one.

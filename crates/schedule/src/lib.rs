@@ -1,0 +1,1 @@
+//! Plan and events in, commands out: readiness, routes, joins, retries, cancellation.

@@ -1,0 +1,1 @@
+//! A simulated world for tests: clock, executor, journal, faults.

@@ -1,0 +1,1 @@
+//! Command execution: process groups, bounded output, clean ends.
