@@ -1,0 +1,38 @@
+//! The definition of an output field, as written and already known to be free of contradictions.
+
+use indexmap::IndexMap;
+
+use super::text::Spanned;
+use super::workflow::{Entry, ValueType};
+use crate::diagnostic::Span;
+
+/// One field of an output schema.
+#[derive(Debug, Clone)]
+pub struct OutputField {
+    /// Declared type.
+    pub kind: Spanned<ValueType>,
+    /// What it is for.
+    pub description: Option<Spanned<String>>,
+    /// Type of the elements of an array.
+    pub items: Option<Box<OutputField>>,
+    /// Fields of an object.
+    pub properties: Option<IndexMap<String, Entry<OutputField>>>,
+    /// Allowed values, scalars of the declared type.
+    pub allowed: Option<Vec<serde_json::Value>>,
+    /// Regular expression that must be found in the text.
+    pub pattern: Option<Spanned<String>>,
+    /// Smallest number.
+    pub minimum: Option<f64>,
+    /// Largest number.
+    pub maximum: Option<f64>,
+    /// Fewest characters.
+    pub min_length: Option<u64>,
+    /// Most characters.
+    pub max_length: Option<u64>,
+    /// Whether it must be there (default true; meaningful inside `properties`).
+    pub required: bool,
+    /// Whether null is a value (default false).
+    pub nullable: bool,
+    /// Place of the definition.
+    pub span: Span,
+}

@@ -1,0 +1,192 @@
+//! The typed form of `workflow.runtime`: providers, MCP servers, skills, plugins.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use super::text::{SecretText, Spanned, Text};
+use super::workflow::{Entry, Names};
+use crate::diagnostic::Span;
+
+/// `workflow.runtime`.
+#[derive(Debug, Clone, Default)]
+pub struct Runtime {
+    /// `None` when the file names no provider.
+    pub provider: Option<Provider>,
+    /// Model of agents that name none.
+    pub default_model: Option<Spanned<String>>,
+    /// MCP servers by name.
+    pub mcp_servers: IndexMap<String, Entry<McpServer>>,
+    /// 0 to 2.
+    pub temperature: Option<Spanned<f64>>,
+    /// Output tokens of one answer.
+    pub max_tokens: Option<Spanned<u64>>,
+    /// Of one request to the service.
+    pub timeout: Option<Spanned<Duration>>,
+    /// Of one session.
+    pub max_session: Option<Spanned<Duration>>,
+    /// Bound of the tool loop.
+    pub max_agent_iterations: Option<Spanned<u64>>,
+    /// Effort of agents that name none.
+    pub default_reasoning_effort: Option<Spanned<String>>,
+    /// Vendor key.
+    pub default_context_tier: Option<Spanned<String>>,
+    /// Periodic checkpoints of the original; known and without effect, the journal is always written.
+    pub checkpoint: Option<Checkpoint>,
+    /// Cap of tool results.
+    pub tool_output: ToolOutput,
+    /// Directory of the agents (template), relative to the workflow file.
+    pub working_dir: Option<Text>,
+    /// Skills of all agents.
+    pub skills: Names,
+    /// Bounds of injected skills.
+    pub skill_injection: SkillInjection,
+    /// Where skills are looked for.
+    pub skill_discovery: SkillDiscovery,
+    /// Vendor key.
+    pub plugin_sources: IndexMap<String, Entry<PluginSource>>,
+    /// Vendor key.
+    pub plugins: Vec<Spanned<PluginUse>>,
+}
+
+/// `runtime.provider`: a name, or an object with settings.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    /// Name of the provider.
+    pub name: Spanned<String>,
+    /// Address of the service.
+    pub base_url: Option<Spanned<String>>,
+    /// Credential, kept as a reference.
+    pub api_key: Option<SecretText>,
+    /// Credential, kept as a reference.
+    pub bearer_token: Option<SecretText>,
+    /// Credential, kept as a reference.
+    pub auth_token: Option<SecretText>,
+    /// Credential, kept as a reference.
+    pub runtime_token: Option<SecretText>,
+    /// Further request headers, values kept as references.
+    pub headers: IndexMap<String, Entry<SecretText>>,
+    /// Kind of service behind the address.
+    pub service: Option<Spanned<String>>,
+    /// Which interface of it.
+    pub wire_api: Option<Spanned<String>>,
+    /// Keys that concern one vendor only, as written.
+    pub vendor: IndexMap<String, Spanned<serde_json::Value>>,
+    /// Whether it was written as a bare name.
+    pub short: bool,
+    /// Place of the definition.
+    pub span: Span,
+}
+
+/// One entry of `mcp_servers`.
+#[derive(Debug, Clone)]
+pub struct McpServer {
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// Program of a stdio server.
+    pub command: Option<Spanned<String>>,
+    /// Its arguments.
+    pub args: Names,
+    /// Its environment, values kept as references.
+    pub env: IndexMap<String, Entry<SecretText>>,
+    /// Address of an http or sse server.
+    pub url: Option<Spanned<String>>,
+    /// Request headers, values kept as references.
+    pub headers: IndexMap<String, Entry<SecretText>>,
+    /// Of one call.
+    pub timeout: Option<Spanned<Duration>>,
+    /// Which of its tools may be used (`*` = all).
+    pub tools: Names,
+    /// Place of the definition.
+    pub span: Span,
+}
+
+/// How an MCP server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum McpTransport {
+    #[default]
+    Stdio,
+    Http,
+    Sse,
+}
+
+/// `runtime.checkpoint`.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct Checkpoint {
+    pub every_agent: bool,
+    pub every: Option<Duration>,
+    pub keep_last: u64,
+    pub span: Span,
+}
+
+/// `runtime.tool_output`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// Whether results are capped.
+    pub enabled: bool,
+    /// Characters of one result.
+    pub max_chars: u64,
+    /// Whether the rest goes to a file.
+    pub spill_to_file: bool,
+    /// Where that file is.
+    pub spill_dir: Option<Spanned<String>>,
+}
+
+impl Default for ToolOutput {
+    fn default() -> Self {
+        Self { enabled: true, max_chars: 50_000, spill_to_file: true, spill_dir: None }
+    }
+}
+
+/// `runtime.skill_injection`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct SkillInjection {
+    pub warn_bytes: u64,
+    pub max_bytes: u64,
+}
+
+impl Default for SkillInjection {
+    fn default() -> Self {
+        Self { warn_bytes: 65_536, max_bytes: 163_840 }
+    }
+}
+
+/// `runtime.skill_discovery`.
+#[derive(Debug, Clone, Default)]
+pub struct SkillDiscovery {
+    /// `personal`, `project`.
+    pub sources: Names,
+    /// Names to leave out.
+    pub exclude: Names,
+}
+
+/// One entry of `plugin_sources`.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct PluginSource {
+    pub source: Spanned<String>,
+    pub path: Option<Spanned<String>>,
+    pub plugin: Option<Spanned<String>>,
+}
+
+/// One entry of `plugins`.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct PluginUse {
+    pub name: String,
+    pub skills: bool,
+    pub agents: bool,
+    pub mcp: bool,
+}
+
+/// `sandbox` of an agent (vendor key).
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct Sandbox {
+    pub identifier_scope: Option<Spanned<String>>,
+    pub working_dir: Option<Text>,
+    pub span: Span,
+}
