@@ -1,1 +1,23 @@
-//! The words that every part of Convoke shares: ids, events, payloads, failures, usage, assignments.
+//! The words that every part of Convoke shares.
+//!
+//! Data only: ids, times, payloads, failures, usage, what an attempt is asked to do, and the events that a run is the
+//! fold of. Nothing here waits, reads a clock or decides what happens next; [`Failure::remedy`] is the one rule kept
+//! here, because plan, scheduler and reports must agree on it.
+
+mod assignment;
+mod event;
+mod failure;
+mod id;
+mod payload;
+mod schema;
+mod time;
+mod usage;
+
+pub use assignment::*;
+pub use event::*;
+pub use failure::*;
+pub use id::*;
+pub use payload::*;
+pub use schema::*;
+pub use time::*;
+pub use usage::*;

@@ -1,1 +1,18 @@
-//! Every front-end becomes one plan: source text, templates, expressions, checks, compilation.
+//! Every front-end becomes one plan.
+//!
+//! `source` turns text into a typed tree in which every value keeps its place; `check` finds everything that is
+//! wrong with it, all at once; `compile` makes the immutable [`Plan`]; `template` and `value` own how texts are
+//! rendered and read back. The world is read through one argument, [`Sources`], so that nothing here touches a
+//! disk, an environment or a clock.
+
+pub mod check;
+pub mod compile;
+pub mod diagnostic;
+pub mod plan;
+pub mod source;
+pub mod template;
+pub mod value;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use plan::*;
+pub use source::Sources;

@@ -1,0 +1,189 @@
+//! What one attempt is asked to do, rendered and ready, and how it ends.
+//!
+//! An assignment holds no template and no credential: texts are rendered by the scheduler, and credentials are
+//! references that the provider resolves at launch.
+
+use crate::{Failure, JsonText, OutputSchema, TaskId, Timestamp, Usage};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One attempt's work.
+#[derive(Debug, Clone)]
+pub struct Assignment {
+    /// The task that is tried.
+    pub task: TaskId,
+    /// Which try this is, from 1.
+    pub attempt: u32,
+    /// The step's name, for messages.
+    pub step: Arc<str>,
+    /// What to do.
+    pub work: Work,
+    /// Random choices of the attempt start from here.
+    pub seed: u64,
+    /// The state of a suspended attempt that this one continues.
+    pub continues: Option<JsonText>,
+}
+
+/// The kinds of work that run outside the engine.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Ask a model.
+    Agent(Box<AgentCall>),
+    /// Run a command.
+    Script(Box<ScriptCall>),
+}
+
+/// A question to a model.
+#[derive(Debug, Clone)]
+pub struct AgentCall {
+    /// What is the same for every attempt of the node.
+    pub settings: Arc<AgentSettings>,
+    /// The model to ask; empty where the provider has its own default.
+    pub model: String,
+    /// The system prompt.
+    pub system: Option<String>,
+    /// The user prompt, instructions included.
+    pub prompt: String,
+    /// How hard to think.
+    pub reasoning_effort: Option<String>,
+    /// Where the agent works.
+    pub working_dir: Option<String>,
+}
+
+/// What is fixed about an agent, whatever it is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentSettings {
+    /// Which provider answers.
+    pub provider: ProviderSettings,
+    /// The shape of the answer, if one is declared.
+    pub schema: Option<OutputSchema>,
+    /// Keep the text as it is.
+    pub raw: bool,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// The most tokens to answer with.
+    pub max_tokens: Option<u64>,
+    /// The longest time for one request.
+    pub request_timeout: Duration,
+    /// The longest time for the whole conversation.
+    pub session_timeout: Option<Duration>,
+    /// How often an answer that does not fit is sent back.
+    pub parse_recovery: u32,
+    /// A second model that grades the answer.
+    pub validator: Option<Validator>,
+    /// Names of the tools the agent may use; `None` means all of the workflow.
+    pub tools: Option<Vec<String>>,
+    /// The most rounds of tool calls.
+    pub max_iterations: Option<u32>,
+    /// Prices per model, for the cost of a call.
+    pub pricing: Arc<IndexMap<String, Price>>,
+}
+
+/// Which provider, and how to reach it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct ProviderSettings {
+    /// `openai`, `scripted`, …
+    pub name: String,
+    /// Where its interface is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The key, as a reference such as `${OPENAI_API_KEY}`; resolved at launch, never stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
+    /// Further headers, values as references.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// Replies of the scripted provider: a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Delay of the scripted provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+}
+
+/// What a model costs, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Price {
+    /// Tokens sent.
+    pub input_per_mtok: f64,
+    /// Tokens received.
+    pub output_per_mtok: f64,
+    /// Tokens read from the cache.
+    #[serde(default)]
+    pub cache_read_per_mtok: f64,
+    /// Tokens written to the cache.
+    #[serde(default)]
+    pub cache_write_per_mtok: f64,
+}
+
+/// A second model that grades an answer before it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Validator {
+    /// What the answer must meet.
+    pub criteria: String,
+    /// The model that judges; the agent's own if absent.
+    pub model: Option<String>,
+    /// How often a rejected answer is asked for again.
+    pub max_retries: u32,
+}
+
+/// A command to run, without a shell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptCall {
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables on top of the inherited ones.
+    pub env: Vec<(String, String)>,
+    /// Where it runs; the engine's own folder if absent.
+    pub working_dir: Option<String>,
+    /// What it reads; `None` inherits nothing (end of file at once).
+    pub stdin: Option<String>,
+    /// When present (even without fields) standard output must be a JSON object that fits.
+    pub schema: Option<OutputSchema>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone)]
+pub enum AttemptEnd {
+    /// With an output.
+    Finished {
+        /// The value, as JSON.
+        output: JsonText,
+        /// What it used.
+        usage: Usage,
+    },
+    /// With a failure.
+    Failed {
+        /// What went wrong.
+        failure: Failure,
+        /// What it used all the same.
+        usage: Usage,
+        /// What was there when it failed: raw answers, partial text.
+        partial: Option<JsonText>,
+    },
+    /// It waits for something outside, and holds nothing meanwhile.
+    Suspended {
+        /// What it needs to go on.
+        state: JsonText,
+        /// What it waits for.
+        waits_for: WaitsFor,
+        /// What it used so far.
+        usage: Usage,
+    },
+}
+
+/// What a suspended attempt waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitsFor {
+    /// The tasks it spawned.
+    Children,
+    /// A person; the payload is the question.
+    Gate(JsonText),
+    /// A moment.
+    Time(Timestamp),
+}

@@ -1,0 +1,501 @@
+//! What happened. A run is the fold of these.
+//!
+//! Facts (an attempt finished, a person answered) come from outside; decisions (a route was taken, a task is skipped)
+//! are made by the scheduler and are events as well, so that a journal can be read back by a program that would decide
+//! otherwise. Every event is on disk before anything follows from it. Before adding a field: a new reader meets old
+//! data (give it `serde(default)`), and an old reader meets new data (unknown fields are ignored, unknown events are an
+//! error that names the version to use).
+
+use crate::{Digest, Failure, Payload, RunId, TaskId, Timestamp, Usage, WaitsFor};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// An event with its place in the journal and its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stamped {
+    /// Its number in the journal, from 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Everything that can happen to a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The run exists. Always the first event.
+    RunStarted(Box<RunStarted>),
+    /// A process drives the run from here on.
+    RunOwned {
+        /// How many owners there have been, this one included.
+        epoch: u64,
+        /// Its process id.
+        pid: u32,
+        /// The machine.
+        host: String,
+    },
+    /// A run that had ended is open again: what failed or was cancelled gets another chance.
+    RunReopened {
+        /// The tasks that are open again.
+        tasks: Vec<TaskId>,
+    },
+    /// A changed workflow file was accepted.
+    PlanChanged {
+        /// The plan from here on.
+        plan: Digest,
+        /// Finished tasks that run again.
+        dropped: Vec<TaskId>,
+    },
+    /// A task that is not an attempt began: a group, a sub-workflow, a wait.
+    TaskStarted {
+        /// Which.
+        task: TaskId,
+        /// When a wait is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+        /// What a sub-workflow is given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inputs: Option<Payload>,
+    },
+    /// A for_each knows its items.
+    FannedOut {
+        /// The for_each.
+        task: TaskId,
+        /// How many items there are.
+        count: u32,
+        /// The list itself.
+        items: Payload,
+        /// The keys, where `key_by` names them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keys: Option<Vec<String>>,
+    },
+    /// An attempt holds its permit and is about to be launched.
+    AttemptStarted {
+        /// The task that is tried.
+        task: TaskId,
+        /// Which try.
+        attempt: u32,
+    },
+    /// An attempt's child process runs; resume looks for leftovers by this.
+    ProcessStarted {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// Process id, which is also its group's.
+        pid: u32,
+        /// Start time as the kernel counts it, so that a reused id is not mistaken.
+        start: u64,
+    },
+    /// An attempt succeeded, and with it its task.
+    AttemptFinished {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The output.
+        output: Payload,
+        /// What it used.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+    },
+    /// An attempt failed.
+    AttemptFailed {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// Why.
+        failure: Failure,
+        /// What it used.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+        /// What was there when it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Payload>,
+    },
+    /// An attempt waits for something and gave its permit back.
+    AttemptSuspended {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// What it needs to go on.
+        state: Payload,
+        /// What it waits for.
+        waits_for: WaitsFor,
+        /// What it used so far.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+    },
+    /// The engine died while the attempt ran; nobody knows how far it came.
+    AttemptLost {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// The task is tried again, not before this time.
+    RetryScheduled {
+        /// The task.
+        task: TaskId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A task without an attempt of its own succeeded.
+    TaskSucceeded {
+        /// The task.
+        task: TaskId,
+        /// The output.
+        output: Payload,
+    },
+    /// A task failed for good.
+    TaskFailed {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        failure: Failure,
+    },
+    /// A task will not run.
+    TaskSkipped {
+        /// The task.
+        task: TaskId,
+        /// Because of what.
+        cause: Cause,
+    },
+    /// A running task was told to stop.
+    CancelRequested {
+        /// The task.
+        task: TaskId,
+        /// Because of what.
+        cause: Cause,
+    },
+    /// A task was stopped.
+    TaskCancelled {
+        /// The task.
+        task: TaskId,
+        /// Because of what.
+        cause: Cause,
+    },
+    /// A task's branch goes on, or ends.
+    RouteTaken {
+        /// The task that ended.
+        from: TaskId,
+        /// The next task; absent at `$end`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<TaskId>,
+        /// Values that a `$end` route adds to the workflow's output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Payload>,
+        /// Whether an `on_error` route was taken.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        on_error: bool,
+    },
+    /// A person is asked something.
+    GateOpened {
+        /// The gate.
+        task: TaskId,
+        /// The question: see [`Ask`].
+        ask: Payload,
+    },
+    /// A person answered.
+    GateAnswered {
+        /// The gate.
+        task: TaskId,
+        /// The answer: see [`Answer`].
+        answer: Payload,
+        /// Who or what answered.
+        by: String,
+    },
+    /// A ready task waits for capacity (recorded on change only).
+    Blocked {
+        /// The task.
+        task: TaskId,
+        /// The resource it waits for.
+        on: String,
+    },
+    /// More was spent than the budget says.
+    BudgetExceeded {
+        /// Millionths of a US dollar spent.
+        spent_micros: u64,
+        /// Millionths of a US dollar allowed.
+        budget_micros: u64,
+    },
+    /// A node's context was made smaller.
+    ContextTrimmed {
+        /// The task whose context it is.
+        task: TaskId,
+        /// How: drop_oldest, truncate, summarize.
+        strategy: String,
+        /// Which outputs are no longer whole.
+        steps: Vec<String>,
+    },
+    /// A hook's text was rendered.
+    HookRendered {
+        /// on_start, on_complete, on_error.
+        hook: String,
+        /// The text, or why it could not be rendered.
+        text: String,
+        /// Whether rendering failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
+    },
+    /// Something a person should know, that changes nothing.
+    Noted {
+        /// The task it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// A stable word, such as `validator_failed`.
+        code: String,
+        /// The words.
+        message: String,
+    },
+    /// Somebody asked the run to stop.
+    StopRequested {
+        /// At once, without letting attempts finish.
+        now: bool,
+        /// Who asked.
+        by: String,
+    },
+    /// Nothing is left to do until a person answers.
+    RunParked {
+        /// The gates that wait.
+        waiting: Vec<TaskId>,
+    },
+    /// The owner let go of the run before its end.
+    RunInterrupted {
+        /// What interrupted it.
+        by: String,
+    },
+    /// The run has ended.
+    RunFinished {
+        /// How.
+        status: RunStatus,
+        /// The workflow's output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Payload>,
+        /// Why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
+    },
+}
+
+/// The first event of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The run's name.
+    pub run: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow file, as it was given.
+    pub file: String,
+    /// The folder the run was started in.
+    pub folder: String,
+    /// The plan's identity.
+    pub plan: Digest,
+    /// What the workflow is given.
+    pub inputs: Payload,
+    /// Jitter and random choices start from here.
+    pub seed: u64,
+    /// Gates take their first option.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_gates: bool,
+    /// The version that started it.
+    pub version: String,
+    /// Words that the user attached.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metadata: IndexMap<String, serde_json::Value>,
+}
+
+/// Why a task was skipped or cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What kind of reason.
+    pub kind: CauseKind,
+    /// The task that it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+}
+
+/// The kinds of reason for not running, or not running on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// Something it needs failed.
+    NeedFailed,
+    /// Something it needs was skipped or cancelled.
+    NeedSkipped,
+    /// Something it needs was never reached by a route.
+    NeedNotReached,
+    /// Its join can no longer be met.
+    JoinUnmet,
+    /// A join was decided without it.
+    JoinDecided,
+    /// A member of its group failed.
+    GroupFailed,
+    /// The workflow it stands in failed.
+    WorkflowFailed,
+    /// A terminate step ended the workflow it stands in.
+    Terminated,
+    /// Its time was over.
+    TimedOut,
+    /// A limit of the run was reached.
+    LimitReached,
+    /// Somebody stopped the run.
+    Stopped,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// A process drives it.
+    Running,
+    /// It waits for a person.
+    Parked,
+    /// Nobody drives it and it is not at its end.
+    Interrupted,
+    /// It ended well.
+    Succeeded,
+    /// It ended, but something was skipped because of a failure.
+    Partial,
+    /// It failed.
+    Failed,
+    /// It ended without anything having run.
+    SkippedAll,
+    /// It was stopped.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// The word for people and files.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Parked => "parked",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Succeeded => "succeeded",
+            RunStatus::Partial => "partial",
+            RunStatus::Failed => "failed",
+            RunStatus::SkippedAll => "skipped_all",
+            RunStatus::Cancelled => "cancelled",
+        }
+    }
+
+    /// The status that a word names.
+    pub fn from_word(word: &str) -> Option<RunStatus> {
+        use RunStatus::*;
+        [Running, Parked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
+            .into_iter()
+            .find(|status| status.word() == word)
+    }
+
+    /// Whether the run has come to its end.
+    pub fn is_end(self) -> bool {
+        !matches!(self, RunStatus::Running | RunStatus::Parked | RunStatus::Interrupted)
+    }
+}
+
+/// A question to a person, as `GateOpened` carries it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// Choose one of some options.
+    Choice {
+        /// The question.
+        prompt: String,
+        /// The options, in the order of the file.
+        options: Vec<AskOption>,
+    },
+    /// Answer some questions.
+    Questions {
+        /// Words before the first question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+        /// The questions.
+        questions: Vec<Question>,
+        /// One may go back to the question before.
+        allow_back: bool,
+        /// A question may be skipped.
+        allow_skip: bool,
+        /// All that are left may be skipped.
+        allow_skip_all: bool,
+        /// The form may be given up.
+        allow_abort: bool,
+    },
+    /// An attempt that a crash cut off: did it happen?
+    Unknown {
+        /// What is not known.
+        prompt: String,
+    },
+}
+
+/// One option of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskOption {
+    /// What a person reads.
+    pub label: String,
+    /// What the workflow gets.
+    pub value: String,
+    /// A text to ask for when it is chosen; also the text's name in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_for: Option<String>,
+    /// Whether that text may have several lines.
+    #[serde(default)]
+    pub multiline: bool,
+}
+
+/// One question of a form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name in the answers.
+    pub id: String,
+    /// The question.
+    pub text: String,
+    /// A word of help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Answers to choose from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// Whether other text may be given.
+    pub allow_free_text: bool,
+    /// The answer if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Whether it must be answered.
+    pub required: bool,
+    /// Whether the answer may have several lines.
+    pub multiline: bool,
+}
+
+/// A person's answer, as `GateAnswered` carries it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// One option was chosen.
+    Choice {
+        /// The option's value.
+        value: String,
+        /// The texts that were asked for.
+        #[serde(default)]
+        input: IndexMap<String, String>,
+    },
+    /// The form was filled in: an answer per question id; absent ones were skipped.
+    Questions {
+        /// The answers.
+        answers: IndexMap<String, String>,
+        /// The form was given up.
+        #[serde(default)]
+        aborted: bool,
+        /// What was left was skipped at once.
+        #[serde(default)]
+        skipped_rest: bool,
+    },
+    /// A cut-off attempt: try it again.
+    Retry,
+    /// A cut-off attempt: take it as failed.
+    Fail,
+}

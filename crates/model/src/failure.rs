@@ -1,0 +1,278 @@
+//! Failure is typed: a class says what kind of thing went wrong, and one function says what to do about it.
+//!
+//! Nobody greps messages. A failure is journalled, so it is data that can be read back years later.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// The twelve kinds of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The provider asked for fewer requests (429).
+    RateLimit,
+    /// The provider has no capacity right now (529, 503).
+    Capacity,
+    /// Something took too long.
+    Timeout,
+    /// A fault that may pass: a server error, a lost connection.
+    Transient,
+    /// An answer came, but it does not fit.
+    InvalidOutput,
+    /// The model declined.
+    Refused,
+    /// Not allowed: credentials, clearance.
+    Permission,
+    /// Money, tokens, iterations or tasks ran out.
+    Budget,
+    /// A guard stopped it.
+    Security,
+    /// Somebody else changed the same thing.
+    Conflict,
+    /// It was told to stop.
+    Cancelled,
+    /// It cannot work, however often it is tried.
+    Fatal,
+}
+
+impl Class {
+    /// All classes, in the order of the reference.
+    pub const ALL: [Class; 12] = [
+        Class::RateLimit,
+        Class::Capacity,
+        Class::Timeout,
+        Class::Transient,
+        Class::InvalidOutput,
+        Class::Refused,
+        Class::Permission,
+        Class::Budget,
+        Class::Security,
+        Class::Conflict,
+        Class::Cancelled,
+        Class::Fatal,
+    ];
+
+    /// The word used in files and messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Class::RateLimit => "rate_limit",
+            Class::Capacity => "capacity",
+            Class::Timeout => "timeout",
+            Class::Transient => "transient",
+            Class::InvalidOutput => "invalid_output",
+            Class::Refused => "refused",
+            Class::Permission => "permission",
+            Class::Budget => "budget",
+            Class::Security => "security",
+            Class::Conflict => "conflict",
+            Class::Cancelled => "cancelled",
+            Class::Fatal => "fatal",
+        }
+    }
+
+    /// The class that a word names.
+    pub fn from_word(word: &str) -> Option<Class> {
+        Class::ALL.into_iter().find(|class| class.word() == word)
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// What went wrong with an attempt, a task or a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind of failure.
+    pub class: Class,
+    /// A finer word inside the class, such as `schema_invalid` or `max_iterations`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// For people: the thing, then the cause.
+    pub message: String,
+    /// What a person could do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The provider said to come back after this many milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    /// A failure of a class with a message.
+    pub fn new(class: Class, message: impl Into<String>) -> Failure {
+        Failure { class, reason: None, message: message.into(), hint: None, retry_after_ms: None }
+    }
+
+    /// Adds the finer word.
+    pub fn reason(mut self, reason: impl Into<String>) -> Failure {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Adds advice.
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Decides what to do after `tried` attempts. The only place that does.
+    pub fn remedy(&self, retry: &Retry, tried: u32) -> Remedy {
+        if tried >= retry.max_attempts || !retry.on.contains(self.class) || self.is_final() {
+            return Remedy::Fail;
+        }
+        let stated = Duration::from_millis(self.retry_after_ms.unwrap_or(0));
+        Remedy::RetryAfter(retry.backoff(tried).max(stated))
+    }
+
+    /// Failures that another attempt cannot change, whatever the policy says.
+    fn is_final(&self) -> bool {
+        matches!(self.class, Class::Cancelled | Class::Security)
+            || self.reason.as_deref() == Some(reason::TASK_TIMEOUT)
+    }
+
+    /// The limit that was reached, if that is what ended the work.
+    pub fn limit(&self) -> Option<&str> {
+        self.reason.as_deref().filter(|word| reason::LIMITS.contains(word))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Finer words that more than one part of Convoke must know.
+pub mod reason {
+    /// The task's own `timeout` passed; final.
+    pub const TASK_TIMEOUT: &str = "task_timeout";
+    /// `limits.max_iterations` was reached.
+    pub const MAX_ITERATIONS: &str = "max_iterations";
+    /// `limits.max_tasks` was reached.
+    pub const MAX_TASKS: &str = "max_tasks";
+    /// `limits.timeout_seconds` passed.
+    pub const RUN_TIMEOUT: &str = "timeout_seconds";
+    /// `limits.budget_usd` is spent.
+    pub const BUDGET: &str = "budget_usd";
+    /// The reasons that make a run end with "limit reached".
+    pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
+    /// A `terminate` step with status failed.
+    pub const TERMINATED: &str = "terminated";
+}
+
+/// What to do about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Another attempt, not before this much time has passed.
+    RetryAfter(Duration),
+    /// Give up on the task.
+    Fail,
+}
+
+/// A set of failure classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Classes(pub u16);
+
+impl Classes {
+    /// Every class.
+    pub const ANY: Classes = Classes(0x0fff);
+    /// What `retry_on: provider_error` means.
+    pub const PROVIDER_ERROR: Classes =
+        Classes(1 << Class::RateLimit as u16 | 1 << Class::Capacity as u16 | 1 << Class::Transient as u16);
+    /// What `retry_on: timeout` means.
+    pub const TIMEOUT: Classes = Classes(1 << Class::Timeout as u16);
+
+    /// The set of these classes.
+    pub fn of(classes: &[Class]) -> Classes {
+        Classes(classes.iter().fold(0, |bits, class| bits | 1 << *class as u16))
+    }
+
+    /// Both sets.
+    pub const fn with(self, other: Classes) -> Classes {
+        Classes(self.0 | other.0)
+    }
+
+    /// Whether a class is in the set.
+    pub fn contains(self, class: Class) -> bool {
+        self.0 & (1 << class as u16) != 0
+    }
+}
+
+/// How a task is tried again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Attempts in all, the first included.
+    pub max_attempts: u32,
+    /// The delay before the second attempt, in milliseconds.
+    pub base_ms: u64,
+    /// What the delay is multiplied by each time (1 = fixed).
+    pub factor: u32,
+    /// The longest delay, in milliseconds.
+    pub cap_ms: u64,
+    /// Which classes are worth another attempt.
+    pub on: Classes,
+}
+
+impl Retry {
+    /// Agents without a `retry:` of their own: three attempts, 1 s, doubling, at most 30 s.
+    pub fn agent_default() -> Retry {
+        let on = Classes::PROVIDER_ERROR.with(Classes::TIMEOUT);
+        Retry { max_attempts: 3, base_ms: 1000, factor: 2, cap_ms: 30_000, on }
+    }
+
+    /// Every other kind: one attempt.
+    pub fn once() -> Retry {
+        Retry { max_attempts: 1, ..Retry::agent_default() }
+    }
+
+    /// The delay after `tried` attempts, before jitter.
+    pub fn backoff(&self, tried: u32) -> Duration {
+        let factor = u64::from(self.factor).saturating_pow(tried.saturating_sub(1));
+        Duration::from_millis(self.base_ms.saturating_mul(factor).min(self.cap_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_cap() {
+        let retry = Retry { max_attempts: 9, ..Retry::agent_default() };
+        let delays: Vec<_> = (1..8).map(|tried| retry.backoff(tried).as_secs()).collect();
+        assert_eq!(delays, [1, 2, 4, 8, 16, 30, 30]);
+    }
+
+    #[test]
+    fn a_stated_delay_is_a_minimum() {
+        let mut failure = Failure::new(Class::RateLimit, "slow down");
+        failure.retry_after_ms = Some(5000);
+        assert_eq!(failure.remedy(&Retry::agent_default(), 1), Remedy::RetryAfter(Duration::from_secs(5)));
+        failure.retry_after_ms = Some(1);
+        assert_eq!(failure.remedy(&Retry::agent_default(), 2), Remedy::RetryAfter(Duration::from_secs(2)));
+        assert_eq!(failure.remedy(&Retry::agent_default(), 3), Remedy::Fail);
+    }
+
+    #[test]
+    fn what_cannot_get_better_is_not_tried_again() {
+        let retry = Retry { on: Classes::ANY, ..Retry::agent_default() };
+        assert_eq!(Failure::new(Class::Cancelled, "x").remedy(&retry, 1), Remedy::Fail);
+        let timeout = Failure::new(Class::Timeout, "x").reason(reason::TASK_TIMEOUT);
+        assert_eq!(timeout.remedy(&retry, 1), Remedy::Fail);
+        assert_eq!(Failure::new(Class::Fatal, "x").remedy(&Retry::agent_default(), 1), Remedy::Fail);
+    }
+
+    #[test]
+    fn every_class_has_one_word() {
+        for class in Class::ALL {
+            assert_eq!(Class::from_word(class.word()), Some(class));
+            assert_eq!(serde_json::to_string(&class).unwrap(), format!("\"{}\"", class.word()));
+            assert!(Classes::ANY.contains(class));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What an attempt has used.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens and money. Money is in millionths of a US dollar, so that sums are exact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Requests sent to a model.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls: u64,
+    /// Tokens sent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub input_tokens: u64,
+    /// Tokens received.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub output_tokens: u64,
+    /// Tokens read from the provider's cache (part of the tokens sent).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_read_tokens: u64,
+    /// Tokens written to the provider's cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Millionths of a US dollar.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cost_micros: u64,
+    /// Some of the numbers are our estimate, because the provider said nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Usage {
+    /// Whether nothing was used.
+    pub fn is_zero(&self) -> bool {
+        *self == Usage::default()
+    }
+
+    /// The cost in US dollars, for people.
+    pub fn cost_usd(&self) -> f64 {
+        self.cost_micros as f64 / 1e6
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.calls += other.calls;
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cache_read_tokens += other.cache_read_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
+        self.cost_micros += other.cost_micros;
+        self.estimated |= other.estimated;
+    }
+}
