@@ -1,0 +1,269 @@
+//! What a node does.
+
+use super::{NodeIx, Span, Text, WorkflowIx};
+use crate::value::SetType;
+use convoke_model::{AgentSettings, OutputSchema};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The kinds of node. Agents and scripts run as attempts and take permits; the others do not.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A model is asked.
+    Agent(Box<Agent>),
+    /// A command runs.
+    Script(Box<Script>),
+    /// Values are computed.
+    Set(Set),
+    /// Time passes.
+    Wait(Wait),
+    /// A person chooses.
+    Gate(Gate),
+    /// A person answers questions.
+    Questions(Box<Questions>),
+    /// The workflow ends here.
+    Terminate(Terminate),
+    /// Another workflow runs.
+    SubPlan(SubPlan),
+    /// Members run side by side.
+    Parallel(Parallel),
+    /// One node runs once per item.
+    ForEach(ForEach),
+}
+
+impl Kind {
+    /// The word for people and events.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Kind::Agent(_) => "agent",
+            Kind::Script(_) => "script",
+            Kind::Set(_) => "set",
+            Kind::Wait(_) => "wait",
+            Kind::Gate(_) => "human_gate",
+            Kind::Questions(_) => "questions",
+            Kind::Terminate(_) => "terminate",
+            Kind::SubPlan(_) => "workflow",
+            Kind::Parallel(_) => "parallel",
+            Kind::ForEach(_) => "for_each",
+        }
+    }
+
+    /// Whether it runs outside the engine, as attempts that hold a permit.
+    pub fn takes_permit(&self) -> bool {
+        matches!(self, Kind::Agent(_) | Kind::Script(_))
+    }
+
+    /// Whether its output has the shape of a group.
+    pub fn is_group(&self) -> bool {
+        matches!(self, Kind::Parallel(_) | Kind::ForEach(_))
+    }
+}
+
+/// A model is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Agent {
+    /// What is the same for every attempt.
+    pub settings: Arc<AgentSettings>,
+    /// The model; `None` where the provider has a default of its own.
+    pub model: Option<Text>,
+    /// The system prompt.
+    pub system: Option<Text>,
+    /// The prompt, without the workflow's instructions.
+    pub prompt: Text,
+    /// How hard to think.
+    pub reasoning_effort: Option<Text>,
+    /// Where it works.
+    pub working_dir: Option<Text>,
+    /// Texts of skills, put before the prompt.
+    pub skills: Option<Arc<str>>,
+}
+
+/// A command runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Script {
+    /// The program.
+    pub command: Text,
+    /// Its arguments.
+    pub args: Vec<Text>,
+    /// Variables, not rendered.
+    pub env: Vec<(String, String)>,
+    /// Where it runs.
+    pub working_dir: Option<Text>,
+    /// What it reads.
+    pub stdin: Option<Text>,
+    /// When present, standard output must be a JSON object that fits.
+    pub schema: Option<OutputSchema>,
+}
+
+/// Values are computed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Set {
+    /// One value, which is the output itself.
+    Value {
+        /// The text.
+        text: Text,
+        /// How the rendered text is read.
+        ty: SetType,
+    },
+    /// Several values, read by their look.
+    Values(Vec<(String, Text)>),
+}
+
+/// Time passes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wait {
+    /// How long.
+    pub duration: Span,
+    /// What for.
+    pub reason: Option<Text>,
+}
+
+/// A person chooses.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Gate {
+    /// The question.
+    pub prompt: Text,
+    /// The options.
+    pub options: Vec<GateOption>,
+}
+
+/// One option of a gate.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GateOption {
+    /// What a person reads.
+    pub label: Text,
+    /// What the workflow gets.
+    pub value: String,
+    /// Where the branch goes on; absent inside groups.
+    pub route: Option<GateRoute>,
+    /// A text to ask for.
+    pub prompt_for: Option<String>,
+    /// Whether it may have several lines.
+    pub multiline: bool,
+}
+
+/// Where an option leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateRoute {
+    /// `$end`.
+    End,
+    /// A node.
+    To(NodeIx),
+}
+
+/// A person answers questions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Questions {
+    /// Words before the first question.
+    pub prompt: Option<Text>,
+    /// Where the questions come from.
+    pub source: QuestionSource,
+    /// One may go back.
+    pub allow_back: bool,
+    /// One may skip.
+    pub allow_skip: bool,
+    /// One may skip all that are left.
+    pub allow_skip_all: bool,
+    /// One may give up.
+    pub allow_abort: bool,
+    /// Where giving up leads.
+    pub abort_route: Option<GateRoute>,
+}
+
+/// Where questions come from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionSource {
+    /// The file.
+    Listed(Vec<QuestionText>),
+    /// An earlier output: a dotted path.
+    Path(Vec<String>),
+}
+
+/// One question of the file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QuestionText {
+    /// Its name; `q1`, `q2`, … by default.
+    pub id: Option<String>,
+    /// The question.
+    pub text: Text,
+    /// A word of help.
+    pub hint: Option<Text>,
+    /// Answers to choose from.
+    pub choices: Vec<String>,
+    /// Whether other text may be given.
+    pub allow_free_text: bool,
+    /// The answer if none is given.
+    pub default: Option<Text>,
+    /// Whether it must be answered.
+    pub required: bool,
+    /// Whether the answer may have several lines.
+    pub multiline: bool,
+}
+
+/// The workflow ends here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Terminate {
+    /// Well or badly.
+    pub success: bool,
+    /// Why.
+    pub reason: Text,
+    /// The workflow's output instead of its own.
+    pub output: Option<Vec<(String, Text)>>,
+}
+
+/// Another workflow runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SubPlan {
+    /// Which.
+    pub workflow: WorkflowIx,
+    /// Its inputs; `None` hands on the parent's.
+    pub input_mapping: Option<Vec<(String, Text)>>,
+    /// How deep it may stand.
+    pub max_depth: Option<u32>,
+}
+
+/// What a group does when a member fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureMode {
+    /// It fails at once and cancels the others.
+    FailFast,
+    /// It fails only if all failed.
+    ContinueOnError,
+    /// It waits for all and fails if one failed.
+    AllOrNothing,
+    /// It fails when fewer than this many can still succeed.
+    Quorum(u32),
+}
+
+/// Members run side by side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Parallel {
+    /// The members, in the order of the file.
+    pub members: Vec<NodeIx>,
+    /// What happens when one fails.
+    pub failure_mode: FailureMode,
+    /// How many at once.
+    pub max_concurrent: Option<u32>,
+}
+
+/// One node runs once per item.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ForEach {
+    /// Where the list is: a dotted path such as `finder.output.items`.
+    pub source: Vec<String>,
+    /// The name of the item in templates.
+    pub variable: Arc<str>,
+    /// What runs.
+    pub body: NodeIx,
+    /// Where an item's key is, relative to the item.
+    pub key_by: Option<Vec<String>>,
+    /// What happens when one fails.
+    pub failure_mode: FailureMode,
+    /// How many at once.
+    pub max_concurrent: u32,
+}

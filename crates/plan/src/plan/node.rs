@@ -1,0 +1,195 @@
+//! One vertex of a plan, and its edges.
+
+use super::{Kind, NodeIx, Text};
+use crate::template::ConditionId;
+use convoke_model::{Classes, Digest, Retry};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One node: a step, a group, a member or a body.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name, unique in its workflow.
+    pub name: Arc<str>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// What it does.
+    pub kind: Kind,
+    /// What it waits for.
+    pub needs: Vec<Need>,
+    /// How many of these it waits for.
+    pub join: Join,
+    /// Where its branch goes on, first match.
+    pub routes: Vec<Route>,
+    /// Where its branch goes on after a failure, first match.
+    pub on_error: Vec<ErrorRoute>,
+    /// What it sees in explicit mode.
+    pub inputs: Vec<InputRef>,
+    /// How it is tried again.
+    pub retry: Retry,
+    /// How long it may take, over all attempts.
+    pub timeout: Option<Span>,
+    /// What follows when a crash cut an attempt off.
+    pub on_unknown: OnUnknown,
+    /// What the governor may know about it.
+    pub labels: Labels,
+    /// Its place in the file.
+    pub place: Place,
+    /// What it does, as a hash: unchanged means that a finished task keeps its output.
+    pub hash: Digest,
+}
+
+/// A length of time, stated or rendered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Span {
+    /// Milliseconds.
+    Millis(u64),
+    /// A text that becomes a duration.
+    Text(Text),
+}
+
+/// A dependency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// The node that must end first.
+    pub node: NodeIx,
+    /// How it must end.
+    pub requires: Requires,
+}
+
+/// How something needed must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Requires {
+    /// Succeeded.
+    Success,
+    /// Succeeded or failed.
+    Completed,
+    /// Any end.
+    Any,
+}
+
+/// How many of its needs a node waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// All of them.
+    All,
+    /// The first that ends as required.
+    Any,
+    /// The first that succeeds.
+    FirstSuccess,
+    /// This many.
+    Quorum(u32),
+}
+
+/// Where a branch may go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Route {
+    /// The next node; `None` is `$end`.
+    pub to: Option<NodeIx>,
+    /// Taken if this holds; always if absent.
+    pub when: Option<ConditionId>,
+    /// Added to the workflow's output at `$end`.
+    pub output: Vec<(String, Text)>,
+}
+
+/// Where a branch may go on after a failure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorRoute {
+    /// For failures of these classes.
+    pub classes: Classes,
+    /// The next node; `None` is `$end`.
+    pub to: Option<NodeIx>,
+}
+
+/// A reference that explicit mode allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputRef {
+    /// What is referred to.
+    pub target: InputTarget,
+    /// Missing is fine.
+    pub optional: bool,
+    /// As written, for messages.
+    pub text: Arc<str>,
+}
+
+/// What an `input` reference names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputTarget {
+    /// An input of the workflow.
+    Input(String),
+    /// An output of a node, or a part of it: the path below `name.output`, `name.outputs` … as written after the name.
+    Node {
+        /// The node.
+        node: NodeIx,
+        /// The rest of the path, `output` or `outputs` included.
+        path: Vec<String>,
+    },
+}
+
+/// What follows when a crash cut an attempt off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnknown {
+    /// It is tried again.
+    Retry,
+    /// A person is asked.
+    Ask,
+    /// It has failed.
+    Fail,
+}
+
+/// What the governor may know about a node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Labels {
+    /// How urgent.
+    pub priority: Priority,
+    /// For whom: somebody who waits, or a batch.
+    pub class: WorkClass,
+    /// On whose account.
+    pub tenant: Option<Arc<str>>,
+}
+
+/// How urgent a task is; earlier is more urgent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Before everything else.
+    Critical,
+    /// Before most.
+    High,
+    /// As usual.
+    #[default]
+    Normal,
+    /// After most.
+    Low,
+    /// When nothing else waits.
+    Background,
+}
+
+/// Who waits for a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkClass {
+    /// A person does.
+    Interactive,
+    /// A program does.
+    #[default]
+    Standard,
+    /// Nobody in particular.
+    Batch,
+}
+
+/// A place in a source file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// The file.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}

@@ -1,0 +1,153 @@
+//! One workflow of a plan: its nodes, where it starts, what it takes and gives, and its limits.
+
+use super::{Node, NodeIx, Text};
+use convoke_model::{FieldType, Price};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One workflow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Workflow {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its author's version.
+    pub version: Option<String>,
+    /// The file it came from, as given or as its parent names it.
+    pub file: String,
+    /// The folder of that file.
+    pub dir: String,
+    /// What it takes; `None` when the file declares nothing, and anything is taken.
+    pub inputs: Option<IndexMap<String, Input>>,
+    /// What its nodes see.
+    pub context: Context,
+    /// Its limits.
+    pub limits: Limits,
+    /// Where it starts.
+    pub entry: Vec<NodeIx>,
+    /// All nodes: steps, groups, members and bodies.
+    pub nodes: Vec<Node>,
+    /// What it gives; `None` when the file declares nothing.
+    pub output: Option<Vec<(String, Text)>>,
+    /// Put before every prompt.
+    pub instructions: Option<Arc<str>>,
+    /// What happens at start and end.
+    pub hooks: Hooks,
+    /// Free words of the author.
+    pub metadata: IndexMap<String, serde_json::Value>,
+    /// Prices per model.
+    pub pricing: Arc<IndexMap<String, Price>>,
+    /// How costs are shown.
+    pub show_costs: ShowCosts,
+}
+
+impl Workflow {
+    /// A node by index.
+    pub fn node(&self, ix: NodeIx) -> &Node {
+        &self.nodes[ix.0 as usize]
+    }
+
+    /// All nodes with their index.
+    pub fn indexed(&self) -> impl Iterator<Item = (NodeIx, &Node)> {
+        self.nodes.iter().enumerate().map(|(ix, node)| (NodeIx(ix as u32), node))
+    }
+}
+
+/// One declared input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// Its type.
+    pub ty: FieldType,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Its value when it is not given.
+    pub default: Option<serde_json::Value>,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+/// What a node may see of what came before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextMode {
+    /// Every ancestor.
+    Accumulate,
+    /// Its needs, or the step it came from.
+    LastOnly,
+    /// Only what its `input` names.
+    Explicit,
+}
+
+/// How a context that is too large is made smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trim {
+    /// The oldest outputs are left out.
+    DropOldest,
+    /// Long texts are cut.
+    Truncate,
+    /// A model writes a summary of the older outputs.
+    Summarize,
+}
+
+/// What nodes see.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    /// Which outputs.
+    pub mode: ContextMode,
+    /// How much of them.
+    pub max_tokens: Option<u64>,
+    /// What to do with more.
+    pub trim: Trim,
+}
+
+/// The limits of a workflow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Visits made by routes, and members of parallel groups.
+    pub max_iterations: u32,
+    /// Whether the author wrote that limit; only then do for_each items count.
+    pub iterations_stated: bool,
+    /// Seconds for the whole workflow.
+    pub timeout_ms: Option<u64>,
+    /// Millionths of a US dollar.
+    pub budget_micros: Option<u64>,
+    /// Whether the budget stops the run, or is only reported.
+    pub enforce_budget: bool,
+    /// Tasks in all.
+    pub max_tasks: u32,
+    /// Attempts at once.
+    pub max_concurrency: Option<u32>,
+}
+
+/// What happens at start and end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// Before the first step.
+    pub on_start: Option<Hook>,
+    /// After success.
+    pub on_complete: Option<Hook>,
+    /// After failure.
+    pub on_error: Option<Hook>,
+}
+
+/// One hook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hook {
+    /// A text that is rendered, recorded and shown.
+    Text(Text),
+    /// A node that runs: a step of the file, or a command made into one.
+    Run(NodeIx),
+}
+
+/// How costs are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShowCosts {
+    /// One line per agent.
+    pub per_agent: bool,
+    /// A line at the end.
+    pub summary: bool,
+}
