@@ -1,0 +1,71 @@
+//! What an attempt tells while it runs.
+//!
+//! Reports are facts for whoever watches and for the governor; nothing that the attempt does depends on them.
+
+use convoke_model::Usage;
+
+/// Takes reports. Must not block.
+pub trait Sink: Send + Sync {
+    /// Takes one report.
+    fn report(&self, report: Report);
+}
+
+/// Something that an attempt has to say before its end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// The next piece of the answer's text; shown and forgotten.
+    Progress {
+        /// The piece.
+        text: String,
+    },
+    /// One model call has ended and used this much.
+    Usage(Usage),
+    /// The service said how much it allows.
+    LimitsSeen(Limits),
+    /// The attempt's command runs as a process group of its own.
+    ProcessStarted {
+        /// Process id, which is also its group's.
+        pid: u32,
+        /// Start time as the kernel counts it.
+        start: u64,
+    },
+    /// Something a person should know, that changes nothing.
+    Noted {
+        /// A stable word, such as `validator_failed`.
+        code: &'static str,
+        /// The words.
+        message: String,
+    },
+}
+
+/// What a service says about its rate limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The provider's name.
+    pub provider: String,
+    /// The model that the limits are for.
+    pub model: String,
+    /// Requests.
+    pub requests: Meter,
+    /// Tokens.
+    pub tokens: Meter,
+}
+
+/// One limit as a service states it; whatever it leaves out is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Meter {
+    /// How many are allowed in a window.
+    pub limit: Option<u64>,
+    /// How many are left of this window.
+    pub remaining: Option<u64>,
+    /// Milliseconds until the window is full again.
+    pub resets_in_ms: Option<u64>,
+}
+
+/// Drops every report.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Sink for Silent {
+    fn report(&self, _report: Report) {}
+}
