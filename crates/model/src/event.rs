@@ -193,6 +193,14 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         on_error: bool,
     },
+    /// A workflow of the run comes to its end before its branches do: what is left of it is cancelled.
+    WorkflowEnding {
+        /// The sub-workflow's task; absent for the run itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<TaskId>,
+        /// Why.
+        ending: Ending,
+    },
     /// A person is asked something.
     GateOpened {
         /// The gate.
@@ -307,6 +315,32 @@ pub struct RunStarted {
     /// Words that the user attached.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metadata: IndexMap<String, serde_json::Value>,
+}
+
+/// Why a workflow ends before its branches do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// A failure that nothing in the workflow takes care of.
+    Failed {
+        /// The step it comes from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// What went wrong.
+        failure: Failure,
+    },
+    /// A `terminate` step.
+    Terminated {
+        /// The step.
+        task: TaskId,
+        /// Well or badly.
+        success: bool,
+        /// Why, in the author's words.
+        reason: String,
+        /// The output it states.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Payload>,
+    },
 }
 
 /// Why a task was skipped or cancelled.

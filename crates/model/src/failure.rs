@@ -160,6 +160,10 @@ pub mod reason {
     pub const BUDGET: &str = "budget_usd";
     /// The reasons that make a run end with "limit reached".
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
+    /// A text could not be rendered.
+    pub const TEMPLATE: &str = "template";
+    /// The engine stopped the attempt because it was told to let go of the run.
+    pub const INTERRUPTED: &str = "interrupted";
     /// A `terminate` step with status failed.
     pub const TERMINATED: &str = "terminated";
 }
