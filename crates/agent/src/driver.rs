@@ -1,7 +1,8 @@
-//! Performs attempts: the only place of this crate that waits.
+//! Performs attempts: the door through which the engine comes in.
 
-use crate::{Admission, Commands, Providers, Sink};
-use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage, Work};
+use crate::talk::Talk;
+use crate::{Admission, Commands, Providers, Sink, script};
+use convoke_model::{AgentCall, Assignment, AttemptEnd, Failure, ScriptCall, Usage, Work};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -28,14 +29,55 @@ impl Attempts {
         sink: &dyn Sink,
         cancel: CancellationToken,
     ) -> AttemptEnd {
-        let _ = (admission, &self.providers);
-        let failure = match &assignment.work {
-            Work::Agent(_) => Failure::new(Class::Fatal, "no conversation yet"),
-            Work::Script(call) => match self.commands.run(call, cancel, sink).await {
-                Ok(_) => Failure::new(Class::Fatal, "no output yet"),
-                Err(failure) => failure,
-            },
+        match &assignment.work {
+            Work::Agent(call) => self.talk(&assignment, call, admission, sink, &cancel).await,
+            Work::Script(call) => self.run(&assignment.step, call, sink, cancel).await,
+        }
+    }
+
+    async fn talk(
+        &self,
+        assignment: &Assignment,
+        call: &AgentCall,
+        admission: &dyn Admission,
+        sink: &dyn Sink,
+        cancel: &CancellationToken,
+    ) -> AttemptEnd {
+        match self.providers.get(&call.settings.provider) {
+            Ok(provider) => {
+                Talk { assignment, call, provider: &*provider, admission, sink }.perform(cancel).await
+            }
+            Err(failure) => unused(failure),
+        }
+    }
+
+    async fn run(
+        &self,
+        step: &str,
+        call: &ScriptCall,
+        sink: &dyn Sink,
+        cancel: CancellationToken,
+    ) -> AttemptEnd {
+        let result = match self.commands.run(call, cancel, sink).await {
+            Ok(result) => result,
+            Err(mut failure) => {
+                failure.message = format!("step `{step}`: {}", failure.message);
+                return unused(failure);
+            }
         };
-        AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
+        match script::output(step, call, &result) {
+            Ok(output) => AttemptEnd::Finished { output, usage: Usage::default() },
+            Err(failure) => {
+                let partial = Some(script::leftovers(&result));
+                AttemptEnd::Failed { failure, usage: Usage::default(), partial }
+            }
+        }
     }
 }
+
+fn unused(failure: Failure) -> AttemptEnd {
+    AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,32 @@
 //! One attempt: what is asked, what comes back, and whether it fits.
 //!
-//! [`Attempts`] performs an assignment. What to say next is decided apart from saying it: a `Conversation` is a value
+//! [`Attempts`] performs an assignment. What to say next is decided apart from saying it: a [`Conversation`] is a value
 //! that takes replies and gives requests, knows no clock and no network, and can be stored between two turns. Model
 //! services ([`Provider`]), commands ([`Commands`]), capacity ([`Admission`]) and listeners ([`Sink`]) are traits that
 //! others implement. Templates, retries of whole attempts and time limits of tasks belong to the scheduler.
 
 mod admission;
+mod answer;
 mod command;
+mod conversation;
 mod driver;
+mod fit;
+mod grade;
+mod judge;
+mod ledger;
 mod provider;
+mod repair;
+mod script;
 mod sink;
+mod talk;
+mod wording;
 
 pub use admission::*;
 pub use command::*;
+pub use conversation::{Conversation, Ending, Next, Note, Question};
 pub use driver::Attempts;
+pub use fit::violations;
+pub use judge::{Misfit, Reason};
+pub use ledger::{tokens_in, tokens_of};
 pub use provider::*;
 pub use sink::*;

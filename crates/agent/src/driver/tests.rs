@@ -1,0 +1,231 @@
+use super::*;
+use crate::{
+    CallDemand, CallPermit, Finish, Provider, Reply, Report, Request, ScriptResult, Silent, Unlimited,
+};
+use convoke_model::{AgentSettings, Class, Price, ProviderSettings, TaskId};
+use futures::future::BoxFuture;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A provider that says a list of things; an entry of `None` never answers.
+#[derive(Default)]
+struct Told {
+    replies: Mutex<VecDeque<Option<Result<Reply, Failure>>>>,
+    dropped: AtomicU32,
+}
+
+struct CountDrop<'a>(&'a AtomicU32);
+
+impl Drop for CountDrop<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Provider for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _request: &'a Request<'a>,
+        sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(async move {
+            let guard = CountDrop(&self.dropped);
+            let next = self.replies.lock().unwrap().pop_front().flatten();
+            let Some(reply) = next else {
+                sink.report(Report::Progress { text: "so far ".into() });
+                std::future::pending::<()>().await;
+                unreachable!("pending");
+            };
+            drop(guard);
+            reply
+        })
+    }
+}
+
+struct One(Arc<Told>);
+
+impl Providers for One {
+    fn get(&self, _settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        Ok(self.0.clone())
+    }
+}
+
+struct Echo;
+
+impl Commands for Echo {
+    fn run<'a>(
+        &'a self,
+        call: &'a ScriptCall,
+        _cancel: CancellationToken,
+        _sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<ScriptResult, Failure>> {
+        let result = match call.command.as_str() {
+            "none" => Err(Failure::new(Class::Fatal, "command `none` was not found")),
+            other => Ok(ScriptResult { stdout: other.into(), ..ScriptResult::default() }),
+        };
+        Box::pin(std::future::ready(result))
+    }
+}
+
+fn said(text: &str) -> Option<Result<Reply, Failure>> {
+    let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+    Some(Ok(Reply { text: text.into(), finish: Finish::Stop, usage, model: "m".into() }))
+}
+
+fn attempts(replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>) -> (Attempts, Arc<Told>) {
+    let told = Arc::new(Told { replies: Mutex::new(replies.into_iter().collect()), ..Told::default() });
+    (Attempts::new(Arc::new(One(told.clone())), Arc::new(Echo)), told)
+}
+
+fn agent(session_timeout: Option<Duration>) -> Assignment {
+    let price = Price { input_per_mtok: 1.0, output_per_mtok: 2.0, ..Price::default() };
+    let settings = AgentSettings {
+        provider: ProviderSettings::default(),
+        schema: Some(serde_json::from_value(json!({"n": {"type": "number"}})).unwrap()),
+        raw: false,
+        temperature: None,
+        max_tokens: None,
+        request_timeout: Duration::from_secs(600),
+        session_timeout,
+        parse_recovery: 1,
+        validator: None,
+        tools: None,
+        max_iterations: None,
+        pricing: Arc::new([("m".to_owned(), price)].into()),
+    };
+    let call = AgentCall {
+        settings: Arc::new(settings),
+        model: "m".into(),
+        system: None,
+        prompt: "go".into(),
+        reasoning_effort: None,
+        working_dir: None,
+    };
+    assignment(Work::Agent(Box::new(call)))
+}
+
+fn script(command: &str) -> Assignment {
+    let command = command.to_owned();
+    let call =
+        ScriptCall { command, args: vec![], env: vec![], working_dir: None, stdin: None, schema: None };
+    assignment(Work::Script(Box::new(call)))
+}
+
+fn assignment(work: Work) -> Assignment {
+    Assignment { task: TaskId("a".into()), attempt: 1, step: "a".into(), work, seed: 7, continues: None }
+}
+
+async fn run(attempts: &Attempts, assignment: Assignment) -> AttemptEnd {
+    attempts.attempt(assignment, &Unlimited, &Silent, CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn usage_of_all_calls_is_added_up() {
+    let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
+    let AttemptEnd::Finished { output, usage } = run(&attempts, agent(None)).await else { panic!("failed") };
+    assert_eq!(output.as_str(), "{\"n\": 1}");
+    let wanted = Usage { calls: 2, input_tokens: 20, output_tokens: 10, cost_micros: 40, ..Usage::default() };
+    assert_eq!(usage, wanted);
+}
+
+#[tokio::test]
+async fn a_failure_keeps_the_raw_answers() {
+    let (attempts, _) = attempts([said("prose"), said("more prose")]);
+    let AttemptEnd::Failed { failure, partial, usage } = run(&attempts, agent(None)).await else {
+        panic!("no failure")
+    };
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::InvalidOutput, Some("malformed")));
+    assert_eq!(partial.unwrap().value(), json!({"answers": ["prose", "more prose"]}));
+    assert_eq!(usage.calls, 2);
+}
+
+#[tokio::test]
+async fn cancelling_drops_the_request_and_keeps_what_came() {
+    let (attempts, told) = attempts([None]);
+    let cancel = CancellationToken::new();
+    let running = attempts.attempt(agent(None), &Unlimited, &Silent, cancel.clone());
+    let cancelling = async {
+        tokio::task::yield_now().await;
+        cancel.cancel();
+    };
+    let (end, ()) = tokio::join!(running, cancelling);
+    let AttemptEnd::Failed { failure, partial, usage } = end else { panic!("no failure") };
+    assert_eq!(failure.class, Class::Cancelled);
+    assert_eq!(partial.unwrap().value(), json!({"text": "so far "}));
+    assert!(usage.estimated && usage.calls == 1 && usage.output_tokens == 2, "{usage:?}");
+    assert_eq!(told.dropped.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_session_ends_in_time() {
+    let (attempts, _) = attempts([None]);
+    let end = run(&attempts, agent(Some(Duration::from_secs(30)))).await;
+    let AttemptEnd::Failed { failure, .. } = end else { panic!("no failure") };
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Timeout, Some("session_timeout")));
+}
+
+/// Admits a number of calls and counts what is held.
+struct Few {
+    left: AtomicU32,
+    settled: AtomicU32,
+    held: Arc<AtomicU32>,
+}
+
+struct Held(Arc<AtomicU32>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Admission for Few {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+        assert_eq!((call.provider.as_str(), call.model.as_str(), call.attempt), ("told", "m", 1));
+        let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        self.held.fetch_add(1, Ordering::SeqCst);
+        let held = Held(self.held.clone());
+        Box::pin(std::future::ready(match left {
+            Ok(_) => Ok(CallPermit::holding(held)),
+            Err(_) => Err(Failure::new(Class::Budget, "the budget is spent")),
+        }))
+    }
+
+    fn settle(&self, permit: CallPermit, usage: &Usage) {
+        assert!(permit.into_guard::<Held>().is_some() && usage.calls == 1);
+        self.settled.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn every_call_is_admitted_and_settled() {
+    let few = Few { left: 1.into(), settled: 0.into(), held: Arc::default() };
+    let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
+    let end = attempts.attempt(agent(None), &few, &Silent, CancellationToken::new()).await;
+    let AttemptEnd::Failed { failure, usage, .. } = end else { panic!("no failure") };
+    assert_eq!((failure.class, usage.calls), (Class::Budget, 1));
+    assert_eq!((few.settled.load(Ordering::SeqCst), few.held.load(Ordering::SeqCst)), (1, 0));
+}
+
+#[tokio::test]
+async fn commands_become_outputs_and_failures_name_the_step() {
+    let (attempts, _) = attempts([]);
+    let AttemptEnd::Finished { output, .. } = run(&attempts, script("hi")).await else { panic!("failed") };
+    assert_eq!(output.value(), json!({"stdout": "hi", "stderr": "", "exit_code": 0}));
+    let AttemptEnd::Failed { failure, .. } = run(&attempts, script("none")).await else { panic!("finished") };
+    assert_eq!(failure.message, "step `a`: command `none` was not found");
+}
+
+#[test]
+fn an_attempt_can_move_between_threads() {
+    fn is_send<T: Send>(_: &T) {}
+    let (attempts, _) = attempts([]);
+    is_send(&attempts.attempt(agent(None), &Unlimited, &Silent, CancellationToken::new()));
+}

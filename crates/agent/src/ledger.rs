@@ -1,0 +1,150 @@
+//! What an attempt has used so far, in tokens and money.
+//!
+//! Where a service says nothing, we estimate and say that we did: four characters are a token.
+
+use crate::{Message, Reply};
+use convoke_model::{Class, Failure, Price, Usage};
+use indexmap::IndexMap;
+
+/// Adds up the calls of one attempt.
+pub struct Ledger<'a> {
+    prices: &'a IndexMap<String, Price>,
+    total: Usage,
+    /// The call that is under way.
+    open: Option<OpenCall>,
+}
+
+struct OpenCall {
+    model: String,
+    input_tokens: u64,
+}
+
+impl<'a> Ledger<'a> {
+    /// An empty ledger with these prices.
+    pub fn new(prices: &'a IndexMap<String, Price>) -> Ledger<'a> {
+        Ledger { prices, total: Usage::default(), open: None }
+    }
+
+    /// Notes that a call begins.
+    pub fn begin(&mut self, model: &str, input_tokens: u64) {
+        self.open = Some(OpenCall { model: model.to_owned(), input_tokens });
+    }
+
+    /// Notes how the call ended; `heard` is what was received of its answer. Gives what it used.
+    pub fn end(&mut self, result: &Result<Reply, Failure>, heard: &str) -> Usage {
+        let Some(open) = self.open.take() else { return Usage::default() };
+        let used = match result {
+            Ok(reply) => self.priced(Usage { calls: 1, ..reply.usage }, &[&open.model, &reply.model]),
+            Err(failure) if was_worked_on(failure, heard) => self.estimated(&open, heard),
+            Err(_) => Usage { calls: 1, ..Usage::default() },
+        };
+        self.total += used;
+        used
+    }
+
+    /// Closes the book, also on a call that was cut off in the middle.
+    pub fn close(mut self, heard: &str) -> Usage {
+        if let Some(open) = self.open.take() {
+            let used = self.estimated(&open, heard);
+            self.total += used;
+        }
+        self.total
+    }
+
+    fn estimated(&self, open: &OpenCall, heard: &str) -> Usage {
+        let used = Usage {
+            calls: 1,
+            input_tokens: open.input_tokens,
+            output_tokens: tokens_of(heard),
+            estimated: true,
+            ..Usage::default()
+        };
+        self.priced(used, &[&open.model])
+    }
+
+    fn priced(&self, mut used: Usage, models: &[&str]) -> Usage {
+        let price = models.iter().find_map(|model| self.prices.get(*model));
+        used.cost_micros = price.map_or(0, |price| cost_micros(&used, price));
+        used
+    }
+}
+
+/// A service that had begun to work when the call broke off will ask for its money.
+fn was_worked_on(failure: &Failure, heard: &str) -> bool {
+    !heard.is_empty() || matches!(failure.class, Class::Timeout | Class::Cancelled)
+}
+
+/// Our estimate of the tokens in a text.
+pub fn tokens_of(text: &str) -> u64 {
+    text.len().div_ceil(4) as u64
+}
+
+/// Our estimate of the tokens in a request.
+pub fn tokens_in(messages: &[Message]) -> u64 {
+    messages.iter().map(|message| tokens_of(&message.text)).sum()
+}
+
+/// A dollar per million tokens is a millionth of a dollar per token. A price of the cache that is not given is that of
+/// the other tokens sent, so that a budget is rather reached too early than too late.
+fn cost_micros(used: &Usage, price: &Price) -> u64 {
+    let or_input = |given: f64| if given > 0.0 { given } else { price.input_per_mtok };
+    let fresh = used.input_tokens.saturating_sub(used.cache_read_tokens + used.cache_write_tokens);
+    let cost = fresh as f64 * price.input_per_mtok
+        + used.cache_read_tokens as f64 * or_input(price.cache_read_per_mtok)
+        + used.cache_write_tokens as f64 * or_input(price.cache_write_per_mtok)
+        + used.output_tokens as f64 * price.output_per_mtok;
+    cost.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Finish;
+
+    fn prices() -> IndexMap<String, Price> {
+        let price = Price { input_per_mtok: 2.0, output_per_mtok: 8.0, ..Price::default() };
+        [("m".to_owned(), price)].into()
+    }
+
+    fn reply(usage: Usage) -> Result<Reply, Failure> {
+        Ok(Reply { text: "x".into(), finish: Finish::Stop, usage, model: "m-2026".into() })
+    }
+
+    #[test]
+    fn calls_add_up_and_cost_what_they_cost() {
+        let prices = prices();
+        let mut ledger = Ledger::new(&prices);
+        for _ in 0..2 {
+            ledger.begin("m", 99);
+            let usage =
+                Usage { input_tokens: 10, output_tokens: 5, cache_read_tokens: 4, ..Usage::default() };
+            assert_eq!(ledger.end(&reply(usage), "").cost_micros, 60);
+        }
+        let total = ledger.close("");
+        assert_eq!((total.calls, total.input_tokens, total.cost_micros), (2, 20, 120));
+        assert!(!total.estimated);
+    }
+
+    #[test]
+    fn what_broke_off_is_estimated() {
+        let prices = prices();
+        let mut ledger = Ledger::new(&prices);
+        ledger.begin("m", 100);
+        let lost = Err(Failure::new(Class::Transient, "cut"));
+        let used = ledger.end(&lost, "12345678");
+        assert_eq!((used.input_tokens, used.output_tokens, used.estimated), (100, 2, true));
+        ledger.begin("m", 100);
+        assert_eq!(ledger.end(&lost, ""), Usage { calls: 1, ..Usage::default() });
+        ledger.begin("m", 7);
+        let total = ledger.close("1234");
+        assert_eq!((total.calls, total.input_tokens, total.output_tokens), (3, 107, 3));
+    }
+
+    #[test]
+    fn a_model_without_a_price_costs_nothing() {
+        let prices = IndexMap::new();
+        let mut ledger = Ledger::new(&prices);
+        ledger.begin("m", 1);
+        assert_eq!(ledger.end(&reply(Usage { input_tokens: 9, ..Usage::default() }), "").cost_micros, 0);
+    }
+}

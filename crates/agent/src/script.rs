@@ -1,0 +1,115 @@
+//! What a command's end means for its step.
+//!
+//! The output is standard output, standard error and exit code, with the fields of a JSON object on standard output on
+//! top, which may cover the three. A declared shape makes such an object an obligation. An exit code that is not zero
+//! is something to route on, not a failure.
+
+use crate::{ScriptResult, fit};
+use convoke_model::{Class, Failure, JsonText, OutputSchema, ScriptCall};
+use indexmap::IndexMap;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// The step's output, or why what the command wrote does not fit.
+pub fn output(step: &str, call: &ScriptCall, result: &ScriptResult) -> Result<JsonText, Failure> {
+    if let Some(schema) = &call.schema {
+        fits(&result.stdout, schema).map_err(|(reason, what)| unfit(step, call, reason, &what))?;
+    }
+    Ok(JsonText::of(&merged(result)))
+}
+
+/// Everything that the command left, for whoever looks into a failure.
+pub fn leftovers(result: &ScriptResult) -> JsonText {
+    JsonText::of(&plain(result))
+}
+
+/// Field texts are kept as they are, so that numbers keep their digits.
+fn merged(result: &ScriptResult) -> IndexMap<String, Box<RawValue>> {
+    let mut fields = plain(result);
+    if result.stdout.trim_start().starts_with('{')
+        && let Ok(object) = serde_json::from_str::<IndexMap<String, Box<RawValue>>>(&result.stdout)
+    {
+        fields.extend(object);
+    }
+    fields
+}
+
+fn plain(result: &ScriptResult) -> IndexMap<String, Box<RawValue>> {
+    let raw = |value: Value| to_raw_value(&value).expect("text and numbers are JSON");
+    IndexMap::from([
+        ("stdout".to_owned(), raw(result.stdout.as_str().into())),
+        ("stderr".to_owned(), raw(result.stderr.as_str().into())),
+        ("exit_code".to_owned(), raw(result.exit_code.into())),
+    ])
+}
+
+fn fits(stdout: &str, schema: &OutputSchema) -> Result<(), (&'static str, String)> {
+    if stdout.trim().is_empty() {
+        return Err(("empty", "it is empty".into()));
+    }
+    let value: Value =
+        serde_json::from_str(stdout).map_err(|error| ("malformed", format!("it is not JSON: {error}")))?;
+    let Some(object) = value.as_object() else {
+        return Err(("wrong_type", format!("expected a JSON object, got {}", fit::describe(&value))));
+    };
+    let violations = fit::violations(schema, object);
+    if violations.is_empty() { Ok(()) } else { Err(("schema_invalid", violations.join("; "))) }
+}
+
+fn unfit(step: &str, call: &ScriptCall, reason: &str, what: &str) -> Failure {
+    let command = &call.command;
+    let message =
+        format!("step `{step}`: standard output of `{command}` does not fit the declared schema: {what}");
+    Failure::new(Class::InvalidOutput, message)
+        .reason(reason)
+        .hint("write one JSON object with the declared fields to standard output, and logs to standard error")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(schema: Option<Value>) -> ScriptCall {
+        let schema = schema.map(|schema| serde_json::from_value(schema).unwrap());
+        let command = "tool".into();
+        ScriptCall { command, args: vec![], env: vec![], working_dir: None, stdin: None, schema }
+    }
+
+    fn result(stdout: &str) -> ScriptResult {
+        ScriptResult { stdout: stdout.into(), stderr: "e".into(), exit_code: 2 }
+    }
+
+    #[test]
+    fn plain_text_stays_in_stdout() {
+        for stdout in ["two\nlines\n", "[1, 2]", "{oops", ""] {
+            let output = output("s", &call(None), &result(stdout)).unwrap();
+            assert_eq!(output.value(), json!({"stdout": stdout, "stderr": "e", "exit_code": 2}));
+        }
+    }
+
+    #[test]
+    fn fields_of_an_object_lie_on_top() {
+        let stdout = " {\"exit_code\": 9, \"ok\": 1.50}\n";
+        let output = output("s", &call(None), &result(stdout)).unwrap();
+        let wanted = "{\"stdout\":\" {\\\"exit_code\\\": 9, \\\"ok\\\": 1.50}\\n\",\"stderr\":\"e\",\"exit_code\":9,\"ok\":1.50}";
+        assert_eq!(output.as_str(), wanted);
+    }
+
+    #[test]
+    fn a_declared_shape_is_an_obligation() {
+        let reason = |schema: Value, stdout: &str| {
+            output("bad", &call(Some(schema)), &result(stdout)).unwrap_err().reason.unwrap()
+        };
+        assert_eq!(reason(json!({"n": {"type": "number"}}), "{\"n\": \"four\"}"), "schema_invalid");
+        assert_eq!(reason(json!({}), "text"), "malformed");
+        assert_eq!(reason(json!({}), "[1]"), "wrong_type");
+        assert_eq!(reason(json!({}), "\n"), "empty");
+        let failure =
+            output("bad", &call(Some(json!({"n": {"type": "number"}}))), &result("{}")).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "step `bad`: standard output of `tool` does not fit the declared schema: field `n` is missing: expected number"
+        );
+    }
+}
