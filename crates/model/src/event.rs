@@ -144,6 +144,11 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// A task's back-off is over, or a person told it to go on.
+    TaskWoken {
+        /// The task.
+        task: TaskId,
+    },
     /// A task without an attempt of its own succeeded.
     TaskSucceeded {
         /// The task.
@@ -240,8 +245,19 @@ pub enum Event {
         /// Which outputs are no longer whole.
         steps: Vec<String>,
     },
+    /// A hook's step begins at the end of its workflow.
+    HookStarted {
+        /// The sub-workflow's task; absent for the run itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<TaskId>,
+        /// on_complete or on_error.
+        hook: String,
+    },
     /// A hook's text was rendered.
     HookRendered {
+        /// The sub-workflow's task; absent for the run itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<TaskId>,
         /// on_start, on_complete, on_error.
         hook: String,
         /// The text, or why it could not be rendered.
