@@ -1,0 +1,378 @@
+//! The command line as it is typed. Doc comments here are the help.
+//!
+//! Nothing is decided here: each command's file in `commands/` reads its own arguments.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 success             4 limit reached              74 state not writable
+  1 failed or partial   5 waiting for a person      130 interrupted (Ctrl-C)
+  2 usage               6 owned by another process  143 interrupted (SIGTERM)
+  3 refused";
+
+/// Runs many language-model agents as one piece of work
+#[derive(Debug, Parser)]
+#[command(name = "convoke", version, styles = STYLES, after_help = EXIT_CODES)]
+#[command(disable_version_flag = true, propagate_version = false, arg_required_else_help = true)]
+pub struct Cli {
+    /// What is the same for every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// Print the version
+    #[arg(short = 'V', long, short_alias = 'v', action = clap::ArgAction::Version)]
+    pub version: Option<bool>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Global {
+    /// Say only warnings and how it ended
+    #[arg(short, long, global = true, conflicts_with = "silent")]
+    pub quiet: bool,
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    pub silent: bool,
+    /// Where runs are kept
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub color: Option<ColorChoice>,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal that has them, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a workflow
+    Run(Box<RunArgs>),
+    /// Continue a run that was interrupted, is waiting, or failed
+    Resume(Box<ResumeArgs>),
+    /// Find everything that is wrong with workflow files
+    #[command(visible_alias = "validate")]
+    Check(CheckArgs),
+    /// Show what a workflow would do: steps, levels, critical path
+    Plan(PlanArgs),
+    /// Print the JSON Schema of workflow files
+    Schema,
+    /// List runs, newest first
+    Runs(FormatArgs),
+    /// Show a run, or one task of it with its prompt, attempts and output
+    Show(ShowArgs),
+    /// Print the events of a run
+    Events(EventsArgs),
+    /// Check a run's journal, from the first event to the last
+    Verify(VerifyArgs),
+    /// Remove old runs that have ended
+    Prune(PruneArgs),
+    /// Ask a run to stop
+    Stop(StopArgs),
+    /// Answer a gate or the questions that a run waits for
+    Answer(Box<AnswerArgs>),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them to a folder
+    Man(ManArgs),
+}
+
+/// Flags that `run` and `resume` share.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RunFlags {
+    /// Gates take their first option instead of asking
+    #[arg(long)]
+    pub skip_gates: bool,
+    /// Never ask on the terminal; a gate parks the run
+    #[arg(long)]
+    pub no_interactive: bool,
+    /// The provider for every agent, over what the file says
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// The most attempts at once in this run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_concurrency: Option<u32>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// A run that ended in part exits with 0
+    #[arg(long)]
+    pub allow_partial: bool,
+}
+
+/// `convoke run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The workflow file
+    pub file: PathBuf,
+    /// An input of the workflow; may be repeated
+    #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = pair)]
+    pub inputs: Vec<(String, String)>,
+    /// A JSON or YAML file with inputs; `-i` goes over it
+    #[arg(long, value_name = "FILE")]
+    pub input_file: Option<PathBuf>,
+    /// A word to keep with the run; may be repeated
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub metadata: Vec<(String, String)>,
+    /// Show what would run and spend nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Shared with `resume`.
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+/// `convoke resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The run, or the beginning of its name; the newest unfinished run of this folder if left out
+    pub run: Option<String>,
+    /// Go on with the workflow file as it is now
+    #[arg(long)]
+    pub accept_changes: bool,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+/// `convoke check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The workflow files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// `convoke plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The workflow file
+    pub file: PathBuf,
+    /// How to print the plan
+    #[arg(long, value_enum, default_value_t)]
+    pub format: PlanFormat,
+}
+
+/// Commands that only choose a format.
+#[derive(Debug, Args)]
+pub struct FormatArgs {
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// A task of the run
+    pub task: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke events`.
+#[derive(Debug, Args)]
+pub struct EventsArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// Wait for more until the run ends
+    #[arg(short, long)]
+    pub follow: bool,
+    /// How to print; json is one event a line
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke prune`.
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Keep this many of the newest runs
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub keep_last: usize,
+    /// Only remove runs that ended longer ago than this, such as `30d` or `12h`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub older_than: Option<std::time::Duration>,
+    /// Say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke stop`.
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// Do not let attempts finish
+    #[arg(long)]
+    pub now: bool,
+}
+
+/// `convoke answer`.
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// The gate that waits
+    pub gate: String,
+    /// The option to choose, or an answer to each question as ID=TEXT
+    pub values: Vec<String>,
+    /// A text that the option asks for; may be repeated
+    #[arg(short, long = "input", value_name = "NAME=TEXT", value_parser = pair)]
+    pub inputs: Vec<(String, String)>,
+    /// Skip the questions that have no answer here
+    #[arg(long)]
+    pub skip_rest: bool,
+    /// Give up on the questions
+    #[arg(long, conflicts_with_all = ["values", "skip_rest"])]
+    pub abort: bool,
+    /// Continue the run here if no process drives it
+    #[arg(long)]
+    pub resume: bool,
+    /// For `--resume`.
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+/// `convoke config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print every value and where it came from
+    Show(FormatArgs),
+}
+
+/// `convoke completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `convoke man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where to write one page per command
+    pub dir: Option<PathBuf>,
+}
+
+/// Text for people, JSON for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// How a plan is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum PlanFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+    /// A Mermaid flowchart
+    Mermaid,
+    /// A Graphviz graph
+    Dot,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+fn age(text: &str) -> Result<std::time::Duration, String> {
+    let wrong = || format!("`{text}` is no age; write a number and d, h, m or s, such as 30d");
+    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        "d" => 86_400,
+        "h" => 3_600,
+        "m" => 60,
+        "s" => 1,
+        _ => return Err(wrong()),
+    };
+    Ok(std::time::Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_input_without_a_value_is_a_usage_error() {
+        let error = Cli::try_parse_from(["convoke", "run", "w.yaml", "-i", "name"]).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("expected NAME=VALUE"));
+    }
+
+    #[test]
+    fn verbosity_may_stand_before_the_command() {
+        let cli = Cli::try_parse_from(["convoke", "-q", "run", "w.yaml", "-i", "a=b=c"]).unwrap();
+        assert!(cli.global.quiet);
+        let Command::Run(run) = cli.command else { panic!("a run") };
+        assert_eq!(run.inputs, [("a".to_owned(), "b=c".to_owned())]);
+    }
+
+    #[test]
+    fn ages_are_numbers_with_a_unit() {
+        assert_eq!(age("30d").unwrap().as_secs(), 30 * 86_400);
+        assert!(age("30").is_err() && age("x").is_err() && age("3w").is_err());
+    }
+}

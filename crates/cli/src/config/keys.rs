@@ -1,0 +1,139 @@
+//! The keys that a configuration may have, and the nearest one to a key that it may not.
+
+use super::layer::Scalar;
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A whole number, at least this.
+    Count(u64),
+    /// `true` or `false`.
+    Switch,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// The keys, as dotted paths; `*` stands for a name that the user chooses.
+pub const KEYS: &[(&str, Kind)] = &[
+    ("state_dir", Kind::Text),
+    ("machine_concurrency", Kind::Count(1)),
+    ("color", Kind::OneOf(&["auto", "always", "never"])),
+    ("run.quiet", Kind::Switch),
+    ("run.strict", Kind::Switch),
+    ("run.max_concurrency", Kind::Count(1)),
+    ("provider.name", Kind::Text),
+    ("provider.base_url", Kind::Text),
+    ("provider.api_key", Kind::Text),
+    ("provider.model", Kind::Text),
+    ("provider.file", Kind::Text),
+    ("provider.latency_ms", Kind::Count(0)),
+    ("providers.*.name", Kind::Text),
+    ("providers.*.base_url", Kind::Text),
+    ("providers.*.api_key", Kind::Text),
+    ("providers.*.model", Kind::Text),
+    ("providers.*.file", Kind::Text),
+    ("providers.*.latency_ms", Kind::Count(0)),
+];
+
+/// What a key takes, if it is a key.
+pub fn kind_of(path: &[&str]) -> Option<Kind> {
+    KEYS.iter().find(|(key, _)| matches(key, path)).map(|(_, kind)| *kind)
+}
+
+/// Whether keys lie below a path, so that a table may stand there.
+pub fn is_table(path: &[&str]) -> bool {
+    KEYS.iter().any(|(key, _)| {
+        let parts: Vec<_> = key.split('.').collect();
+        parts.len() > path.len() && path.iter().zip(&parts).all(|(have, want)| fits(want, have))
+    })
+}
+
+/// The known key that is most like an unknown one, if any is like it.
+pub fn nearest(path: &[&str]) -> Option<String> {
+    let written = path.join(".");
+    let candidates = KEYS.iter().map(|(key, _)| with_name(key, path));
+    let ranked = candidates.map(|key| (distance(&written, &key), key));
+    let (best, key) = ranked.min_by_key(|(far, _)| *far)?;
+    (best <= written.len().max(3) / 3).then_some(key)
+}
+
+/// What is wrong with a value, if something is.
+pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
+    match (kind, value) {
+        (Kind::Text, Scalar::Text(_)) | (Kind::Switch, Scalar::Switch(_)) => None,
+        (Kind::Count(least), Scalar::Number(number)) if u64::try_from(*number).is_ok_and(|n| n >= least) => {
+            None
+        }
+        (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
+        (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
+    }
+}
+
+fn expected(kind: Kind) -> String {
+    match kind {
+        Kind::Text => "text".to_owned(),
+        Kind::Count(least) => format!("a whole number from {least}"),
+        Kind::Switch => "true or false".to_owned(),
+        Kind::OneOf(words) => format!("one of {}", words.join(", ")),
+    }
+}
+
+fn matches(key: &str, path: &[&str]) -> bool {
+    key.split('.').count() == path.len() && key.split('.').zip(path).all(|(want, have)| fits(want, have))
+}
+
+fn fits(want: &str, have: &str) -> bool {
+    want == "*" || want == have
+}
+
+/// The key with the name that the user chose in place of `*`, so that only the mistake counts.
+fn with_name(key: &str, path: &[&str]) -> String {
+    let name = path.get(1).copied().unwrap_or("NAME");
+    key.replace('*', name)
+}
+
+/// How many letters must be added, removed, changed or swapped.
+pub fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut next = vec![i];
+        for j in 1..=b.len() {
+            let change = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(row[j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_mistake_finds_its_key() {
+        assert_eq!(nearest(&["machine_concurency"]).as_deref(), Some("machine_concurrency"));
+        assert_eq!(nearest(&["providers", "mine", "base_ulr"]).as_deref(), Some("providers.mine.base_url"));
+        assert_eq!(nearest(&["zzzzzzzz"]), None);
+    }
+
+    #[test]
+    fn names_are_free_and_keys_are_not() {
+        assert_eq!(kind_of(&["providers", "anything", "model"]), Some(Kind::Text));
+        assert_eq!(kind_of(&["providers", "anything", "modell"]), None);
+        assert!(is_table(&["providers"]) && is_table(&["providers", "x"]) && !is_table(&["state_dir"]));
+    }
+
+    #[test]
+    fn swapped_letters_are_one_mistake() {
+        assert_eq!((distance("colour", "color"), distance("ulr", "url"), distance("", "ab")), (1, 1, 2));
+    }
+}

@@ -1,0 +1,263 @@
+//! One source of configuration values as written: a file, the environment, the flags.
+//!
+//! A layer is a list of dotted keys with values and origins. Whether a key exists and a value fits is checked here,
+//! because only here is the place known; what the values mean is `config`'s.
+
+use super::keys;
+use std::fmt;
+use std::path::PathBuf;
+use toml::de::{DeTable, DeValue};
+
+/// A value as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scalar {
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+    /// True or false.
+    Switch(bool),
+    /// Something that no key takes, by the name of its type.
+    Other(&'static str),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Text(text) => write!(f, "{text:?}"),
+            Scalar::Number(number) => write!(f, "{number}"),
+            Scalar::Switch(switch) => write!(f, "{switch}"),
+            Scalar::Other(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Convoke itself.
+    Default,
+    /// A file and a line of it.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// An environment variable.
+    Variable(&'static str),
+    /// A flag of the command line.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Origin::Variable(name) => write!(f, "environment variable {name}"),
+            Origin::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// One value with its key and its origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The dotted key.
+    pub key: String,
+    /// The value.
+    pub value: Scalar,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// What is wrong with a layer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayerError {
+    /// The file is not TOML.
+    #[error("{}:{line}: not valid TOML: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The parser's words.
+        message: String,
+    },
+    /// A value does not fit its key.
+    #[error("{origin}: `{key}`: {message}")]
+    Value {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        origin: Origin,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A layer with what else was noticed.
+#[derive(Debug, Default)]
+pub struct Layer {
+    /// The values.
+    pub entries: Vec<Entry>,
+    /// Unknown keys, in words.
+    pub warnings: Vec<String>,
+}
+
+impl Layer {
+    /// Reads a file's text. `None` as path means the built-in defaults.
+    pub fn from_toml(text: &str, path: Option<PathBuf>) -> Result<Layer, LayerError> {
+        let shown = path.clone().unwrap_or_else(|| "default.toml".into());
+        let document = DeTable::parse(text).map_err(|error| LayerError::Syntax {
+            line: error.span().map_or(1, |span| line_of(text, span.start)),
+            message: error.message().trim_end().to_owned(),
+            path: shown,
+        })?;
+        let mut layer = Layer::default();
+        layer.walk(&mut Vec::new(), document.get_ref(), &FileText { text, path })?;
+        Ok(layer)
+    }
+
+    /// Takes the variables that set a key.
+    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Layer, LayerError> {
+        let mut layer = Layer::default();
+        for variable in crate::env::LIST {
+            let Some(key) = variable.key else { continue };
+            let Some(text) = get(variable.name).filter(|text| !text.is_empty()) else { continue };
+            layer.push(key, read_text(key, &text), Origin::Variable(variable.name))?;
+        }
+        Ok(layer)
+    }
+
+    /// Adds a value, if it fits its key.
+    pub fn push(&mut self, key: &str, value: Scalar, origin: Origin) -> Result<(), LayerError> {
+        let path: Vec<_> = key.split('.').collect();
+        let kind = keys::kind_of(&path).expect("callers name keys of the list");
+        if let Some(message) = keys::mismatch(kind, &value) {
+            return Err(LayerError::Value { key: key.to_owned(), origin, message });
+        }
+        self.entries.push(Entry { key: key.to_owned(), value, origin });
+        Ok(())
+    }
+
+    fn walk<'a>(
+        &mut self,
+        above: &mut Vec<&'a str>,
+        table: &'a DeTable<'_>,
+        file: &FileText<'_>,
+    ) -> Result<(), LayerError> {
+        for (key, value) in table {
+            above.push(key.get_ref());
+            let origin = file.origin(key.span().start);
+            match value.get_ref() {
+                DeValue::Table(inner) if keys::is_table(above) => self.walk(above, inner, file)?,
+                _ if keys::kind_of(above).is_none() => self.warn_unknown(above, &origin),
+                value => self.push(&above.join("."), scalar(value), origin)?,
+            }
+            above.pop();
+        }
+        Ok(())
+    }
+
+    fn warn_unknown(&mut self, path: &[&str], origin: &Origin) {
+        let advice = keys::nearest(path).map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
+        self.warnings.push(format!("{origin}: unknown key `{}`{advice}", path.join(".")));
+    }
+}
+
+struct FileText<'a> {
+    text: &'a str,
+    path: Option<PathBuf>,
+}
+
+impl FileText<'_> {
+    fn origin(&self, offset: usize) -> Origin {
+        match &self.path {
+            Some(path) => Origin::File { path: path.clone(), line: line_of(self.text, offset) },
+            None => Origin::Default,
+        }
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn scalar(value: &DeValue<'_>) -> Scalar {
+    match value {
+        DeValue::String(text) => Scalar::Text(text.to_string()),
+        DeValue::Boolean(switch) => Scalar::Switch(*switch),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(Scalar::Other("a number that is too large"), Scalar::Number),
+        other => Scalar::Other(other.type_str()),
+    }
+}
+
+/// A variable's text, read as its key takes it.
+fn read_text(key: &str, text: &str) -> Scalar {
+    let path: Vec<_> = key.split('.').collect();
+    match keys::kind_of(&path) {
+        Some(keys::Kind::Count(_)) => {
+            text.trim().parse().map_or(Scalar::Text(text.to_owned()), Scalar::Number)
+        }
+        Some(keys::Kind::Switch) => match text.trim() {
+            "1" | "true" | "yes" => Scalar::Switch(true),
+            "0" | "false" | "no" => Scalar::Switch(false),
+            _ => Scalar::Text(text.to_owned()),
+        },
+        _ => Scalar::Text(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Result<Layer, LayerError> {
+        Layer::from_toml(text, Some("convoke.toml".into()))
+    }
+
+    #[test]
+    fn the_defaults_use_only_known_keys() {
+        let layer = Layer::from_toml(include_str!("default.toml"), None).unwrap();
+        assert!(layer.warnings.is_empty(), "{:?}", layer.warnings);
+        assert!(layer.entries.iter().all(|entry| entry.origin == Origin::Default));
+    }
+
+    #[test]
+    fn an_unknown_key_is_reported_with_the_nearest_and_its_line() {
+        let layer = file("\n[run]\nquite = true\n").unwrap();
+        assert_eq!(layer.warnings, ["convoke.toml:3: unknown key `run.quite`; did you mean `run.quiet`?"]);
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_names_its_place() {
+        let error = file("machine_concurrency = \"many\"\n").unwrap_err();
+        let words = "convoke.toml:1: `machine_concurrency`: expected a whole number from 1, found \"many\"";
+        assert_eq!(error.to_string(), words);
+        let error = file("a = [1\n").unwrap_err();
+        assert!(matches!(error, LayerError::Syntax { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_number_or_table_where_the_other_belongs_is_no_crash() {
+        assert!(file("provider = 3").unwrap().warnings[0].contains("unknown key `provider`"));
+        assert!(file("color.auto = true").is_err());
+    }
+
+    #[test]
+    fn variables_are_read_as_their_key_takes_them() {
+        let get = |name: &str| match name {
+            "CONVOKE_MACHINE_CONCURRENCY" => Some("7".to_owned()),
+            "CONVOKE_QUIET" => Some("1".to_owned()),
+            "CONVOKE_STATE_DIR" => Some(String::new()),
+            _ => None,
+        };
+        let layer = Layer::from_environment(get).unwrap();
+        let values: Vec<_> = layer.entries.iter().map(|e| (e.key.as_str(), e.value.clone())).collect();
+        let expected = [("machine_concurrency", Scalar::Number(7)), ("run.quiet", Scalar::Switch(true))];
+        assert_eq!(values, expected);
+    }
+}

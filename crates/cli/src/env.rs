@@ -1,0 +1,88 @@
+//! Every environment variable that Convoke itself reads, in one list.
+//!
+//! Workflow files may name others (`${VAR}`), which reach them through `sources`. Nothing else in the program asks the
+//! environment.
+
+/// One variable and what it is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, for the manual.
+    pub meaning: &'static str,
+    /// The configuration key that it sets, if it sets one.
+    pub key: Option<&'static str>,
+}
+
+const fn sets(name: &'static str, key: &'static str, meaning: &'static str) -> Variable {
+    Variable { name, meaning, key: Some(key) }
+}
+
+const fn reads(name: &'static str, meaning: &'static str) -> Variable {
+    Variable { name, meaning, key: None }
+}
+
+/// The user's configuration file, instead of the one in the configuration folder.
+pub const CONFIG: &str = "CONVOKE_CONFIG";
+/// Switches colours off when it is set to anything but nothing.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// A terminal that cannot move its cursor says `dumb` here.
+pub const TERM: &str = "TERM";
+/// The width of the output where there is no terminal to ask.
+pub const COLUMNS: &str = "COLUMNS";
+/// The proxy for model services.
+pub const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// Certificates to trust besides the built-in ones.
+pub const CA_FILE: &str = "SSL_CERT_FILE";
+/// Who answers a gate, for the record.
+pub const USER: &str = "USER";
+
+/// The whole list.
+pub const LIST: &[Variable] = &[
+    sets("CONVOKE_STATE_DIR", "state_dir", "where runs are kept"),
+    sets("CONVOKE_MACHINE_CONCURRENCY", "machine_concurrency", "the most attempts at once on this machine"),
+    sets("CONVOKE_MAX_CONCURRENCY", "run.max_concurrency", "the most attempts at once in one run"),
+    sets("CONVOKE_PROVIDER", "provider.name", "the provider of agents whose file names none"),
+    sets("CONVOKE_BASE_URL", "provider.base_url", "where that provider's interface is"),
+    sets("CONVOKE_MODEL", "provider.model", "the model of agents whose file names none"),
+    sets("CONVOKE_QUIET", "run.quiet", "say only warnings and how a run ended (true or false)"),
+    sets("CONVOKE_STRICT", "run.strict", "treat warnings as errors (true or false)"),
+    sets("CONVOKE_COLOR", "color", "when to use colours: auto, always, never"),
+    reads(
+        CONFIG,
+        "the user's configuration file, instead of convoke/config.toml in the configuration folder",
+    ),
+    reads(NO_COLOR, "no colours when it is set and not empty"),
+    reads(TERM, "`dumb` switches the live view off"),
+    reads(COLUMNS, "the width of messages where standard error is no terminal"),
+    reads("HTTPS_PROXY", "the proxy for model services (also https_proxy, ALL_PROXY, all_proxy)"),
+    reads(CA_FILE, "a file of certificates to trust besides the built-in ones"),
+    reads("OPENAI_API_KEY", "the key of the `openai` provider where nothing else names one"),
+    reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
+    reads("XDG_STATE_HOME", "the state folder, instead of ~/.local/state"),
+    reads(USER, "recorded as who answered a gate or stopped a run"),
+];
+
+/// A variable's value, if it is set and is text.
+pub fn get(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A variable's value, if it is set to something.
+pub fn get_filled(name: &str) -> Option<String> {
+    get(name).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_variable_is_listed_once() {
+        let mut names: Vec<_> = LIST.iter().map(|variable| variable.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

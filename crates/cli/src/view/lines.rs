@@ -1,0 +1,149 @@
+//! One event as one line, for logs and for what scrolls above the live view.
+
+use super::{State, words};
+use crate::paint::Paint;
+use convoke_model::{
+    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+};
+
+/// The line for an event, given the state before it; `None` for events that people need not see.
+pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
+    let at = stamped.at;
+    let text = match &stamped.event {
+        Event::RunStarted(started) => run_started(started),
+        Event::RunOwned { epoch, .. } if *epoch > 1 => "resumed".to_owned(),
+        Event::RunReopened { tasks } => format!("reopened {}", words::plural(tasks.len() as u64, "task")),
+        Event::PlanChanged { dropped, .. } => plan_changed(dropped),
+        Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
+        Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
+        Event::AttemptStarted { task, attempt } => attempt_started(task, *attempt),
+        Event::AttemptFinished { task, usage, .. } => finished(state, task, Some(usage), at, paint),
+        Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
+        Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
+        Event::AttemptLost { task, .. } => format!("{task} was cut off by a crash"),
+        Event::RetryScheduled { task, at: when } => {
+            format!("{task} again in {}", words::duration(when.since(at)))
+        }
+        Event::TaskSucceeded { task, .. } => finished(state, task, None, at, paint),
+        Event::TaskFailed { task, failure } => task_failed(task, failure, paint),
+        Event::TaskSkipped { task, cause } => format!("{task} skipped: {}", because(cause)),
+        Event::TaskCancelled { task, cause } => format!("{task} cancelled: {}", because(cause)),
+        Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
+        Event::GateOpened { task, .. } => paint.warn(&format!("{task} waits for a person")),
+        Event::GateAnswered { task, by, .. } => format!("{task} answered by {by}"),
+        Event::Blocked { task, on } => format!("{task} waits for {on}"),
+        Event::BudgetExceeded { spent_micros, budget_micros } => {
+            over_budget(*spent_micros, *budget_micros, paint)
+        }
+        Event::ContextTrimmed { task, strategy, steps } => trimmed(task, strategy, steps),
+        Event::HookRendered { hook, text, .. } => format!("{hook}: {}", words::first_line(text)),
+        Event::Noted { task, message, .. } => noted(task.as_ref(), message, paint),
+        Event::StopRequested { now, by } => stop_requested(*now, by),
+        Event::RunParked { waiting } => parked(waiting),
+        Event::RunInterrupted { by } => format!("interrupted by {by}"),
+        Event::RunFinished { status, .. } => run_finished(state, *status, at),
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn run_started(started: &RunStarted) -> String {
+    format!("run {} of {} ({})", started.run, started.workflow, started.file)
+}
+
+fn plan_changed(dropped: &[TaskId]) -> String {
+    format!("the workflow file changed: {} again", words::plural(dropped.len() as u64, "finished task"))
+}
+
+fn task_started(task: &TaskId, until: Option<Timestamp>, at: Timestamp) -> String {
+    match until {
+        Some(moment) => format!("{task} waits {}", words::duration(moment.since(at))),
+        None => format!("{task} started"),
+    }
+}
+
+fn attempt_started(task: &TaskId, attempt: u32) -> String {
+    match attempt {
+        0 | 1 => format!("{task} started"),
+        _ => format!("{task} started, attempt {attempt}"),
+    }
+}
+
+fn finished(state: &State, task: &TaskId, usage: Option<&Usage>, at: Timestamp, paint: Paint) -> String {
+    let mut text = format!("{task} {}", paint.good("done"));
+    if let Some(known) = state.tasks.get(task) {
+        text.push_str(&format!(" in {}", words::duration(at.since(known.started))));
+    }
+    if let Some(used) = usage.and_then(words::usage) {
+        text.push_str(&format!(", {used}"));
+    }
+    text
+}
+
+fn attempt_failed(task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {
+    let words = words::first_line(&failure.message);
+    format!("{task} {} attempt {attempt} ({}): {words}", paint.warn("failed"), failure.class)
+}
+
+fn task_failed(task: &TaskId, failure: &Failure, paint: Paint) -> String {
+    let words = words::first_line(&failure.message);
+    format!("{task} {} ({}): {words}", paint.bad("failed"), failure.class)
+}
+
+fn route(from: &TaskId, to: &TaskId, on_error: bool) -> String {
+    let why = if on_error { " (on_error)" } else { "" };
+    format!("{from} -> {to}{why}")
+}
+
+fn over_budget(spent: u64, budget: u64, paint: Paint) -> String {
+    let words = format!("budget exceeded: {} of {}", words::money(spent), words::money(budget));
+    paint.warn(&words)
+}
+
+fn trimmed(task: &TaskId, strategy: &str, steps: &[String]) -> String {
+    format!("{task}: context made smaller ({strategy}): {}", steps.join(", "))
+}
+
+fn noted(task: Option<&TaskId>, message: &str, paint: Paint) -> String {
+    let about = task.map(|task| format!("{task}: ")).unwrap_or_default();
+    format!("{} {about}{}", paint.warn("note:"), words::first_line(message))
+}
+
+fn stop_requested(now: bool, by: &str) -> String {
+    format!("stopping{} ({by})", if now { " now" } else { "" })
+}
+
+fn parked(waiting: &[TaskId]) -> String {
+    let names: Vec<_> = waiting.iter().map(TaskId::to_string).collect();
+    format!("parked: waiting for {}", names.join(", "))
+}
+
+fn run_finished(state: &State, status: RunStatus, at: Timestamp) -> String {
+    format!(
+        "{} {} in {}",
+        state.workflow,
+        status.word().replace('_', " "),
+        words::duration(at.since(state.started))
+    )
+}
+
+/// A cause in words.
+pub fn because(cause: &Cause) -> String {
+    let of = |words: &str| match &cause.task {
+        Some(task) => format!("{words} ({task})"),
+        None => words.to_owned(),
+    };
+    match cause.kind {
+        CauseKind::NeedFailed => of("something it needs failed"),
+        CauseKind::NeedSkipped => of("something it needs did not run"),
+        CauseKind::NeedNotReached => of("something it needs was never reached"),
+        CauseKind::JoinUnmet => of("its join can no longer be met"),
+        CauseKind::JoinDecided => of("a join was decided without it"),
+        CauseKind::GroupFailed => of("its group failed"),
+        CauseKind::WorkflowFailed => of("the workflow failed"),
+        CauseKind::Terminated => of("the workflow was ended by a terminate step"),
+        CauseKind::TimedOut => of("its time was over"),
+        CauseKind::LimitReached => of("a limit was reached"),
+        CauseKind::Stopped => of("the run was stopped"),
+    }
+}

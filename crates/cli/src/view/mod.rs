@@ -1,0 +1,19 @@
+//! What a person sees of a run: a fold over its events, and ways to print it.
+//!
+//! [`State`] is pure and knows no terminal; `block` turns it into the lines of the live view, `lines` turns single
+//! events into lines, `screen` owns the terminal. A live run and a replayed one look the same.
+
+mod block;
+mod lines;
+mod outline;
+mod screen;
+mod state;
+mod task;
+pub mod words;
+
+pub use block::block;
+pub use lines::line;
+pub use outline::Outline;
+pub use screen::{Screen, size};
+pub use state::State;
+pub use task::{End, Phase, Task, Wait};

@@ -1,0 +1,70 @@
+//! What the plan says in advance: the steps of the root workflow and what they wait for.
+
+use convoke_model::TaskId;
+use convoke_plan::{Kind, Plan, Workflow};
+use indexmap::IndexMap;
+use std::collections::HashMap;
+
+/// The steps that a run is expected to have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// By task id: the tasks it waits for. Only first visits; bodies of a for_each are not known in advance.
+    pub steps: IndexMap<TaskId, Vec<TaskId>>,
+    /// The word for each node's kind, by name. Names are unique per workflow; the root's win.
+    pub kinds: HashMap<String, &'static str>,
+}
+
+impl Outline {
+    /// The outline of a plan.
+    pub fn of(plan: &Plan) -> Outline {
+        let mut outline = Outline::default();
+        for workflow in &plan.workflows {
+            for node in &workflow.nodes {
+                outline.kinds.entry(node.name.to_string()).or_insert(node.kind.word());
+            }
+        }
+        outline.expect_steps(plan.root());
+        outline
+    }
+
+    fn expect_steps(&mut self, workflow: &Workflow) {
+        let places = places(workflow);
+        for (ix, node) in workflow.nodes.iter().enumerate() {
+            let Some(id) = &places[ix] else { continue };
+            let needs = node.needs.iter().filter_map(|need| places[need.node.0 as usize].clone());
+            self.steps.insert(id.clone(), needs.collect());
+        }
+    }
+}
+
+/// The id of each node's first task, where the plan alone tells it.
+fn places(workflow: &Workflow) -> Vec<Option<TaskId>> {
+    let mut owner: Vec<Option<usize>> = vec![None; workflow.nodes.len()];
+    let mut inside_fan_out = vec![false; workflow.nodes.len()];
+    for (ix, node) in workflow.nodes.iter().enumerate() {
+        match &node.kind {
+            Kind::Parallel(group) => group.members.iter().for_each(|m| owner[m.0 as usize] = Some(ix)),
+            Kind::ForEach(group) => inside_fan_out[group.body.0 as usize] = true,
+            _ => {}
+        }
+    }
+    (0..workflow.nodes.len()).map(|ix| place(workflow, &owner, &inside_fan_out, ix, 0)).collect()
+}
+
+fn place(
+    workflow: &Workflow,
+    owner: &[Option<usize>],
+    inside_fan_out: &[bool],
+    ix: usize,
+    depth: usize,
+) -> Option<TaskId> {
+    // Groups cannot contain themselves in a checked plan; the bound keeps a damaged one from hanging the view.
+    if inside_fan_out[ix] || depth > workflow.nodes.len() {
+        return None;
+    }
+    let parent = match owner[ix] {
+        Some(group) => Some(place(workflow, owner, inside_fan_out, group, depth + 1)?),
+        None => None,
+    };
+    Some(TaskId::new(parent.as_ref(), &workflow.nodes[ix].name, None, 1))
+}

@@ -1,0 +1,278 @@
+//! What a run looks like after some events.
+//!
+//! Total: any list of events, also a damaged or partial one, gives a state. Each event costs a few map operations, so
+//! that a run of 100 000 tasks can be watched.
+
+use super::task::{End, Members, Phase, Task, Wait};
+use super::{Outline, words};
+use convoke_model::{Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A run, folded for people.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// The run's name.
+    pub run: Option<RunId>,
+    /// The workflow's name.
+    pub workflow: String,
+    /// When it started.
+    pub started: Timestamp,
+    /// The time of the last event.
+    pub last: Timestamp,
+    /// How it stands.
+    pub status: Option<RunStatus>,
+    /// Every task that was seen.
+    pub tasks: HashMap<TaskId, Task>,
+    /// Attempts that run, oldest first.
+    pub running: BTreeMap<u64, TaskId>,
+    /// Groups and sub-workflows that are open, oldest first.
+    pub holding: BTreeMap<u64, TaskId>,
+    /// Tasks that wait, oldest first.
+    pub waiting: BTreeMap<u64, TaskId>,
+    /// Tasks that ended, by how.
+    pub ended: Ended,
+    /// What all attempts used.
+    pub usage: Usage,
+    /// What the plan says in advance.
+    pub outline: Outline,
+    expected: HashSet<TaskId>,
+    announced: u64,
+}
+
+/// How many tasks ended, and how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Well.
+    pub succeeded: u64,
+    /// Badly.
+    pub failed: u64,
+    /// Without having run.
+    pub skipped: u64,
+    /// By being stopped.
+    pub cancelled: u64,
+}
+
+impl Ended {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.succeeded + self.failed + self.skipped + self.cancelled
+    }
+
+    fn count(&mut self, end: End) -> &mut u64 {
+        match end {
+            End::Succeeded => &mut self.succeeded,
+            End::Failed => &mut self.failed,
+            End::Skipped => &mut self.skipped,
+            End::Cancelled => &mut self.cancelled,
+        }
+    }
+}
+
+impl State {
+    /// The state before the first event.
+    pub fn new(outline: Outline) -> State {
+        let expected = outline.steps.keys().cloned().collect();
+        State { outline, expected, ..State::default() }
+    }
+
+    /// The state after these events.
+    #[cfg(test)]
+    pub fn fold<'a>(outline: Outline, events: impl IntoIterator<Item = &'a Stamped>) -> State {
+        let mut state = State::new(outline);
+        events.into_iter().for_each(|event| state.apply(event));
+        state
+    }
+
+    /// How many tasks there are or will be, as far as that is known.
+    pub fn total(&self) -> u64 {
+        self.tasks.len() as u64 + self.announced + self.expected.len() as u64
+    }
+
+    /// Steps of the plan that were not reached yet and wait for others, with what is still missing.
+    pub fn not_ready(&self) -> impl Iterator<Item = (&TaskId, Vec<&TaskId>)> {
+        let steps = self.outline.steps.iter().filter(|(task, _)| self.expected.contains(*task));
+        let open = |need: &&TaskId| !self.tasks.get(*need).is_some_and(Task::is_ended);
+        steps
+            .map(move |(task, needs)| (task, needs.iter().filter(open).collect::<Vec<_>>()))
+            .filter(|(_, n)| !n.is_empty())
+    }
+
+    /// The word for the kind of a task's node, if the plan is known.
+    pub fn kind(&self, task: &TaskId) -> Option<&'static str> {
+        self.outline.kinds.get(&words::node(task)).copied()
+    }
+
+    /// Takes the next event.
+    pub fn apply(&mut self, stamped: &Stamped) {
+        let (at, seq) = (stamped.at, stamped.seq);
+        self.last = at;
+        match &stamped.event {
+            Event::RunStarted(started) => self.begin(at, started.run.clone(), &started.workflow),
+            Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
+            Event::RunReopened { tasks } => self.forget(tasks),
+            Event::PlanChanged { dropped, .. } => self.forget(dropped),
+            Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
+            Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at),
+            Event::AttemptStarted { task, attempt } => self.attempt(task, *attempt, at, seq),
+            Event::AttemptFinished { task, usage, .. } => {
+                self.attempt_ended(task, usage, Some(End::Succeeded), at)
+            }
+            Event::AttemptFailed { task, usage, .. } => self.attempt_ended(task, usage, None, at),
+            Event::AttemptSuspended { task, waits_for, usage, .. } => {
+                self.attempt_ended(task, usage, None, at);
+                self.wait(task, wait_for(waits_for), at, seq);
+            }
+            Event::AttemptLost { task, .. } => self.attempt_ended(task, &Usage::default(), None, at),
+            Event::RetryScheduled { task, at: when } => self.wait(task, Wait::Retry(*when), at, seq),
+            Event::TaskSucceeded { task, .. } => self.end(task, End::Succeeded, at),
+            Event::TaskFailed { task, .. } => self.end(task, End::Failed, at),
+            Event::TaskSkipped { task, .. } => self.end(task, End::Skipped, at),
+            Event::TaskCancelled { task, .. } => self.end(task, End::Cancelled, at),
+            Event::GateOpened { task, .. } => self.wait(task, Wait::Person, at, seq),
+            Event::Blocked { task, on } => self.wait(task, Wait::Capacity(on.clone()), at, seq),
+            Event::RunParked { .. } => self.status = Some(RunStatus::Parked),
+            Event::RunInterrupted { .. } => self.status = Some(RunStatus::Interrupted),
+            Event::RunFinished { status, .. } => self.status = Some(*status),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, at: Timestamp, run: RunId, workflow: &str) {
+        self.run = Some(run);
+        self.workflow = workflow.to_owned();
+        self.started = at;
+        self.status = Some(RunStatus::Running);
+    }
+
+    fn open(&mut self, task: &TaskId, until: Option<Timestamp>, at: Timestamp, seq: u64) {
+        match until {
+            Some(moment) => self.wait(task, Wait::Until(moment), at, seq),
+            None => self.enter(task, Phase::Holding(self.members(task)), at, seq),
+        }
+    }
+
+    fn members(&self, task: &TaskId) -> Members {
+        match self.tasks.get(task).map(|task| &task.phase) {
+            Some(Phase::Holding(members)) => *members,
+            _ => Members::default(),
+        }
+    }
+
+    fn fan_out(&mut self, task: &TaskId, count: u32, at: Timestamp) {
+        let entry = self.seen(task, at);
+        if let Phase::Holding(members) = &mut entry.phase {
+            members.total = Some(count);
+            let left = count.saturating_sub(members.seen);
+            self.announced += u64::from(left);
+        }
+    }
+
+    fn attempt(&mut self, task: &TaskId, attempt: u32, at: Timestamp, seq: u64) {
+        self.enter(task, Phase::Running(at), at, seq);
+        self.seen(task, at).attempts = attempt;
+    }
+
+    fn attempt_ended(&mut self, task: &TaskId, usage: &Usage, end: Option<End>, at: Timestamp) {
+        self.usage += *usage;
+        self.seen(task, at).usage += *usage;
+        match end {
+            Some(end) => self.end(task, end, at),
+            // What follows (another attempt, a failure) is the next event; until then it waits for that.
+            None => self.wait(task, Wait::Retry(at), at, 0),
+        }
+    }
+
+    fn wait(&mut self, task: &TaskId, wait: Wait, at: Timestamp, seq: u64) {
+        self.enter(task, Phase::Waiting(wait), at, seq);
+    }
+
+    fn enter(&mut self, task: &TaskId, phase: Phase, at: Timestamp, seq: u64) {
+        let entry = self.seen(task, at);
+        let (before, ended) = (entry.order, entry.end());
+        self.leave(before);
+        if let Some(end) = ended {
+            *self.ended.count(end) -= 1;
+        }
+        let place = match phase {
+            Phase::Running(_) => &mut self.running,
+            Phase::Holding(_) => &mut self.holding,
+            _ => &mut self.waiting,
+        };
+        let order = if seq == 0 { before } else { seq };
+        place.insert(order, task.clone());
+        let entry = self.seen(task, at);
+        entry.phase = phase;
+        entry.order = order;
+    }
+
+    fn leave(&mut self, order: u64) {
+        self.running.remove(&order);
+        self.holding.remove(&order);
+        self.waiting.remove(&order);
+    }
+
+    fn end(&mut self, task: &TaskId, end: End, at: Timestamp) {
+        let entry = self.seen(task, at);
+        if entry.is_ended() {
+            return;
+        }
+        let order = entry.order;
+        entry.phase = Phase::Ended { end, took: at.since(entry.started) };
+        self.leave(order);
+        *self.ended.count(end) += 1;
+        self.count_in_owner(task, |members| members.ended += 1);
+    }
+
+    /// The task's entry; a task that is seen for the first time is no longer only expected.
+    fn seen(&mut self, task: &TaskId, at: Timestamp) -> &mut Task {
+        if !self.tasks.contains_key(task) {
+            self.expected.remove(task);
+            let announced = self.count_in_owner(task, |members| members.seen += 1);
+            self.announced = self.announced.saturating_sub(u64::from(announced));
+        }
+        self.tasks.entry(task.clone()).or_insert_with(|| Task::new(at))
+    }
+
+    /// Changes the numbers of the group that a task stands in; whether that group had announced it.
+    fn count_in_owner(&mut self, task: &TaskId, change: impl FnOnce(&mut Members)) -> bool {
+        let owner = owner(task).and_then(|owner| self.tasks.get_mut(&owner));
+        let Some(Task { phase: Phase::Holding(members), .. }) = owner else { return false };
+        change(members);
+        members.total.is_some_and(|total| members.seen <= total)
+    }
+
+    /// Tasks that are open again: they are expected, not seen.
+    fn forget(&mut self, tasks: &[TaskId]) {
+        for id in tasks {
+            let Some(task) = self.tasks.remove(id) else { continue };
+            self.leave(task.order);
+            if let Some(end) = task.end() {
+                *self.ended.count(end) -= 1;
+            }
+            self.expected.insert(id.clone());
+        }
+    }
+}
+
+fn wait_for(waits_for: &WaitsFor) -> Wait {
+    match waits_for {
+        WaitsFor::Children => Wait::Children,
+        WaitsFor::Gate(_) => Wait::Person,
+        WaitsFor::Time(at) => Wait::Until(*at),
+    }
+}
+
+/// The group that a task stands in: an item `group[3]` in `group`, a member `group/a` in `group`.
+fn owner(task: &TaskId) -> Option<TaskId> {
+    let text = &*task.0;
+    let last = text.rfind('/').map_or(0, |at| at + 1);
+    if let Some(key) = text[last..].find('[') {
+        let visit = text[last..].rfind('#').map_or("", |at| &text[last + at..]);
+        return Some(TaskId(format!("{}{visit}", &text[..last + key]).into()));
+    }
+    task.parent()
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+pub(super) mod tests;

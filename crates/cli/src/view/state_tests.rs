@@ -1,0 +1,136 @@
+use super::*;
+use convoke_model::{Cause, CauseKind, Class, Digest, Failure, JsonText, Payload, RunStarted};
+
+pub(in crate::view) fn id(text: &str) -> TaskId {
+    TaskId(text.into())
+}
+
+pub(in crate::view) fn stamp(events: Vec<Event>) -> Vec<Stamped> {
+    let second = |i: usize| Timestamp(1_000_000 * i as u64);
+    events
+        .into_iter()
+        .enumerate()
+        .map(|(i, event)| Stamped { seq: i as u64 + 1, at: second(i), event })
+        .collect()
+}
+
+pub(in crate::view) fn started() -> Event {
+    Event::RunStarted(Box::new(RunStarted {
+        run: RunId("r1".into()),
+        workflow: "w".into(),
+        file: "w.yaml".into(),
+        folder: "/".into(),
+        plan: Digest::of(b""),
+        inputs: Payload::Inline(JsonText::of(&())),
+        seed: 0,
+        skip_gates: false,
+        version: "0".into(),
+        metadata: Default::default(),
+    }))
+}
+
+pub(in crate::view) fn attempt(task: &str, attempt: u32) -> Event {
+    Event::AttemptStarted { task: id(task), attempt }
+}
+
+pub(in crate::view) fn done(task: &str) -> Event {
+    let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+    Event::AttemptFinished { task: id(task), attempt: 1, output: Payload::Inline(JsonText::of(&1)), usage }
+}
+
+fn failed(task: &str) -> Event {
+    let failure = Failure::new(Class::Timeout, "too slow");
+    Event::AttemptFailed { task: id(task), attempt: 1, failure, usage: Usage::default(), partial: None }
+}
+
+pub(in crate::view) fn fan_out(task: &str, count: u32) -> Event {
+    Event::FannedOut { task: id(task), count, items: Payload::Inline(JsonText::of(&[1])), keys: None }
+}
+
+pub(in crate::view) fn group(task: &str) -> Event {
+    Event::TaskStarted { task: id(task), until: None, inputs: None }
+}
+
+pub(in crate::view) fn outline(steps: &[(&str, &[&str])]) -> Outline {
+    let steps = steps.iter().map(|(task, needs)| (id(task), needs.iter().map(|need| id(need)).collect()));
+    Outline { steps: steps.collect(), kinds: HashMap::new() }
+}
+
+fn fold(steps: &[(&str, &[&str])], events: Vec<Event>) -> State {
+    State::fold(outline(steps), &stamp(events))
+}
+
+#[test]
+fn an_attempt_runs_and_ends() {
+    let state = fold(&[("a", &[]), ("b", &["a"])], vec![started(), attempt("a", 1)]);
+    assert_eq!((state.running.len(), state.total(), state.ended.total()), (1, 2, 0));
+    assert_eq!(state.not_ready().collect::<Vec<_>>(), [(&id("b"), vec![&id("a")])]);
+    let state = fold(&[("a", &[]), ("b", &["a"])], vec![started(), attempt("a", 1), done("a")]);
+    assert_eq!((state.running.len(), state.ended.succeeded, state.usage.input_tokens), (0, 1, 10));
+    assert_eq!(state.not_ready().count(), 0);
+    let took = std::time::Duration::from_secs(1);
+    assert_eq!(state.tasks[&id("a")].phase, Phase::Ended { end: End::Succeeded, took });
+}
+
+#[test]
+fn a_retry_waits_and_runs_again_as_one_task() {
+    let retry = Event::RetryScheduled { task: id("a"), at: Timestamp(9_000_000) };
+    let state = fold(&[], vec![started(), attempt("a", 1), failed("a"), retry]);
+    assert_eq!(state.waiting.values().collect::<Vec<_>>(), [&id("a")]);
+    assert!(state.running.is_empty());
+    let retry = Event::RetryScheduled { task: id("a"), at: Timestamp(9_000_000) };
+    let events = vec![started(), attempt("a", 1), failed("a"), retry, attempt("a", 2), done("a")];
+    let state = fold(&[], events);
+    assert_eq!((state.tasks.len(), state.ended.succeeded, state.waiting.len()), (1, 1, 0));
+    assert_eq!(state.tasks[&id("a")].attempts, 2);
+}
+
+#[test]
+fn items_are_counted_once_whether_announced_or_seen() {
+    let events =
+        vec![started(), group("g"), fan_out("g", 5), attempt("g[0]", 1), attempt("g[1]", 1), done("g[0]")];
+    let state = fold(&[("g", &[]), ("after", &["g"])], events);
+    assert_eq!(state.total(), 1 + 5 + 1);
+    let Phase::Holding(members) = state.tasks[&id("g")].phase else { panic!("still open") };
+    assert_eq!(members, Members { total: Some(5), seen: 2, ended: 1 });
+}
+
+#[test]
+fn a_reopened_task_is_open_again() {
+    let events = vec![
+        started(),
+        attempt("a", 1),
+        failed("a"),
+        Event::TaskFailed { task: id("a"), failure: Failure::new(Class::Fatal, "no") },
+    ];
+    let state = fold(&[("a", &[])], events.clone());
+    assert_eq!((state.ended.failed, state.total()), (1, 1));
+    let mut again = events;
+    again.push(Event::RunReopened { tasks: vec![id("a")] });
+    let state = fold(&[("a", &[])], again);
+    assert_eq!((state.ended.total(), state.total(), state.tasks.len()), (0, 1, 0));
+}
+
+#[test]
+fn an_end_counts_once() {
+    let cause = Cause { kind: CauseKind::Stopped, task: None };
+    let cancelled = Event::TaskCancelled { task: id("a"), cause };
+    let state = fold(&[], vec![started(), attempt("a", 1), cancelled.clone(), cancelled]);
+    assert_eq!((state.ended.cancelled, state.ended.total()), (1, 1));
+}
+
+#[test]
+fn the_owner_of_an_item_or_member_is_its_group() {
+    assert_eq!(owner(&id("g[3]")), Some(id("g")));
+    assert_eq!(owner(&id("a/g[3]#2")), Some(id("a/g#2")));
+    assert_eq!(owner(&id("g[3]/x")), Some(id("g[3]")));
+    assert_eq!(owner(&id("a")), None);
+}
+
+#[test]
+fn events_in_any_order_give_a_state() {
+    let mut events = vec![done("x"), fan_out("y", 3), attempt("z", 1), started(), failed("q"), group("y")];
+    events.reverse();
+    let state = fold(&[], events);
+    assert_eq!(state.tasks.len(), 4);
+}

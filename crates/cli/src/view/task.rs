@@ -1,0 +1,118 @@
+//! One task as the view knows it.
+
+use convoke_model::{Timestamp, Usage};
+use std::time::Duration;
+
+/// One task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// What it is doing.
+    pub phase: Phase,
+    /// When it was first seen to do something.
+    pub started: Timestamp,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// What its attempts used.
+    pub usage: Usage,
+    /// Where it stands among the running or waiting ones.
+    pub(super) order: u64,
+}
+
+/// What a task is doing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Phase {
+    /// An attempt runs since then.
+    Running(Timestamp),
+    /// Tasks inside it run.
+    Holding(Members),
+    /// It waits.
+    Waiting(Wait),
+    /// It has ended.
+    Ended {
+        /// How.
+        end: End,
+        /// How long it took, from its first start.
+        took: Duration,
+    },
+}
+
+/// What is known about the tasks inside a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Members {
+    /// How many there will be, where that is known.
+    pub total: Option<u32>,
+    /// How many were seen.
+    pub seen: u32,
+    /// How many have ended.
+    pub ended: u32,
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wait {
+    /// A person.
+    Person,
+    /// Capacity, by name.
+    Capacity(String),
+    /// Its next attempt.
+    Retry(Timestamp),
+    /// A moment.
+    Until(Timestamp),
+    /// Tasks that it spawned.
+    Children,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Well.
+    Succeeded,
+    /// Badly.
+    Failed,
+    /// It did not run.
+    Skipped,
+    /// It was stopped.
+    Cancelled,
+}
+
+impl End {
+    /// The word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            End::Succeeded => "succeeded",
+            End::Failed => "failed",
+            End::Skipped => "skipped",
+            End::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl Task {
+    /// A task that has just been seen.
+    pub(super) fn new(at: Timestamp) -> Task {
+        let phase = Phase::Holding(Members::default());
+        Task { phase, started: at, attempts: 0, usage: Usage::default(), order: 0 }
+    }
+
+    /// How it ended, if it has.
+    pub fn end(&self) -> Option<End> {
+        match self.phase {
+            Phase::Ended { end, .. } => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn is_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended { .. })
+    }
+
+    /// The word for what it is doing.
+    pub fn word(&self) -> &'static str {
+        match &self.phase {
+            Phase::Running(_) | Phase::Holding(_) => "running",
+            Phase::Waiting(_) => "waiting",
+            Phase::Ended { end, .. } => end.word(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Numbers and times as people read them.
+
+use convoke_model::{TaskId, Timestamp, Usage};
+use std::time::Duration;
+
+/// A length of time, short: `350 ms`, `4.2 s`, `3 m 05 s`, `2 h 14 m`.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 => format!("{} ms", time.as_millis()),
+        1..60 => format!("{}.{} s", seconds, time.subsec_millis() / 100),
+        60..3600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A count, short from ten thousand on: `950`, `9999`, `12.4k`, `3.1M`.
+pub fn count(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..1_000_000 => format!("{}.{}k", number / 1000, number % 1000 / 100),
+        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}
+
+/// A count with its noun: `1 step`, `3 steps`.
+pub fn plural(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// Tokens and money, without what is zero; `None` if nothing was used.
+pub fn usage(usage: &Usage) -> Option<String> {
+    let tokens = usage.input_tokens + usage.output_tokens;
+    let about = if usage.estimated { "about " } else { "" };
+    let tokens = (tokens > 0).then(|| format!("{about}{} tokens", count(tokens)));
+    let cost = (usage.cost_micros > 0).then(|| money(usage.cost_micros));
+    match (tokens, cost) {
+        (Some(tokens), Some(cost)) => Some(format!("{tokens}, {cost}")),
+        (tokens, cost) => tokens.or(cost),
+    }
+}
+
+/// Millionths of a US dollar: `$0.0042`, `$1.25`.
+pub fn money(micros: u64) -> String {
+    let dollars = micros as f64 / 1e6;
+    if dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
+}
+
+/// The time of day in UTC, for a line of a log.
+pub fn clock(at: Timestamp) -> String {
+    at.rfc3339()[11..19].to_owned()
+}
+
+/// One line of at most `width` characters, without control characters.
+pub fn fit(text: &str, width: usize) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out: String = clean.clone().take(width).collect();
+    if clean.count() > width && width > 0 {
+        out.pop();
+        out.push('…');
+    }
+    out
+}
+
+/// The first line of a message and a mark if there is more.
+pub fn first_line(text: &str) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    match (lines.next(), lines.next()) {
+        (Some(line), Some(_)) => format!("{} …", line.trim_end()),
+        (Some(line), None) => line.trim_end().to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The name of the node that a task belongs to: the last part of its path, without key and visit.
+pub fn node(task: &TaskId) -> String {
+    task.segments().last().map(|segment| segment.node).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        let shown = |millis| duration(Duration::from_millis(millis));
+        assert_eq!(
+            [shown(5), shown(4_250), shown(185_000), shown(8_040_000)],
+            ["5 ms", "4.2 s", "3 m 05 s", "2 h 14 m"]
+        );
+    }
+
+    #[test]
+    fn counts_are_short() {
+        assert_eq!([count(9_999), count(12_440), count(3_100_000)], ["9999", "12.4k", "3.1M"]);
+        assert_eq!([plural(1, "step"), plural(0, "step")], ["1 step", "0 steps"]);
+    }
+
+    #[test]
+    fn what_was_not_used_is_not_shown() {
+        assert_eq!(usage(&Usage::default()), None);
+        let used = Usage { input_tokens: 1, cost_micros: 1_250_000, estimated: true, ..Usage::default() };
+        assert_eq!(usage(&used).as_deref(), Some("about 1 tokens, $1.25"));
+    }
+
+    #[test]
+    fn long_or_hostile_text_stays_on_its_line() {
+        assert_eq!(fit("abc\x1b[2Jdef", 6), "abc […");
+        assert_eq!(fit("äöü", 3), "äöü");
+        assert_eq!(first_line("\n\none\ntwo"), "one …");
+    }
+}
