@@ -1,15 +1,56 @@
 //! Reads workflow files: text becomes a tree in which every value keeps its place, the tree becomes typed structs.
 //!
-//! `tree` is YAML, `workflow` (with `settings`, `output`, `text`) is the typed form. Reading collects every structural
-//! error and still gives as much of the workflow as it can. References between steps, templates and conditions are
-//! left to `check`. Files and environment are reached through [`Sources`] only.
+//! `load` reads files (`!file` included), `tree` is YAML, `keys` lists every key of the language, `read` makes the typed
+//! form of `workflow`, `settings` and `output`. Reading collects every structural error and still gives as much of the
+//! workflow as it can. References between steps, templates and conditions are left to `check`. Files and environment
+//! are reached through [`Sources`] only.
 
+mod codes;
+mod env;
+mod front_end;
+pub mod keys;
+mod load;
+mod nearest;
 pub mod output;
+mod read;
 pub mod settings;
+mod shape;
 pub mod sources;
 pub mod text;
+pub mod tree;
+pub mod words;
 pub mod workflow;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use codes::CODES;
+pub use front_end::{FrontEnd, recognise};
+pub use load::MAX_FILE_BYTES;
+pub use nearest::nearest;
+pub use read::parse_duration;
+pub use shape::{Key, ObjectType, Shape};
 pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
 pub use workflow::Workflow;
+
+use crate::diagnostic::Diagnostic;
+
+/// Reads a workflow file and everything it includes.
+///
+/// Gives the workflow as far as it could be read, and all findings; with an error among them it must not run.
+pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Vec<Diagnostic>) {
+    let mut loader = load::Loader::new(sources);
+    let Some(root) = loader.load_root(path) else { return (None, loader.diagnostics) };
+    let kind = recognise(&root);
+    if kind != Some(FrontEnd::Workflow) {
+        loader.diagnostics.push(front_end::refuse(&root, kind));
+        return (None, loader.diagnostics);
+    }
+    let mut reader = read::Reader::new(sources);
+    let workflow = read::workflow(&mut reader, &root, &normalise(path), &loader.files);
+    loader.diagnostics.append(&mut reader.diagnostics);
+    (workflow, loader.diagnostics)
+}

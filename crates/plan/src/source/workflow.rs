@@ -278,6 +278,8 @@ pub enum StepKind {
     Wait(WaitStep),
     /// Another workflow file runs.
     Workflow(WorkflowStep),
+    /// Its type could not be read (which is reported); only its name and its edges are known.
+    Unknown,
 }
 
 /// `type: agent` (or no type).

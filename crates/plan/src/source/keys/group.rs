@@ -1,0 +1,61 @@
+//! `parallel` and `for_each`.
+
+use super::super::shape::Shape::{Choice, Integer, Object, Step, Text};
+use super::super::shape::{COUNT, ObjectType, Shape, TEXTS, optional, required};
+use super::super::words::FAILURE_MODES;
+use super::flow::{JOIN, LABELS, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
+
+const CONCURRENT: Shape = Integer(1, 100_000);
+
+/// An entry of `parallel`.
+pub static PARALLEL: ObjectType = ObjectType {
+    name: "parallel_group",
+    title: "a parallel group",
+    keys: &[
+        required("name", Text, "name of the group"),
+        optional("description", Text, "what it is for"),
+        required("agents", TEXTS, "the members: steps or groups, at least two"),
+        optional(
+            "failure_mode",
+            Choice(FAILURE_MODES),
+            "what the failure of a member means (default fail_fast)",
+        ),
+        optional("min", COUNT, "with `failure_mode: quorum`: how many must succeed"),
+        optional("max_concurrent", CONCURRENT, "members at one time"),
+        optional("routes", ROUTES, "where to go afterwards; the first that fits is taken"),
+        optional("needs", NEEDS, "steps that must have ended before"),
+        optional("join", JOIN, "how many of the needs must be met (default all)"),
+        optional("on_error", ON_ERROR, "where to go when it fails"),
+        optional("timeout", TIMEOUT, "bound of the whole group"),
+        optional("labels", Object(&LABELS), "priority, class and tenant"),
+    ],
+};
+
+/// An entry of `for_each`.
+pub static FOR_EACH: ObjectType = ObjectType {
+    name: "for_each_group",
+    title: "a for_each group",
+    keys: &[
+        required("name", Text, "name of the group"),
+        required("type", Choice(&["for_each"]), "always `for_each`"),
+        optional("description", Text, "what it is for"),
+        required("source", Text, "path of the list, such as `finder.output.items` or `workflow.input.items`"),
+        required("as", Text, "name of the loop variable"),
+        optional("agent", Step, "the step that runs per item"),
+        optional("run", Text, "a step or group of the file that runs per item, instead of `agent`"),
+        optional("max_concurrent", CONCURRENT, "items at one time (default 10)"),
+        optional(
+            "failure_mode",
+            Choice(FAILURE_MODES),
+            "what the failure of an item means (default fail_fast)",
+        ),
+        optional("min", COUNT, "with `failure_mode: quorum`: how many must succeed"),
+        optional("key_by", Text, "path below the item whose value names its result"),
+        optional("routes", ROUTES, "where to go afterwards; the first that fits is taken"),
+        optional("needs", NEEDS, "steps that must have ended before"),
+        optional("join", JOIN, "how many of the needs must be met (default all)"),
+        optional("on_error", ON_ERROR, "where to go when it fails"),
+        optional("timeout", TIMEOUT, "bound of the whole group"),
+        optional("labels", Object(&LABELS), "priority, class and tenant"),
+    ],
+};

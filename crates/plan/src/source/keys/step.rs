@@ -1,0 +1,209 @@
+//! The keys of steps, and which type owns which.
+//!
+//! One row per key: the types that use it, and the types that take it without any effect (files written for Conductor
+//! may have it there). On every other type the key is an error.
+
+use super::super::shape::Shape::{
+    Boolean, Choice, ChoiceOrTemplate, Integer, List, Object, OneOf, Seconds, Template, Text,
+};
+use super::super::shape::{Key, Shape, TEMPLATE_MAP, TEMPLATES, TEXTS, optional};
+use super::super::words::CONTEXT_TIERS;
+use super::super::workflow::{OnUnknown, OutputMode, SetType, TerminateStatus};
+use super::flow::{JOIN, LABELS, NEEDS, ON_ERROR, RETRY, ROUTES, TIMEOUT};
+use super::output::OUTPUT;
+use super::people::{DIALOG, OPTION, QUESTION};
+use super::runtime::{PLUGINS, REASONING, SANDBOX, VALIDATOR};
+
+/// The types of steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum StepType {
+    Agent,
+    HumanGate,
+    Questions,
+    Script,
+    Set,
+    Terminate,
+    Wait,
+    Workflow,
+}
+
+impl StepType {
+    /// Every type.
+    pub const ALL: [Self; 8] = [
+        Self::Agent,
+        Self::HumanGate,
+        Self::Questions,
+        Self::Script,
+        Self::Set,
+        Self::Terminate,
+        Self::Wait,
+        Self::Workflow,
+    ];
+    /// Their words, in the same order.
+    pub const WORDS: &'static [&'static str] =
+        &["agent", "human_gate", "questions", "script", "set", "terminate", "wait", "workflow"];
+
+    /// The type that a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// A key of steps.
+#[derive(Debug)]
+pub struct StepKey {
+    /// Name, shape and meaning.
+    pub key: Key,
+    used: u8,
+    ignored: u8,
+    must: u8,
+    /// What to write instead where it is not allowed.
+    pub instead: &'static str,
+}
+
+impl StepKey {
+    /// Whether the type makes use of it.
+    pub fn is_used_by(&self, kind: StepType) -> bool {
+        self.used & kind.bit() != 0
+    }
+
+    /// Whether the type takes it without any effect.
+    pub fn is_ignored_by(&self, kind: StepType) -> bool {
+        self.ignored & kind.bit() != 0
+    }
+
+    /// Whether the type cannot do without it.
+    pub fn is_required_by(&self, kind: StepType) -> bool {
+        self.must & kind.bit() != 0
+    }
+
+    /// The types that use it.
+    pub fn owners(&self) -> impl Iterator<Item = StepType> + '_ {
+        StepType::ALL.into_iter().filter(|kind| self.is_used_by(*kind))
+    }
+
+    const fn ignored_by(mut self, types: u8) -> Self {
+        self.ignored = types;
+        self
+    }
+
+    const fn required_by(mut self, types: u8) -> Self {
+        self.must = types;
+        self
+    }
+
+    const fn instead(mut self, advice: &'static str) -> Self {
+        self.instead = advice;
+        self
+    }
+}
+
+/// The key of this name.
+pub fn step_key(name: &str) -> Option<&'static StepKey> {
+    STEP_KEYS.iter().find(|row| row.key.name == name)
+}
+
+const AGENT: u8 = StepType::Agent.bit();
+const GATE: u8 = StepType::HumanGate.bit();
+const QUESTIONS: u8 = StepType::Questions.bit();
+const SCRIPT: u8 = StepType::Script.bit();
+const SET: u8 = StepType::Set.bit();
+const TERMINATE: u8 = StepType::Terminate.bit();
+const WAIT: u8 = StepType::Wait.bit();
+const WORKFLOW: u8 = StepType::Workflow.bit();
+const ALL: u8 = 0xFF;
+const PEOPLE: u8 = GATE | QUESTIONS;
+
+const fn of(used: u8, name: &'static str, shape: Shape, doc: &'static str) -> StepKey {
+    StepKey { key: optional(name, shape, doc), used, ignored: 0, must: 0, instead: "" }
+}
+
+/// Every key that some type of step has.
+pub static STEP_KEYS: &[StepKey] = &[
+    of(ALL, "name", Text, "name of the step").required_by(ALL),
+    of(ALL, "type", Choice(StepType::WORDS), "what the step does (default agent)"),
+    of(ALL, "description", Text, "what it is for"),
+    of(ALL, "input", TEXTS, "references that the step sees in explicit mode"),
+    of(ALL & !TERMINATE, "routes", ROUTES, "where to go afterwards; the first that fits is taken")
+        .instead("a terminate step ends the workflow, nothing comes after it"),
+    of(ALL, "needs", NEEDS, "steps that must have ended before"),
+    of(ALL, "join", JOIN, "how many of the needs must be met (default all)"),
+    of(ALL, "on_error", ON_ERROR, "where to go when the step fails"),
+    of(ALL, "retry", Object(&RETRY), "further attempts after a failure"),
+    of(ALL, "timeout", TIMEOUT, "bound of the step over all its attempts: seconds, or a text such as `5m`"),
+    of(ALL, "on_unknown", Choice(OnUnknown::WORDS), "what to do with an attempt that a crash cut off"),
+    of(ALL, "idempotent", Boolean, "whether the step may be repeated without harm"),
+    of(ALL, "labels", Object(&LABELS), "priority, class and tenant"),
+    // Agents.
+    of(AGENT, "provider", Text, "model service of this step").ignored_by(GATE),
+    of(AGENT, "model", Template, "model of this step").ignored_by(GATE),
+    of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked").required_by(GATE),
+    of(AGENT, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
+    of(AGENT, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
+    of(AGENT | SCRIPT, "output", OUTPUT, "fields of the output")
+        .ignored_by(GATE | SET | WORKFLOW)
+        .instead("a terminate step has `output_template`; questions and wait steps have a fixed output"),
+    of(AGENT, "output_mode", Choice(OutputMode::WORDS), "raw text, or JSON where there is any"),
+    of(AGENT, "timeout_seconds", Seconds(1.0), "bound of the step in seconds")
+        .instead("use `timeout`, which every type of step has"),
+    of(AGENT, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
+    of(AGENT, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
+    of(AGENT, "session_key", Text, "conversation shared between steps (claude-agent-sdk only)"),
+    of(AGENT, "dialog", Object(&DIALOG), "chat with a person"),
+    of(AGENT, "reasoning", Object(&REASONING), "how hard to think"),
+    of(AGENT, "context_tier", ChoiceOrTemplate(CONTEXT_TIERS), "context size class (copilot only)"),
+    of(AGENT, "validator", Object(&VALIDATOR), "a second model that grades the answer"),
+    of(AGENT, "sandbox", Object(&SANDBOX), "sandbox of the step (aca only)"),
+    of(AGENT | SCRIPT, "working_dir", Template, "directory of the step"),
+    of(AGENT, "skills", TEXTS, "skills (default inherited, `[]` none)"),
+    of(AGENT, "plugins", PLUGINS, "plugins (default inherited, `[]` none)"),
+    // People.
+    of(GATE, "options", List(&Object(&OPTION)), "answers to choose from")
+        .required_by(GATE)
+        .ignored_by(AGENT)
+        .instead("a questions step has `choices` inside each question"),
+    of(QUESTIONS, "questions", List(&Object(&QUESTION)), "the questions"),
+    of(QUESTIONS, "source", Text, "path of a list of questions"),
+    of(QUESTIONS, "allow_back", Boolean, "whether one may go back (default true)"),
+    of(QUESTIONS, "allow_skip", Boolean, "whether a question may be skipped (default true)"),
+    of(QUESTIONS, "allow_skip_all", Boolean, "whether the rest may be skipped (default true)"),
+    of(QUESTIONS, "allow_abort", Boolean, "whether one may abort (default false)"),
+    of(QUESTIONS, "abort_route", Text, "where an abort goes (default `$end`)"),
+    // Programs.
+    of(SCRIPT, "command", Template, "program to run").required_by(SCRIPT).ignored_by(AGENT | PEOPLE),
+    of(SCRIPT, "args", TEMPLATES, "its arguments").ignored_by(AGENT | PEOPLE | WORKFLOW),
+    of(SCRIPT, "env", TEMPLATE_MAP, "further environment").ignored_by(AGENT | PEOPLE | WORKFLOW),
+    of(SCRIPT, "stdin", Template, "standard input (default inherited)"),
+    // Values.
+    of(SET, "value", Template, "template of the one value"),
+    of(SET, "values", TEMPLATE_MAP, "templates of several values"),
+    of(SET, "output_type", Choice(SetType::WORDS), "how the text of `value` is read (default auto)"),
+    // Ends and pauses.
+    of(TERMINATE, "status", Choice(TerminateStatus::WORDS), "how the workflow ends").required_by(TERMINATE),
+    of(TERMINATE | WAIT, "reason", Template, "why").required_by(TERMINATE),
+    of(TERMINATE, "output_template", TEMPLATE_MAP, "output instead of the workflow's"),
+    of(
+        WAIT,
+        "duration",
+        OneOf(&[Shape::Duration, Template]),
+        "how long: seconds, a text such as `5m`, or a template",
+    )
+    .required_by(WAIT)
+    .instead("use `timeout` to bound a step"),
+    // Other workflows.
+    of(WORKFLOW, "workflow", Text, "path of the workflow file")
+        .required_by(WORKFLOW)
+        .ignored_by(AGENT | PEOPLE | SCRIPT),
+    of(WORKFLOW, "input_mapping", TEMPLATE_MAP, "inputs of the workflow (default: this one's inputs)"),
+    of(WORKFLOW, "max_depth", Integer(1, 10), "bound of nesting"),
+];

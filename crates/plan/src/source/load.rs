@@ -1,0 +1,264 @@
+//! Reads files into trees: encoding, size, `!file` and everything that can go wrong with a file as such.
+//!
+//! A file that is included twice is read once. Invariant: the chain of inclusions is finite and short, and what all
+//! inclusions stand for, written out, is bounded.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::sources::{SourceReadError, Sources, join_beside, normalise};
+use super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
+
+/// Largest file that is read.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// Longest chain of files that include one another.
+const MAX_CHAIN: usize = 32;
+/// What all `!file` tags together may stand for, written out.
+const MAX_INCLUDED_BYTES: u64 = 256 << 20;
+/// The same, in nodes.
+const MAX_INCLUDED_NODES: u64 = 4_000_000;
+
+/// Reads files and remembers what it read and found.
+pub(super) struct Loader<'a> {
+    sources: &'a dyn Sources,
+    /// Every file, in the order of reading.
+    pub files: Vec<Arc<SourceFile>>,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+    cache: HashMap<String, Rc<Node>>,
+    chain: Vec<String>,
+    included: Weight,
+}
+
+impl<'a> Loader<'a> {
+    pub fn new(sources: &'a dyn Sources) -> Self {
+        let (files, diagnostics, cache, chain) = (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
+        Self { sources, files, diagnostics, cache, chain, included: Weight::default() }
+    }
+
+    /// Reads the file that a person named; `None` when there is nothing to go on with (which is reported).
+    pub fn load_root(&mut self, path: &str) -> Option<Rc<Node>> {
+        let path = normalise(path);
+        let nowhere = start_of(&Arc::new(SourceFile { path: path.clone(), text: String::new() }));
+        let file = match self.read(&path) {
+            Ok(file) => file,
+            Err(problem) => {
+                let message = format!("workflow file `{path}` {}", problem.words);
+                self.diagnostics.push(Diagnostic::error(problem.code, message, nowhere, problem.label));
+                return None;
+            }
+        };
+        self.chain.push(path);
+        let built = Builder::new(file.clone(), self).build();
+        self.chain.pop();
+        self.root_of(built, &file)
+    }
+
+    fn root_of(&mut self, built: Built, file: &Arc<SourceFile>) -> Option<Rc<Node>> {
+        let finding = match built {
+            Built::Root(root) if matches!(root.value, Value::Map(_)) => return Some(root),
+            Built::Root(root) if root.is_null() => empty(file),
+            Built::Root(root) => {
+                let message =
+                    format!("workflow file `{}` must be a mapping, found {}", file.path, root.describe());
+                Diagnostic::error("file::not_a_mapping", message, root.span.clone(), "not a mapping")
+            }
+            Built::Empty => empty(file),
+            Built::Failed(finding) => *finding,
+        };
+        self.diagnostics.push(finding);
+        None
+    }
+
+    fn read(&mut self, path: &str) -> Result<Arc<SourceFile>, Problem> {
+        let bytes = self.sources.read(path).map_err(Problem::from)?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(Problem::too_large(bytes.len()));
+        }
+        let text = String::from_utf8(bytes)
+            .map_err(|error| Problem::not_text(error.as_bytes(), error.utf8_error()))?;
+        if text.contains('\0') {
+            return Err(Problem::binary());
+        }
+        let file = Arc::new(SourceFile { path: path.to_owned(), text });
+        self.files.push(file.clone());
+        Ok(file)
+    }
+
+    fn cached(&mut self, path: &str, written: &str, span: &Span) -> Option<Rc<Node>> {
+        if let Some(known) = self.cache.get(path) {
+            return Some(known.clone());
+        }
+        let node = self.read_included(path, written, span)?;
+        self.cache.insert(path.to_owned(), node.clone());
+        Some(node)
+    }
+
+    fn read_included(&mut self, path: &str, written: &str, span: &Span) -> Option<Rc<Node>> {
+        let file = match self.read(path) {
+            Ok(file) => file,
+            Err(problem) => {
+                let message = format!("`!file {written}`: `{path}` {}{}", problem.words, self.chain_words());
+                self.diagnostics.push(Diagnostic::error(problem.code, message, span.clone(), problem.label));
+                return None;
+            }
+        };
+        let before = self.diagnostics.len();
+        self.chain.push(path.to_owned());
+        let built = Builder::new(file.clone(), self).build();
+        self.chain.pop();
+        match built {
+            Built::Root(root) if matches!(root.value, Value::Map(_) | Value::Seq(_)) => Some(root),
+            // Prose that merely looks like broken YAML is prose.
+            _ => {
+                self.diagnostics.truncate(before);
+                Some(whole_text(&file))
+            }
+        }
+    }
+
+    fn chain_words(&self) -> String {
+        match self.chain.len() {
+            0 | 1 => String::new(),
+            _ => format!(" (included by {})", self.chain.join(" → ")),
+        }
+    }
+
+    fn forbidden(&self, path: &str, written: &str, span: &Span) -> Option<Diagnostic> {
+        if self.chain.iter().any(|link| link == path) {
+            let message =
+                format!("`!file {written}`: circular inclusion {} → {path}", self.chain.join(" → "));
+            return Some(Diagnostic::error("file::cycle", message, span.clone(), "leads back to itself"));
+        }
+        (self.chain.len() >= MAX_CHAIN).then(|| {
+            let message = format!("`!file {written}`: more than {MAX_CHAIN} files include one another");
+            Diagnostic::error("file::chain_too_long", message, span.clone(), "one too many")
+        })
+    }
+}
+
+impl Includes for Loader<'_> {
+    fn include(&mut self, written: &str, span: Span) -> Rc<Node> {
+        let written = written.trim();
+        if written.is_empty() || written == "~" {
+            let message = "`!file` names no path";
+            self.diagnostics.push(Diagnostic::error(
+                "file::no_path",
+                message,
+                span.clone(),
+                "a path is missing",
+            ));
+            return Node::broken(span);
+        }
+        let containing = self.chain.last().map_or("", String::as_str);
+        let path = join_beside(containing, written);
+        if let Some(finding) = self.forbidden(&path, written, &span) {
+            self.diagnostics.push(finding);
+            return Node::broken(span);
+        }
+        let Some(node) = self.cached(&path, written, &span) else { return Node::broken(span) };
+        self.included = self.included.with(node.weight);
+        if self.included.bytes > MAX_INCLUDED_BYTES || self.included.nodes > MAX_INCLUDED_NODES {
+            let message =
+                format!("`!file {written}`: the included files stand for too much when written out");
+            self.diagnostics.push(Diagnostic::error(
+                "file::too_large",
+                message,
+                span.clone(),
+                "too much from here on",
+            ));
+            return Node::broken(span);
+        }
+        placed(&node, path, span)
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// The same value, seen from the tag that included it.
+fn placed(node: &Rc<Node>, path: String, span: Span) -> Rc<Node> {
+    let file = match &node.included {
+        // A file that consists of one `!file` tag: the innermost text counts.
+        Some(inner) => return Rc::new(Node { span, included: Some(inner.clone()), ..share(node) }),
+        None => node.span.file.clone(),
+    };
+    Rc::new(Node { span, included: Some(Included { path, file }), ..share(node) })
+}
+
+fn share(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Scalar(Scalar { raw, style, inner }) => {
+            Value::Scalar(Scalar { raw: raw.clone(), style: *style, inner: inner.clone() })
+        }
+        Value::Seq(items) => Value::Seq(items.clone()),
+        Value::Map(pairs) => Value::Map(pairs.clone()),
+        Value::Broken => Value::Broken,
+    };
+    Node { value, span: node.span.clone(), included: node.included.clone(), weight: node.weight }
+}
+
+fn whole_text(file: &Arc<SourceFile>) -> Rc<Node> {
+    let raw = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+    let inner = Span { file: file.clone(), range: file.text.len() - raw.len()..file.text.len() };
+    let scalar = Scalar { raw: raw.to_owned(), style: Style::Verbatim, inner: inner.clone() };
+    let weight = Weight::scalar(raw.len());
+    Rc::new(Node { value: Value::Scalar(scalar), span: inner, included: None, weight })
+}
+
+fn start_of(file: &Arc<SourceFile>) -> Span {
+    Span { file: file.clone(), range: 0..0 }
+}
+
+fn empty(file: &Arc<SourceFile>) -> Diagnostic {
+    let message = format!("workflow file `{}` is empty", file.path);
+    Diagnostic::error("file::empty", message, start_of(file), "nothing here")
+        .help("a workflow begins with `workflow:` and has a list of `agents:`")
+}
+
+struct Problem {
+    code: &'static str,
+    words: String,
+    label: &'static str,
+}
+
+impl Problem {
+    fn too_large(bytes: usize) -> Self {
+        let words = format!("is too large: {bytes} bytes, at most {MAX_FILE_BYTES} are read");
+        Self { code: "file::too_large", words, label: "too large" }
+    }
+
+    fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Self {
+        if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+            let words = "is UTF-16, save it as UTF-8".to_owned();
+            return Self { code: "file::not_utf8", words, label: "not UTF-8" };
+        }
+        if bytes.contains(&0) {
+            return Self::binary();
+        }
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let words = format!("is not UTF-8 text (byte {} in line {line})", error.valid_up_to());
+        Self { code: "file::not_utf8", words, label: "not UTF-8" }
+    }
+
+    fn binary() -> Self {
+        let words = "is a binary file, not UTF-8 text".to_owned();
+        Self { code: "file::not_utf8", words, label: "not text" }
+    }
+}
+
+impl From<SourceReadError> for Problem {
+    fn from(error: SourceReadError) -> Self {
+        let (code, words, label) = match error {
+            SourceReadError::NotFound => ("file::missing", "does not exist".to_owned(), "no such file"),
+            SourceReadError::NotAFile => ("file::not_a_file", "is not a file".to_owned(), "not a file"),
+            SourceReadError::Unreadable(why) => {
+                ("file::unreadable", format!("cannot be read: {why}"), "cannot be read")
+            }
+        };
+        Self { code, words, label }
+    }
+}

@@ -1,0 +1,60 @@
+//! The nearest known name to one that is not known.
+
+/// The candidate that a person most likely meant, if any is near enough.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name: Vec<char> = name.chars().take(64).map(fold).collect();
+    let limit = (name.len() / 3).clamp(1, 3);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&name, &candidate.chars().map(fold).collect::<Vec<_>>()), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `maxTokens` and `max-tokens` are `max_tokens` with another habit.
+fn fold(c: char) -> char {
+    if c == '-' { '_' } else { c.to_ascii_lowercase() }
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_word() {
+        let known = ["prompt", "provider", "max_attempts", "name", "when"];
+        let cases = [
+            ("promt", Some("prompt")),
+            ("pormpt", Some("prompt")),
+            ("max_attempt", Some("max_attempts")),
+            ("maxAttempts", Some("max_attempts")),
+            ("max-attempts", Some("max_attempts")),
+            ("Name", Some("name")),
+            ("wehn", Some("when")),
+            ("colour", None),
+            ("x", None),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(nearest(written, known), expected, "{written}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a key may hold: one table per kind of mapping, shared by the readers, the messages and the JSON Schema.
+
+/// A key of a mapping.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub shape: Shape,
+    /// One line for the editor.
+    pub doc: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+/// A kind of mapping with a fixed set of keys.
+#[derive(Debug)]
+pub struct ObjectType {
+    /// Its name in the schema, such as `retry`.
+    pub name: &'static str,
+    /// How a message calls it, such as `an output field`.
+    pub title: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// What a value looks like.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    /// Text that is taken as it is.
+    Text,
+    /// Text that is rendered later.
+    Template,
+    /// A credential that stays a reference.
+    Secret,
+    /// True or false.
+    Boolean,
+    /// A whole number between two bounds.
+    Integer(u64, u64),
+    /// A number between two bounds.
+    Number(f64, f64),
+    /// A number of seconds, at least this many.
+    Seconds(f64),
+    /// A number of seconds, or a text such as `5m`.
+    Duration,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// One of these words, or a template.
+    ChoiceOrTemplate(&'static [&'static str]),
+    /// A list.
+    List(&'static Shape),
+    /// A mapping with any keys.
+    Map(&'static Shape),
+    /// A mapping with known keys.
+    Object(&'static ObjectType),
+    /// A mapping of a step, whose keys depend on its type.
+    Step,
+    /// One of several.
+    OneOf(&'static [Shape]),
+    /// Anything.
+    Any,
+}
+
+/// A key that may be left out.
+pub const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, required: false }
+}
+
+/// A key that must be there.
+pub const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, required: true }
+}
+
+impl ObjectType {
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}
+
+/// A list of texts.
+pub const TEXTS: Shape = Shape::List(&Shape::Text);
+/// A list of templates.
+pub const TEMPLATES: Shape = Shape::List(&Shape::Template);
+/// Templates by name.
+pub const TEMPLATE_MAP: Shape = Shape::Map(&Shape::Template);
+/// Credentials by name.
+pub const SECRET_MAP: Shape = Shape::Map(&Shape::Secret);
+/// A whole number from one.
+pub const COUNT: Shape = Shape::Integer(1, u64::MAX);

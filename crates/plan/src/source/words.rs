@@ -1,0 +1,84 @@
+//! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
+
+use super::settings::McpTransport;
+use super::workflow::{
+    Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
+    SetType, TerminateStatus, TrimStrategy, ValueType,
+};
+
+/// An enum whose values are words of the language.
+pub trait Words: Copy + 'static {
+    /// Every value with its word.
+    const PAIRS: &'static [(&'static str, Self)];
+
+    /// The value that a word stands for.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::PAIRS.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
+    }
+}
+
+macro_rules! words {
+    ($($type:ident { $($word:literal => $variant:ident),+ $(,)? })+) => { $(
+        impl $type {
+            /// The words, in the order of the reference.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The word for this value.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl Words for $type {
+            const PAIRS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+        }
+    )+ };
+}
+
+words! {
+    ValueType { "string" => String, "number" => Number, "boolean" => Boolean, "array" => Array, "object" => Object }
+    ContextMode { "accumulate" => Accumulate, "last_only" => LastOnly, "explicit" => Explicit }
+    TrimStrategy { "summarize" => Summarize, "truncate" => Truncate, "drop_oldest" => DropOldest }
+    BudgetMode { "audit" => Audit, "enforce" => Enforce }
+    OutputMode { "raw" => Raw, "envelope" => Envelope }
+    SetType {
+        "auto" => Auto, "string" => String, "number" => Number, "integer" => Integer, "boolean" => Boolean,
+        "list" => List, "dict" => Dict,
+    }
+    TerminateStatus { "success" => Success, "failed" => Failed }
+    Requires { "success" => Success, "completed" => Completed, "any" => Any }
+    Backoff { "fixed" => Fixed, "exponential" => Exponential }
+    OnUnknown { "retry" => Retry, "ask" => Ask, "fail" => Fail }
+    Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
+    QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
+    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+    ErrorClass {
+        "rate_limit" => RateLimit, "capacity" => Capacity, "timeout" => Timeout, "transient" => Transient,
+        "invalid_output" => InvalidOutput, "refused" => Refused, "permission" => Permission, "budget" => Budget,
+        "security" => Security, "conflict" => Conflict, "cancelled" => Cancelled, "fatal" => Fatal,
+    }
+}
+
+/// `failure_mode` of groups.
+pub const FAILURE_MODES: &[&str] = &["fail_fast", "continue_on_error", "all_or_nothing", "quorum"];
+/// `join` without a number.
+pub const JOINS: &[&str] = &["all", "any", "first_success"];
+/// `retry_on`: the two words of Conductor and the classes that another attempt can help.
+pub const RETRY_ON: &[&str] = &[
+    "provider_error",
+    "timeout",
+    "rate_limit",
+    "capacity",
+    "transient",
+    "invalid_output",
+    "refused",
+    "conflict",
+];
+/// Effort of reasoning.
+pub const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
+/// Vendor word: context size classes.
+pub const CONTEXT_TIERS: &[&str] = &["default", "long_context"];
+/// Providers that have settings of their own in the language.
+pub const PROVIDERS: &[&str] = &["copilot", "openai", "claude", "claude-agent-sdk", "hermes", "aca"];
+/// `kind` at the top of a file.
+pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
