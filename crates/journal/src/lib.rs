@@ -1,1 +1,44 @@
 //! Append, replay, blobs, ownership, inbox and the index of runs.
+//!
+//! A run is the fold of its events, and this crate is where they are kept. A state folder holds
+//!
+//! ```text
+//! runs.db                  an index for listings; can be rebuilt          index
+//! runs/<id>/journal.db     the events, the blobs, the stored plan         sqlite
+//! runs/<id>/owner.lock     who drives the run, held for life              owner
+//! runs/<id>/inbox.db       what other processes say to the run            inbox
+//! runs/<id>/tip            how far appends were acknowledged              tip
+//! runs/<id>/ballast        room for the last words on a full disk         ballast
+//! ```
+//!
+//! The engine sees one trait, [`Journal`], with two implementations: [`Sqlite`] and [`Memory`]; [`Writer`] runs either
+//! on a thread of its own. What events mean is left to the scheduler; when to append is left to the engine.
+//!
+//! Invariants: what `append` acknowledged is on the disk; a journal is one chain of records, each bound to the one
+//! before by a hash; only the owner of the newest epoch appends; an inbox message is neither lost nor applied twice.
+
+mod ballast;
+mod error;
+mod inbox;
+mod index;
+mod journal;
+mod memory;
+mod owner;
+mod payload;
+mod record;
+mod run_id;
+mod sqlite;
+mod state;
+mod tip;
+mod writer;
+
+pub use error::{Error, Missing, Unsuitable};
+pub use inbox::{Inbox, InboxMessage, Message, MessageId};
+pub use index::{Index, Prune, RunRow, summarize};
+pub use journal::Journal;
+pub use memory::Memory;
+pub use owner::{Held, Owner, live_owner};
+pub use run_id::run_id;
+pub use sqlite::{Reader, RunMeta, Sqlite, Verified, cut_torn_tail, verify};
+pub use state::StateDir;
+pub use writer::{Append, Writer};

@@ -1,0 +1,223 @@
+//! What other processes say to a run.
+//!
+//! They write to `inbox.db` beside the journal, so that the journal itself has one writer. The owner takes messages and
+//! names those it has dealt with in its next append; that commit is the moment a message counts. Rows are deleted
+//! afterwards, for tidiness only. Invariant: a message is neither lost nor applied twice, wherever a crash falls.
+
+use crate::sqlite::{file_uri, refusal};
+use crate::{Error, StateDir};
+use convoke_model::{Answer, RunId, TaskId, Timestamp};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of a message: random, never used again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub Arc<str>);
+
+/// What can be said to a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// The answer to a gate.
+    Answer {
+        /// The gate.
+        task: TaskId,
+        /// The answer.
+        answer: Answer,
+        /// Who answers.
+        by: String,
+    },
+    /// Stop the run.
+    Stop {
+        /// At once, without letting attempts finish.
+        now: bool,
+        /// Who asks.
+        by: String,
+    },
+    /// Something that this version cannot read; to be noted, not dropped.
+    Unreadable {
+        /// As it was written.
+        text: String,
+    },
+}
+
+/// A message that has arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InboxMessage {
+    /// Its name, to be given to the append that deals with it.
+    pub id: MessageId,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// What it says.
+    pub body: Message,
+}
+
+/// The way for other processes to reach a run.
+pub struct Inbox;
+
+impl Inbox {
+    /// Leaves a message for the run's owner, now or the next one. Durable on return.
+    pub fn send(state: &StateDir, run: &RunId, at: Timestamp, body: &Message) -> Result<MessageId, Error> {
+        let path = inbox_path(&state.existing(run)?);
+        let connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, SEND_PATIENCE);
+        connection
+            .and_then(|mut connection| insert(&mut connection, at, body))
+            .map_err(|error| refusal(&path, error))
+    }
+}
+
+/// A person waits for the sender, and other senders take milliseconds.
+const SEND_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The owner has better things to do; it comes back at the next turn.
+const OWNER_PATIENCE: Duration = Duration::from_millis(100);
+
+const VERSION: i64 = 1;
+
+const SCHEMA: &str = "
+    CREATE TABLE messages(
+        place INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        at INTEGER NOT NULL,
+        body TEXT NOT NULL
+    ) STRICT;
+    PRAGMA user_version = 1;";
+
+fn inbox_path(dir: &Path) -> PathBuf {
+    dir.join("inbox.db")
+}
+
+fn connect(path: &Path, create: OpenFlags, patience: Duration) -> rusqlite::Result<Connection> {
+    // `modeof` makes the file as private as the journal from its first moment.
+    let uri = format!(
+        "{}?modeof={}",
+        file_uri(path),
+        &file_uri(&path.with_file_name("journal.db"))["file:".len()..]
+    );
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri, flags | create)?;
+    connection.busy_timeout(patience)?;
+    Ok(connection)
+}
+
+fn insert(connection: &mut Connection, at: Timestamp, body: &Message) -> rusqlite::Result<MessageId> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if version(&transaction)? == 0 {
+        transaction.execute_batch(SCHEMA)?;
+    }
+    let text = serde_json::to_string(body).expect("messages are JSON");
+    let sql = "INSERT INTO messages(id, at, body) VALUES (lower(hex(randomblob(12))), ?1, ?2) RETURNING id";
+    let id: String = transaction.query_row(sql, params![at.0 as i64, text], |row| row.get(0))?;
+    transaction.commit()?;
+    Ok(MessageId(id.into()))
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// The owner's side of the inbox.
+pub(crate) struct OwnerInbox {
+    path: PathBuf,
+    connection: Option<Connection>,
+    /// The state of the file when messages were last taken.
+    seen: Option<i64>,
+    /// Taken by this owner, or consumed by an earlier one.
+    done: HashSet<MessageId>,
+    knows_consumed: bool,
+}
+
+impl OwnerInbox {
+    pub fn new(dir: &Path) -> OwnerInbox {
+        OwnerInbox {
+            path: inbox_path(dir),
+            connection: None,
+            seen: None,
+            done: HashSet::new(),
+            knows_consumed: false,
+        }
+    }
+
+    /// Whether there may be something new. An error is new, too: taking will tell.
+    pub fn changed(&mut self) -> bool {
+        if self.connection.is_none() && !self.path.exists() {
+            return false;
+        }
+        match self.data_version() {
+            Ok(version) => self.seen != Some(version),
+            Err(_) => true,
+        }
+    }
+
+    /// The messages that nobody has taken. `consumed` tells which ones the journal has dealt with already.
+    pub fn take(
+        &mut self,
+        consumed: impl FnOnce() -> Result<HashSet<MessageId>, Error>,
+    ) -> Result<Vec<InboxMessage>, Error> {
+        if self.connection.is_none() && !self.path.exists() {
+            return Ok(Vec::new());
+        }
+        if !self.knows_consumed {
+            self.done.extend(consumed()?);
+            self.knows_consumed = true;
+        }
+        let path = self.path.clone();
+        let version = self.data_version().map_err(|error| refusal(&path, error))?;
+        let messages = self.messages()?;
+        self.seen = Some(version);
+        Ok(messages.into_iter().filter(|message| self.done.insert(message.id.clone())).collect())
+    }
+
+    /// Deletes consumed messages. Not needed, so an error is ignored: the journal remembers them.
+    pub fn forget(&mut self, ids: &[MessageId]) {
+        let Some(connection) = &self.connection else { return };
+        let delete = || -> rusqlite::Result<()> {
+            let transaction = connection.unchecked_transaction()?;
+            for id in ids {
+                transaction.execute("DELETE FROM messages WHERE id = ?1", [&*id.0])?;
+            }
+            transaction.commit()
+        };
+        delete().ok();
+    }
+
+    fn open(&mut self) -> rusqlite::Result<&Connection> {
+        if self.connection.is_none() {
+            self.connection = Some(connect(&self.path, OpenFlags::empty(), OWNER_PATIENCE)?);
+        }
+        Ok(self.connection.as_ref().expect("just opened"))
+    }
+
+    fn data_version(&mut self) -> rusqlite::Result<i64> {
+        let mut statement = self.open()?.prepare_cached("PRAGMA data_version")?;
+        statement.query_row([], |row| row.get(0))
+    }
+
+    fn messages(&mut self) -> Result<Vec<InboxMessage>, Error> {
+        let path = self.path.clone();
+        let fail = |error| refusal(&path, error);
+        let connection = self.open().map_err(fail)?;
+        match version(connection).map_err(fail)? {
+            0 => return Ok(Vec::new()), // its maker has not got far
+            VERSION => {}
+            found => return Err(Error::Newer { path, found, known: VERSION }),
+        }
+        let query = || {
+            let mut statement =
+                connection.prepare_cached("SELECT id, at, body FROM messages ORDER BY place")?;
+            statement.query_map([], message)?.collect::<rusqlite::Result<_>>()
+        };
+        query().map_err(fail)
+    }
+}
+
+fn message(row: &rusqlite::Row<'_>) -> rusqlite::Result<InboxMessage> {
+    let (id, at, text): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let body = serde_json::from_str(&text).unwrap_or(Message::Unreadable { text });
+    Ok(InboxMessage { id: MessageId(id.into()), at: Timestamp(at as u64), body })
+}

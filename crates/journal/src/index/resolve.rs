@@ -1,0 +1,88 @@
+//! From what a person typed to a run.
+
+use crate::{Error, StateDir};
+use convoke_model::RunId;
+
+impl StateDir {
+    /// The one run whose name is this, or begins or ends with it.
+    pub fn resolve(&self, name: &str) -> Result<RunId, Error> {
+        pick(name, self.runs()?)
+    }
+}
+
+fn pick(name: &str, runs: Vec<RunId>) -> Result<RunId, Error> {
+    if let Some(run) = runs.iter().find(|run| &*run.0 == name) {
+        return Ok(run.clone());
+    }
+    let fits = |run: &&RunId| !name.is_empty() && (run.0.starts_with(name) || run.0.ends_with(name));
+    let mut fitting: Vec<RunId> = runs.iter().filter(fits).cloned().collect();
+    match fitting.len() {
+        1 => Ok(fitting.remove(0)),
+        0 => Err(Error::UnknownRun { name: name.into(), nearest: nearest(name, &runs) }),
+        _ => Err(Error::AmbiguousRun { name: name.into(), runs: fitting }),
+    }
+}
+
+/// The run whose name needs the fewest changes, if most of it is as typed.
+fn nearest(name: &str, runs: &[RunId]) -> Option<RunId> {
+    let (far, run) = runs.iter().map(|run| (distance(name, &run.0), run)).min()?;
+    (far * 2 <= name.len()).then(|| run.clone())
+}
+
+/// How many characters must be changed, added or left out.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let change = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs() -> Vec<RunId> {
+        ["20261115-101532-7k3q", "20261115-101532-7k3z", "20261116-000000-abcd"]
+            .map(|name| RunId(name.into()))
+            .into()
+    }
+
+    #[test]
+    fn a_beginning_or_an_end_is_enough() {
+        for name in ["20261116", "abcd", "20261116-000000-abcd"] {
+            assert_eq!(pick(name, runs()).unwrap(), runs()[2]);
+        }
+    }
+
+    #[test]
+    fn doubt_is_told() {
+        let error = pick("20261115", runs()).unwrap_err();
+        assert!(matches!(&error, Error::AmbiguousRun { runs, .. } if runs.len() == 2), "{error}");
+        assert!(
+            error.to_string().starts_with("`20261115` stands for 2 runs, among them `20261115-101532-7k3q`")
+        );
+    }
+
+    #[test]
+    fn a_slip_is_met_with_the_nearest() {
+        let error = pick("20261116-000000-abcx", runs()).unwrap_err();
+        let text = "no run is named `20261116-000000-abcx`; the nearest is `20261116-000000-abcd`";
+        assert_eq!(error.to_string(), text);
+        assert_eq!(pick("zzz", runs()).unwrap_err().to_string(), "no run is named `zzz`");
+        assert!(matches!(pick("", runs()), Err(Error::UnknownRun { .. })));
+    }
+
+    #[test]
+    fn distance_counts_changes() {
+        for (a, b, far) in [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3)] {
+            assert_eq!(distance(a, b), far);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a listing says about a run, as a fold of its events.
+
+use convoke_model::{Event, RunId, RunStatus, Stamped, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// The run's name.
+    pub id: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow file, as it was given.
+    pub file: String,
+    /// The folder it was started in.
+    pub folder: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// Tasks known so far.
+    pub total: u64,
+    /// Tasks that succeeded.
+    pub done: u64,
+    /// Tasks that failed.
+    pub failed: u64,
+    /// The process that drives it, or did last.
+    pub pid: Option<u32>,
+    /// Why its journal could not be read to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// The line of a run with these events. Whether its owner is alive is not in them: such a run is `Running`.
+pub fn summarize<'a>(run: &RunId, events: impl IntoIterator<Item = &'a Stamped>) -> RunRow {
+    let mut summary = Summary::new(run);
+    events.into_iter().for_each(|event| summary.add(event));
+    summary.row()
+}
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    Open,
+    Done,
+    Failed,
+}
+
+/// A line in the making.
+pub(super) struct Summary {
+    row: RunRow,
+    tasks: HashMap<TaskId, Task>,
+}
+
+impl Summary {
+    pub fn new(run: &RunId) -> Summary {
+        let row = RunRow {
+            id: run.clone(),
+            workflow: String::new(),
+            file: String::new(),
+            folder: String::new(),
+            status: RunStatus::Running,
+            started_at: Timestamp(0),
+            finished_at: None,
+            total: 0,
+            done: 0,
+            failed: 0,
+            pid: None,
+            problem: None,
+        };
+        Summary { row, tasks: HashMap::new() }
+    }
+
+    pub fn add(&mut self, stamped: &Stamped) {
+        self.add_run(stamped);
+        self.add_task(&stamped.event);
+    }
+
+    pub fn row(mut self) -> RunRow {
+        let count = |state| self.tasks.values().filter(|task| **task == state).count() as u64;
+        (self.row.done, self.row.failed) = (count(Task::Done), count(Task::Failed));
+        self.row.total = self.tasks.len() as u64;
+        self.row
+    }
+
+    fn add_run(&mut self, stamped: &Stamped) {
+        let row = &mut self.row;
+        match &stamped.event {
+            Event::RunStarted(started) => {
+                row.workflow.clone_from(&started.workflow);
+                row.file.clone_from(&started.file);
+                row.folder.clone_from(&started.folder);
+                row.started_at = stamped.at;
+            }
+            Event::RunOwned { pid, .. } => row.pid = Some(*pid),
+            Event::RunReopened { .. } => (row.status, row.finished_at) = (RunStatus::Running, None),
+            Event::RunParked { .. } => row.status = RunStatus::Parked,
+            Event::RunInterrupted { .. } => row.status = RunStatus::Interrupted,
+            Event::RunFinished { status, .. } => (row.status, row.finished_at) = (*status, Some(stamped.at)),
+            Event::Noted { .. } | Event::HookRendered { .. } => {}
+            _ if row.status.is_end() => {}
+            _ => row.status = RunStatus::Running,
+        }
+    }
+
+    fn add_task(&mut self, event: &Event) {
+        match event {
+            Event::TaskStarted { task, .. }
+            | Event::AttemptStarted { task, .. }
+            | Event::GateOpened { task, .. }
+            | Event::TaskSkipped { task, .. }
+            | Event::TaskCancelled { task, .. } => self.set(task, Task::Open),
+            Event::AttemptFinished { task, .. } | Event::TaskSucceeded { task, .. } => {
+                self.set(task, Task::Done)
+            }
+            Event::TaskFailed { task, .. } => self.set(task, Task::Failed),
+            Event::RunReopened { tasks } => tasks.iter().for_each(|task| self.set(task, Task::Open)),
+            _ => {}
+        }
+    }
+
+    fn set(&mut self, task: &TaskId, state: Task) {
+        self.tasks.insert(task.clone(), state);
+    }
+}

@@ -1,0 +1,220 @@
+//! Who drives a run.
+//!
+//! One process owns a run by an exclusive lock on its `owner.lock`, held until it ends, however it ends. The file says
+//! who that is, so that a second one can be told. Should the lock fail its purpose (a file deleted by hand, two
+//! machines), the epoch in the journal still fences the older owner off; that is `sqlite`'s part.
+
+use crate::state::private_file;
+use crate::{Error, StateDir};
+use convoke_model::RunId;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The process that drives a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Its process id.
+    pub pid: u32,
+    /// The machine.
+    pub host: String,
+    /// The machine's boot, so that a process id of an earlier boot is not mistaken.
+    pub boot: String,
+}
+
+/// What the lock file says about the process that holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Held {
+    /// The process, if it has said so yet.
+    pub owner: Option<Owner>,
+    /// Its epoch, if it has one yet.
+    pub epoch: Option<u64>,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.owner {
+            Some(owner) => write!(f, "process {} on `{}`", owner.pid, owner.host)?,
+            None => f.write_str("another process")?,
+        }
+        self.epoch.map_or(Ok(()), |epoch| write!(f, " (epoch {epoch})"))
+    }
+}
+
+/// Who drives a run right now; `None` if nobody does.
+pub fn live_owner(state: &StateDir, run: &RunId) -> Result<Option<Held>, Error> {
+    let path = lock_path(&state.run_dir(run));
+    let Ok(file) = File::open(&path) else { return Ok(None) };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(None),
+        Err(Errno::WOULDBLOCK) => Ok(Some(read_holder(&file))),
+        Err(errno) => Err(Error::io("lock", &path)(errno.into())),
+    }
+}
+
+/// Holds a run that nobody drives, without becoming its owner; `None` if somebody does.
+pub(crate) fn claim(dir: &Path) -> Result<Option<File>, Error> {
+    let path = lock_path(dir);
+    let file = private_file(&path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(Error::io("lock", &path)(errno.into())),
+    }
+}
+
+/// The lock itself; dropping it lets go of the run.
+#[derive(Debug)]
+pub(crate) struct OwnerLock {
+    file: File,
+    path: PathBuf,
+    owner: Owner,
+}
+
+impl OwnerLock {
+    /// Takes the lock or says who has it, at once.
+    pub fn take(run: &RunId, dir: &Path, owner: &Owner) -> Result<OwnerLock, Error> {
+        let path = lock_path(dir);
+        for patience in (0..PATIENCE).rev() {
+            let file = private_file(&path)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) if is_at(&file, &path) => {
+                    return OwnerLock { file, path, owner: owner.clone() }.announced(None);
+                }
+                Ok(()) => continue,
+                Err(Errno::WOULDBLOCK) => {}
+                Err(errno) => return Err(Error::io("lock", &path)(errno.into())),
+            }
+            let holder = read_holder(&file);
+            if patience == 0 || holder.is_settled(owner) {
+                return Err(Error::Owned { run: run.clone(), holder });
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Err(Error::Owned { run: run.clone(), holder: Held::default() })
+    }
+
+    /// Writes the owner's epoch into the file, now that it is known.
+    pub fn announce(&self, epoch: u64) -> Result<(), Error> {
+        self.write(&Held { owner: Some(self.owner.clone()), epoch: Some(epoch) })
+    }
+
+    fn announced(self, epoch: Option<u64>) -> Result<OwnerLock, Error> {
+        self.write(&Held { owner: Some(self.owner.clone()), epoch })?;
+        Ok(self)
+    }
+
+    fn write(&self, held: &Held) -> Result<(), Error> {
+        let text = serde_json::to_vec(held).expect("plain data");
+        let written = self.file.write_all_at(&text, 0).and_then(|()| self.file.set_len(text.len() as u64));
+        written.map_err(Error::io("write", &self.path))
+    }
+}
+
+impl Drop for OwnerLock {
+    fn drop(&mut self) {
+        // Only for those who look: an empty file says at once that nobody is there.
+        self.file.set_len(0).ok();
+    }
+}
+
+/// How often a refusal is looked at again, a millisecond apart, before it is final: whoever only looks holds the lock
+/// for an instant too, and a new owner needs an instant to write its name. Refusing must take less than 100 ms.
+const PATIENCE: u32 = 40;
+
+impl Held {
+    /// Whether the file tells of a process that is really there and has its epoch.
+    fn is_settled(&self, asking: &Owner) -> bool {
+        let (Some(owner), Some(_)) = (&self.owner, self.epoch) else { return false };
+        if owner.host != asking.host {
+            return true;
+        }
+        owner.boot == asking.boot && is_alive(owner.pid)
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+/// Whether the path still leads to the file that was locked.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+fn read_holder(mut file: &File) -> Held {
+    let mut text = String::new();
+    let read = file.read_to_string(&mut text);
+    read.ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+fn lock_path(dir: &Path) -> PathBuf {
+    dir.join("owner.lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn me() -> Owner {
+        Owner { pid: std::process::id(), host: "here".into(), boot: "b".into() }
+    }
+
+    #[test]
+    fn a_second_owner_is_told_who_the_first_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunId("r".into());
+        let first = OwnerLock::take(&run, dir.path(), &me()).unwrap();
+        first.announce(3).unwrap();
+        let started = Instant::now();
+        let refused = OwnerLock::take(&run, dir.path(), &me()).unwrap_err();
+        assert!(started.elapsed() < Duration::from_millis(100));
+        let text = refused.to_string();
+        assert_eq!(text, format!("run `r` is driven by process {} on `here` (epoch 3)", std::process::id()));
+        drop(first);
+        OwnerLock::take(&run, dir.path(), &me()).unwrap();
+    }
+
+    #[test]
+    fn a_stale_name_in_the_file_is_no_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let dead = Held { owner: Some(Owner { pid: 999_999_999, ..me() }), epoch: Some(1) };
+        std::fs::write(lock_path(dir.path()), serde_json::to_vec(&dead).unwrap()).unwrap();
+        let lock = OwnerLock::take(&RunId("r".into()), dir.path(), &me()).unwrap();
+        assert_eq!(read_holder(&File::open(&lock.path).unwrap()).owner, Some(me()));
+    }
+
+    #[test]
+    fn a_process_of_another_boot_is_not_believed() {
+        let earlier = Held { owner: Some(Owner { boot: "a".into(), ..me() }), epoch: Some(1) };
+        assert!(!earlier.is_settled(&me()));
+        let elsewhere = Held { owner: Some(Owner { host: "there".into(), ..me() }), epoch: Some(1) };
+        assert!(elsewhere.is_settled(&me()));
+    }
+
+    #[test]
+    fn looking_does_not_take_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path()).unwrap();
+        let run = RunId("r".into());
+        assert_eq!(live_owner(&state, &run).unwrap(), None);
+        let dir = state.make_run_dir(&run).unwrap();
+        let lock = OwnerLock::take(&run, &dir, &me()).unwrap();
+        lock.announce(1).unwrap();
+        assert_eq!(live_owner(&state, &run).unwrap(), Some(Held { owner: Some(me()), epoch: Some(1) }));
+        drop(lock);
+        assert_eq!(live_owner(&state, &run).unwrap(), None);
+    }
+}

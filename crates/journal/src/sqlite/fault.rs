@@ -1,0 +1,44 @@
+//! What an error of the database means for us.
+
+use crate::Error;
+use rusqlite::ErrorCode;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Turns a refusal of the database into an error that names the file.
+pub(crate) fn refusal(path: &Path, error: rusqlite::Error) -> Error {
+    let path = path.to_path_buf();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Error::DiskFull { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Error::Corrupt { path, why: error.to_string() }
+        }
+        Some(_) => Error::Database { path, source: error },
+        // A value of another type, a missing row or column: the file is not what we wrote.
+        None => Error::Corrupt { path, why: error.to_string() },
+    }
+}
+
+/// A path as the database takes it with parameters.
+pub(crate) fn file_uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_anything_in_it_is_one_path() {
+        assert_eq!(file_uri(Path::new("/a b/c?d#é%")), "file:/a%20b/c%3Fd%23%C3%A9%25");
+    }
+}

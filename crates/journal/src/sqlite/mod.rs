@@ -1,0 +1,27 @@
+//! A run's journal in a SQLite file.
+//!
+//! `Reader` looks, `Sqlite` owns; `schema` knows the format, `pack` compresses blobs, `verify` checks everything, and
+//! `fault` says what an error of the database means. Invariant: the owner's is the only connection that writes.
+
+mod fault;
+mod owned;
+mod pack;
+mod reader;
+mod schema;
+mod verify;
+
+pub(crate) use fault::{file_uri, refusal};
+pub use owned::Sqlite;
+pub use reader::Reader;
+pub use verify::{Verified, cut_torn_tail, verify};
+
+use convoke_model::JsonText;
+
+/// What a run is made from, stored with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunMeta {
+    /// The plan, as JSON.
+    pub plan: JsonText,
+    /// The texts that the plan was compiled from, as JSON; the journal does not look inside.
+    pub source: JsonText,
+}

@@ -1,0 +1,309 @@
+//! The journal in the hands of the run's owner.
+//!
+//! One append is one transaction, one row and one sync. The insert itself checks that the epoch is still ours, so a
+//! stale owner cannot slip a record in. After an error whose outcome is unknown nothing more is taken: what is on the
+//! disk is then found out by the next owner.
+
+use super::pack::Packer;
+use super::{Reader, RunMeta, refusal, schema};
+use crate::ballast::Ballast;
+use crate::inbox::OwnerInbox;
+use crate::owner::OwnerLock;
+use crate::record::{Chain, Record, encode, join_ids};
+use crate::state::private_file;
+use crate::tip::{Tip, TipFile};
+use crate::{Error, InboxMessage, Journal, MessageId, Owner, StateDir};
+use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
+use rusqlite::{Connection, OpenFlags, params};
+use std::fs::{self, File};
+use std::path::Path;
+
+/// The journal of one run, open for appending. Dropping it lets go of the run.
+pub struct Sqlite {
+    // Fields are dropped in this order: the connection first, the lock last.
+    reader: Reader,
+    /// Closing any descriptor of the file would end the connection's locks on it, so this one lives as long.
+    _made: Option<File>,
+    chain: Chain,
+    epoch: u64,
+    body: Vec<u8>,
+    packer: Packer,
+    tip: TipFile,
+    ballast: Ballast,
+    inbox: OwnerInbox,
+    poison: Option<String>,
+    _lock: OwnerLock,
+}
+
+/// Inserts nothing if another owner has come.
+const INSERT: &str = "INSERT INTO records(first, count, epoch, hash, consumed, body)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE (SELECT epoch FROM run) = ?3";
+
+const INSERT_BLOB: &str =
+    "INSERT INTO blobs(digest, size, body) VALUES (?1, ?2, ?3) ON CONFLICT(digest) DO NOTHING";
+
+impl Sqlite {
+    /// Makes the journal of a new run and owns it, with epoch 1.
+    pub fn create(state: &StateDir, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
+        let dir = state.make_run_dir(run)?;
+        let made = Sqlite::create_in(&dir, run, meta, owner).and_then(|journal| {
+            state.sync_names()?;
+            Ok(journal)
+        });
+        if made.is_err() {
+            fs::remove_dir_all(&dir).ok();
+        }
+        made
+    }
+
+    /// Takes a run over, with the next epoch; refuses at once while another process has it.
+    pub fn open_owner(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Sqlite, Error> {
+        let dir = state.existing(run)?;
+        let lock = OwnerLock::take(run, &dir, owner)?;
+        let path = dir.join("journal.db");
+        let connection = connect(&path)?;
+        let fail = |error| refusal(&path, error);
+        let version = schema::check(&connection, &path)?;
+        schema::migrate(&connection, version).map_err(fail)?;
+        // Durable with the first append; before that, nothing has been done in its name.
+        let next_epoch = "UPDATE run SET epoch = epoch + 1 RETURNING epoch";
+        let epoch = connection.query_row(next_epoch, [], |row| row.get::<_, i64>(0)).map_err(fail)?;
+        schema::make_durable(&connection).map_err(fail)?;
+        let reader = Reader::new(connection, &path, run)?;
+        Sqlite::assemble(reader, None, epoch as u64, lock)
+    }
+
+    /// What the run was made from.
+    pub fn meta(&self) -> Result<RunMeta, Error> {
+        self.reader.meta()
+    }
+
+    /// The run's name.
+    pub fn run(&self) -> &RunId {
+        self.reader.run()
+    }
+
+    fn create_in(dir: &Path, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
+        let lock = OwnerLock::take(run, dir, owner)?;
+        let path = dir.join("journal.db");
+        let fail = |error| refusal(&path, error);
+        let file = private_file(&path)?;
+        let connection = connect(&path)?;
+        schema::create(&connection).map_err(fail)?;
+        let mut packer = new_packer(&path)?;
+        let plan = insert_text(&connection, &path, &mut packer, &meta.plan)?;
+        let source = insert_text(&connection, &path, &mut packer, &meta.source)?;
+        let insert = "INSERT INTO run(one, id, plan, source, epoch) VALUES (1, ?1, ?2, ?3, 1)";
+        connection.execute(insert, params![&*run.0, plan.0, source.0]).map_err(fail)?;
+        connection.execute_batch("COMMIT").map_err(fail)?;
+        // The log is synced by the first append; its file must then be known to be a database with a log.
+        file.sync_data().map_err(Error::io("sync", &path))?;
+        schema::make_durable(&connection).map_err(fail)?;
+        let reader = Reader::new(connection, &path, run)?;
+        Sqlite::assemble(reader, Some(file), 1, lock)
+    }
+
+    fn assemble(reader: Reader, made: Option<File>, epoch: u64, lock: OwnerLock) -> Result<Sqlite, Error> {
+        lock.announce(epoch)?;
+        let chain = reader.end()?;
+        let dir = reader.dir().to_path_buf();
+        if let Some(tip) = Tip::read(&dir).filter(|tip| tip.seq >= chain.next) {
+            let (run, last) = (reader.run.clone(), chain.next - 1);
+            return Err(Error::Lost { run, last, acknowledged: tip.seq });
+        }
+        let packer = new_packer(&reader.path)?;
+        let (tip, ballast, inbox) = (TipFile::open(&dir)?, Ballast::new(&dir), OwnerInbox::new(&dir));
+        let (body, poison) = (Vec::new(), None);
+        Ok(Sqlite {
+            reader,
+            _made: made,
+            chain,
+            epoch,
+            body,
+            packer,
+            tip,
+            ballast,
+            inbox,
+            poison,
+            _lock: lock,
+        })
+    }
+
+    /// One transaction: the record if the epoch is still ours, then the blobs.
+    fn commit(&mut self, record: &Record<'_>, hash: &[u8; 32], blobs: &[Packed]) -> rusqlite::Result<bool> {
+        let connection = &self.reader.connection;
+        if blobs.is_empty() {
+            return insert_record(connection, record, hash);
+        }
+        let transaction = connection.unchecked_transaction()?;
+        let is_ours =
+            if record.count == 0 { self.is_ours()? } else { insert_record(connection, record, hash)? };
+        if is_ours {
+            for blob in blobs {
+                insert_blob(connection, blob)?;
+            }
+            transaction.commit()?;
+        }
+        Ok(is_ours)
+    }
+
+    fn is_ours(&self) -> rusqlite::Result<bool> {
+        Ok(self.current_epoch()? == self.epoch)
+    }
+
+    fn current_epoch(&self) -> rusqlite::Result<u64> {
+        let epoch = self.reader.connection.query_row("SELECT epoch FROM run", [], |row| row.get::<_, i64>(0));
+        epoch.map(|epoch| epoch as u64)
+    }
+
+    /// What is left to do once a commit is durable; nothing here can undo it.
+    fn acknowledged(&mut self, consumed: &[MessageId]) {
+        // A tip that cannot be written is older than the journal, which is allowed.
+        self.tip.note(&self.chain).ok();
+        if !consumed.is_empty() {
+            self.inbox.forget(consumed);
+        }
+        self.ballast.restore();
+    }
+
+    fn fenced(&self) -> Error {
+        match self.current_epoch() {
+            Ok(current) => Error::Fenced { run: self.reader.run.clone(), epoch: self.epoch, current },
+            Err(error) => refusal(&self.reader.path, error),
+        }
+    }
+
+    /// A full disk or a busy file leaves no trace; after anything else the journal is not to be trusted.
+    fn refused(&mut self, error: rusqlite::Error) -> Error {
+        let error = refusal(&self.reader.path, error);
+        match &error {
+            Error::DiskFull { .. } => self.ballast.release(),
+            Error::Busy { .. } => {}
+            other => self.poison = Some(describe(other)),
+        }
+        error
+    }
+}
+
+impl Journal for Sqlite {
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn next_seq(&self) -> u64 {
+        self.chain.next
+    }
+
+    fn append(&mut self, events: &[Stamped], blobs: &[Blob], consumed: &[MessageId]) -> Result<(), Error> {
+        if let Some(cause) = &self.poison {
+            return Err(Error::Poisoned { run: self.reader.run.clone(), cause: cause.clone() });
+        }
+        if events.is_empty() && !consumed.is_empty() {
+            return Err(Error::NothingToRecord);
+        }
+        if events.is_empty() && blobs.is_empty() {
+            return Ok(());
+        }
+        let packed = pack(&mut self.packer, &self.reader.path, blobs)?;
+        let mut body = std::mem::take(&mut self.body);
+        let result = encode(events, self.chain.next, &mut body)
+            .and_then(|()| self.append_record(events.len() as u64, &body, &packed, consumed));
+        self.body = body;
+        result
+    }
+
+    fn read(&self, from: u64, each: &mut dyn FnMut(Stamped)) -> Result<(), Error> {
+        self.reader.read(from, each)
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Option<JsonText>, Error> {
+        self.reader.blob(digest)
+    }
+
+    fn inbox_changed(&mut self) -> bool {
+        self.inbox.changed()
+    }
+
+    fn take_inbox(&mut self) -> Result<Vec<InboxMessage>, Error> {
+        self.inbox.take(|| self.reader.consumed())
+    }
+}
+
+impl Sqlite {
+    fn append_record(
+        &mut self,
+        count: u64,
+        body: &[u8],
+        blobs: &[Packed],
+        consumed: &[MessageId],
+    ) -> Result<(), Error> {
+        let ids = join_ids(consumed);
+        let record = Record { first: self.chain.next, count, epoch: self.epoch, consumed: &ids, body };
+        let hash = record.hash(&self.chain.hash);
+        match self.commit(&record, &hash, blobs) {
+            Ok(true) => {}
+            Ok(false) => return Err(self.fenced()),
+            Err(error) => return Err(self.refused(error)),
+        }
+        if count > 0 {
+            self.chain = Chain { next: self.chain.next + count, epoch: self.epoch, hash };
+        }
+        self.acknowledged(consumed);
+        Ok(())
+    }
+}
+
+/// A blob as it is stored.
+struct Packed {
+    digest: Digest,
+    size: i64,
+    body: Vec<u8>,
+}
+
+fn connect(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags).map_err(|error| refusal(path, error))
+}
+
+fn new_packer(path: &Path) -> Result<Packer, Error> {
+    Packer::new().map_err(Error::io("compress for", path))
+}
+
+fn pack(packer: &mut Packer, path: &Path, blobs: &[Blob]) -> Result<Vec<Packed>, Error> {
+    blobs.iter().map(|blob| pack_one(packer, path, blob.digest, &blob.text)).collect()
+}
+
+fn pack_one(packer: &mut Packer, path: &Path, digest: Digest, text: &JsonText) -> Result<Packed, Error> {
+    let body = packer.pack(text.as_str()).map_err(Error::io("compress for", path))?;
+    Ok(Packed { digest, size: text.as_str().len() as i64, body })
+}
+
+fn insert_text(
+    connection: &Connection,
+    path: &Path,
+    packer: &mut Packer,
+    text: &JsonText,
+) -> Result<Digest, Error> {
+    let digest = Digest::of(text.as_str().as_bytes());
+    let packed = pack_one(packer, path, digest, text)?;
+    insert_blob(connection, &packed).map_err(|error| refusal(path, error))?;
+    Ok(digest)
+}
+
+fn insert_blob(connection: &Connection, blob: &Packed) -> rusqlite::Result<()> {
+    connection.prepare_cached(INSERT_BLOB)?.execute(params![blob.digest.0, blob.size, blob.body]).map(|_| ())
+}
+
+fn insert_record(connection: &Connection, record: &Record<'_>, hash: &[u8; 32]) -> rusqlite::Result<bool> {
+    let body = std::str::from_utf8(record.body).expect("JSON is UTF-8");
+    let (first, count, epoch) = (record.first as i64, record.count as i64, record.epoch as i64);
+    let mut insert = connection.prepare_cached(INSERT)?;
+    Ok(insert.execute(params![first, count, epoch, hash, record.consumed, body])? == 1)
+}
+
+fn describe(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

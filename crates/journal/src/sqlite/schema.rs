@@ -1,0 +1,112 @@
+//! The format of a journal file, and how older ones become newer ones.
+//!
+//! A version is for ever: its fixture in `tests/fixtures` must stay readable. To change the format, append a migration
+//! here and keep a fixture of the new version; never edit an old migration.
+
+use super::refusal;
+use crate::Error;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// Tells our files from other databases: `CNVK`.
+pub const APPLICATION_ID: i32 = 0x434e_564b;
+
+/// Step n brings version n to version n + 1; the first one makes an empty file ours.
+pub const MIGRATIONS: &[&str] = &["
+    CREATE TABLE run(
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        id TEXT NOT NULL,
+        plan BLOB NOT NULL,
+        source BLOB NOT NULL,
+        epoch INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE records(
+        first INTEGER PRIMARY KEY,
+        count INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        hash BLOB NOT NULL,
+        consumed TEXT NOT NULL,
+        body TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE blobs(
+        digest BLOB NOT NULL UNIQUE,
+        size INTEGER NOT NULL,
+        body BLOB NOT NULL
+    ) STRICT;
+    PRAGMA application_id = 0x434e564b;
+"];
+
+/// How many pages the log may have before it is copied into the file: 16 MB, so copying is rare but bounded.
+const LOG_PAGES: u32 = 4000;
+
+/// Makes an empty file a journal. Nothing is durable until the first append.
+pub fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; BEGIN;")?;
+    migrate_from(connection, 0, MIGRATIONS)
+}
+
+/// Every commit from here on is durable when it returns.
+pub fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
+    let pragmas = format!("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {LOG_PAGES};");
+    connection.execute_batch(&pragmas)
+}
+
+/// The version of a file that is ours and not too new.
+pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id").map_err(|error| refusal(path, error))?;
+    if application != i64::from(APPLICATION_ID) {
+        return Err(Error::Foreign { path: path.into() });
+    }
+    let found = number("PRAGMA user_version").map_err(|error| refusal(path, error))?;
+    let known = MIGRATIONS.len() as i64;
+    if found > known {
+        return Err(Error::Newer { path: path.into(), found, known });
+    }
+    Ok(found)
+}
+
+/// Brings an older file to the newest version, all steps or none.
+pub fn migrate(connection: &Connection, from: i64) -> rusqlite::Result<()> {
+    if from == MIGRATIONS.len() as i64 {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    migrate_from(connection, from, MIGRATIONS)?;
+    connection.execute_batch("COMMIT")
+}
+
+/// Takes the remaining steps inside an open transaction.
+fn migrate_from(connection: &Connection, from: i64, steps: &[&str]) -> rusqlite::Result<()> {
+    for step in steps.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        connection.execute_batch(step)?;
+    }
+    connection.execute_batch(&format!("PRAGMA user_version = {};", steps.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_file_takes_only_the_steps_it_lacks() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate_from(&connection, 0, &["CREATE TABLE a(x)"]).unwrap();
+        migrate_from(&connection, 1, &["CREATE TABLE a(x)", "ALTER TABLE a ADD COLUMN y"]).unwrap();
+        connection.execute("INSERT INTO a(x, y) VALUES (1, 2)", []).unwrap();
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, 2);
+    }
+
+    #[test]
+    fn the_database_is_newer_than_its_log_reset_fault() {
+        let number = rusqlite::version_number();
+        assert!(number >= 3_051_003 && number != 3_052_000, "{}", rusqlite::version());
+    }
+
+    #[test]
+    fn other_databases_are_not_ours() {
+        let connection = Connection::open_in_memory().unwrap();
+        assert!(matches!(check(&connection, Path::new("x")), Err(Error::Foreign { .. })));
+    }
+}

@@ -1,0 +1,227 @@
+//! The folder that holds all state.
+//!
+//! Where it lies is decided by `cli`; here it is checked and made. Invariant: what is below `runs` can be read by its
+//! owner only, and the folder is one on which locks, shared memory and renames keep their promises.
+
+use crate::run_id::is_safe;
+use crate::{Error, Unsuitable};
+use convoke_model::RunId;
+use rustix::io::Errno;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The folder that holds all runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateDir(PathBuf);
+
+impl StateDir {
+    /// Opens a state folder for writing, making it if it is not there; refuses one that is not safe.
+    pub fn open(path: impl Into<PathBuf>) -> Result<StateDir, Error> {
+        let path = path.into();
+        let runs = path.join("runs");
+        prepare(&path, &runs).map_err(|why| Error::StateDir { path: path.clone(), why })?;
+        Ok(StateDir(path))
+    }
+
+    /// Opens a state folder only to look at it: it may be absent, read-only or somebody else's.
+    pub fn for_reading(path: impl Into<PathBuf>) -> StateDir {
+        StateDir(path.into())
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The folder of one run, whether it exists or not.
+    pub fn run_dir(&self, run: &RunId) -> PathBuf {
+        self.runs_dir().join(&*run.0)
+    }
+
+    /// The runs that have a folder, in the order of their names.
+    pub fn runs(&self) -> Result<Vec<RunId>, Error> {
+        let folder = self.runs_dir();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::io("list", &folder)(error)),
+        };
+        let mut runs: Vec<_> = entries
+            .filter_map(|entry| Some(RunId(entry.ok()?.file_name().to_str()?.into())))
+            .filter(is_safe)
+            .collect();
+        runs.sort();
+        Ok(runs)
+    }
+
+    pub(crate) fn runs_dir(&self) -> PathBuf {
+        self.0.join("runs")
+    }
+
+    /// The folder of a run that exists; a name that could lead elsewhere is no run.
+    pub(crate) fn existing(&self, run: &RunId) -> Result<PathBuf, Error> {
+        let dir = self.run_dir(run);
+        if !is_safe(run) || !dir.join("journal.db").is_file() {
+            return Err(Error::unknown_run(run));
+        }
+        Ok(dir)
+    }
+
+    /// Makes the folder of a new run.
+    pub(crate) fn make_run_dir(&self, run: &RunId) -> Result<PathBuf, Error> {
+        let dir = self.run_dir(run);
+        if !is_safe(run) {
+            return Err(Error::unknown_run(run));
+        }
+        match DirBuilder::new().mode(0o700).create(&dir) {
+            Ok(()) => Ok(dir),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(Error::RunExists { run: run.clone() })
+            }
+            Err(error) => Err(Error::io("make folder", &dir)(error)),
+        }
+    }
+
+    /// Makes the names below `runs` durable.
+    pub(crate) fn sync_names(&self) -> Result<(), Error> {
+        let runs = self.runs_dir();
+        File::open(&runs).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &runs))
+    }
+}
+
+/// Opens a file that only its owner can read, making it if need be.
+pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(Error::io("open", path))
+}
+
+fn prepare(path: &Path, runs: &Path) -> Result<(), Unsuitable> {
+    make(path)?;
+    check(path)?;
+    make(runs)?;
+    check(runs)?;
+    let mode = fs::metadata(runs).map_or(0o700, |meta| meta.permissions().mode());
+    if mode & 0o077 != 0 {
+        fs::set_permissions(runs, fs::Permissions::from_mode(0o700)).map_err(|_| Unsuitable::NotWritable)?;
+    }
+    Ok(())
+}
+
+fn make(path: &Path) -> Result<(), Unsuitable> {
+    if path.exists() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => Unsuitable::ReadOnly,
+        io::ErrorKind::PermissionDenied => Unsuitable::NotWritable,
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Unsuitable::NotAFolder,
+        kind => Unsuitable::Absent(kind),
+    })
+}
+
+fn check(path: &Path) -> Result<(), Unsuitable> {
+    let meta = fs::metadata(path).map_err(|error| Unsuitable::Absent(error.kind()))?;
+    if !meta.is_dir() {
+        return Err(Unsuitable::NotAFolder);
+    }
+    check_owner(meta.uid(), rustix::process::geteuid().as_raw())?;
+    let kind = rustix::fs::statfs(path).map_err(|errno| Unsuitable::Absent(errno.kind()))?.f_type;
+    if let Some(name) = network_file_system(kind as u32) {
+        return Err(Unsuitable::Network(name));
+    }
+    match rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
+        Ok(()) => Ok(()),
+        Err(Errno::ROFS) => Err(Unsuitable::ReadOnly),
+        Err(_) => Err(Unsuitable::NotWritable),
+    }
+}
+
+fn check_owner(owner: u32, user: u32) -> Result<(), Unsuitable> {
+    if owner == user { Ok(()) } else { Err(Unsuitable::ForeignOwner { owner, user }) }
+}
+
+/// The file systems on which locks or shared memory stop at the machine's border, by the number that `statfs` gives.
+///
+/// Overlays are not among them: all our files are made in the upper layer. Nor is FUSE, which is mostly local.
+fn network_file_system(kind: u32) -> Option<&'static str> {
+    Some(match kind {
+        0x6969 => "nfs",
+        0x517b | 0xfe53_4d42 | 0xff53_4d42 => "smb",
+        0x00c3_6400 => "ceph",
+        0x5346_414f | 0x6b41_4653 => "afs",
+        0x0102_1997 => "9p",
+        0x0bd0_0bd0 => "lustre",
+        0x7375_7245 => "coda",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(path: &Path) -> Unsuitable {
+        match StateDir::open(path) {
+            Err(Error::StateDir { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_new_folder_is_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path().join("a/b")).unwrap();
+        for dir in [state.path().to_path_buf(), state.runs_dir()] {
+            assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        assert_eq!(state.runs().unwrap(), []);
+    }
+
+    #[test]
+    fn an_open_runs_folder_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        fs::create_dir(&runs).unwrap();
+        fs::set_permissions(&runs, fs::Permissions::from_mode(0o755)).unwrap();
+        StateDir::open(folder.path()).unwrap();
+        assert_eq!(fs::metadata(runs).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn what_is_no_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert_eq!(refusal(&file), Unsuitable::NotAFolder);
+        assert_eq!(refusal(&file.join("below")), Unsuitable::NotAFolder);
+    }
+
+    #[test]
+    fn a_folder_of_somebody_else_is_refused() {
+        assert_eq!(check_owner(1000, 1001), Err(Unsuitable::ForeignOwner { owner: 1000, user: 1001 }));
+        assert_eq!(check_owner(7, 7), Ok(()));
+    }
+
+    #[test]
+    fn file_systems_of_other_machines_are_known() {
+        assert_eq!(network_file_system(0x6969), Some("nfs"));
+        assert_eq!(network_file_system(0xef53), None, "ext4 is local");
+    }
+
+    #[test]
+    fn a_name_that_climbs_is_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path()).unwrap();
+        let climbing = RunId("../runs".into());
+        assert!(matches!(state.make_run_dir(&climbing), Err(Error::UnknownRun { .. })));
+        assert!(matches!(state.existing(&climbing), Err(Error::UnknownRun { .. })));
+    }
+}

@@ -1,0 +1,82 @@
+//! A thread that owns a journal, so that whoever waits for the disk is not the engine.
+//!
+//! Knows no async runtime: an answer comes through a closure, which the engine makes the sending half of its own
+//! channel. One request is one commit; gathering events into one append is the engine's work.
+
+use crate::{Error, Journal, MessageId};
+use convoke_model::{Blob, Stamped};
+use std::sync::mpsc::{SendError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// What one commit is made of.
+#[derive(Debug, Default)]
+pub struct Append {
+    /// The events, numbered without a gap.
+    pub events: Vec<Stamped>,
+    /// The blobs that they name.
+    pub blobs: Vec<Blob>,
+    /// The inbox messages that they deal with.
+    pub consumed: Vec<MessageId>,
+}
+
+type Question = Box<dyn FnOnce(Result<&mut dyn Journal, Error>) + Send>;
+
+/// The engine waits for each append before the next; the rest is for questions in between.
+const QUEUE: usize = 32;
+
+/// The handle to a journal on its own thread. Dropping it finishes what was asked and closes the journal.
+pub struct Writer {
+    questions: Option<SyncSender<Question>>,
+    thread: Option<JoinHandle<Box<dyn Journal>>>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub fn start(mut journal: Box<dyn Journal>) -> Result<Writer, Error> {
+        let (questions, queue) = sync_channel::<Question>(QUEUE);
+        let work = move || {
+            while let Ok(question) = queue.recv() {
+                question(Ok(&mut *journal));
+            }
+            journal
+        };
+        let thread = std::thread::Builder::new().name("journal".into()).spawn(work);
+        let thread = thread.map_err(Error::io("start thread for", "journal".as_ref()))?;
+        Ok(Writer { questions: Some(questions), thread: Some(thread) })
+    }
+
+    /// Appends, then tells `reply` how it went and gives the events back.
+    pub fn append(&self, append: Append, reply: impl FnOnce(Append, Result<(), Error>) + Send + 'static) {
+        self.ask(move |journal| match journal {
+            Ok(journal) => {
+                let result = journal.append(&append.events, &append.blobs, &append.consumed);
+                reply(append, result);
+            }
+            Err(closed) => reply(append, Err(closed)),
+        });
+    }
+
+    /// Runs a question on the journal's thread; on a thread that is gone, the question hears of that instead.
+    pub fn ask(&self, question: impl FnOnce(Result<&mut dyn Journal, Error>) + Send + 'static) {
+        let questions = self.questions.as_ref().expect("taken only when the writer is dropped");
+        if let Err(SendError(question)) = questions.send(Box::new(question)) {
+            question(Err(Error::Closed));
+        }
+    }
+
+    /// Finishes what was asked and gives the journal back; `Closed` if its thread has panicked.
+    pub fn finish(mut self) -> Result<Box<dyn Journal>, Error> {
+        self.stop().ok_or(Error::Closed)
+    }
+
+    fn stop(&mut self) -> Option<Box<dyn Journal>> {
+        self.questions = None;
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
