@@ -1,0 +1,110 @@
+//! Conditions (`when`): which expression a text is, and the names that it may use.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use minijinja::machinery::{Token, tokenize};
+use minijinja::value::{Enumerator, Object, Value, ValueKind};
+
+use super::environment::syntax;
+use super::error::TemplateError;
+
+/// What stands before the expression in the template that a condition becomes.
+pub(super) const BEFORE: &str = "{% if (";
+/// What stands after it.
+pub(super) const AFTER: &str = ") %}1{% endif %}";
+
+/// Finds the expression in a condition: the whole text, or what a single `{{ }}` encloses.
+pub(super) fn expression(text: &str) -> Result<Range<usize>, TemplateError> {
+    let whole = trimmed(text, 0..text.len());
+    if whole.is_empty() {
+        return Err(TemplateError::new("the condition is empty", None));
+    }
+    if text.contains("{%") && !text.contains("{{") {
+        return Err(TemplateError::new("a condition is an expression, it has no {% %} blocks", Some(whole)));
+    }
+    if !(text.contains("{{") && text.contains("}}")) {
+        return Ok(whole);
+    }
+    match single_variable(&text[whole.clone()]) {
+        Some(inner) => {
+            let inner = trimmed(text, whole.start + inner.start..whole.start + inner.end);
+            if inner.is_empty() {
+                Err(TemplateError::new("the condition is empty", Some(whole)))
+            } else {
+                Ok(inner)
+            }
+        }
+        None if is_string_with_braces(&text[whole.clone()]) => Ok(whole),
+        None => Err(mixed(text, whole)),
+    }
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    let start = range.start + (inside.len() - inside.trim_start().len());
+    start..(start + inside.trim().len())
+}
+
+/// The inside of a text that is one `{{ }}` and nothing else.
+fn single_variable(text: &str) -> Option<Range<usize>> {
+    let tokens: Vec<_> = tokenize(text, false, syntax()).collect::<Result<_, _>>().ok()?;
+    let [(Token::VariableStart, first), inner @ .., (Token::VariableEnd, last)] = tokens.as_slice() else {
+        return None;
+    };
+    let nested = inner.iter().any(|(token, _)| {
+        matches!(
+            token,
+            Token::VariableStart | Token::VariableEnd | Token::BlockStart | Token::TemplateData(_)
+        )
+    });
+    (!nested).then(|| first.end_offset as usize..last.start_offset as usize)
+}
+
+/// Whether a plain expression has braces only inside its strings.
+fn is_string_with_braces(text: &str) -> bool {
+    !text.starts_with("{{") && minijinja::machinery::parse_expr(text).is_ok()
+}
+
+fn mixed(text: &str, range: Range<usize>) -> TemplateError {
+    let plain = text.replace("{{", "").replace("}}", "");
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    TemplateError::new("a condition is one expression, not text around {{ }}", Some(range))
+        .with_help(format!("write `when: \"{plain}\"`"))
+}
+
+/// The context of a condition: the names themselves, then the fields of `output`, then `name_field`.
+#[derive(Debug)]
+pub(super) struct Flattened {
+    context: Value,
+}
+
+impl Flattened {
+    pub(super) fn new(context: Value) -> Flattened {
+        Flattened { context }
+    }
+
+    fn field(&self, name: &str, field: &str) -> Option<Value> {
+        let map = self.direct(name).filter(|map| map.kind() == ValueKind::Map)?;
+        map.as_object()?.get_value(&Value::from(field))
+    }
+
+    fn direct(&self, name: &str) -> Option<Value> {
+        self.context.as_object()?.get_value(&Value::from(name))
+    }
+}
+
+impl Object for Flattened {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let name = key.as_str()?;
+        let joined = || name.match_indices('_').find_map(|(at, _)| self.field(&name[..at], &name[at + 1..]));
+        self.direct(name).or_else(|| self.field("output", name)).or_else(joined)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        match self.context.try_iter() {
+            Ok(names) => Enumerator::Values(names.collect()),
+            Err(_) => Enumerator::Empty,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Filters about the order of items.
+//!
+//! Like Jinja2's they ignore case unless told otherwise, keep the order of equals, and refuse what Python cannot order.
+
+use std::cmp::Ordering;
+
+use indexmap::IndexSet;
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, State};
+
+use super::select::attribute_of;
+use crate::template::arguments::{bind, defined, failure, flag, items, required, split, text};
+use crate::template::list::Group;
+use crate::template::operators::order;
+
+/// What an item is ordered by.
+fn key_of(item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
+    let found = attribute_of(item, attribute)?;
+    defined(&found)?;
+    Ok(folded(found, case_sensitive))
+}
+
+fn folded(value: Value, case_sensitive: bool) -> Value {
+    match value.as_str() {
+        Some(text) if !case_sensitive => Value::from(text.to_lowercase()),
+        _ => value,
+    }
+}
+
+/// Sorts by keys; the first pair that has no order is the error.
+fn sort_by_keys<T>(pairs: &mut [(Vec<Value>, T)], reverse: bool) -> Result<(), Error> {
+    let mut fault = None;
+    pairs.sort_by(|left, right| {
+        let result = compare_keys(&left.0, &right.0).unwrap_or_else(|error| {
+            fault.get_or_insert(error);
+            Ordering::Equal
+        });
+        if reverse { result.reverse() } else { result }
+    });
+    fault.map_or(Ok(()), Err)
+}
+
+fn compare_keys(left: &[Value], right: &[Value]) -> Result<Ordering, Error> {
+    for (one, other) in left.iter().zip(right) {
+        match order(one, "sorting", other)? {
+            Some(Ordering::Equal) | None => {}
+            Some(different) => return Ok(different),
+        }
+    }
+    Ok(Ordering::Equal)
+}
+
+/// `sort`: by the items or by attributes (`'a,b'`).
+pub(super) fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, reverse, case, attribute] =
+        bind("sort", &["value", "reverse", "case_sensitive", "attribute"], args)?;
+    let paths: Vec<Option<Value>> = match attribute.as_ref().and_then(Value::as_str) {
+        Some(several) => several.split(',').map(|path| Some(Value::from(path.trim()))).collect(),
+        None => vec![attribute],
+    };
+    let case_sensitive = flag(case, false);
+    let mut pairs = Vec::new();
+    for item in items(&required("sort", "value", value)?)? {
+        let keys: Result<Vec<Value>, Error> =
+            paths.iter().map(|path| key_of(&item, path.as_ref(), case_sensitive)).collect();
+        pairs.push((keys?, item));
+    }
+    sort_by_keys(&mut pairs, flag(reverse, false))?;
+    Ok(pairs.into_iter().map(|(_, item)| item).collect())
+}
+
+/// Python's `sorted()`, which minds case.
+pub(super) fn python_sorted(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, reverse] = bind("sorted", &["iterable", "reverse"], args)?;
+    let all = items(&required("sorted", "iterable", value)?)?;
+    let mut pairs: Vec<_> = all.into_iter().map(|item| (vec![item.clone()], item)).collect();
+    sort_by_keys(&mut pairs, flag(reverse, false))?;
+    Ok(pairs.into_iter().map(|(_, item)| item).collect())
+}
+
+/// `dictsort`: the pairs of a map by key or by value.
+pub(super) fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [map, case, by, reverse] = bind("dictsort", &["value", "case_sensitive", "by", "reverse"], args)?;
+    let map = required("dictsort", "value", map)?;
+    let by_value = match text("dictsort", by)?.as_deref() {
+        None | Some("key") => false,
+        Some("value") => true,
+        Some(other) => return Err(failure(format!("dictsort sorts by key or value, not by {other:?}"))),
+    };
+    if map.kind() != ValueKind::Map {
+        return Err(failure("dictsort needs a map"));
+    }
+    let case_sensitive = flag(case, false);
+    let entries = map.as_object().and_then(|map| map.try_iter_pairs()).into_iter().flatten();
+    let mut pairs: Vec<(Vec<Value>, (Value, Value))> = entries
+        .map(|(key, item)| {
+            (vec![folded(if by_value { item.clone() } else { key.clone() }, case_sensitive)], (key, item))
+        })
+        .collect();
+    sort_by_keys(&mut pairs, flag(reverse, false))?;
+    Ok(pairs.into_iter().map(|(_, pair)| Value::from(pair)).collect())
+}
+
+/// `groupby`: pairs of a common attribute and the items that have it, sorted by the attribute.
+pub(super) fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let parameters = ["value", "attribute", "default", "case_sensitive"];
+    let [value, attribute, default, case] = bind("groupby", &parameters, args)?;
+    let attribute = required("groupby", "attribute", attribute)?;
+    let case_sensitive = flag(case, false);
+    let mut pairs = Vec::new();
+    for item in items(&required("groupby", "value", value)?)? {
+        let found = attribute_of(&item, Some(&attribute))?;
+        let found = if found.is_undefined() { default.clone().unwrap_or(found) } else { found };
+        defined(&found)?;
+        pairs.push((vec![folded(found.clone(), case_sensitive)], (found, item)));
+    }
+    sort_by_keys(&mut pairs, false)?;
+    let mut groups: Vec<(Value, Value, Vec<Value>)> = Vec::new();
+    for (mut keys, (grouper, item)) in pairs {
+        let key = keys.remove(0);
+        match groups.last_mut() {
+            Some(group) if group.0 == key => group.2.push(item),
+            _ => groups.push((key, grouper, vec![item])),
+        }
+    }
+    Ok(groups
+        .into_iter()
+        .map(|(_, grouper, list)| Value::from_object(Group { grouper, list: Value::from(list) }))
+        .collect())
+}
+
+/// `unique`: the first of each kind.
+pub(super) fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, case, attribute] = bind("unique", &["value", "case_sensitive", "attribute"], args)?;
+    let case_sensitive = flag(case, false);
+    let mut seen = IndexSet::new();
+    let mut out = Vec::new();
+    for item in items(&required("unique", "value", value)?)? {
+        if seen.insert(key_of(&item, attribute.as_ref(), case_sensitive)?) {
+            out.push(item);
+        }
+    }
+    Ok(Value::from(out))
+}
+
+/// `min`; undefined if there is nothing.
+pub(super) fn min(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    extreme("min", args, Ordering::Less)
+}
+
+/// `max`; undefined if there is nothing.
+pub(super) fn max(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    extreme("max", args, Ordering::Greater)
+}
+
+fn extreme(name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error> {
+    let [value, case, attribute] = bind(name, &["value", "case_sensitive", "attribute"], args)?;
+    let case_sensitive = flag(case, false);
+    let mut best: Option<(Value, Value)> = None;
+    for item in items(&required(name, "value", value)?)? {
+        let key = key_of(&item, attribute.as_ref(), case_sensitive)?;
+        let better = match &best {
+            None => true,
+            Some((other, _)) => order(&key, name, other)? == Some(wanted),
+        };
+        if better {
+            best = Some((key, item));
+        }
+    }
+    Ok(best.map_or(Value::UNDEFINED, |(_, item)| item))
+}
+
+/// Python's `min()`: of one list, or of several values.
+pub(super) fn python_min(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    python_extreme("min", args, Ordering::Less)
+}
+
+/// Python's `max()`: of one list, or of several values.
+pub(super) fn python_max(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    python_extreme("max", args, Ordering::Greater)
+}
+
+fn python_extreme(name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error> {
+    let (places, named) = split(args)?;
+    let default = named.into_iter().find(|(key, _)| key == "default").map(|(_, value)| value);
+    let all = if places.len() == 1 { items(&places[0])? } else { places.to_vec() };
+    let found = extreme(name, &[Value::from(all), Value::from(true)], wanted)?;
+    match (found.is_undefined(), default) {
+        (true, Some(default)) => Ok(default),
+        (true, None) => Err(failure(format!("{name} needs at least one value"))),
+        _ => Ok(found),
+    }
+}

@@ -1,0 +1,118 @@
+//! Filters that choose items, or look into them.
+
+use minijinja::value::Value;
+use minijinja::{Error, State};
+
+use crate::template::arguments::{bind, defined, failure, items, required, split};
+use crate::template::python::python_repr;
+
+/// What a dotted path of names and indexes leads to; undefined where it leads nowhere.
+pub(super) fn attribute_of(item: &Value, path: Option<&Value>) -> Result<Value, Error> {
+    let Some(path) = path.filter(|path| !path.is_none()) else { return Ok(item.clone()) };
+    let Some(text) = path.as_str() else { return item.get_item(path) };
+    let mut found = item.clone();
+    for part in text.split('.') {
+        found = match part.parse::<i64>() {
+            Ok(index) => found.get_item(&Value::from(index))?,
+            Err(_) => found.get_attr(part)?,
+        };
+    }
+    Ok(found)
+}
+
+/// `attr`: one attribute by name.
+pub(super) fn attr(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, name] = bind("attr", &["obj", "name"], args)?;
+    let (value, name) = (required("attr", "obj", value)?, required("attr", "name", name)?);
+    value.get_attr(name.as_str().unwrap_or_default())
+}
+
+/// `map`: an attribute of every item, or a filter on every item.
+pub(super) fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (places, named) = split(args)?;
+    let value = places.first().ok_or_else(|| failure("map needs a value"))?;
+    let named_value = |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let mut out = Vec::new();
+    if let (1, Some(path)) = (places.len(), named_value("attribute")) {
+        for item in items(value)? {
+            let found = attribute_of(&item, Some(path))?;
+            out.push(if found.is_undefined() {
+                named_value("default").cloned().unwrap_or(found)
+            } else {
+                found
+            });
+        }
+        return Ok(Value::from(out));
+    }
+    let filter = places.get(1).ok_or_else(|| failure("map needs a filter or `attribute`"))?;
+    let name = filter
+        .as_str()
+        .ok_or_else(|| failure(format!("map needs the name of a filter, not {}", python_repr(filter))))?;
+    let rest = &args[2..];
+    for item in items(value)? {
+        let mut call = vec![item];
+        call.extend_from_slice(rest);
+        out.push(state.apply_filter(name, &call)?);
+    }
+    Ok(Value::from(out))
+}
+
+/// `select`: the items that pass a test, or are true.
+pub(super) fn select(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    choose(state, "select", args, None, true)
+}
+
+/// `reject`: the others.
+pub(super) fn reject(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    choose(state, "reject", args, None, false)
+}
+
+/// `selectattr`: the items of which an attribute passes a test, or is true.
+pub(super) fn select_attribute(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    choose(state, "selectattr", args, args.get(1), true)
+}
+
+/// `rejectattr`: the others.
+pub(super) fn reject_attribute(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    choose(state, "rejectattr", args, args.get(1), false)
+}
+
+fn choose(
+    state: &mut State,
+    filter: &str,
+    args: &[Value],
+    attribute: Option<&Value>,
+    wanted: bool,
+) -> Result<Value, Error> {
+    let value = args.first().ok_or_else(|| failure(format!("{filter} needs a value")))?;
+    if filter.ends_with("attr") && attribute.is_none() {
+        return Err(failure(format!("{filter} needs the name of an attribute")));
+    }
+    let test_at = if attribute.is_some() { 2 } else { 1 };
+    let test = args.get(test_at).filter(|test| !test.is_kwargs());
+    let name = match test {
+        None => None,
+        Some(test) => Some(
+            test.as_str().ok_or_else(|| failure(format!("{filter} needs the name of a test")))?.to_owned(),
+        ),
+    };
+    let rest = args.get(test_at + 1..).unwrap_or_default();
+    let mut out = Vec::new();
+    for item in items(value)? {
+        let subject = attribute_of(&item, attribute)?;
+        if passes(state, name.as_deref(), subject, rest)? == wanted {
+            out.push(item);
+        }
+    }
+    Ok(Value::from(out))
+}
+
+fn passes(state: &mut State, test: Option<&str>, subject: Value, rest: &[Value]) -> Result<bool, Error> {
+    let Some(test) = test else {
+        defined(&subject)?;
+        return Ok(subject.is_true());
+    };
+    let mut call = vec![subject];
+    call.extend_from_slice(rest);
+    state.perform_test(test, &call)
+}

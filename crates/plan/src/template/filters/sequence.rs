@@ -1,0 +1,145 @@
+//! Filters about lists and other things with items.
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, State};
+
+use super::select::attribute_of;
+use crate::template::arguments::{bind, defined, failure, integer, items, required};
+use crate::template::limits::{charge, charge_items};
+use crate::template::list::{Part, View};
+use crate::template::operators::kind_name;
+use crate::template::python::{python_text, write_text};
+
+fn subject(name: &str, args: &[Value]) -> Result<Value, Error> {
+    let [value] = bind(name, &["value"], args)?;
+    required(name, "value", value)
+}
+
+/// `length`, `count`.
+pub(super) fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject("length", args)?;
+    let counted = || value.try_iter().ok().map(Iterator::count);
+    match value.kind() {
+        ValueKind::None => Err(failure("null has no length")),
+        ValueKind::Iterable => {
+            value.len().or_else(counted).map(Value::from).ok_or_else(|| failure("it has no length"))
+        }
+        _ => value
+            .len()
+            .map(Value::from)
+            .ok_or_else(|| failure(format!("{} has no length", kind_name(&value)))),
+    }
+}
+
+/// `list`.
+pub(super) fn list(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    if args.is_empty() {
+        return Ok(Value::from(Vec::<Value>::new()));
+    }
+    let all = items(&subject("list", args)?)?;
+    charge_items(state, all.len())?;
+    Ok(Value::from(all))
+}
+
+/// `first`; undefined if there is none.
+pub(super) fn first(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    Ok(items(&subject("first", args)?)?.into_iter().next().unwrap_or(Value::UNDEFINED))
+}
+
+/// `last`; undefined if there is none.
+pub(super) fn last(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    Ok(items(&subject("last", args)?)?.pop().unwrap_or(Value::UNDEFINED))
+}
+
+/// `random`: an item that depends on the items alone, so that a replayed run chooses the same.
+pub(super) fn random(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject("random", args)?;
+    let mut all = items(&value)?;
+    if all.is_empty() {
+        return Ok(Value::UNDEFINED);
+    }
+    let hash = python_text(&value).bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let at = usize::try_from(hash % all.len() as u64).unwrap_or(0);
+    Ok(all.swap_remove(at))
+}
+
+/// `reverse`: a text backwards, or the items in the other order.
+pub(super) fn reverse(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject("reverse", args)?;
+    if let Some(text) = value.as_str() {
+        return Ok(Value::from(text.chars().rev().collect::<String>()));
+    }
+    let mut all = items(&value)?;
+    all.reverse();
+    Ok(Value::from(all))
+}
+
+/// `items`: the pairs of a map.
+pub(super) fn items_of(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = args.first().cloned().unwrap_or(Value::UNDEFINED);
+    match value.kind() {
+        ValueKind::Undefined => Ok(Value::from(Vec::<Value>::new())),
+        ValueKind::Map => Ok(items(&Value::from_object(View::new(Part::Items, &value)))?.into()),
+        _ => Err(failure(format!("items needs a map, not {}", kind_name(&value)))),
+    }
+}
+
+/// `join`: the texts of the items, or of an attribute of each.
+pub(super) fn join(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, separator, attribute] = bind("join", &["value", "d", "attribute"], args)?;
+    let separator = separator.map(|separator| python_text(&separator)).unwrap_or_default();
+    let mut out = String::new();
+    for (at, item) in items(&required("join", "value", value)?)?.iter().enumerate() {
+        let item = attribute_of(item, attribute.as_ref())?;
+        defined(&item)?;
+        let before = out.len();
+        if at > 0 {
+            out.push_str(&separator);
+        }
+        write_text(&mut out, &item);
+        charge(state, out.len() - before)?;
+    }
+    Ok(Value::from(out))
+}
+
+/// `batch`: lists of so many items, the last one filled up on request.
+pub(super) fn batch(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, count, fill] = bind("batch", &["value", "linecount", "fill_with"], args)?;
+    let all = items(&required("batch", "value", value)?)?;
+    let count = positive("batch", count)?;
+    let mut rows: Vec<Vec<Value>> = all.chunks(count).map(<[Value]>::to_vec).collect();
+    if let (Some(fill), Some(row)) = (fill.filter(|fill| !fill.is_none()), rows.last_mut()) {
+        charge_items(state, count)?;
+        row.resize(count, fill);
+    }
+    Ok(rows.into_iter().map(Value::from).collect())
+}
+
+/// `slice`: so many lists, as equal as can be, the shorter ones filled up on request.
+pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, count, fill] = bind("slice", &["value", "slices", "fill_with"], args)?;
+    let all = items(&required("slice", "value", value)?)?;
+    let count = positive("slice", count)?;
+    charge_items(state, count)?;
+    let (each, longer) = (all.len() / count, all.len() % count);
+    let mut columns = Vec::new();
+    let mut start = 0;
+    for column in 0..count {
+        let end = start + each + usize::from(column < longer);
+        let mut part = all[start..end].to_vec();
+        if let Some(fill) = fill.as_ref().filter(|fill| !fill.is_none() && column >= longer) {
+            part.push(fill.clone());
+        }
+        columns.push(Value::from(part));
+        start = end;
+    }
+    Ok(Value::from(columns))
+}
+
+fn positive(name: &str, count: Option<Value>) -> Result<usize, Error> {
+    let count =
+        integer(name, count)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+    count.ok_or_else(|| failure(format!("{name} needs a number above zero")))
+}

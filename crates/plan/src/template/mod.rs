@@ -1,0 +1,48 @@
+//! Templates and conditions: Jinja2 as people who write Python know it, on minijinja.
+//!
+//! [`Renderer`] holds every text of a plan and renders it with a context; [`parse_template`] and [`parse_condition`]
+//! say before a run what is wrong with a text and what it refers to. Minijinja supplies parser, virtual machine and
+//! values; what Python would do differently (text of values, comparison, `%`, slices, filters, methods) is ours:
+//! `rewrite` turns such operators into calls of `operators`, `filters`, `predicates`, `methods` and `globals` are
+//! registered once per [`Renderer`].
+//!
+//! Reading rendered text back as a value is left to `value`, choosing what a step may see to the scheduler.
+//! Invariant: rendering touches nothing but its arguments and always ends (fuel, bytes and recursion are bounded).
+
+mod arguments;
+mod condition;
+mod environment;
+mod error;
+mod filters;
+mod globals;
+mod guards;
+mod json;
+mod limits;
+mod list;
+mod methods;
+mod names;
+mod operators;
+mod parsed;
+mod partials;
+mod predicates;
+mod python;
+mod references;
+mod renderer;
+mod rewrite;
+#[cfg(test)]
+mod tests;
+
+pub use minijinja::value::{Enumerator, Object, Value, ValueKind};
+
+pub use error::{RenderError, RenderFault, TemplateError};
+pub use json::{from_json, from_json_text, to_json};
+pub use parsed::{Include, Parsed, ParsedCondition, find_includes, parse_condition, parse_template};
+pub use python::python_text;
+pub use references::Reference;
+pub use renderer::{ConditionId, ConditionSource, Renderer, TemplateId, TemplateSource};
+
+/// Whether a text holds no template syntax at all, so that rendering it gives the text itself.
+pub fn is_literal(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    !bytes.windows(2).any(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#'))
+}

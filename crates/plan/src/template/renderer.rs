@@ -1,0 +1,288 @@
+//! Renders the texts of a plan.
+//!
+//! Each text is rewritten and compiled when it is first used and never again; a text without tags is not compiled at
+//! all. Errors are led back to the text as it was written.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use minijinja::{Environment, Error, ErrorKind, Value};
+use serde::{Deserialize, Serialize};
+
+use super::condition::{AFTER, BEFORE, Flattened, expression};
+use super::environment::environment;
+use super::error::{RenderError, RenderFault};
+use super::is_literal;
+use super::limits::{OUTPUT_BYTES, too_large};
+use super::partials::{candidates, path_and_root, resolve, template_name};
+use super::rewrite::rewrite;
+
+/// A template as written, and the file that it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TemplateSource {
+    /// The text.
+    pub text: Arc<str>,
+    /// The path of the file that held the text; includes resolve beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Arc<str>>,
+}
+
+/// A condition (`when`) as written.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ConditionSource {
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// The place of a template in its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TemplateId(pub u32);
+
+/// The place of a condition in its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ConditionId(pub u32);
+
+/// All texts of a plan, ready to be rendered from any thread.
+#[derive(Debug)]
+pub struct Renderer {
+    environment: Environment<'static>,
+    texts: Arc<Texts>,
+    templates: Vec<Prepared>,
+    conditions: Vec<Box<str>>,
+}
+
+/// What rendering needs to know before it looks at a text.
+#[derive(Debug)]
+struct Prepared {
+    name: Box<str>,
+    literal: bool,
+    has_blocks: bool,
+}
+
+#[derive(Debug)]
+struct Texts {
+    templates: Vec<TemplateSource>,
+    conditions: Vec<ConditionSource>,
+    partials: BTreeMap<String, String>,
+}
+
+impl Renderer {
+    /// A renderer for these texts; `partials` are what includes may reach, by normalised path.
+    pub fn new(
+        templates: &[TemplateSource],
+        conditions: &[ConditionSource],
+        partials: &BTreeMap<String, String>,
+    ) -> Renderer {
+        let prepared = templates.iter().enumerate().map(|(at, source)| Prepared {
+            name: format!("t{at}").into(),
+            literal: is_literal(&source.text),
+            has_blocks: source.text.contains("{%"),
+        });
+        let templates_prepared = prepared.collect();
+        let condition_names = (0..conditions.len()).map(|at| format!("c{at}").into()).collect();
+        let texts = Arc::new(Texts {
+            templates: templates.to_vec(),
+            conditions: conditions.to_vec(),
+            partials: partials.clone(),
+        });
+        let mut environment = environment();
+        environment.set_loader({
+            let texts = texts.clone();
+            move |name| Ok(texts.compilable(name))
+        });
+        environment.set_path_join_callback({
+            let texts = texts.clone();
+            move |name, parent| Cow::Owned(texts.included(name, parent))
+        });
+        Renderer { environment, texts, templates: templates_prepared, conditions: condition_names }
+    }
+
+    /// Renders a template.
+    pub fn render(&self, id: TemplateId, context: Value) -> Result<String, RenderError> {
+        let (prepared, source) = self.template(id);
+        if prepared.literal {
+            return Ok(source.text.as_ref().to_owned());
+        }
+        let rendered =
+            self.environment.get_template(&prepared.name).and_then(|template| match prepared.has_blocks {
+                false => template.render(context),
+                true => {
+                    // Text between blocks is not metered by the operators, so a loop of it is bounded where it arrives.
+                    let mut out = Bounded { bytes: Vec::with_capacity(source.text.len()) };
+                    template.render_captured_to(context, &mut out)?;
+                    String::from_utf8(out.bytes).map_err(|_| too_large())
+                }
+            });
+        rendered.map_err(|error| self.texts.explain("template", &prepared.name, error))
+    }
+
+    /// Whether a condition holds; its context also answers to the flattened names.
+    pub fn test(&self, id: ConditionId, context: Value) -> Result<bool, RenderError> {
+        let name = &self.conditions[id.0 as usize];
+        let context = Value::from_object(Flattened::new(context));
+        let rendered = self.environment.get_template(name).and_then(|template| template.render(context));
+        rendered.map(|text| !text.is_empty()).map_err(|error| self.texts.explain("condition", name, error))
+    }
+
+    fn template(&self, id: TemplateId) -> (&Prepared, &TemplateSource) {
+        let at = id.0 as usize;
+        (&self.templates[at], &self.texts.templates[at])
+    }
+}
+
+/// A text under one of the environment's names.
+enum Named<'t> {
+    Template(&'t TemplateSource),
+    Condition(&'t ConditionSource),
+    Partial(&'t str, &'t str),
+}
+
+impl Texts {
+    fn named(&self, name: &str) -> Option<Named<'_>> {
+        if let Some((path, _)) = path_and_root(name) {
+            return self.partials.get_key_value(path).map(|(path, text)| Named::Partial(path, text));
+        }
+        let number = |prefix: char| name.strip_prefix(prefix)?.parse::<usize>().ok();
+        match (number('t'), number('c')) {
+            (Some(at), _) => self.templates.get(at).map(Named::Template),
+            (_, Some(at)) => self.conditions.get(at).map(Named::Condition),
+            _ => None,
+        }
+    }
+
+    /// The text to compile under a name.
+    fn compilable(&self, name: &str) -> Option<String> {
+        Some(match self.named(name)? {
+            Named::Template(source) => rewrite(&source.text).text,
+            Named::Partial(_, text) => rewrite(text).text,
+            Named::Condition(source) => rewrite(&condition_template(&source.text).0).text,
+        })
+    }
+
+    /// The name of the partial that `parent` includes as `name`.
+    fn included(&self, name: &str, parent: &str) -> String {
+        let (containing, root) = match (path_and_root(parent), self.named(parent)) {
+            (Some((path, root)), _) => (path, root),
+            (None, Some(Named::Template(TemplateSource { base: Some(base), .. }))) => {
+                (base.as_ref(), base.as_ref())
+            }
+            _ => return name.to_owned(),
+        };
+        match resolve(name, containing, root, &self.partials) {
+            Some((path, _)) => template_name(path, root),
+            None => candidates(name, containing, root).swap_remove(0),
+        }
+    }
+
+    /// Makes an error that speaks of the text as it was written.
+    fn explain(&self, what: &'static str, name: &str, error: Error) -> RenderError {
+        let error = innermost(&error);
+        let named = self.named(error.name().unwrap_or(name));
+        let (written, rewritten, shift, file) = match named {
+            Some(Named::Condition(source)) => {
+                let (template, start) = condition_template(&source.text);
+                (source.text.as_ref(), rewrite(&template), BEFORE.len() as isize - start as isize, None)
+            }
+            Some(Named::Partial(path, text)) => (text, rewrite(text), 0, Some(path.to_owned())),
+            Some(Named::Template(source)) => (source.text.as_ref(), rewrite(&source.text), 0, None),
+            None => ("", rewrite(""), 0, None),
+        };
+        let range = error.range().map(|range| rewritten.original(range)).map(|range| {
+            let back = |offset: usize| offset.saturating_add_signed(-shift).min(written.len());
+            back(range.start)..back(range.end)
+        });
+        let expression = match what {
+            "condition" => written.trim(),
+            _ => tag_around(written, range.clone()),
+        };
+        RenderError {
+            what,
+            message: message(error),
+            expression: shortened(expression),
+            file,
+            range,
+            fault: fault(error),
+        }
+    }
+}
+
+/// The template that a condition becomes, and where its expression begins in the text as written.
+fn condition_template(text: &str) -> (String, usize) {
+    let range = expression(text).unwrap_or(0..text.len());
+    ([BEFORE, &text[range.clone()], AFTER].concat(), range.start)
+}
+
+/// Errors inside includes and blocks come wrapped; the one inside says what happened.
+fn innermost(error: &Error) -> &Error {
+    let mut inner = error;
+    while let Some(cause) = inner.source().and_then(|cause| cause.downcast_ref::<Error>()) {
+        inner = cause;
+    }
+    inner
+}
+
+fn message(error: &Error) -> String {
+    let detail = error.detail().map(|detail| detail.replace('`', "'"));
+    match (error.kind(), detail) {
+        (ErrorKind::UndefinedError, Some(detail)) => detail,
+        (ErrorKind::UndefinedError, None) => "a value is undefined".to_owned(),
+        (ErrorKind::OutOfFuel, None) => "it runs too long".to_owned(),
+        (ErrorKind::SyntaxError, Some(detail)) => format!("syntax error: {detail}"),
+        (_, Some(detail)) => detail,
+        (kind, None) => kind.to_string(),
+    }
+}
+
+fn fault(error: &Error) -> RenderFault {
+    match error.kind() {
+        ErrorKind::UndefinedError => RenderFault::Undefined,
+        ErrorKind::OutOfFuel | ErrorKind::WriteFailure => RenderFault::Limit,
+        ErrorKind::SyntaxError | ErrorKind::UnknownFilter | ErrorKind::UnknownTest => RenderFault::Syntax,
+        _ if error.detail().is_some_and(|detail| detail.contains("recursion limit")) => RenderFault::Limit,
+        _ => RenderFault::Other,
+    }
+}
+
+/// The tag that a range lies in, or the whole text.
+fn tag_around(text: &str, range: Option<Range<usize>>) -> &str {
+    let Some(range) = range.filter(|range| text.is_char_boundary(range.start)) else { return text };
+    let opens = |open: &str| text[..range.start].rfind(open);
+    let Some(start) = opens("{{").max(opens("{%")) else { return text };
+    let closes = |close: &str| text[start..].find(close).map(|at| start + at + close.len());
+    let end = if text[start..].starts_with("{{") { closes("}}") } else { closes("%}") };
+    &text[start..end.unwrap_or(text.len())]
+}
+
+/// Long tags are cut: the range says where to look.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Takes bytes up to a bound.
+struct Bounded {
+    bytes: Vec<u8>,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > OUTPUT_BYTES {
+            return Err(io::Error::other(format!("more than {} MiB", OUTPUT_BYTES >> 20)));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

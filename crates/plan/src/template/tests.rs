@@ -1,0 +1,1 @@
+//! Whole templates and conditions against what Python's Jinja2 gives.
