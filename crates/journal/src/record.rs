@@ -1,6 +1,6 @@
 //! Records and the chain that binds them.
 //!
-//! A record is what one append wrote: some events as lines of JSON, the epoch of the owner that wrote them and the
+//! A record is what one append wrote: some events as JSON, the epoch of the owner that wrote them and the
 //! inbox messages they consumed. Its hash covers all of that and the hash of the record before, so nothing can be
 //! changed, moved or left out in the middle unnoticed. Pure; where records lie is left to `sqlite`.
 
@@ -18,7 +18,7 @@ pub(crate) struct Record<'a> {
     pub epoch: u64,
     /// The consumed inbox messages: their ids, with a space between.
     pub consumed: &'a str,
-    /// One line of JSON per event.
+    /// The events as JSON, one after the other.
     pub body: &'a [u8],
 }
 
@@ -36,13 +36,25 @@ impl Record<'_> {
     }
 
     /// Reads the events; call only after the hash was checked.
-    pub fn events(&self) -> impl Iterator<Item = Result<Stamped, Flaw>> {
-        let lines = self.body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        (self.first..).zip(lines).map(|(seq, line)| match serde_json::from_slice::<Stamped>(line) {
-            Ok(event) if event.seq == seq => Ok(event),
-            Ok(event) => Err(Flaw { seq, why: format!("it says to be event {}", event.seq) }),
-            Err(error) => Err(Flaw { seq, why: format!("it cannot be read by this version: {error}") }),
-        })
+    ///
+    /// Not split at line ends: a value inside an event is kept as it was written, which may be over several lines.
+    pub fn events(&self) -> Result<Vec<Stamped>, Flaw> {
+        let mut events = Vec::with_capacity(self.body.len().min(self.count as usize));
+        let mut expected = self.first..self.first + self.count;
+        for event in serde_json::Deserializer::from_slice(self.body).into_iter::<Stamped>() {
+            let seq = expected.next().unwrap_or(self.first + self.count);
+            match event {
+                Ok(event) if event.seq == seq => events.push(event),
+                Ok(event) => return Err(Flaw::at(seq, format!("it says to be event {}", event.seq))),
+                Err(error) => {
+                    return Err(Flaw::at(seq, format!("it cannot be read by this version: {error}")));
+                }
+            }
+        }
+        match expected.next() {
+            Some(seq) => Err(Flaw::at(seq, "it is missing in its record".into())),
+            None => Ok(events),
+        }
     }
 }
 
@@ -51,6 +63,14 @@ impl Record<'_> {
 pub(crate) struct Flaw {
     pub seq: u64,
     pub why: String,
+    /// Whether the record is there but not as it was written; if it is the last one, it can be cut off.
+    pub torn: bool,
+}
+
+impl Flaw {
+    fn at(seq: u64, why: String) -> Flaw {
+        Flaw { seq, why, torn: false }
+    }
 }
 
 /// How far a chain has come.
@@ -73,30 +93,26 @@ impl Chain {
     /// Checks that a stored record belongs here, and steps over it.
     pub fn follow(&mut self, record: &Record<'_>, stored: &[u8]) -> Result<(), Flaw> {
         let seq = self.next;
-        let flaw = |why: String| Err(Flaw { seq, why });
         if record.first != seq {
-            return flaw(format!("it is missing; the next record starts at event {}", record.first));
+            return Err(Flaw::at(
+                seq,
+                format!("it is missing; the next record starts at event {}", record.first),
+            ));
         }
         let hash = record.hash(&self.hash);
         if hash != stored {
-            return flaw("its hash does not fit".into());
+            return Err(Flaw { seq, why: "its hash does not fit".into(), torn: true });
         }
         if record.epoch < self.epoch {
-            return flaw(format!(
-                "its epoch is {}, that of an earlier event is {}",
-                record.epoch, self.epoch
-            ));
-        }
-        let lines = record.body.iter().filter(|byte| **byte == b'\n').count() as u64;
-        if lines != record.count || lines == 0 {
-            return flaw(format!("its record has {lines} events instead of {}", record.count));
+            let (its, earlier) = (record.epoch, self.epoch);
+            return Err(Flaw::at(seq, format!("its epoch is {its}, that of an earlier event is {earlier}")));
         }
         *self = Chain { next: seq + record.count, epoch: record.epoch, hash };
         Ok(())
     }
 }
 
-/// Writes events as lines of JSON into `body`, checking that their numbers follow.
+/// Writes events as JSON into `body`, checking that their numbers follow.
 pub(crate) fn encode(events: &[Stamped], next: u64, body: &mut Vec<u8>) -> Result<(), Error> {
     body.clear();
     check_numbers(events, next)?;
@@ -128,7 +144,7 @@ pub(crate) fn split_ids(text: &str) -> impl Iterator<Item = MessageId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_model::{Event, Timestamp};
+    use convoke_model::{Event, JsonText, Payload, TaskId, Timestamp};
 
     fn note(seq: u64) -> Stamped {
         let event = Event::Noted { task: None, code: "x".into(), message: "line\nbreak".into() };
@@ -140,11 +156,29 @@ mod tests {
     }
 
     #[test]
-    fn events_come_back_from_their_lines() {
+    fn events_come_back_from_their_text() {
         let mut body = Vec::new();
         encode(&[note(1), note(2)], 1, &mut body).unwrap();
-        let events: Vec<_> = record(&body).events().map(Result::unwrap).collect();
-        assert_eq!(events, [note(1), note(2)]);
+        assert_eq!(record(&body).events().unwrap(), [note(1), note(2)]);
+    }
+
+    #[test]
+    fn a_value_may_be_written_over_several_lines() {
+        let output = Payload::Inline(JsonText::parse("{\n  \"a\":\r\n 1\n}".into()).unwrap());
+        let event = Event::TaskSucceeded { task: TaskId("t".into()), output };
+        let events = [Stamped { seq: 1, at: Timestamp(1), event }, note(2)];
+        let mut body = Vec::new();
+        encode(&events, 1, &mut body).unwrap();
+        assert_eq!(record(&body).events().unwrap(), events);
+    }
+
+    #[test]
+    fn a_record_has_as_many_events_as_it_says() {
+        let mut body = Vec::new();
+        for (count, bad) in [(1, 2), (3, 3)] {
+            encode(&[note(1), note(2)], 1, &mut body).unwrap();
+            assert_eq!(Record { count, ..record(&body) }.events().unwrap_err().seq, bad);
+        }
     }
 
     #[test]

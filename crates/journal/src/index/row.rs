@@ -117,7 +117,7 @@ impl Summary {
                 self.set(task, Task::Done)
             }
             Event::TaskFailed { task, .. } => self.set(task, Task::Failed),
-            Event::RunReopened { tasks } => tasks.iter().for_each(|task| self.set(task, Task::Open)),
+            Event::RunReopened { tasks, .. } => tasks.iter().for_each(|task| self.set(task, Task::Open)),
             _ => {}
         }
     }

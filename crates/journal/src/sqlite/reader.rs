@@ -151,12 +151,11 @@ impl Reader {
             };
             let (record, stored) = record(row).map_err(|error| self.broken_at(&chain, error))?;
             if let Err(flaw) = chain.follow(&record, stored) {
-                let more = rows.next().is_ok_and(|row| row.is_some());
-                return Err(self.damaged(flaw, !more));
+                let is_last = matches!(rows.next(), Ok(None));
+                return Err(self.damaged(flaw, is_last));
             }
-            for event in record.events() {
-                each(event.map_err(|flaw| self.damaged(flaw, false))?)?;
-            }
+            let events = record.events().map_err(|flaw| self.damaged(flaw, false))?;
+            events.into_iter().try_for_each(&mut each)?;
             meets_tip |= tip.is_some_and(|tip| tip.seq == chain.next - 1 && tip.hash == chain.hash);
             records += 1;
         }
@@ -190,7 +189,8 @@ impl Reader {
         self.path.parent().expect("a journal lies in the folder of its run")
     }
 
-    fn damaged(&self, flaw: Flaw, torn_tail: bool) -> Error {
+    fn damaged(&self, flaw: Flaw, is_last: bool) -> Error {
+        let torn_tail = flaw.torn && is_last;
         Error::Damaged { run: self.run.clone(), seq: flaw.seq, why: flaw.why, torn_tail }
     }
 
