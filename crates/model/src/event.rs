@@ -38,8 +38,11 @@ pub enum Event {
     },
     /// A run that had ended is open again: what failed or was cancelled gets another chance.
     RunReopened {
-        /// The tasks that are open again.
+        /// The tasks that are open again; what they finished below them stays.
         tasks: Vec<TaskId>,
+        /// The tasks that begin anew, with everything below them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        restarted: Vec<TaskId>,
     },
     /// A changed workflow file was accepted.
     PlanChanged {
@@ -229,12 +232,30 @@ pub enum Event {
         /// The resource it waits for.
         on: String,
     },
+    /// A provider said how much it allows; for the governor.
+    LimitsSeen {
+        /// The provider.
+        provider: String,
+        /// The model.
+        model: String,
+        /// Requests per window, and how many are left.
+        requests: [Option<u64>; 2],
+        /// Tokens per window, and how many are left.
+        tokens: [Option<u64>; 2],
+    },
     /// More was spent than the budget says.
     BudgetExceeded {
         /// Millionths of a US dollar spent.
         spent_micros: u64,
         /// Millionths of a US dollar allowed.
         budget_micros: u64,
+    },
+    /// A model writes a summary of older outputs; the step waits for it.
+    SummaryStarted {
+        /// The step that would see too much.
+        task: TaskId,
+        /// The steps whose outputs are summarised, oldest first.
+        covers: Vec<TaskId>,
     },
     /// A node's context was made smaller.
     ContextTrimmed {

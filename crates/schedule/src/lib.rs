@@ -1,1 +1,32 @@
-//! Plan and events in, commands out: readiness, routes, joins, retries, cancellation.
+//! Decides what may start, given the plan and what has happened.
+//!
+//! [`Scheduler::apply`] is the fold: one total function from state and event to state, the same live and replayed.
+//! [`Scheduler::decide`] looks at what the fold left on the agenda and answers with further events (decisions) and
+//! commands. Knows nothing of capacity (`govern`) or of any clock: time is what events are stamped with. Invariant: no
+//! await and no disk here, so a run can be replayed from its events.
+
+mod agenda;
+mod cancel;
+mod context;
+mod decide;
+mod explicit;
+mod fold;
+mod frame;
+mod gate;
+mod group;
+mod index;
+mod launch;
+mod outputs;
+mod reopen;
+mod route;
+mod scheduler;
+mod shown;
+mod task;
+mod timer;
+mod trim;
+
+pub use launch::Launch;
+pub use outputs::Outputs;
+pub use reopen::{NotReopened, Reopening, changed, reopen, replayable};
+pub use scheduler::{Command, Finished, IllegalEvent, Scheduler, Turn};
+pub use task::{End, TaskIx, TaskState};

@@ -33,6 +33,9 @@ pub struct Workflow {
     pub output: Option<Vec<(String, Text)>>,
     /// Put before every prompt.
     pub instructions: Option<Arc<str>>,
+    /// The node that writes summaries of older outputs, where the context asks for them. Its prompt sees `_older`, a
+    /// list of `{step, output}`.
+    pub summary: Option<NodeIx>,
     /// What happens at start and end.
     pub hooks: Hooks,
     /// Free words of the author.

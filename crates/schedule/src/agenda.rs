@@ -1,0 +1,30 @@
+//! What the fold left to decide.
+//!
+//! Entries are hints: each is checked against the state when it is taken, so an entry that a later event made stale
+//! (as happens all the time in a replay) is dropped without harm.
+
+use crate::task::TaskIx;
+use convoke_model::CauseKind;
+
+/// One thing to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Todo {
+    /// A task can start.
+    Begin(TaskIx),
+    /// A task ended: where does its branch go on?
+    Follow(TaskIx),
+    /// An attempt failed: again, or for good?
+    Remedy(TaskIx),
+    /// A group's members changed.
+    Group(TaskIx),
+    /// The engine died while an attempt ran.
+    Lost(TaskIx),
+    /// A person answered.
+    Answered(TaskIx),
+    /// A task can no longer start.
+    Skip(TaskIx, CauseKind, Option<TaskIx>),
+    /// A suspended attempt asks a person.
+    Ask(TaskIx),
+    /// A join was decided: those that lost may stop.
+    Losers(TaskIx),
+}

@@ -1,0 +1,287 @@
+//! Questions to people: gates and forms.
+//!
+//! A task that waits for an answer is parked and holds nothing. An answer that does not fit is refused where it is
+//! given (`answer_fits`), so that what is in the journal can always be acted on.
+
+use crate::outputs::{Outputs, store};
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{Answer, Ask, AskOption, Class, Event, Failure, Question};
+use convoke_plan::template::{Value, to_json};
+use convoke_plan::{Gate, GateRoute, Kind, QuestionSource, QuestionText, Questions};
+use indexmap::IndexMap;
+use serde_json::{Value as Json, json};
+
+impl Scheduler {
+    pub(crate) fn begin_gate(&mut self, task: TaskIx, gate: &Gate, outputs: &dyn Outputs) {
+        match self.gate_ask(task, gate, outputs) {
+            Err(failure) => self.fail_begin(task, failure),
+            Ok(_) if self.skip_gates => {
+                let value = gate.options.first().map(|option| option.value.clone()).unwrap_or_default();
+                self.settle_gate(task, &Answer::Choice { value, input: IndexMap::new() }, outputs);
+            }
+            Ok(ask) => self.open_gate(task, &ask, outputs),
+        }
+    }
+
+    fn gate_ask(&self, task: TaskIx, gate: &Gate, outputs: &dyn Outputs) -> Result<Ask, Failure> {
+        let prompt = self.render_full(task, &gate.prompt, "prompt", outputs)?;
+        let mut options = Vec::new();
+        for option in &gate.options {
+            options.push(AskOption {
+                label: self.render_full(task, &option.label, "option label", outputs)?,
+                value: option.value.clone(),
+                prompt_for: option.prompt_for.clone(),
+                multiline: option.multiline,
+            });
+        }
+        Ok(Ask::Choice { prompt, options })
+    }
+
+    pub(crate) fn begin_questions(&mut self, task: TaskIx, form: &Questions, outputs: &dyn Outputs) {
+        match self.form_ask(task, form, outputs) {
+            Err(failure) => self.fail_begin(task, failure),
+            Ok(ask) if self.skip_gates => {
+                // Nobody is there: what has a default takes it, the rest is skipped.
+                let store_ask = store(outputs, &serde_json::to_value(&ask).expect("an ask is JSON"));
+                self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask: store_ask });
+                let answer =
+                    Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false };
+                self.settle_gate(task, &answer, outputs);
+            }
+            Ok(ask) => self.open_gate(task, &ask, outputs),
+        }
+    }
+
+    fn form_ask(&self, task: TaskIx, form: &Questions, outputs: &dyn Outputs) -> Result<Ask, Failure> {
+        let prompt =
+            form.prompt.as_ref().map(|text| self.render_full(task, text, "prompt", outputs)).transpose()?;
+        let mut questions = match &form.source {
+            QuestionSource::Listed(listed) => listed
+                .iter()
+                .map(|question| self.listed_question(task, question, outputs))
+                .collect::<Result<_, _>>()?,
+            QuestionSource::Path(path) => self.found_questions(task, path, outputs)?,
+        };
+        number_questions(&mut questions);
+        if let Some(twice) = duplicate_id(&questions) {
+            return Err(self.bad_form(task, &format!("two questions have the id `{twice}`")));
+        }
+        if let Some(question) = questions.iter().find(|q| q.choices.is_empty() && !q.allow_free_text) {
+            return Err(
+                self.bad_form(task, &format!("question `{}` has neither choices nor free text", question.id))
+            );
+        }
+        Ok(Ask::Questions {
+            prompt,
+            questions,
+            allow_back: form.allow_back,
+            allow_skip: form.allow_skip,
+            allow_skip_all: form.allow_skip_all,
+            allow_abort: form.allow_abort,
+        })
+    }
+
+    fn listed_question(
+        &self,
+        task: TaskIx,
+        question: &QuestionText,
+        outputs: &dyn Outputs,
+    ) -> Result<Question, Failure> {
+        let optional = |text: &Option<convoke_plan::Text>, what: &str| {
+            text.as_ref().map(|text| self.render_full(task, text, what, outputs)).transpose()
+        };
+        Ok(Question {
+            id: question.id.clone().unwrap_or_default(),
+            text: self.render_full(task, &question.text, "question", outputs)?,
+            hint: optional(&question.hint, "hint")?,
+            choices: question.choices.clone(),
+            allow_free_text: question.allow_free_text,
+            default: optional(&question.default, "default")?,
+            required: question.required,
+            multiline: question.multiline,
+        })
+    }
+
+    /// Questions from an earlier output: plain texts, or objects with the keys of the file.
+    fn found_questions(
+        &self,
+        task: TaskIx,
+        path: &[String],
+        outputs: &dyn Outputs,
+    ) -> Result<Vec<Question>, Failure> {
+        let list = self.value_at(task, path, "source", outputs)?;
+        let Json::Array(items) = to_json(&list) else {
+            return Err(self.bad_form(task, &format!("source `{}` is not a list", path.join("."))));
+        };
+        items
+            .into_iter()
+            .map(|item| {
+                question_from(&item).ok_or_else(|| {
+                    self.bad_form(
+                        task,
+                        &format!("source `{}` holds something that is no question: {item}", path.join(".")),
+                    )
+                })
+            })
+            .collect()
+    }
+
+    fn bad_form(&self, task: TaskIx, why: &str) -> Failure {
+        Failure::new(Class::Fatal, format!("questions step `{}`: {why}", self.node(task).name))
+    }
+
+    fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
+        let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
+        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+    }
+
+    /// An answer becomes the step's output.
+    pub(crate) fn settle_gate(&mut self, task: TaskIx, answer: &Answer, outputs: &dyn Outputs) {
+        let output = match answer {
+            Answer::Choice { value, input } => json!({ "selected": value, "additional_input": input }),
+            Answer::Questions { answers, aborted, skipped_rest } => {
+                let ask = self.tasks[task].ask.clone().and_then(|ask| self.read(&ask, outputs));
+                let ask = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
+                let Some(Ask::Questions { questions, .. }) = ask else { return };
+                form_output(&questions, answers, *aborted, *skipped_rest)
+            }
+            Answer::Retry | Answer::Fail => return,
+        };
+        self.succeed(task, &output, outputs);
+    }
+
+    /// Where a gate's chosen option, or a form that was given up, leads.
+    pub(crate) fn answered_route(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<GateRoute> {
+        let output = || to_json(&self.output_value(task, outputs));
+        match &self.node(task).kind {
+            Kind::Gate(gate) => {
+                let output = output();
+                let chosen = output.get("selected")?.as_str()?;
+                gate.options.iter().find(|option| option.value == chosen)?.route
+            }
+            Kind::Questions(form) if output().get("outcome") == Some(&json!("aborted")) => {
+                Some(form.abort_route.unwrap_or(GateRoute::End))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value at a dotted path such as `finder.output.items` or `workflow.input.items`.
+    pub(crate) fn value_at(
+        &self,
+        task: TaskIx,
+        path: &[String],
+        what: &str,
+        outputs: &dyn Outputs,
+    ) -> Result<Value, Failure> {
+        let fail = |why: String| {
+            let text = format!("step `{}`: {what} `{}`: {why}", self.node(task).name, path.join("."));
+            Failure::new(Class::Fatal, text)
+        };
+        let mut value = self
+            .named_value(task, &path[0], outputs)?
+            .ok_or_else(|| fail(format!("`{}` is not there", path[0])))?;
+        for field in &path[1..] {
+            let next = match field.parse::<usize>() {
+                Ok(index) if value.kind() == minijinja_sequence() => value.get_item_by_index(index),
+                _ => value.get_attr(field),
+            };
+            value = next
+                .ok()
+                .filter(|next| !next.is_undefined())
+                .ok_or_else(|| fail(format!("there is no `{field}` in {}", kind_word(&value))))?;
+        }
+        Ok(value)
+    }
+}
+
+fn minijinja_sequence() -> convoke_plan::template::ValueKind {
+    convoke_plan::template::ValueKind::Seq
+}
+
+/// What kind of thing a value is, in words.
+pub(crate) fn kind_word(value: &Value) -> &'static str {
+    match to_json(value) {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "a map",
+    }
+}
+
+fn question_from(item: &Json) -> Option<Question> {
+    let text_of = |key: &str| item.get(key).and_then(Json::as_str).map(str::to_owned);
+    let flag = |key: &str, default: bool| item.get(key).and_then(Json::as_bool).unwrap_or(default);
+    let text =
+        item.as_str().map(str::to_owned).or_else(|| text_of("text")).or_else(|| text_of("question"))?;
+    let choices = item.get("choices").and_then(Json::as_array);
+    let words =
+        |list: &Vec<Json>| list.iter().filter_map(|choice| choice.as_str().map(str::to_owned)).collect();
+    Some(Question {
+        id: text_of("id").unwrap_or_default(),
+        text,
+        hint: text_of("hint"),
+        choices: choices.map(words).unwrap_or_default(),
+        allow_free_text: flag("allow_free_text", true),
+        default: text_of("default"),
+        required: flag("required", false),
+        multiline: flag("multiline", true),
+    })
+}
+
+fn number_questions(questions: &mut [Question]) {
+    for (position, question) in questions.iter_mut().enumerate() {
+        if question.id.is_empty() {
+            question.id = format!("q{}", position + 1);
+        }
+    }
+}
+
+fn duplicate_id(questions: &[Question]) -> Option<&str> {
+    let twice =
+        |(at, question): &(usize, &Question)| questions[..*at].iter().any(|other| other.id == question.id);
+    questions.iter().enumerate().find(twice).map(|(_, question)| question.id.as_str())
+}
+
+fn form_output(
+    questions: &[Question],
+    given: &IndexMap<String, String>,
+    aborted: bool,
+    skipped_rest: bool,
+) -> Json {
+    let mut answers = serde_json::Map::new();
+    let mut items = Vec::new();
+    let mut transcript = String::new();
+    for question in questions {
+        let answer = given.get(&question.id).or(question.default.as_ref().filter(|_| !aborted));
+        let source = match (given.get(&question.id), answer) {
+            (Some(text), _) if question.choices.contains(text) => "choice",
+            (Some(_), _) => "free_text",
+            (None, Some(_)) => "default",
+            (None, None) => "skipped",
+        };
+        if let Some(answer) = answer {
+            answers.insert(question.id.clone(), json!(answer));
+            transcript.push_str(&format!("Q: {}\nA: {answer}\n", question.text));
+        }
+        items.push(json!({
+            "id": question.id, "question": question.text, "answer": answer.cloned().unwrap_or_default(),
+            "source": source, "skipped": answer.is_none(),
+        }));
+    }
+    let answered = answers.len();
+    let outcome = if aborted {
+        "aborted"
+    } else if skipped_rest {
+        "skipped_remaining"
+    } else {
+        "completed"
+    };
+    json!({
+        "answers": answers, "items": items, "transcript": transcript, "answered_count": answered,
+        "skipped_count": questions.len() - answered, "answered_any": answered > 0, "outcome": outcome,
+    })
+}

@@ -1,0 +1,39 @@
+//! What the scheduler looks up in a plan again and again, computed once.
+
+use convoke_plan::{Kind, NodeIx, Plan, Workflow};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One workflow's look-up tables.
+#[derive(Debug)]
+pub(crate) struct WorkflowIndex {
+    pub by_name: HashMap<Arc<str>, NodeIx>,
+    /// For each node, the nodes that need it.
+    pub dependents: Vec<Vec<NodeIx>>,
+    /// Whether a node only lives inside a group, a for_each or a hook.
+    pub inner: Vec<bool>,
+}
+
+/// Look-up tables of all workflows of a plan.
+pub(crate) fn index(plan: &Plan) -> Vec<WorkflowIndex> {
+    plan.workflows.iter().map(index_workflow).collect()
+}
+
+fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
+    let by_name = workflow.indexed().map(|(ix, node)| (node.name.clone(), ix)).collect();
+    let mut dependents = vec![Vec::new(); workflow.nodes.len()];
+    let mut inner = vec![false; workflow.nodes.len()];
+    for (ix, node) in workflow.indexed() {
+        node.needs.iter().for_each(|need| dependents[need.node.0 as usize].push(ix));
+        members(&node.kind).iter().for_each(|member| inner[member.0 as usize] = true);
+    }
+    WorkflowIndex { by_name, dependents, inner }
+}
+
+fn members(kind: &Kind) -> &[NodeIx] {
+    match kind {
+        Kind::Parallel(group) => &group.members,
+        Kind::ForEach(each) => std::slice::from_ref(&each.body),
+        _ => &[],
+    }
+}

@@ -1,0 +1,354 @@
+//! How each kind of node begins, and what an attempt is given.
+//!
+//! Texts are rendered at the last moment, when a permit is there: a hundred thousand waiting tasks hold no prompts.
+
+use crate::gate::kind_word;
+use crate::outputs::{Outputs, store};
+use crate::scheduler::Scheduler;
+use crate::task::{TaskIx, TaskState};
+use convoke_model::{
+    AgentCall, Assignment, Class, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
+};
+use convoke_plan::compile::{GivenInput, check_inputs};
+use convoke_plan::template::{from_json_text, python_text, to_json};
+use convoke_plan::value::{check_wait, parse_duration, read_output, read_set};
+use convoke_plan::{Agent, ForEach, Kind, Script, Set, Span, SubPlan, Terminate, Text, Wait};
+use serde_json::{Map, Value as Json, json};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// What a granted permit led to.
+pub enum Launch {
+    /// The attempt starts, once its event is on disk.
+    Start(Box<Assignment>),
+    /// It does not; the permit goes back.
+    Refused,
+}
+
+/// How deep sub-workflows may stand.
+const MAX_DEPTH: u32 = 10;
+
+impl Scheduler {
+    /// A permit is there: the attempt is prepared and its start recorded, or the task fails. Events are left for the
+    /// next [`Scheduler::decide`], which must follow in the same turn.
+    pub fn launch(&mut self, task: TaskIx, outputs: &dyn Outputs) -> Launch {
+        if self.tasks[task].state != TaskState::Ready || !self.tasks[task].queued {
+            return Launch::Refused;
+        }
+        if self.wants_summary(task, outputs) {
+            return Launch::Refused;
+        }
+        match self.assignment(task, outputs) {
+            Ok(assignment) => {
+                self.note_trimming(task, outputs);
+                self.emit(Event::AttemptStarted {
+                    task: assignment.task.clone(),
+                    attempt: assignment.attempt,
+                });
+                Launch::Start(Box::new(assignment))
+            }
+            Err(failure) => {
+                self.fail_begin(task, failure);
+                Launch::Refused
+            }
+        }
+    }
+
+    /// What the next attempt of a task is asked to do.
+    pub fn assignment(&self, task: TaskIx, outputs: &dyn Outputs) -> Result<Assignment, Failure> {
+        let node = self.node(task);
+        let work = match &node.kind {
+            Kind::Agent(agent) => Work::Agent(Box::new(self.agent_call(task, agent, outputs)?)),
+            Kind::Script(script) => Work::Script(Box::new(self.script_call(task, script, outputs)?)),
+            other => {
+                let message = format!("step `{}` of type {} makes no attempts", node.name, other.word());
+                return Err(Failure::new(Class::Fatal, message));
+            }
+        };
+        let state = self.tasks[task].suspended.as_ref().and_then(|state| self.read(state, outputs));
+        Ok(Assignment {
+            task: self.tasks[task].id.clone(),
+            attempt: self.tasks[task].attempts + 1,
+            step: node.name.clone(),
+            work,
+            seed: self.seed,
+            continues: state,
+        })
+    }
+
+    fn agent_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+        let optional = |text: &Option<Text>, what: &str| {
+            text.as_ref().map(|text| self.render(task, text, what, outputs)).transpose()
+        };
+        let prompt = self.render(task, &agent.prompt, "prompt", outputs)?;
+        Ok(AgentCall {
+            settings: agent.settings.clone(),
+            model: optional(&agent.model, "model")?.unwrap_or_default(),
+            system: optional(&agent.system, "system_prompt")?,
+            prompt: self.with_instructions(task, agent, prompt),
+            reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
+            working_dir: optional(&agent.working_dir, "working_dir")?,
+        })
+    }
+
+    /// The workflow's instructions and the agent's skills stand before every prompt.
+    fn with_instructions(&self, task: TaskIx, agent: &Agent, prompt: String) -> String {
+        let instructions = self.workflow_of(task).instructions.as_deref();
+        let before: Vec<&str> = instructions.into_iter().chain(agent.skills.as_deref()).collect();
+        if before.is_empty() { prompt } else { format!("{}\n\n{prompt}", before.join("\n\n")) }
+    }
+
+    fn script_call(
+        &self,
+        task: TaskIx,
+        script: &Script,
+        outputs: &dyn Outputs,
+    ) -> Result<ScriptCall, Failure> {
+        let render = |text: &Text, what: &str| self.render(task, text, what, outputs);
+        let args = script.args.iter().map(|text| render(text, "args")).collect::<Result<_, _>>()?;
+        Ok(ScriptCall {
+            command: render(&script.command, "command")?,
+            args,
+            env: script.env.clone(),
+            working_dir: script.working_dir.as_ref().map(|text| render(text, "working_dir")).transpose()?,
+            stdin: script.stdin.as_ref().map(|text| render(text, "stdin")).transpose()?,
+            schema: script.schema.clone(),
+        })
+    }
+
+    pub(crate) fn begin_set(&mut self, task: TaskIx, set: &Set, outputs: &dyn Outputs) {
+        match self.set_value(task, set, outputs) {
+            Ok(value) => self.succeed(task, &value, outputs),
+            Err(failure) => self.fail_begin(task, failure),
+        }
+    }
+
+    fn set_value(&self, task: TaskIx, set: &Set, outputs: &dyn Outputs) -> Result<Json, Failure> {
+        let name = &self.node(task).name;
+        let fail = |e: convoke_plan::value::ValueError| {
+            Failure::new(Class::InvalidOutput, format!("set step `{name}`: {e}"))
+        };
+        match set {
+            Set::Value { text, ty } => {
+                let text = self.render(task, text, "value", outputs)?;
+                read_set(&text, *ty).map_err(fail)
+            }
+            Set::Values(values) => {
+                let mut all = Map::new();
+                for (key, text) in values {
+                    let text = self.render(task, text, &format!("value `{key}`"), outputs)?;
+                    all.insert(
+                        key.clone(),
+                        read_set(&text, convoke_plan::value::SetType::Auto).map_err(fail)?,
+                    );
+                }
+                Ok(Json::Object(all))
+            }
+        }
+    }
+
+    pub(crate) fn begin_wait(&mut self, task: TaskIx, wait: &Wait, outputs: &dyn Outputs) {
+        match self.wait_time(task, wait, outputs) {
+            Ok(duration) => {
+                let until = Some(self.now + duration);
+                self.emit(Event::TaskStarted { task: self.tasks[task].id.clone(), until, inputs: None });
+            }
+            Err(failure) => self.fail_begin(task, failure),
+        }
+    }
+
+    fn wait_time(&self, task: TaskIx, wait: &Wait, outputs: &dyn Outputs) -> Result<Duration, Failure> {
+        let name = &self.node(task).name;
+        match &wait.duration {
+            Span::Millis(ms) => Ok(Duration::from_millis(*ms)),
+            Span::Text(text) => {
+                let text = self.render(task, text, "duration", outputs)?;
+                let duration = parse_duration(&text).and_then(|duration| check_wait(duration, &text));
+                duration.map_err(|e| Failure::new(Class::Fatal, format!("wait step `{name}`: duration: {e}")))
+            }
+        }
+    }
+
+    pub(crate) fn begin_terminate(&mut self, task: TaskIx, terminate: &Terminate, outputs: &dyn Outputs) {
+        let prepared = self.render(task, &terminate.reason, "reason", outputs).and_then(|reason| {
+            let output = terminate.output.as_ref().map(|texts| self.terminate_output(task, texts, outputs));
+            Ok((reason, output.transpose()?))
+        });
+        let (reason, output) = match prepared {
+            Ok(prepared) => prepared,
+            Err(failure) => return self.fail_begin(task, failure),
+        };
+        let (id, frame) = (self.tasks[task].id.clone(), self.tasks[task].place.frame);
+        let status = if terminate.success { "success" } else { "failed" };
+        let entry =
+            json!({ "status": status, "reason": reason, "terminated_by": self.node(task).name.as_ref() });
+        let output = output.map(|value| store(outputs, &value));
+        let within = self.frame_task(frame);
+        let ending = Ending::Terminated { task: id, success: terminate.success, reason, output };
+        self.emit(Event::WorkflowEnding { within, ending });
+        self.succeed(task, &entry, outputs);
+    }
+
+    fn terminate_output(
+        &self,
+        task: TaskIx,
+        texts: &[(String, Text)],
+        outputs: &dyn Outputs,
+    ) -> Result<Json, Failure> {
+        let mut values = Map::new();
+        for (name, text) in texts {
+            let rendered = self.render_full(task, text, &format!("output_template `{name}`"), outputs)?;
+            values.insert(name.clone(), read_output(&rendered));
+        }
+        Ok(Json::Object(values))
+    }
+
+    pub(crate) fn begin_sub_plan(&mut self, task: TaskIx, sub: &SubPlan, outputs: &dyn Outputs) {
+        match self.sub_inputs(task, sub, outputs) {
+            Ok(inputs) => {
+                let inputs = Some(store(outputs, &Json::Object(inputs)));
+                self.emit(Event::TaskStarted { task: self.tasks[task].id.clone(), until: None, inputs });
+            }
+            Err(failure) => self.fail_begin(task, failure),
+        }
+    }
+
+    fn sub_inputs(
+        &self,
+        task: TaskIx,
+        sub: &SubPlan,
+        outputs: &dyn Outputs,
+    ) -> Result<Map<String, Json>, Failure> {
+        let name = &self.node(task).name;
+        let frame = self.tasks[task].place.frame;
+        let limit = sub.max_depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
+        if self.frame(frame).depth + 1 > limit {
+            let message = format!("workflow step `{name}` stands deeper than {limit} workflows");
+            return Err(Failure::new(Class::Fatal, message));
+        }
+        let child = self.plan.workflow(sub.workflow);
+        let given = match &sub.input_mapping {
+            Some(mapping) => self.mapped_inputs(task, mapping, outputs)?,
+            None => self.forwarded_inputs(frame, child.inputs.as_ref().map(|inputs| inputs.keys()), outputs),
+        };
+        check_inputs(child, &given).map_err(|errors| {
+            let words: Vec<_> =
+                errors.iter().map(|error| format!("`{}`: {}", error.name, error.message)).collect();
+            Failure::new(Class::Fatal, format!("workflow step `{name}`: input {}", words.join("; ")))
+        })
+    }
+
+    fn mapped_inputs(
+        &self,
+        task: TaskIx,
+        mapping: &[(String, Text)],
+        outputs: &dyn Outputs,
+    ) -> Result<Vec<(String, GivenInput)>, Failure> {
+        let render = |(name, text): &(String, Text)| {
+            let rendered = self.render(task, text, &format!("input_mapping `{name}`"), outputs)?;
+            Ok((name.clone(), GivenInput::Text(rendered)))
+        };
+        mapping.iter().map(render).collect()
+    }
+
+    /// Without a mapping a sub-workflow gets its parent's inputs, as far as it declares them.
+    fn forwarded_inputs<'a>(
+        &self,
+        frame: crate::frame::FrameIx,
+        declared: Option<impl Iterator<Item = &'a String>>,
+        outputs: &dyn Outputs,
+    ) -> Vec<(String, GivenInput)> {
+        let Json::Object(mut inputs) = to_json(&self.inputs_value(frame, outputs)) else { return Vec::new() };
+        if let Some(declared) = declared {
+            let names: Vec<&String> = declared.collect();
+            inputs.retain(|name, _| names.contains(&name));
+        }
+        inputs.into_iter().map(|(name, value)| (name, GivenInput::Json(value))).collect()
+    }
+
+    pub(crate) fn begin_parallel(&mut self, task: TaskIx) {
+        let (frame, node) = (self.tasks[task].place.frame, self.tasks[task].node);
+        if let Some(failure) = self.iterations_failure(frame, node, self.group_iterations(frame, node)) {
+            return self.end_frame_by(frame, Some(task), failure);
+        }
+        self.emit(Event::TaskStarted { task: self.tasks[task].id.clone(), until: None, inputs: None });
+    }
+
+    pub(crate) fn begin_for_each(&mut self, task: TaskIx, each: &ForEach, outputs: &dyn Outputs) {
+        let (count, items, keys) = match self.fan_out(task, each, outputs) {
+            Ok(fan_out) => fan_out,
+            Err(failure) => return self.fail_begin(task, failure),
+        };
+        let (frame, node) = (self.tasks[task].place.frame, self.tasks[task].node);
+        let counted = if self.workflow_in(frame).limits.iterations_stated { count } else { 0 };
+        if let Some(failure) =
+            self.iterations_failure(frame, node, counted).or_else(|| self.too_many_items(task, count))
+        {
+            return self.end_frame_by(frame, Some(task), failure);
+        }
+        self.emit(Event::FannedOut { task: self.tasks[task].id.clone(), count, items, keys });
+    }
+
+    fn too_many_items(&self, task: TaskIx, count: u32) -> Option<Failure> {
+        let limit = self.plan.root().limits.max_tasks;
+        let wanted = self.tasks.len() as u64 + u64::from(count);
+        (wanted > u64::from(limit)).then(|| {
+            let name = &self.node(task).name;
+            let message = format!("for_each `{name}` with {count} items would pass the limit of {limit} tasks (limits.max_tasks)");
+            Failure::new(Class::Budget, message).reason(convoke_model::reason::MAX_TASKS)
+        })
+    }
+
+    fn fan_out(
+        &self,
+        task: TaskIx,
+        each: &ForEach,
+        outputs: &dyn Outputs,
+    ) -> Result<(u32, Payload, Option<Vec<String>>), Failure> {
+        let path = each.source.join(".");
+        let name = &self.node(task).name;
+        let list = self.value_at(task, &each.source, "source", outputs)?;
+        // A JSON text in an input stands for the list it holds.
+        let list = match list.as_str().and_then(|text| from_json_text(text).ok()) {
+            Some(parsed) => parsed,
+            None => list,
+        };
+        let Json::Array(items) = to_json(&list) else {
+            let found = kind_word(&list);
+            let message = format!("for_each `{name}`: source `{path}` is {found}, not a list");
+            return Err(Failure::new(Class::Fatal, message));
+        };
+        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
+        let count = items.len() as u32;
+        Ok((count, store(outputs, &Json::Array(items)), keys))
+    }
+
+    fn keys(&self, task: TaskIx, key_by: &[String], items: &[Json]) -> Result<Vec<String>, Failure> {
+        let mut keys = Vec::with_capacity(items.len());
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for (index, item) in items.iter().enumerate() {
+            let found =
+                key_by.iter().try_fold(item, |value, field| value.get(field)).filter(|key| !key.is_null());
+            let key = match found {
+                Some(Json::String(text)) => text.clone(),
+                Some(other) => python_text(&convoke_plan::template::from_json(other)),
+                None => index.to_string(),
+            };
+            if let Some(before) = seen.insert(key.clone(), index) {
+                let name = &self.node(task).name;
+                let message =
+                    format!("for_each `{name}`: items {before} and {index} have the same key `{key}`");
+                return Err(
+                    Failure::new(Class::Fatal, message).hint("choose a key_by that tells items apart")
+                );
+            }
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
+    /// A group's gathered value as JSON, for people and reports.
+    pub fn gathered(&self, task: TaskIx, outputs: &dyn Outputs) -> JsonText {
+        JsonText::of(&to_json(&self.output_value(task, outputs)))
+    }
+}

@@ -1,0 +1,202 @@
+//! Resuming what has ended: a failed or cancelled run, or one whose workflow file changed.
+//!
+//! There is no second way to build a state. What is open again is *left out of the history*: the journal keeps every
+//! event, and [`replayable`] gives the fold the events that still count. A finished task stays finished.
+
+use crate::frame::{FrameEnding, FrameIx};
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{Ending, Event, RunStatus, Stamped, TaskId};
+use convoke_plan::Plan;
+use std::collections::HashSet;
+
+/// What reopening a run means for its tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reopening {
+    /// Open again; what is finished below them stays.
+    pub tasks: Vec<TaskId>,
+    /// Begun anew, with everything below them.
+    pub restarted: Vec<TaskId>,
+}
+
+/// Why a run cannot be reopened.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum NotReopened {
+    /// It has not ended: it can be resumed as it is.
+    #[error("the run has not ended")]
+    NotEnded,
+    /// It ended well.
+    #[error("the run ended as {}: there is nothing left to do", .0.word())]
+    EndedWell(RunStatus),
+    /// Its author ended it.
+    #[error("the run was ended by its terminate step `{0}`")]
+    Terminated(TaskId),
+}
+
+/// Finds what a failed or cancelled run would do again.
+pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
+    let finished = scheduler.finished().ok_or(NotReopened::NotEnded)?;
+    if !matches!(finished.status, RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial) {
+        return Err(NotReopened::EndedWell(finished.status));
+    }
+    if let Some(FrameEnding::Stated(Ending::Terminated { task, .. })) = &scheduler.frames[0].ending {
+        return Err(NotReopened::Terminated(task.clone()));
+    }
+    let mut found = Reopening::default();
+    scheduler.reopen_frame(FrameIx(0), &mut found);
+    Ok(found)
+}
+
+/// Finds what a changed plan would do again: what changed, and what depends on it.
+pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Vec<TaskId> {
+    let mut dropped: HashSet<TaskIx> = HashSet::new();
+    for task in scheduler.tasks.indices() {
+        let place = scheduler.tasks[task].place;
+        let above = place.within.or(scheduler.frame(place.frame).parent);
+        let follows = scheduler.tasks[task].from.iter().any(|from| dropped.contains(from));
+        if follows || above.is_some_and(|above| dropped.contains(&above)) || !scheduler.is_same(task, plan) {
+            dropped.insert(task);
+        }
+    }
+    let mut ids: Vec<_> = dropped.into_iter().map(|task| scheduler.tasks[task].id.clone()).collect();
+    ids.sort();
+    ids
+}
+
+/// The events that still count, with every reopening carried out.
+pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
+    let mut kept: Vec<Stamped> = Vec::with_capacity(events.len());
+    for stamped in events {
+        match &stamped.event {
+            Event::RunReopened { tasks, restarted } => {
+                kept = without_ends(kept, &tasks.iter().collect(), restarted);
+            }
+            Event::PlanChanged { dropped, .. } => kept = without_ends(kept, &HashSet::new(), dropped),
+            _ => {}
+        }
+        kept.push(stamped);
+    }
+    kept
+}
+
+fn without_ends(events: Vec<Stamped>, open: &HashSet<&TaskId>, restarted: &[TaskId]) -> Vec<Stamped> {
+    let restarted: HashSet<&TaskId> = restarted.iter().collect();
+    events.into_iter().filter_map(|stamped| keep(stamped, open, &restarted)).collect()
+}
+
+fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&TaskId>) -> Option<Stamped> {
+    let opened = |within: &Option<TaskId>| within.as_ref().is_none_or(|task| open.contains(task));
+    let keeps = match &stamped.event {
+        Event::RunFinished { .. } | Event::StopRequested { .. } => false,
+        Event::WorkflowEnding { within, .. } => !opened(within),
+        Event::HookStarted { within, .. } => !opened(within),
+        Event::HookRendered { within, hook, .. } => hook == "on_start" || !opened(within),
+        Event::TaskFailed { task, .. }
+        | Event::TaskSkipped { task, .. }
+        | Event::TaskCancelled { task, .. }
+        | Event::CancelRequested { task, .. } => !open.contains(task),
+        _ => true,
+    };
+    let about = task_of(&stamped.event);
+    let dropped = about.is_some_and(|task| lies_below(task, restarted));
+    let leads_there =
+        matches!(&stamped.event, Event::RouteTaken { to: Some(to), .. } if lies_below(to, restarted));
+    if !keeps || dropped || leads_there {
+        return None;
+    }
+    if let Event::AttemptFailed { task, attempt, .. } = &stamped.event
+        && open.contains(task)
+    {
+        stamped.event = Event::AttemptLost { task: task.clone(), attempt: *attempt };
+    }
+    Some(stamped)
+}
+
+fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
+    let mut next = Some(task.clone());
+    while let Some(task) = next {
+        if restarted.contains(&task) {
+            return true;
+        }
+        next = task.parent();
+    }
+    false
+}
+
+fn task_of(event: &Event) -> Option<&TaskId> {
+    match event {
+        Event::TaskStarted { task, .. }
+        | Event::FannedOut { task, .. }
+        | Event::AttemptStarted { task, .. }
+        | Event::ProcessStarted { task, .. }
+        | Event::AttemptFinished { task, .. }
+        | Event::AttemptFailed { task, .. }
+        | Event::AttemptSuspended { task, .. }
+        | Event::AttemptLost { task, .. }
+        | Event::RetryScheduled { task, .. }
+        | Event::TaskWoken { task }
+        | Event::TaskSucceeded { task, .. }
+        | Event::TaskFailed { task, .. }
+        | Event::TaskSkipped { task, .. }
+        | Event::CancelRequested { task, .. }
+        | Event::TaskCancelled { task, .. }
+        | Event::GateOpened { task, .. }
+        | Event::GateAnswered { task, .. }
+        | Event::Blocked { task, .. }
+        | Event::SummaryStarted { task, .. }
+        | Event::ContextTrimmed { task, .. } => Some(task),
+        Event::RouteTaken { from, .. } => Some(from),
+        _ => None,
+    }
+}
+
+impl Scheduler {
+    fn reopen_frame(&self, frame: FrameIx, found: &mut Reopening) {
+        for step in &self.frame(frame).steps {
+            if self.tasks[*step].hook {
+                let closing = self.frame(frame).stage != crate::frame::Stage::Opening;
+                found.restarted.extend(
+                    (closing && self.tasks[*step].summary_for.is_none())
+                        .then(|| self.tasks[*step].id.clone()),
+                );
+            } else if !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
+                self.reopen_task(*step, found);
+            }
+        }
+    }
+
+    /// A failure that the workflow took care of stays as it is.
+    fn is_settled_failure(&self, task: TaskIx) -> bool {
+        self.tasks[task].state == TaskState::Ended(End::Failed)
+            && (self.tasks[task].handled || self.is_tolerated(task))
+    }
+
+    fn reopen_task(&self, task: TaskIx, found: &mut Reopening) {
+        let id = self.tasks[task].id.clone();
+        if let Some(frame) = self.tasks[task].frame {
+            if matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Terminated { .. }))) {
+                found.tasks.push(id.clone());
+                return found.restarted.push(id);
+            }
+            self.reopen_frame(frame, found);
+        }
+        if let Some(group) = &self.tasks[task].group {
+            for member in &group.members {
+                if !self.tasks[*member].succeeded() {
+                    self.reopen_task(*member, found);
+                }
+            }
+        }
+        found.tasks.push(id);
+    }
+
+    /// Whether a task would do the same under another plan.
+    fn is_same(&self, task: TaskIx, plan: &Plan) -> bool {
+        let name = &self.node(task).name;
+        let Some(workflow) = plan.workflows.get(self.frame(self.tasks[task].place.frame).workflow.0 as usize)
+        else {
+            return false;
+        };
+        workflow.nodes.iter().any(|node| node.name == *name && node.hash == self.node(task).hash)
+    }
+}

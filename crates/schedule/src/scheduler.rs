@@ -1,0 +1,239 @@
+//! The scheduler's state and its four entrances: apply, decide, launch, wake.
+
+use crate::agenda::Todo;
+use crate::context::Values;
+use crate::frame::{Frame, FrameIx};
+use crate::index::{WorkflowIndex, index};
+use crate::outputs::Outputs;
+use crate::task::{Task, TaskIx, TaskState, Tasks};
+use crate::timer::Timers;
+use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
+use convoke_plan::template::Renderer;
+use convoke_plan::{Labels, Node, Plan, Workflow};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Ask the governor for a permit.
+    Admit {
+        /// The task that wants to start.
+        task: TaskIx,
+        /// What the governor may know.
+        labels: Labels,
+    },
+    /// The task no longer wants a permit.
+    Withdraw(TaskIx),
+    /// Stop the running attempt.
+    Abort(TaskIx),
+}
+
+/// What one call of [`Scheduler::decide`] came to.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Decisions, already applied; they go to disk with the facts they follow from.
+    pub events: Vec<Event>,
+    /// What to do once they are there.
+    pub commands: Vec<Command>,
+}
+
+/// How the run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// Well or badly.
+    pub status: RunStatus,
+    /// The workflow's output.
+    pub output: Option<Payload>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+}
+
+/// A journal that says something impossible.
+#[derive(Debug, thiserror::Error)]
+#[error("event {event} cannot follow what came before it: {why}")]
+pub struct IllegalEvent {
+    /// The event's kind and task.
+    pub event: String,
+    /// What contradicts it.
+    pub why: String,
+}
+
+/// Decides what may start. See the crate's story.
+pub struct Scheduler {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) index: Arc<Vec<WorkflowIndex>>,
+    pub(crate) renderer: Arc<Renderer>,
+    pub(crate) values: Values,
+    pub(crate) tasks: Tasks,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) agenda: VecDeque<Todo>,
+    /// Workflows to look at once everything else is settled.
+    pub(crate) frame_agenda: VecDeque<FrameIx>,
+    pub(crate) timers: Timers,
+    pub(crate) seed: u64,
+    pub(crate) skip_gates: bool,
+    pub(crate) now: Timestamp,
+    pub(crate) ended: u32,
+    /// Attempts that run, gates that wait.
+    pub(crate) running: u32,
+    pub(crate) asking: u32,
+    pub(crate) queued: u32,
+    pub(crate) finished: Option<Finished>,
+    pub(crate) turn: Turn,
+    /// Whether a step was skipped because of a failure that the run lived with.
+    pub(crate) missed_steps: bool,
+}
+
+impl Scheduler {
+    /// A scheduler for a plan, before anything has happened.
+    pub fn new(plan: Arc<Plan>) -> Scheduler {
+        let renderer = Arc::new(Renderer::new(&plan.templates, &plan.conditions, &plan.partials));
+        let index = Arc::new(index(&plan));
+        Scheduler {
+            values: Values::new(&plan),
+            plan,
+            index,
+            renderer,
+            tasks: Tasks::default(),
+            frames: Vec::new(),
+            agenda: VecDeque::new(),
+            frame_agenda: VecDeque::new(),
+            timers: Timers::default(),
+            seed: 0,
+            skip_gates: false,
+            now: Timestamp::default(),
+            ended: 0,
+            running: 0,
+            asking: 0,
+            queued: 0,
+            finished: None,
+            turn: Turn::default(),
+            missed_steps: false,
+        }
+    }
+
+    /// Takes an event of the journal into the state.
+    pub fn apply(&mut self, stamped: &Stamped) -> Result<(), IllegalEvent> {
+        self.now = self.now.max(stamped.at);
+        self.fold(&stamped.event)
+    }
+
+    /// Decides everything that can be decided now.
+    pub fn decide(&mut self, now: Timestamp, outputs: &dyn Outputs) -> Turn {
+        self.now = self.now.max(now);
+        loop {
+            self.fire_timers(outputs);
+            if let Some(todo) = self.agenda.pop_front() {
+                self.look_at(todo, outputs);
+            } else if let Some(frame) = self.frame_agenda.pop_front() {
+                self.frame_mut(frame).listed = false;
+                self.look_at_frame(frame, outputs);
+            } else {
+                return std::mem::take(&mut self.turn);
+            }
+        }
+    }
+
+    /// The next moment at which something is to be decided, whatever else happens.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if self.finished.is_some() { None } else { self.timers.next() }
+    }
+
+    /// How the run ended, once it has.
+    pub fn finished(&self) -> Option<&Finished> {
+        self.finished.as_ref()
+    }
+
+    /// The gates that wait, when nothing else can happen before one is answered.
+    pub fn parked(&self) -> Option<Vec<TaskId>> {
+        let idle = self.running == 0 && self.queued == 0 && self.asking > 0 && self.finished.is_none();
+        let timed = |task: &Task| matches!(task.state, TaskState::Timed(_) | TaskState::Backoff(_));
+        if !idle || self.tasks.indices().any(|ix| timed(&self.tasks[ix])) {
+            return None;
+        }
+        let asking = self.tasks.indices().filter(|ix| self.tasks[*ix].state == TaskState::Asking);
+        Some(asking.map(|ix| self.tasks[ix].id.clone()).collect())
+    }
+
+    /// A task's id.
+    pub fn id(&self, task: TaskIx) -> &TaskId {
+        &self.tasks[task].id
+    }
+
+    /// A task by its id.
+    pub fn find(&self, id: &TaskId) -> Option<TaskIx> {
+        self.tasks.find(id)
+    }
+
+    /// How a task stands.
+    pub fn state(&self, task: TaskIx) -> TaskState {
+        self.tasks[task].state
+    }
+
+    /// All tasks so far.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskIx> + use<> {
+        self.tasks.indices()
+    }
+
+    /// The node that a task is an instance of.
+    pub fn node(&self, task: TaskIx) -> &Node {
+        self.workflow_of(task).node(self.tasks[task].node)
+    }
+
+    /// A task's failure, if it failed.
+    pub fn failure(&self, task: TaskIx) -> Option<&Failure> {
+        self.tasks[task].failure.as_deref()
+    }
+
+    /// A task's output, if it has one.
+    pub fn output(&self, task: TaskIx) -> Option<&Payload> {
+        self.tasks[task].output.as_ref()
+    }
+
+    /// What a gate asks, while it waits.
+    pub fn ask(&self, task: TaskIx) -> Option<&Payload> {
+        self.tasks[task].ask.as_ref()
+    }
+
+    pub(crate) fn workflow_of(&self, task: TaskIx) -> &Workflow {
+        self.workflow_in(self.tasks[task].place.frame)
+    }
+
+    pub(crate) fn workflow_in(&self, frame: FrameIx) -> &Workflow {
+        self.plan.workflow(self.frame(frame).workflow)
+    }
+
+    pub(crate) fn index_in(&self, frame: FrameIx) -> &WorkflowIndex {
+        &self.index[self.frame(frame).workflow.0 as usize]
+    }
+
+    pub(crate) fn frame(&self, ix: FrameIx) -> &Frame {
+        &self.frames[ix.0 as usize]
+    }
+
+    pub(crate) fn frame_mut(&mut self, ix: FrameIx) -> &mut Frame {
+        &mut self.frames[ix.0 as usize]
+    }
+
+    /// Makes a decision: it is true from here on and will be on disk before anything follows from it.
+    pub(crate) fn emit(&mut self, event: Event) {
+        self.fold(&event).expect("a decision of our own is legal");
+        self.turn.events.push(event);
+    }
+
+    pub(crate) fn command(&mut self, command: Command) {
+        self.turn.commands.push(command);
+    }
+
+    pub(crate) fn todo(&mut self, todo: Todo) {
+        self.agenda.push_back(todo);
+    }
+
+    /// A workflow may have come to its end; that is seen only when nothing else is left to look at.
+    pub(crate) fn look_later(&mut self, frame: FrameIx) {
+        if !std::mem::replace(&mut self.frame_mut(frame).listed, true) {
+            self.frame_agenda.push_back(frame);
+        }
+    }
+}

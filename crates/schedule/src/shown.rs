@@ -1,0 +1,102 @@
+//! Group values as templates see them: exactly Conductor's keys when listed, further names when asked for.
+
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{Class, Failure};
+use convoke_plan::Kind;
+use convoke_plan::template::{Object, Value};
+use std::sync::Arc;
+
+/// A map with keys that can be read by name but are not listed.
+#[derive(Debug)]
+struct Shown {
+    listed: Vec<(Arc<str>, Value)>,
+    hidden: Vec<(Arc<str>, Value)>,
+}
+
+impl Object for Shown {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        let all = self.listed.iter().chain(&self.hidden);
+        all.into_iter().find(|(name, _)| &**name == key).map(|(_, value)| value.clone())
+    }
+
+    fn enumerate(self: &Arc<Self>) -> convoke_plan::template::Enumerator {
+        let keys = self.listed.iter().map(|(name, _)| Value::from(&**name)).collect();
+        convoke_plan::template::Enumerator::Values(keys)
+    }
+}
+
+impl Scheduler {
+    /// `{type, outputs, errors}` of a parallel group, `{type, outputs, errors, count}` of a for_each.
+    pub(crate) fn group_value(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+        let group = self.group(task);
+        let each = matches!(self.node(task).kind, Kind::ForEach(_));
+        let (mut good, mut bad, mut aligned) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, member) in group.members.iter().enumerate() {
+            let key: Arc<str> =
+                if each { self.key_of(task, position as u32) } else { self.node(*member).name.clone() };
+            if self.tasks[*member].succeeded() {
+                let value = self.output_value(*member, outputs);
+                aligned.push(value.clone());
+                good.push((key, value));
+            } else if let Some(failure) = self.tasks[*member].failure.as_deref() {
+                let value = error_entry(if each { "item_key" } else { "agent_name" }, &key, failure);
+                aligned.push(value.clone());
+                bad.push((key, value));
+            } else {
+                aligned.push(Value::from(()));
+            }
+        }
+        let as_list = each && group.keys.is_none();
+        let good = match as_list {
+            true => Value::from(good.into_iter().map(|(_, value)| value).collect::<Vec<_>>()),
+            false => Value::from_iter(good),
+        };
+        let word = if each { "for_each" } else { "parallel" };
+        let mut listed = vec![("type".into(), Value::from(word)), ("outputs".into(), good)];
+        listed.push(("errors".into(), Value::from_iter(bad)));
+        if each {
+            listed.push(("count".into(), Value::from(group.total)));
+        }
+        let mut hidden = vec![("aligned".into(), Value::from(aligned))];
+        if !each {
+            hidden.push(("count".into(), Value::from(group.total)));
+        }
+        Value::from_object(Shown { listed, hidden })
+    }
+}
+
+/// The four keys that Conductor stores; the spellings of its documentation can be read as well.
+fn error_entry(who: &str, name: &str, failure: &Failure) -> Value {
+    let hint = failure.hint.as_deref().map_or(Value::from(()), Value::from);
+    let word = exception_type(failure);
+    let message = Value::from(failure.message.as_str());
+    Value::from_object(Shown {
+        listed: vec![
+            (who.into(), Value::from(name)),
+            ("exception_type".into(), Value::from(word)),
+            ("message".into(), message),
+            ("suggestion".into(), hint),
+        ],
+        hidden: vec![
+            ("error".into(), Value::from(word)),
+            ("agent".into(), Value::from(name)),
+            ("class".into(), Value::from(failure.class.word())),
+        ],
+    })
+}
+
+/// The name that Conductor's own error of this kind has.
+fn exception_type(failure: &Failure) -> &'static str {
+    match failure.class {
+        Class::RateLimit | Class::Capacity | Class::Transient | Class::Permission | Class::Refused => {
+            "ProviderError"
+        }
+        Class::Timeout => "TimeoutError",
+        Class::InvalidOutput => "ValidationError",
+        Class::Budget => "LimitError",
+        Class::Security | Class::Conflict | Class::Cancelled | Class::Fatal => "ExecutionError",
+    }
+}
