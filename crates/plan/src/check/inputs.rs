@@ -1,0 +1,148 @@
+//! References that are written as dotted paths: `input` lists and the sources of fan-outs and questions.
+
+use super::input_reference::{self, FORMS};
+use super::outline::{Item, Outline};
+use super::reach::Reach;
+use super::suggest;
+use crate::diagnostic::Diagnostic;
+use crate::source::Spanned;
+use crate::source::workflow::{QuestionsFrom, Step, StepKind};
+
+/// Every dotted path must have the right form and lead to something that can have run.
+pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Diagnostic>) {
+    let paths = Paths { outline, reach };
+    for (ix, item) in outline.items.iter().enumerate() {
+        let owner = format!("{} `{}`", item.word(), item.name().value);
+        match item {
+            Item::Step(step) => paths.step(&owner, step, ix, findings),
+            Item::ForEach(group) => findings.extend(paths.source(&owner, &group.source, ix)),
+            Item::Parallel(_) => {}
+        }
+    }
+    for (ix, step) in outline.inline() {
+        let owner = format!("inline agent `{}` of `{}`", step.name.value, outline.name(ix));
+        paths.step(&owner, step, ix, findings);
+    }
+}
+
+struct Paths<'a, 'b> {
+    outline: &'b Outline<'a>,
+    reach: &'b Reach,
+}
+
+impl Paths<'_, '_> {
+    fn step(&self, owner: &str, step: &Step, ix: usize, findings: &mut Vec<Diagnostic>) {
+        for text in &step.common.input {
+            findings.extend(self.input(owner, text));
+        }
+        if let StepKind::Questions(questions) = &step.kind
+            && let Some(QuestionsFrom::Source(source)) = &questions.from
+        {
+            findings.extend(self.source(owner, source, ix));
+        }
+    }
+
+    fn input(&self, owner: &str, text: &Spanned<String>) -> Option<Diagnostic> {
+        let reference = match input_reference::parse(&text.value) {
+            Ok(reference) => reference,
+            Err(cause) => {
+                let message = format!("{owner}: input `{}` is no reference: {cause}", text.value);
+                let found =
+                    Diagnostic::error("workflow::bad_input_reference", message, text.span.clone(), cause);
+                return Some(found.help(FORMS));
+            }
+        };
+        let found = self.unknown(owner, "input", text, &reference.path)?;
+        Some(if reference.optional { as_warning(found) } else { found })
+    }
+
+    fn source(&self, owner: &str, source: &Spanned<String>, ix: usize) -> Option<Diagnostic> {
+        let path: Vec<String> = source.value.split('.').map(str::to_owned).collect();
+        if path.len() < 3 {
+            return None;
+        }
+        if let Some(found) = self.unknown(owner, "source", source, &path) {
+            return Some(found);
+        }
+        let from = self.outline.find(&path[0])?;
+        if self.is_loop_variable(ix, &path[0]) || !self.reach.runs(ix) || self.reach.can_precede(from, ix) {
+            return None;
+        }
+        let message = format!("{owner}: source `{}` is an output that cannot be there by then", source.value);
+        let found = Diagnostic::error("workflow::never_before", message, source.span.clone(), "has not run")
+            .also(self.outline.items[from].name().span.clone(), format!("`{}` stands here", path[0]))
+            .help("no route or need leads from it to here");
+        Some(found)
+    }
+
+    /// A path whose first name is nothing.
+    fn unknown(&self, owner: &str, key: &str, text: &Spanned<String>, path: &[String]) -> Option<Diagnostic> {
+        if path[0] == "workflow" {
+            return self.unknown_input(owner, key, text, path);
+        }
+        if self.outline.find(&path[0]).is_some() || self.is_any_loop_variable(&path[0]) {
+            return None;
+        }
+        let available: Vec<&str> = self.outline.items.iter().map(|item| item.name().value.as_str()).collect();
+        let message =
+            format!("{owner}: {key} `{}` refers to `{}`, which is not in this workflow", text.value, path[0]);
+        let found = Diagnostic::error(
+            "workflow::unknown_reference",
+            message,
+            text.span.clone(),
+            "nothing has this name",
+        )
+        .help(suggest::instead(&path[0], &available));
+        Some(found)
+    }
+
+    fn unknown_input(
+        &self,
+        owner: &str,
+        key: &str,
+        text: &Spanned<String>,
+        path: &[String],
+    ) -> Option<Diagnostic> {
+        let declared = self.outline.workflow.input.as_ref()?;
+        let name = path.get(2).filter(|_| path[1] == "input")?;
+        if declared.contains_key(name) {
+            return None;
+        }
+        let available: Vec<&str> = declared.keys().map(String::as_str).collect();
+        let message =
+            format!("{owner}: {key} `{}` refers to the input `{name}`, which is not declared", text.value);
+        let found = Diagnostic::error(
+            "workflow::unknown_input",
+            message,
+            text.span.clone(),
+            "no input has this name",
+        )
+        .help(suggest::instead(name, &available));
+        Some(found)
+    }
+
+    fn is_any_loop_variable(&self, name: &str) -> bool {
+        self.outline.workflow.for_each.iter().any(|group| group.variable.value == name)
+    }
+
+    /// Whether a fan-out around this item gives its items this name.
+    fn is_loop_variable(&self, ix: usize, name: &str) -> bool {
+        let mut open = self.outline.parents[ix].clone();
+        let mut seen = vec![false; self.outline.items.len()];
+        while let Some(at) = open.pop() {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            if matches!(self.outline.items[at], Item::ForEach(group) if group.variable.value == name) {
+                return true;
+            }
+            open.extend(&self.outline.parents[at]);
+        }
+        false
+    }
+}
+
+/// Something optional that is unknown is only odd.
+fn as_warning(found: Diagnostic) -> Diagnostic {
+    Diagnostic { severity: crate::diagnostic::Severity::Warning, ..found }
+}

@@ -1,0 +1,52 @@
+//! Finds everything that is wrong between the parts of a workflow file, all at once.
+//!
+//! The shape of the file (keys, types, ranges) was checked when it was read; this is about names, edges, templates
+//! and what a step can see. Each file here asks one question and adds its findings; `outline` and `reach` are what
+//! they all look at. Invariant: a reference is an error only if no path can have run what it names, and never under
+//! a guard, so that a file which can work is never refused.
+
+pub(crate) mod input_reference;
+pub(crate) mod outline;
+pub(crate) mod texts;
+
+mod codes;
+mod duplicates;
+mod effects;
+mod explicit;
+mod groups;
+mod inputs;
+mod limits;
+mod needs;
+mod outputs;
+mod reach;
+mod references;
+mod routes;
+mod shapes;
+mod suggest;
+mod targets;
+mod visible;
+
+pub use codes::CODES;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Workflow;
+use outline::Outline;
+use reach::Reach;
+use std::collections::BTreeMap;
+
+/// What is wrong with one workflow file. `partials` are the texts that its templates may include, by path.
+pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Diagnostic> {
+    let outline = Outline::new(workflow);
+    let reach = Reach::new(&outline);
+    let mut findings = Vec::new();
+    duplicates::check(&outline, &mut findings);
+    targets::check(&outline, &mut findings);
+    groups::check(&outline, &mut findings);
+    needs::check(&outline, &mut findings);
+    limits::check(&outline, &mut findings);
+    routes::check(&outline, &reach, &mut findings);
+    effects::check(&outline, &mut findings);
+    inputs::check(&outline, &reach, &mut findings);
+    references::check(&outline, &reach, partials, &mut findings);
+    findings
+}

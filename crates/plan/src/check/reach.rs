@@ -1,0 +1,165 @@
+//! What can run at all, what can have run before something else, and circles.
+//!
+//! Edges are routes, gate options, `on_error` and `needs`; members hang on their groups. An edge is taken as possible
+//! whatever its condition says.
+
+use super::outline::Outline;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+/// Reachability between the items of one outline.
+pub(super) struct Reach {
+    /// Whether an item can run at all.
+    runs: Vec<bool>,
+    /// Items that lead directly to an item, or that it needs.
+    before: Vec<Vec<usize>>,
+    parents: Vec<Vec<usize>>,
+    known: RefCell<HashMap<usize, Rc<Vec<bool>>>>,
+}
+
+impl Reach {
+    /// Looks at all edges of an outline.
+    pub fn new(outline: &Outline<'_>) -> Self {
+        let before = predecessors(outline);
+        Self { runs: running(outline), before, parents: outline.parents.clone(), known: RefCell::default() }
+    }
+
+    /// Whether an item can run at all.
+    pub fn runs(&self, ix: usize) -> bool {
+        self.runs[ix]
+    }
+
+    /// The items that lead directly to an item, or that it needs.
+    pub fn directly_before(&self, ix: usize) -> &[usize] {
+        &self.before[ix]
+    }
+
+    /// Whether `earlier` can have run when `later` starts.
+    pub fn can_precede(&self, earlier: usize, later: usize) -> bool {
+        self.ancestors(later)[earlier] && self.runs[earlier]
+    }
+
+    /// Everything that can have run when an item starts.
+    pub fn ancestors(&self, ix: usize) -> Rc<Vec<bool>> {
+        if let Some(known) = self.known.borrow().get(&ix) {
+            return known.clone();
+        }
+        let found = Rc::new(self.collect_ancestors(ix));
+        self.known.borrow_mut().insert(ix, found.clone());
+        found
+    }
+
+    /// Walks backwards; a member starts with its group, so it sees what the group sees, but not the group.
+    fn collect_ancestors(&self, ix: usize) -> Vec<bool> {
+        let mut seen = vec![false; self.before.len()];
+        let mut visited = vec![false; self.before.len()];
+        let mut open = vec![ix];
+        while let Some(at) = open.pop() {
+            if std::mem::replace(&mut visited[at], true) {
+                continue;
+            }
+            for earlier in &self.before[at] {
+                seen[*earlier] = true;
+                open.push(*earlier);
+            }
+            open.extend(&self.parents[at]);
+        }
+        seen
+    }
+}
+
+fn predecessors(outline: &Outline<'_>) -> Vec<Vec<usize>> {
+    let mut before = vec![Vec::new(); outline.items.len()];
+    for ix in 0..outline.items.len() {
+        before[ix].extend(outline.needs(ix));
+        for next in outline.successors(ix) {
+            before[next].push(ix);
+        }
+    }
+    before
+}
+
+fn running(outline: &Outline<'_>) -> Vec<bool> {
+    let mut after = vec![Vec::new(); outline.items.len()];
+    for (ix, next) in after.iter_mut().enumerate() {
+        next.extend(outline.successors(ix));
+        next.extend(outline.members(ix).iter().filter_map(|member| outline.find(&member.value)));
+    }
+    for ix in 0..outline.items.len() {
+        for need in outline.needs(ix) {
+            after[need].push(ix);
+        }
+    }
+    let mut runs = vec![false; outline.items.len()];
+    let mut open = outline.entries();
+    open.extend(outline.hook_steps().into_iter().map(|(_, ix)| ix));
+    while let Some(ix) = open.pop() {
+        if !std::mem::replace(&mut runs[ix], true) {
+            open.extend(&after[ix]);
+        }
+    }
+    runs
+}
+
+/// One circle for each knot of edges, as the items along it; the first is the earliest of the file.
+pub(super) fn circles(count: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+    let edges: Vec<Vec<usize>> = (0..count).map(next).collect();
+    let mut graph = DiGraph::<(), ()>::with_capacity(count, count);
+    for _ in 0..count {
+        graph.add_node(());
+    }
+    for (from, targets) in edges.iter().enumerate() {
+        for to in targets {
+            graph.add_edge(NodeIndex::new(from), NodeIndex::new(*to), ());
+        }
+    }
+    let mut circles: Vec<Vec<usize>> =
+        tarjan_scc(&graph).into_iter().filter_map(|knot| circle_in(&knot, &edges)).collect();
+    circles.sort();
+    circles
+}
+
+/// The shortest way from the earliest item of a knot back to itself.
+fn circle_in(knot: &[NodeIndex], edges: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let start = knot.iter().map(|ix| ix.index()).min()?;
+    let mut came_from: HashMap<usize, usize> = HashMap::new();
+    let mut open = VecDeque::from([start]);
+    while let Some(at) = open.pop_front() {
+        for next in &edges[at] {
+            if *next == start {
+                return Some(way_back(start, at, &came_from));
+            }
+            came_from.entry(*next).or_insert_with(|| {
+                open.push_back(*next);
+                at
+            });
+        }
+    }
+    None
+}
+
+fn way_back(start: usize, last: usize, came_from: &HashMap<usize, usize>) -> Vec<usize> {
+    let mut circle = vec![last];
+    let mut at = last;
+    while at != start {
+        at = came_from[&at];
+        circle.push(at);
+    }
+    circle.reverse();
+    circle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_is_given_in_order_from_its_earliest_item() {
+        let edges = [vec![1], vec![2], vec![3, 4], vec![1], vec![], vec![5]];
+        let next = |ix: usize| edges[ix].clone();
+        assert_eq!(circles(edges.len(), &next), vec![vec![1, 2, 3], vec![5]]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Names in routes, entry points, needs, groups and hooks that lead nowhere.
+
+use super::outline::{END, Outline};
+use super::suggest;
+use crate::diagnostic::Diagnostic;
+use crate::source::Spanned;
+use crate::source::workflow::Hook;
+
+/// Every name must lead to a step or a group.
+pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
+    entry_points(outline, findings);
+    for ix in 0..outline.items.len() {
+        leads(outline, ix, findings);
+        needs(outline, ix, findings);
+        members(outline, ix, findings);
+    }
+    hooks(outline, findings);
+}
+
+fn entry_points(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
+    let workflow = outline.workflow;
+    for name in &workflow.entry_point {
+        let who = format!("entry_point `{}`", name.value);
+        known(outline, "workflow::unknown_entry_point", &who, name, findings);
+    }
+    let nothing_starts = workflow.entry_point.is_empty() && !outline.has_needs();
+    if nothing_starts && !outline.items.is_empty() {
+        let message = "entry_point is missing: nothing says where the workflow starts";
+        let found =
+            Diagnostic::error("workflow::no_entry_point", message, workflow.span.clone(), "no `entry_point`")
+                .help("name the first step; only a workflow whose steps have `needs` may leave it out");
+        findings.push(found);
+    }
+}
+
+fn leads(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {
+    let item = outline.items[ix];
+    for lead in outline.leads(ix).into_iter().filter(|lead| lead.to.value != END) {
+        let who =
+            format!("{} `{}`: {} leads to `{}`", item.word(), item.name().value, lead.key, lead.to.value);
+        known(outline, "workflow::unknown_route_target", &who, lead.to, findings);
+    }
+}
+
+fn needs(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {
+    let item = outline.items[ix];
+    for need in &item.common().needs {
+        let who = format!("{} `{}` needs `{}`", item.word(), item.name().value, need.step.value);
+        known(outline, "workflow::unknown_dependency", &who, &need.step, findings);
+    }
+}
+
+fn members(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {
+    let item = outline.items[ix];
+    for member in outline.members(ix) {
+        let who = format!("{} `{}` runs `{}`", item.word(), item.name().value, member.value);
+        known(outline, "workflow::unknown_member", &who, member, findings);
+    }
+}
+
+fn hooks(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
+    let hooks = &outline.workflow.hooks;
+    for (key, hook) in
+        [("on_start", &hooks.on_start), ("on_complete", &hooks.on_complete), ("on_error", &hooks.on_error)]
+    {
+        if let Some(Hook::Step(name)) = hook {
+            let who = format!("hook {key} runs `{}`", name.value);
+            known(outline, "workflow::unknown_hook_step", &who, name, findings);
+        }
+    }
+}
+
+fn known(
+    outline: &Outline<'_>,
+    code: &'static str,
+    who: &str,
+    name: &Spanned<String>,
+    findings: &mut Vec<Diagnostic>,
+) {
+    if name.value.is_empty() || outline.find(&name.value).is_some() {
+        return;
+    }
+    let available: Vec<&str> = outline.items.iter().map(|item| item.name().value.as_str()).collect();
+    let message = format!("{who}, which is not in this workflow");
+    let found = Diagnostic::error(code, message, name.span.clone(), "no step or group has this name")
+        .help(suggest::instead(&name.value, &available));
+    findings.push(found);
+}

@@ -1,0 +1,207 @@
+//! Every text of a workflow that is rendered or evaluated, with who it belongs to and what it may see.
+
+use super::outline::{Item, Outline};
+use crate::source::Text;
+use crate::source::workflow::{
+    AgentStep, GateStep, Hook, QuestionsFrom, QuestionsStep, Route, ScriptStep, SetStep, SetWhat, Step,
+    StepKind, Templates, TerminateStep, WaitDuration, WaitStep, WorkflowStep,
+};
+
+/// How a text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Rendered to text.
+    Template,
+    /// Evaluated to true or false.
+    Condition,
+}
+
+/// From where a text looks at what has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// When this item starts.
+    Before(usize),
+    /// When this item has ended: it sees itself too.
+    After(usize),
+    /// When an item of this fan-out starts, in its inline body.
+    Inside(usize),
+    /// When the workflow ends.
+    End,
+    /// In a hook.
+    Hook,
+}
+
+/// One text and its surroundings.
+pub(crate) struct Site<'a> {
+    /// The text.
+    pub text: &'a Text,
+    /// How it is read.
+    pub form: Form,
+    /// What it may see.
+    pub view: View,
+    /// The step that it belongs to; `None` for groups, hooks and the workflow's output.
+    pub step: Option<&'a Step>,
+    /// Who it belongs to, for messages.
+    pub owner: String,
+    /// The key that holds it.
+    pub key: String,
+}
+
+/// All texts of a workflow.
+pub(crate) fn texts<'a>(outline: &Outline<'a>) -> Vec<Site<'a>> {
+    let mut found = Vec::new();
+    for (ix, item) in outline.items.iter().enumerate() {
+        let owner = format!("{} `{}`", item.word(), item.name().value);
+        if let Item::Step(step) = item {
+            Collector { view: View::Before(ix), step: Some(step), owner: owner.clone(), found: &mut found }
+                .step(step);
+        }
+        let mut after = Collector { view: View::After(ix), step: None, owner, found: &mut found };
+        item.common().routes.iter().for_each(|route| after.route(route));
+    }
+    for (ix, step) in outline.inline() {
+        let owner = format!("inline agent `{}` of `{}`", step.name.value, outline.name(ix));
+        Collector { view: View::Inside(ix), step: Some(step), owner, found: &mut found }.step(step);
+    }
+    whole(outline, &mut found);
+    found
+}
+
+/// The texts that belong to no step.
+fn whole<'a>(outline: &Outline<'a>, found: &mut Vec<Site<'a>>) {
+    let workflow = outline.workflow;
+    if let Some(output) = &workflow.output {
+        let owner = "workflow output".to_owned();
+        Collector { view: View::End, step: None, owner, found }.named("output", output);
+    }
+    let hooks = &workflow.hooks;
+    for (key, hook) in
+        [("on_start", &hooks.on_start), ("on_complete", &hooks.on_complete), ("on_error", &hooks.on_error)]
+    {
+        let owner = format!("hook {key}");
+        let mut collector = Collector { view: View::Hook, step: None, owner, found };
+        match hook {
+            Some(Hook::Message(text)) => collector.add(key, text),
+            Some(Hook::Command { command, args, .. }) => {
+                collector.add("command", command);
+                collector.list("args", args);
+            }
+            Some(Hook::Step(_)) | None => {}
+        }
+    }
+}
+
+struct Collector<'a, 'b> {
+    view: View,
+    step: Option<&'a Step>,
+    owner: String,
+    found: &'b mut Vec<Site<'a>>,
+}
+
+impl<'a> Collector<'a, '_> {
+    fn step(&mut self, step: &'a Step) {
+        match &step.kind {
+            StepKind::Agent(agent) => self.agent(agent),
+            StepKind::HumanGate(gate) => self.gate(gate),
+            StepKind::Questions(questions) => self.questions(questions),
+            StepKind::Script(script) => self.script(script),
+            StepKind::Set(set) => self.set(set),
+            StepKind::Terminate(terminate) => self.terminate(terminate),
+            StepKind::Wait(wait) => self.wait(wait),
+            StepKind::Workflow(call) => self.call(call),
+            StepKind::Unknown => {}
+        }
+    }
+
+    fn agent(&mut self, agent: &'a AgentStep) {
+        self.optional("model", agent.model.as_ref());
+        self.optional("system_prompt", agent.system_prompt.as_ref());
+        self.optional("prompt", agent.prompt.as_ref());
+        self.optional("reasoning.effort", agent.reasoning_effort.as_ref());
+        self.optional("working_dir", agent.working_dir.as_ref());
+    }
+
+    fn gate(&mut self, gate: &'a GateStep) {
+        self.optional("prompt", gate.prompt.as_ref());
+        gate.options.iter().for_each(|option| self.add("label", &option.label));
+    }
+
+    fn questions(&mut self, step: &'a QuestionsStep) {
+        self.optional("prompt", step.prompt.as_ref());
+        let Some(QuestionsFrom::Written(questions)) = &step.from else { return };
+        for question in questions {
+            self.add("text", &question.text);
+            self.optional("hint", question.hint.as_ref());
+            self.optional("default", question.default.as_ref());
+        }
+    }
+
+    fn script(&mut self, script: &'a ScriptStep) {
+        self.optional("command", script.command.as_ref());
+        self.list("args", &script.args);
+        self.optional("working_dir", script.working_dir.as_ref());
+        self.optional("stdin", script.stdin.as_ref());
+    }
+
+    fn set(&mut self, set: &'a SetStep) {
+        match &set.what {
+            Some(SetWhat::Value { value, .. }) => self.add("value", value),
+            Some(SetWhat::Values(values)) => self.named("values", values),
+            None => {}
+        }
+    }
+
+    fn terminate(&mut self, step: &'a TerminateStep) {
+        self.optional("reason", step.reason.as_ref());
+        if let Some(output) = &step.output_template {
+            self.named("output_template", output);
+        }
+    }
+
+    fn wait(&mut self, wait: &'a WaitStep) {
+        if let Some(WaitDuration::Template(text)) = &wait.duration {
+            self.add("duration", text);
+        }
+        self.optional("reason", wait.reason.as_ref());
+    }
+
+    fn call(&mut self, call: &'a WorkflowStep) {
+        if let Some(mapping) = &call.input_mapping {
+            self.named("input_mapping", mapping);
+        }
+    }
+
+    fn route(&mut self, route: &'a Route) {
+        if let Some(when) = &route.when {
+            self.push("when".to_owned(), when, Form::Condition);
+        }
+        if let Some(output) = &route.output {
+            self.named("route output", output);
+        }
+    }
+
+    fn named(&mut self, key: &str, texts: &'a Templates) {
+        for (name, entry) in texts {
+            self.push(format!("{key} `{name}`"), &entry.value, Form::Template);
+        }
+    }
+
+    fn list(&mut self, key: &str, texts: &'a [Text]) {
+        texts.iter().for_each(|text| self.add(key, text));
+    }
+
+    fn optional(&mut self, key: &str, text: Option<&'a Text>) {
+        if let Some(text) = text {
+            self.add(key, text);
+        }
+    }
+
+    fn add(&mut self, key: &str, text: &'a Text) {
+        self.push(key.to_owned(), text, Form::Template);
+    }
+
+    fn push(&mut self, key: String, text: &'a Text, form: Form) {
+        let (view, step, owner) = (self.view, self.step, self.owner.clone());
+        self.found.push(Site { text, form, view, step, owner, key });
+    }
+}

@@ -1,0 +1,92 @@
+//! Nodes that no step of the file stands for: commands of hooks, and the writer of summaries.
+
+use super::build::Builder;
+use crate::diagnostic::Span as Spot;
+use crate::plan::*;
+use crate::source::Text as SourceText;
+use crate::source::workflow as source;
+use convoke_model::{AgentSettings, Digest, Retry};
+use std::sync::Arc;
+
+/// What the writer of summaries is asked.
+const SUMMARY_PROMPT: &str = "\
+Summarise what the steps of a workflow have produced so far, for the steps that follow. Keep every fact, name, number, \
+decision and open question that later work may need; leave out wording, repetition and anything that is only form. \
+Name the step that each fact comes from. Answer with the summary alone.
+
+{% for entry in _older %}## {{ entry.step }}
+{{ entry.output | json }}
+
+{% endfor %}";
+
+impl Builder<'_> {
+    /// The hooks; a command becomes a node of its own.
+    pub(super) fn hooks(&mut self) -> Hooks {
+        let hooks = &self.source.hooks;
+        Hooks {
+            on_start: hooks.on_start.as_ref().map(|hook| self.hook("$on_start", hook)),
+            on_complete: hooks.on_complete.as_ref().map(|hook| self.hook("$on_complete", hook)),
+            on_error: hooks.on_error.as_ref().map(|hook| self.hook("$on_error", hook)),
+        }
+    }
+
+    fn hook(&mut self, name: &str, hook: &source::Hook) -> Hook {
+        match hook {
+            source::Hook::Message(text) => Hook::Text(self.texts.text(text)),
+            source::Hook::Step(name) => Hook::Run(self.named(&name.value)),
+            source::Hook::Command { command, args, span } => {
+                let kind = self.command(command, args);
+                let node = self.own_node(name, kind, span);
+                Hook::Run(self.add(node))
+            }
+        }
+    }
+
+    fn command(&mut self, command: &SourceText, args: &[SourceText]) -> Kind {
+        Kind::Script(Box::new(Script {
+            command: self.texts.text(command),
+            args: args.iter().map(|arg| self.texts.text(arg)).collect(),
+            env: Vec::new(),
+            working_dir: None,
+            stdin: None,
+            schema: None,
+        }))
+    }
+
+    /// The node that writes summaries, where the context asks for them.
+    pub(super) fn summary(&mut self) -> Option<NodeIx> {
+        let context = &self.source.context;
+        if context.trim_strategy != source::TrimStrategy::Summarize || context.max_tokens.is_none() {
+            return None;
+        }
+        let mut agent = self.agent(&source::AgentStep::default(), None);
+        agent.settings =
+            Arc::new(AgentSettings { raw: true, tools: Some(Vec::new()), ..(*agent.settings).clone() });
+        agent.prompt = self.texts.own(SUMMARY_PROMPT);
+        agent.skills = None;
+        let span = self.source.span.clone();
+        let node = self.own_node("$summary", Kind::Agent(Box::new(agent)), &span);
+        Some(self.add(node))
+    }
+
+    /// A node without edges. The dollar in its name keeps it apart from everything that a template can name.
+    fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
+        let is_agent = matches!(kind, Kind::Agent(_));
+        Node {
+            name: name.into(),
+            description: None,
+            kind,
+            needs: Vec::new(),
+            join: Join::All,
+            routes: Vec::new(),
+            on_error: Vec::new(),
+            inputs: Vec::new(),
+            retry: if is_agent { Retry::agent_default() } else { Retry::once() },
+            timeout: None,
+            on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },
+            labels: Labels::default(),
+            place: self.place(span),
+            hash: Digest([0; 32]),
+        }
+    }
+}

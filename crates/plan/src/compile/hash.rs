@@ -1,0 +1,165 @@
+//! A node's hash: what changes its result, and nothing else.
+//!
+//! Texts count, not their numbers in the plan's table; members, bodies and sub-workflows count by their own hashes, so
+//! a step that is added elsewhere changes nothing here. Names, places, retries, time limits, credentials and addresses
+//! are left out: none of them changes what a finished task would answer.
+
+use crate::plan::*;
+use convoke_model::Digest;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// Writes the hash of every node.
+pub(super) fn stamp(plan: &mut Plan) {
+    let hashes = Hasher::new(plan).all();
+    for (workflow, hashes) in plan.workflows.iter_mut().zip(hashes) {
+        for (node, hash) in workflow.nodes.iter_mut().zip(hashes) {
+            node.hash = hash;
+        }
+    }
+}
+
+struct Hasher<'a> {
+    plan: &'a Plan,
+    partials: Digest,
+    known: HashMap<(WorkflowIx, NodeIx), Digest>,
+}
+
+impl<'a> Hasher<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { plan, partials: digest(&json!(plan.partials)), known: HashMap::new() }
+    }
+
+    fn all(mut self) -> Vec<Vec<Digest>> {
+        (0..self.plan.workflows.len())
+            .map(|ix| {
+                let ix = WorkflowIx(ix as u32);
+                self.nodes(ix)
+            })
+            .collect()
+    }
+
+    fn nodes(&mut self, ix: WorkflowIx) -> Vec<Digest> {
+        let count = self.plan.workflow(ix).nodes.len() as u32;
+        (0..count).map(|node| self.node(ix, NodeIx(node))).collect()
+    }
+
+    fn node(&mut self, ix: WorkflowIx, node: NodeIx) -> Digest {
+        if let Some(known) = self.known.get(&(ix, node)) {
+            return *known;
+        }
+        let hash = digest(&self.identity(ix, node));
+        self.known.insert((ix, node), hash);
+        hash
+    }
+
+    fn identity(&mut self, ix: WorkflowIx, node: NodeIx) -> Value {
+        let workflow = self.plan.workflow(ix);
+        let node = workflow.node(node);
+        let mut kind = serde_json::to_value(&node.kind).expect("a kind is data");
+        self.follow(ix, node, kind_fields(&mut kind));
+        self.spell_out(&mut kind);
+        let inputs: Vec<&str> = node.inputs.iter().map(|input| &*input.text).collect();
+        let instructions = workflow.instructions.as_deref().filter(|_| matches!(node.kind, Kind::Agent(_)));
+        json!({ "kind": kind, "inputs": inputs, "mode": workflow.context.mode, "instructions": instructions })
+    }
+
+    /// Replaces indexes by what stands behind them, and drops what does not change a result.
+    fn follow(&mut self, ix: WorkflowIx, node: &Node, fields: &mut Map<String, Value>) {
+        match &node.kind {
+            Kind::Agent(_) => settle_agent(fields),
+            Kind::Gate(_) => drop_routes(fields),
+            Kind::Questions(_) => drop(fields.remove("abort_route")),
+            Kind::Parallel(group) => {
+                let members: Vec<Value> =
+                    group.members.iter().map(|member| self.member(ix, *member)).collect();
+                fields.insert("members".into(), json!(members));
+                fields.remove("max_concurrent");
+            }
+            Kind::ForEach(group) => {
+                let body = self.member(ix, group.body);
+                fields.insert("body".into(), body);
+                fields.remove("max_concurrent");
+            }
+            Kind::SubPlan(call) => {
+                let workflow = self.workflow(call.workflow);
+                fields.insert("workflow".into(), json!(workflow));
+            }
+            Kind::Script(_) | Kind::Set(_) | Kind::Wait(_) | Kind::Terminate(_) => {}
+        }
+    }
+
+    /// Members are told apart by name in their group's output.
+    fn member(&mut self, ix: WorkflowIx, node: NodeIx) -> Value {
+        json!([self.plan.workflow(ix).node(node).name, self.node(ix, node)])
+    }
+
+    /// A whole workflow: its nodes, how they hang together, what it takes and gives.
+    fn workflow(&mut self, ix: WorkflowIx) -> Digest {
+        let nodes = self.nodes(ix);
+        let workflow = self.plan.workflow(ix);
+        let edges: Vec<Value> = workflow
+            .nodes
+            .iter()
+            .map(|node| json!([node.name, node.needs, node.join, node.routes, node.on_error]))
+            .collect();
+        let mut whole = json!({
+            "nodes": nodes, "edges": edges, "entry": workflow.entry, "inputs": workflow.inputs, "output": workflow.output,
+        });
+        self.spell_out(&mut whole);
+        digest(&whole)
+    }
+
+    /// Replaces template and condition numbers by their texts.
+    fn spell_out(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.spell_out(item)),
+            Value::Object(fields) => {
+                if let (1, Some(id)) = (fields.len(), fields.get("template").and_then(Value::as_u64)) {
+                    *value = self.template(id as usize);
+                    return;
+                }
+                if let Some(id) = fields.get("when").and_then(Value::as_u64) {
+                    fields.insert("when".into(), json!(self.plan.conditions[id as usize]));
+                }
+                fields.values_mut().for_each(|field| self.spell_out(field));
+            }
+            _ => {}
+        }
+    }
+
+    fn template(&self, id: usize) -> Value {
+        let template = &self.plan.templates[id];
+        match template.base {
+            Some(_) => json!([template, self.partials]),
+            None => json!(template),
+        }
+    }
+}
+
+/// The inside of `{"agent": {…}}`; kinds whose inside is no map have nothing to replace.
+fn kind_fields(kind: &mut Value) -> &mut Map<String, Value> {
+    let inside = kind.as_object_mut().and_then(|kind| kind.values_mut().next());
+    inside.and_then(Value::as_object_mut).expect("every kind is written as a map in a map")
+}
+
+fn settle_agent(fields: &mut Map<String, Value>) {
+    let Some(settings) = fields.get_mut("settings").and_then(Value::as_object_mut) else { return };
+    for limit in ["request_timeout", "session_timeout", "pricing", "parse_recovery"] {
+        settings.remove(limit);
+    }
+    if let Some(provider) = settings.get_mut("provider").and_then(Value::as_object_mut) {
+        provider.retain(|key, _| key == "name");
+    }
+}
+
+fn drop_routes(fields: &mut Map<String, Value>) {
+    let Some(options) = fields.get_mut("options").and_then(Value::as_array_mut) else { return };
+    for option in options.iter_mut() {
+        option.as_object_mut().map(|option| option.remove("route"));
+    }
+}
+
+fn digest(value: &Value) -> Digest {
+    Digest::of(&serde_json::to_vec(value).expect("values are JSON"))
+}

@@ -1,0 +1,83 @@
+//! Makes the plan: reads a workflow with everything below it, checks all of it at once, and fills in what the language
+//! leaves to defaults.
+//!
+//! `load` follows sub-workflows, `partials` and `skills` fetch the texts they name, `build` turns each file into a
+//! [`crate::plan::Workflow`]. What may be wrong between the parts of a file is `check`'s business; values given to a
+//! run are compared with what a workflow declares in `inputs`. Invariant: a plan is made only when there is no error,
+//! so `build` may rely on every name it meets.
+
+mod agent;
+mod build;
+mod extras;
+mod fields;
+mod hash;
+mod inputs;
+mod kinds;
+mod load;
+mod partials;
+mod provider;
+mod skills;
+mod texts;
+
+pub use inputs::{GivenInput, InputError, check_inputs};
+
+use crate::check;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::plan::Plan;
+use crate::source::Sources;
+use convoke_model::ProviderSettings;
+use std::collections::BTreeMap;
+
+/// What a plan depends on besides its files.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// `-p`: instead of what the file names.
+    pub provider_override: Option<ProviderSettings>,
+    /// For files that name no provider.
+    pub default_provider: Option<ProviderSettings>,
+    /// What the configuration says about providers, by the name that files use.
+    pub provider_map: BTreeMap<String, ProviderSettings>,
+}
+
+/// A plan, or why there is none.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// Present when there is no error.
+    pub plan: Option<Plan>,
+    /// Everything that was found, by file and place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Compiled {
+    /// How many findings are errors.
+    pub fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
+    }
+}
+
+/// Reads, checks and compiles a workflow file and everything it refers to.
+pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled {
+    let mut diagnostics = Vec::new();
+    let bundle = load::load(path, sources, &mut diagnostics);
+    let partials = partials::collect(&bundle, sources, &mut diagnostics);
+    let skills = skills::collect(&bundle, sources, &mut diagnostics);
+    for workflow in &bundle.workflows {
+        diagnostics.extend(check::check(workflow, &partials));
+    }
+    sort(&mut diagnostics, path);
+    let refused =
+        bundle.workflows.is_empty() || diagnostics.iter().any(|found| found.severity == Severity::Error);
+    let plan = (!refused).then(|| build::build(&bundle, partials, &skills, options));
+    Compiled { plan, diagnostics }
+}
+
+/// The root file first, then by path; within a file from top to bottom.
+fn sort(diagnostics: &mut [Diagnostic], root: &str) {
+    diagnostics.sort_by_key(|found| match found.labels.first() {
+        Some(label) => {
+            let path = label.span.file.path.clone();
+            (path != root, path, label.span.range.start)
+        }
+        None => (false, String::new(), 0),
+    });
+}

@@ -1,0 +1,78 @@
+//! Which provider an agent asks: the file, the command line and the configuration have a say.
+//!
+//! Names that this program cannot speak to (other vendors') pass through the configuration's map; one that nothing
+//! maps keeps its name, and it is the command line's part to refuse the run with advice.
+
+use super::Options;
+use crate::source::settings::Provider;
+use crate::source::text::SecretText;
+use convoke_model::ProviderSettings;
+
+/// Providers that are implemented here.
+const OWN: [&str; 2] = ["openai", "scripted"];
+
+/// Resolves the providers of one workflow.
+pub(super) struct Providers<'a> {
+    options: &'a Options,
+    /// What agents without a provider of their own use.
+    workflow: ProviderSettings,
+    /// The name that the file gives to it.
+    written: Option<&'a Provider>,
+}
+
+impl<'a> Providers<'a> {
+    /// For a workflow whose runtime names this provider; a sub-workflow that names none uses its parent's.
+    pub fn new(options: &'a Options, written: Option<&'a Provider>, inherited: &ProviderSettings) -> Self {
+        let workflow = match (&options.provider_override, written) {
+            (Some(chosen), _) => chosen.clone(),
+            (None, Some(provider)) => configured(options, provider),
+            (None, None) => inherited.clone(),
+        };
+        Self { options, workflow, written }
+    }
+
+    /// What agents use that name no provider.
+    pub fn workflow(&self) -> &ProviderSettings {
+        &self.workflow
+    }
+
+    /// What an agent uses that names this one.
+    pub fn agent(&self, name: Option<&str>) -> ProviderSettings {
+        let Some(name) = name else { return self.workflow.clone() };
+        match self.written.filter(|provider| provider.name.value == name) {
+            Some(_) if self.options.provider_override.is_some() => self.workflow.clone(),
+            Some(provider) => configured(self.options, provider),
+            None => self.named(name),
+        }
+    }
+
+    fn named(&self, name: &str) -> ProviderSettings {
+        if let Some(settings) = self.options.provider_map.get(name) {
+            return settings.clone();
+        }
+        match &self.options.provider_override {
+            Some(chosen) if !OWN.contains(&name) || chosen.name == name => chosen.clone(),
+            _ => ProviderSettings { name: name.to_owned(), ..ProviderSettings::default() },
+        }
+    }
+}
+
+/// The file's settings over those of the configuration.
+fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
+    let name = &provider.name.value;
+    let from = options.provider_map.get(name).cloned();
+    let mut settings = from.unwrap_or_else(|| ProviderSettings { name: name.clone(), ..Default::default() });
+    if let Some(url) = &provider.base_url {
+        settings.base_url = Some(url.value.clone());
+    }
+    if let Some(key) = credential(provider) {
+        settings.api_key = Some(key.raw.value.clone());
+    }
+    let headers = provider.headers.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone()));
+    settings.headers.extend(headers);
+    settings
+}
+
+fn credential(provider: &Provider) -> Option<&SecretText> {
+    provider.api_key.as_ref().or(provider.bearer_token.as_ref()).or(provider.auth_token.as_ref())
+}
