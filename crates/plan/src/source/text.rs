@@ -70,24 +70,23 @@ impl Text {
 
     /// The place in the file of a byte offset inside the value.
     ///
-    /// Exact for plain, quoted and block scalars where the bytes were copied; otherwise the place of the whole string.
+    /// Exact for bytes that stand in the file as they are; for others (escapes, folded line breaks, substituted
+    /// variables) the end of what comes before them, and the place of the whole string where nothing is known.
     pub fn place(&self, offset: usize) -> Span {
         self.place_of(offset..offset)
     }
 
-    /// The place in the file of a byte range inside the value; at least one character long where possible.
+    /// The place in the file of a byte range inside the value; it does not run past the line.
     pub fn place_of(&self, range: std::ops::Range<usize>) -> Span {
         let index = self.segments.partition_point(|segment| segment.value_start <= range.start);
         let Some(segment) = index.checked_sub(1).map(|index| &self.segments[index]) else {
             return self.span.clone();
         };
-        let within = range.start - segment.value_start;
-        if within > segment.length {
-            return self.span.clone();
-        }
+        let within = (range.start - segment.value_start).min(segment.length);
         let length = range.len().max(1).min(segment.length - within);
         let start = segment.source_start + within;
-        Span { file: self.origin.clone(), range: start..start + length }
+        let line = self.origin.text[start..start + length].find('\n').unwrap_or(length);
+        Span { file: self.origin.clone(), range: start..start + line.max(length.min(1)) }
     }
 }
 

@@ -52,13 +52,40 @@ words! {
     Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
     McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
-    ErrorClass {
-        "rate_limit" => RateLimit, "capacity" => Capacity, "timeout" => Timeout, "transient" => Transient,
-        "invalid_output" => InvalidOutput, "refused" => Refused, "permission" => Permission, "budget" => Budget,
-        "security" => Security, "conflict" => Conflict, "cancelled" => Cancelled, "fatal" => Fatal,
-    }
 }
 
+impl Words for ErrorClass {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("rate_limit", Self::RateLimit),
+        ("capacity", Self::Capacity),
+        ("timeout", Self::Timeout),
+        ("transient", Self::Transient),
+        ("invalid_output", Self::InvalidOutput),
+        ("refused", Self::Refused),
+        ("permission", Self::Permission),
+        ("budget", Self::Budget),
+        ("security", Self::Security),
+        ("conflict", Self::Conflict),
+        ("cancelled", Self::Cancelled),
+        ("fatal", Self::Fatal),
+    ];
+}
+
+/// The words of the classes of failures.
+pub const CLASSES: &[&str] = &[
+    "rate_limit",
+    "capacity",
+    "timeout",
+    "transient",
+    "invalid_output",
+    "refused",
+    "permission",
+    "budget",
+    "security",
+    "conflict",
+    "cancelled",
+    "fatal",
+];
 /// `failure_mode` of groups.
 pub const FAILURE_MODES: &[&str] = &["fail_fast", "continue_on_error", "all_or_nothing", "quorum"];
 /// `join` without a number.
@@ -82,3 +109,15 @@ pub const CONTEXT_TIERS: &[&str] = &["default", "long_context"];
 pub const PROVIDERS: &[&str] = &["copilot", "openai", "claude", "claude-agent-sdk", "hermes", "aca"];
 /// `kind` at the top of a file.
 pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_classes_are_those_of_the_model() {
+        let words: Vec<&str> = ErrorClass::ALL.iter().map(|class| class.word()).collect();
+        assert_eq!(CLASSES, words);
+        assert!(ErrorClass::PAIRS.iter().all(|(word, class)| class.word() == *word));
+    }
+}

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The classes of failures.
+pub use convoke_model::Class as ErrorClass;
 use indexmap::IndexMap;
 
 use super::output::OutputField;
@@ -601,24 +603,6 @@ pub struct ErrorRoute {
     pub to: Spanned<String>,
     /// Place of the entry.
     pub span: Span,
-}
-
-/// The classes of failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum ErrorClass {
-    RateLimit,
-    Capacity,
-    Timeout,
-    Transient,
-    InvalidOutput,
-    Refused,
-    Permission,
-    Budget,
-    Security,
-    Conflict,
-    Cancelled,
-    Fatal,
 }
 
 /// `retry`.

@@ -2,8 +2,8 @@
 
 use super::super::shape::Shape::{Choice, Duration, Integer, List, Number, Object, OneOf, Template, Text};
 use super::super::shape::{COUNT, ObjectType, Shape, TEMPLATE_MAP, optional, required};
-use super::super::words::{JOINS, RETRY_ON};
-use super::super::workflow::{Backoff, ErrorClass, Priority, QueueClass, Requires};
+use super::super::words::{CLASSES, JOINS, RETRY_ON};
+use super::super::workflow::{Backoff, Priority, QueueClass, Requires};
 
 /// An entry of `routes`.
 pub static ROUTE: ObjectType = ObjectType {
@@ -47,7 +47,7 @@ pub static ERROR_ROUTE: ObjectType = ObjectType {
     ],
 };
 
-const CLASS: Shape = Choice(ErrorClass::WORDS);
+const CLASS: Shape = Choice(CLASSES);
 
 /// `retry`.
 pub static RETRY: ObjectType = ObjectType {

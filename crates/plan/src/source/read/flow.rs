@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::keys::flow::{ERROR_ROUTE, NEED, QUORUM, ROUTE};
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
-use super::super::words::{JOINS, Words};
+use super::super::words::{CLASSES, JOINS, RETRY_ON};
 use super::super::workflow::{ErrorClass, ErrorRoute, Join, Labels, Need, Requires, Retry, Route};
 use super::Reader;
 use super::fields::Fields;
@@ -99,9 +99,9 @@ fn classes(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Spanned<ErrorCla
     let Some(pair) = fields.take("class") else { return Vec::new() };
     let of = Of { key: "class", owner: &fields.owner };
     match &pair.value.value {
-        Value::Seq(items) => items.iter().filter_map(|item| class(cx, item, of, ErrorClass::WORDS)).collect(),
+        Value::Seq(items) => items.iter().filter_map(|item| class(cx, item, of, CLASSES)).collect(),
         _ => {
-            let words: Vec<&'static str> = ErrorClass::WORDS.iter().copied().chain(["any"]).collect();
+            let words: Vec<&'static str> = CLASSES.iter().copied().chain(["any"]).collect();
             class(cx, &pair.value, of, &words).into_iter().collect()
         }
     }
@@ -141,8 +141,7 @@ pub(super) fn retry(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Retr
 fn retry_on(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<ErrorClass> {
     let Some(items) = fields.list(cx, "retry_on") else { return expand(&["provider_error", "timeout"]) };
     let of = Of { key: "retry_on", owner: &fields.owner };
-    let read =
-        |item: &std::rc::Rc<Node>| cx.choice(item, of, super::super::words::RETRY_ON).map(|word| word.value);
+    let read = |item: &std::rc::Rc<Node>| cx.choice(item, of, RETRY_ON).map(|word| word.value);
     let words: Vec<&str> = items.iter().filter_map(read).collect();
     expand(&words)
 }

@@ -1,0 +1,227 @@
+//! Which keys go with which type of step, and what steps require.
+
+use super::super::keys::step::{STEP_KEYS, StepType};
+use super::{assert_one, good_step, step_findings};
+use crate::diagnostic::Severity;
+
+/// The least that each type needs.
+fn least(kind: StepType) -> &'static str {
+    match kind {
+        StepType::Agent => "type: agent",
+        StepType::HumanGate => "type: human_gate, prompt: p, options: [{label: l, value: v}]",
+        StepType::Questions => "type: questions, questions: [{text: t}]",
+        StepType::Script => "type: script, command: c",
+        StepType::Set => "type: set, value: v",
+        StepType::Terminate => "type: terminate, status: failed, reason: r",
+        StepType::Wait => "type: wait, duration: 1",
+        StepType::Workflow => "type: workflow, workflow: w.yaml",
+    }
+}
+
+/// Rejected per type, from the appendix of the compatibility specification, without what every type has here.
+const REJECTED: &[(&str, &str)] = &[
+    ("abort_route", "agent human_gate script set terminate wait workflow"),
+    ("allow_abort", "agent human_gate script set terminate wait workflow"),
+    ("allow_back", "agent human_gate script set terminate wait workflow"),
+    ("allow_skip", "agent human_gate script set terminate wait workflow"),
+    ("allow_skip_all", "agent human_gate script set terminate wait workflow"),
+    ("args", "set terminate wait"),
+    ("command", "set terminate wait workflow"),
+    ("context_tier", "human_gate questions script set terminate wait workflow"),
+    ("dialog", "human_gate questions script set terminate wait workflow"),
+    ("duration", "agent human_gate questions script set terminate workflow"),
+    ("env", "set terminate wait"),
+    ("input_mapping", "agent human_gate questions script set terminate wait"),
+    ("max_agent_iterations", "script set terminate wait workflow"),
+    ("max_depth", "agent human_gate questions script set terminate wait"),
+    ("max_session_seconds", "script set terminate wait workflow"),
+    ("model", "questions script set terminate wait workflow"),
+    ("options", "questions script set terminate wait workflow"),
+    ("output", "questions terminate wait"),
+    ("output_mode", "human_gate questions script set terminate wait workflow"),
+    ("output_template", "agent human_gate questions script set wait workflow"),
+    ("output_type", "agent human_gate questions script terminate wait workflow"),
+    ("plugins", "human_gate questions script set terminate wait workflow"),
+    ("prompt", "script set terminate wait workflow"),
+    ("provider", "questions script set terminate wait workflow"),
+    ("questions", "agent human_gate script set terminate wait workflow"),
+    ("reason", "agent human_gate questions script set workflow"),
+    ("reasoning", "human_gate questions script set terminate wait workflow"),
+    ("routes", "terminate"),
+    ("sandbox", "human_gate questions script set terminate wait workflow"),
+    ("session_key", "human_gate questions script set terminate wait workflow"),
+    ("skills", "human_gate questions script set terminate wait workflow"),
+    ("source", "agent human_gate script set terminate wait workflow"),
+    ("status", "agent human_gate questions script set wait workflow"),
+    ("stdin", "agent human_gate questions set terminate wait workflow"),
+    ("system_prompt", "script set terminate wait workflow"),
+    ("timeout_seconds", "human_gate questions script set terminate wait workflow"),
+    ("tools", "questions script set terminate wait workflow"),
+    ("validator", "human_gate questions script set terminate wait workflow"),
+    ("value", "agent human_gate questions script terminate wait workflow"),
+    ("values", "agent human_gate questions script terminate wait workflow"),
+    ("workflow", "set terminate wait"),
+    ("working_dir", "human_gate questions set terminate wait workflow"),
+];
+
+#[test]
+fn the_least_of_each_type_is_enough() {
+    StepType::ALL.into_iter().for_each(|kind| drop(good_step(least(kind))));
+}
+
+#[test]
+fn keys_of_other_types_are_rejected_as_in_the_original() {
+    for row in STEP_KEYS {
+        let rejected = REJECTED.iter().find(|(key, _)| *key == row.key.name).map_or("", |(_, types)| types);
+        for kind in StepType::ALL {
+            let allowed = row.is_used_by(kind) || row.is_ignored_by(kind);
+            let expected = !rejected.split(' ').any(|word| word == kind.word());
+            assert_eq!(allowed, expected, "`{}` on {}", row.key.name, kind.word());
+        }
+    }
+}
+
+#[test]
+fn a_rejected_key_says_who_owns_it_or_what_to_use() {
+    let cases: &[(StepType, &str, &[&str])] = &[
+        (StepType::Script, "timeout_seconds: 3", &["`timeout_seconds`", "script", "agent", "use `timeout`"]),
+        (StepType::Questions, "options: [x]", &["human_gate", "`choices` inside each question"]),
+        (StepType::Terminate, "output: {x: y}", &["`output_template`"]),
+        (StepType::Terminate, "routes: [{to: x}]", &["ends the workflow"]),
+        (StepType::Wait, "prompt: x", &["`prompt`", "agent, human_gate, questions"]),
+        (StepType::Set, "command: x", &["script"]),
+    ];
+    for (kind, key, words) in cases {
+        let findings = step_findings(&format!("{}, {key}", least(*kind)));
+        let found: Vec<_> = findings.into_iter().filter(|f| f.code == "workflow::not_allowed_here").collect();
+        assert_one(&found, "workflow::not_allowed_here", words, key);
+    }
+}
+
+#[test]
+fn a_key_without_effect_is_a_warning() {
+    for (kind, key) in
+        [(StepType::Agent, "command: x"), (StepType::HumanGate, "model: x"), (StepType::Set, "output: {}")]
+    {
+        let findings = step_findings(&format!("{}, {key}", least(kind)));
+        assert_eq!(findings.len(), 1, "{key}: {}", super::messages(&findings));
+        assert_eq!((findings[0].code, findings[0].severity), ("workflow::no_effect", Severity::Warning));
+    }
+}
+
+#[test]
+fn what_a_type_requires_is_missed() {
+    for (kind, key) in [
+        (StepType::HumanGate, "prompt"),
+        (StepType::HumanGate, "options"),
+        (StepType::Script, "command"),
+        (StepType::Terminate, "status"),
+        (StepType::Terminate, "reason"),
+        (StepType::Wait, "duration"),
+        (StepType::Workflow, "workflow"),
+    ] {
+        let findings = step_findings(&format!("type: {}", kind.word()));
+        let wanted = format!("has no `{key}`");
+        assert!(
+            findings.iter().any(|f| f.message.contains(&wanted)),
+            "{key}: {}",
+            super::messages(&findings)
+        );
+    }
+}
+
+#[test]
+fn single_rules_of_the_types_hold() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "prompt: x, output_mode: raw, output: {n: {type: string}}",
+            "workflow::excludes",
+            &["output_mode", "output"],
+        ),
+        ("prompt: x, timeout: 3, timeout_seconds: 3", "workflow::excludes", &["timeout_seconds"]),
+        ("prompt: x, session_key: \"{{ x }}\"", "workflow::empty_value", &["session_key", "template"]),
+        ("prompt: x, session_key: \"\"", "workflow::empty_value", &["session_key", "empty"]),
+        ("prompt: x, validator: {criteria: \" \"}", "workflow::empty_value", &["criteria"]),
+        ("prompt: x, validator: {}", "workflow::missing_key", &["criteria"]),
+        (
+            "prompt: x, validator: {criteria: c, max_retries: 2}",
+            "workflow::out_of_range",
+            &["max_retries", "0 and 1"],
+        ),
+        (
+            "prompt: x, reasoning: {effort: hihg}",
+            "workflow::unknown_value",
+            &["effort", "did you mean `high`?"],
+        ),
+        ("prompt: x, context_tier: huge", "workflow::unknown_value", &["context_tier", "long_context"]),
+        ("prompt: x, dialog: {}", "workflow::missing_key", &["trigger_prompt"]),
+        ("prompt: x, plugins: [p, {name: p}]", "workflow::duplicate", &["`p`"]),
+        ("prompt: x, retry: {max_attempts: 11}", "workflow::out_of_range", &["max_attempts", "1 and 10"]),
+        ("prompt: x, retry: {delay_seconds: 301}", "workflow::out_of_range", &["delay_seconds", "0 and 300"]),
+        ("prompt: x, retry: {backoff: linear}", "workflow::unknown_value", &["backoff", "exponential"]),
+        (
+            "prompt: x, retry: {retry_on: [timeouts]}",
+            "workflow::unknown_value",
+            &["retry_on", "did you mean `timeout`?"],
+        ),
+        ("prompt: x, timeout_seconds: 0.5", "workflow::out_of_range", &["timeout_seconds", "at least 1"]),
+        ("prompt: x, timeout: soon", "workflow::bad_duration", &["`timeout`", "soon"]),
+        ("prompt: x, routes: [{to: \"\"}]", "workflow::empty_value", &["`to`", "route 1 of step `a`"]),
+        ("prompt: x, routes: {to: b}", "workflow::wrong_type", &["`routes`", "a list"]),
+        ("prompt: x, routes: [{when: y}]", "workflow::missing_key", &["route 1 of step `a`", "`to`"]),
+        ("prompt: x, routes: [{to: b, whne: y}]", "workflow::unknown_key", &["did you mean `when`?"]),
+        ("prompt: x, needs: b", "workflow::wrong_type", &["`needs`", "a list"]),
+        (
+            "prompt: x, needs: [{step: b, requires: done}]",
+            "workflow::unknown_value",
+            &["requires", "completed"],
+        ),
+        ("prompt: x, join: most", "workflow::unknown_value", &["join", "first_success"]),
+        ("prompt: x, join: {quorum: 0}", "workflow::out_of_range", &["quorum", "at least 1"]),
+        (
+            "prompt: x, on_error: [{class: timeuot, to: b}]",
+            "workflow::unknown_value",
+            &["class", "did you mean `timeout`?"],
+        ),
+        ("prompt: x, on_error: [{class: any}]", "workflow::missing_key", &["`to`"]),
+        ("prompt: x, labels: {priorty: high}", "workflow::unknown_key", &["did you mean `priority`?"]),
+        ("prompt: x, tools: search", "workflow::wrong_type", &["`tools`", "a list"]),
+        ("prompt: x, provider: opnai", "workflow::unknown_provider", &["`opnai`", "`openai`"]),
+        ("prompt: x, max_agent_iterations: 501", "workflow::out_of_range", &["1 and 500"]),
+        ("type: for_each", "workflow::unknown_value", &["group", "`for_each`"]),
+        ("type: human_gate, prompt: p, options: []", "workflow::empty_value", &["options"]),
+        (
+            "type: human_gate, prompt: p, options: [{label: l}]",
+            "workflow::missing_key",
+            &["option 1", "`value`"],
+        ),
+        ("type: questions", "workflow::missing_key", &["`questions`", "`source`"]),
+        ("type: questions, questions: [], source: a.b.c", "workflow::excludes", &["both"]),
+        ("type: questions, source: a.b", "workflow::bad_source", &["a.b", "three"]),
+        ("type: questions, questions: [{text: t}], abort_route: b", "workflow::needs_key", &["allow_abort"]),
+        (
+            "type: questions, questions: [{text: t, allow_free_text: false}]",
+            "workflow::bad_question",
+            &["choices"],
+        ),
+        ("type: questions, questions: [{id: x, text: t}, {id: x, text: u}]", "workflow::duplicate", &["`x`"]),
+        ("type: questions, questions: [{text: t, choices: [a, a]}]", "workflow::duplicate", &["choice `a`"]),
+        ("type: terminate, status: ok, reason: r", "workflow::unknown_value", &["status", "success, failed"]),
+        ("type: terminate, status: failed, reason: \" \"", "workflow::empty_value", &["reason"]),
+        (
+            "type: workflow, workflow: review@team",
+            "workflow::registry_reference",
+            &["review@team", "registr"],
+        ),
+        (
+            "type: workflow, workflow: c.yaml, max_depth: 11",
+            "workflow::out_of_range",
+            &["max_depth", "1 and 10"],
+        ),
+        ("type: script, command: c, env: [x]", "workflow::wrong_type", &["`env`", "a mapping"]),
+        ("type: script, command: c, args: [1]", "workflow::wrong_type", &["`args`", "text", "\"1\""]),
+    ];
+    for (body, code, words) in cases {
+        assert_one(&step_findings(body), code, words, body);
+    }
+}
