@@ -14,6 +14,7 @@ mod condition;
 mod environment;
 mod error;
 mod filters;
+mod formatting;
 mod globals;
 mod guards;
 mod json;

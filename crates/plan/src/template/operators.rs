@@ -5,14 +5,14 @@
 use std::cmp::Ordering;
 
 use indexmap::IndexMap;
-use minijinja::formatting::{FormatStyle, format};
 use minijinja::value::{Tuple, Value, ValueKind};
 use minijinja::{Environment, Error, State};
 
-use super::arguments::{defined, failure, integer, items, split};
+use super::arguments::{defined, failure, integer, items};
+use super::formatting::percent;
 use super::limits::{ITEMS, charge, charge_items};
 use super::list::{Dict, List};
-use super::python::{python_text, write_text};
+use super::python::write_text;
 
 /// Registers everything that `rewrite` writes calls of.
 pub(super) fn register(environment: &mut Environment<'_>) {
@@ -22,6 +22,7 @@ pub(super) fn register(environment: &mut Environment<'_>) {
     environment.add_filter("__modulo", modulo);
     environment.add_filter("__concat", concat);
     environment.add_filter("__slice", slice);
+    environment.add_filter("__iterable", iterable);
     environment.add_filter("__list", list);
     environment.add_filter("__dict", dict);
 }
@@ -233,36 +234,6 @@ fn modulo(state: &mut State, left: Value, right: Value) -> Result<Value, Error> 
     }
 }
 
-/// `%` formatting; widths are bounded because they are written by whoever writes the text.
-pub(super) fn percent(state: &mut State, pattern: &str, places: &[Value]) -> Result<Value, Error> {
-    bounded_widths(pattern)?;
-    let shown: Vec<Value> = places.iter().map(printable).collect();
-    let text = format(FormatStyle::Printf, pattern, &shown)?;
-    charge(state, text.len())?;
-    Ok(Value::from(text))
-}
-
-/// `str.format`, with the same bound.
-pub(super) fn braces(state: &mut State, pattern: &str, args: &[Value]) -> Result<Value, Error> {
-    bounded_widths(pattern)?;
-    let text = format(FormatStyle::StrFormat, pattern, args)?;
-    charge(state, text.len())?;
-    Ok(Value::from(text))
-}
-
-fn bounded_widths(pattern: &str) -> Result<(), Error> {
-    let longest = pattern.split(|c: char| !c.is_ascii_digit()).map(str::len).max().unwrap_or(0);
-    if longest > 5 { Err(failure("a width in a format is at most 99999")) } else { Ok(()) }
-}
-
-/// A value that the formatter prints as Python does: containers become their text first.
-fn printable(value: &Value) -> Value {
-    match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable => Value::from(python_text(value)),
-        _ => value.clone(),
-    }
-}
-
 fn concat(state: &mut State, left: Value, right: Value) -> Result<Value, Error> {
     defined(&left)?;
     defined(&right)?;
@@ -315,6 +286,12 @@ fn indexes(length: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> i
     })
 }
 
+/// What a loop runs over: null is refused, where minijinja would see an empty list.
+fn iterable(value: Value) -> Result<Value, Error> {
+    defined(&value)?;
+    if value.is_none() { Err(failure("a loop cannot run over null")) } else { Ok(value) }
+}
+
 fn list(value: Value) -> Result<Value, Error> {
     items(&value).map(|items| Value::from_object(List::new(items)))
 }
@@ -322,14 +299,4 @@ fn list(value: Value) -> Result<Value, Error> {
 fn dict(value: Value) -> Result<Value, Error> {
     let pairs = value.as_object().and_then(|map| map.try_iter_pairs());
     Ok(Value::from_object(Dict::new(pairs.into_iter().flatten().collect::<IndexMap<_, _>>())))
-}
-
-/// The text of the arguments of a call that takes anything, for `format`.
-pub(super) fn places(args: &[Value]) -> Result<Vec<Value>, Error> {
-    let (places, named) = split(args)?;
-    places.iter().try_for_each(defined)?;
-    match named.is_empty() {
-        true => Ok(places.to_vec()),
-        false => Ok(vec![Value::from_pairs(named)]),
-    }
 }

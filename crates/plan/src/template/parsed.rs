@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use minijinja::Error;
-use minijinja::machinery::{parse, parse_expr};
+use minijinja::machinery::{parse, parse_expr, tokenize};
 
 use super::condition::expression;
 use super::environment::syntax;
@@ -106,7 +106,9 @@ pub fn parse_condition(text: &str) -> Result<ParsedCondition, TemplateError> {
     let inside = &text[place.clone()];
     let shifted = |range: Range<usize>| range.start + place.start..range.end + place.start;
     let shift = |error: TemplateError| TemplateError { range: error.range.map(shifted), ..error };
-    let expr = parse_expr(inside).map_err(|error| explain_condition(inside, shift(syntax_error(&error))))?;
+    let expr = parse_expr(inside)
+        .and_then(|expr| readable(inside, true).map(|()| expr))
+        .map_err(|error| explain_condition(inside, shift(syntax_error(&error))))?;
     let mut mentions = of_expression(&expr);
     judge(&mentions).map_err(shift)?;
     for reference in &mut mentions.references {
@@ -116,10 +118,17 @@ pub fn parse_condition(text: &str) -> Result<ParsedCondition, TemplateError> {
 }
 
 fn mentions_of(text: &str) -> Result<Mentions, TemplateError> {
-    let template = parse(text, "template", syntax()).map_err(|error| syntax_error(&error))?;
+    let template = parse(text, "template", syntax())
+        .and_then(|template| readable(text, false).map(|()| template))
+        .map_err(|error| syntax_error(&error))?;
     let mentions = of_template(&template);
     judge(&mentions)?;
     Ok(mentions)
+}
+
+/// Whether every character belongs to a token: the parser takes some that do not for the end of the text.
+fn readable(text: &str, in_expr: bool) -> Result<(), Error> {
+    tokenize(text, in_expr, syntax()).try_for_each(|token| token.map(|_| ()))
 }
 
 fn syntax_error(error: &Error) -> TemplateError {

@@ -123,11 +123,33 @@ impl<'a> Walk<'_, 'a> {
             let variable = matches!(token, Token::VariableStart);
             self.at += 1;
             if block {
-                self.at += 1;
+                self.statement();
             }
             if block || variable {
                 self.tag();
             }
+        }
+    }
+
+    /// A statement's keyword; what a loop runs over is checked.
+    fn statement(&mut self) {
+        let is_loop = self.is_word("for");
+        self.at += 1;
+        if !is_loop {
+            return;
+        }
+        while self.peek().is_some_and(|token| !matches!(token, Token::Ident("in") | Token::BlockEnd)) {
+            self.at += 1;
+        }
+        if !self.skip_word("in") {
+            return;
+        }
+        let start = self.start();
+        self.either();
+        if !matches!(self.peek(), Some(Token::Comma)) {
+            self.insert(start, OPEN, "((");
+            let end = self.end();
+            self.insert(end, CLOSE, ")|__iterable)");
         }
     }
 
@@ -451,7 +473,7 @@ mod tests {
             ("{{ x[0] }}", "{{ x[0] }}"),
             (
                 "{% for x in a if x > 1 %}{% endfor %}",
-                r#"{% for x in a if ((x )|__compare(">",  1)) %}{% endfor %}"#,
+                r#"{% for x in ((a)|__iterable) if ((x )|__compare(">",  1)) %}{% endfor %}"#,
             ),
             ("no { tags } % here", "no { tags } % here"),
             ("{% raw %}{{ a < b }}{% endraw %}", "{% raw %}{{ a < b }}{% endraw %}"),

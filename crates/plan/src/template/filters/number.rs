@@ -3,7 +3,7 @@
 use minijinja::value::Value;
 use minijinja::{Error, State};
 
-use super::select::attribute_of;
+use super::select::{attribute_of, present};
 use crate::template::arguments::{bind, failure, flag, integer, items, required, text};
 use crate::template::operators::{Numeric, integer_value, kind_name, number};
 use crate::template::python::python_repr;
@@ -170,7 +170,7 @@ pub(super) fn sum(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, attribute, start] = bind("sum", &["iterable", "attribute", "start"], args)?;
     let mut total = start.unwrap_or(Value::from(0));
     for item in items(&required("sum", "iterable", value)?)? {
-        let item = attribute_of(&item, attribute.as_ref())?;
+        let item = present(attribute_of(&item, attribute.as_ref())?, attribute.as_ref())?;
         total = state.apply_filter("__add", &[total, item])?;
     }
     Ok(total)

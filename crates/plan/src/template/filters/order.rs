@@ -8,15 +8,14 @@ use indexmap::IndexSet;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, State};
 
-use super::select::attribute_of;
-use crate::template::arguments::{bind, defined, failure, flag, items, required, split, text};
+use super::select::{attribute_of, present};
+use crate::template::arguments::{bind, failure, flag, items, required, split, text};
 use crate::template::list::Group;
 use crate::template::operators::order;
 
 /// What an item is ordered by.
 fn key_of(item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
-    let found = attribute_of(item, attribute)?;
-    defined(&found)?;
+    let found = present(attribute_of(item, attribute)?, attribute)?;
     Ok(folded(found, case_sensitive))
 }
 
@@ -111,7 +110,7 @@ pub(super) fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     for item in items(&required("groupby", "value", value)?)? {
         let found = attribute_of(&item, Some(&attribute))?;
         let found = if found.is_undefined() { default.clone().unwrap_or(found) } else { found };
-        defined(&found)?;
+        let found = present(found, Some(&attribute))?;
         pairs.push((vec![folded(found.clone(), case_sensitive)], (found, item)));
     }
     sort_by_keys(&mut pairs, false)?;

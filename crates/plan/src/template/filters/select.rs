@@ -1,10 +1,10 @@
 //! Filters that choose items, or look into them.
 
 use minijinja::value::Value;
-use minijinja::{Error, State};
+use minijinja::{Error, ErrorKind, State};
 
 use crate::template::arguments::{bind, defined, failure, items, required, split};
-use crate::template::python::python_repr;
+use crate::template::python::{python_repr, python_text};
 
 /// What a dotted path of names and indexes leads to; undefined where it leads nowhere.
 pub(super) fn attribute_of(item: &Value, path: Option<&Value>) -> Result<Value, Error> {
@@ -18,6 +18,17 @@ pub(super) fn attribute_of(item: &Value, path: Option<&Value>) -> Result<Value, 
         };
     }
     Ok(found)
+}
+
+/// Refuses an attribute that an item does not have.
+pub(super) fn present(found: Value, path: Option<&Value>) -> Result<Value, Error> {
+    match path.filter(|path| found.is_undefined() && !path.is_none()) {
+        Some(path) => {
+            let message = format!("'{}' is undefined in an item", python_text(path));
+            Err(Error::new(ErrorKind::UndefinedError, message))
+        }
+        None => defined(&found).map(|()| found),
+    }
 }
 
 /// `attr`: one attribute by name.
@@ -100,17 +111,22 @@ fn choose(
     let mut out = Vec::new();
     for item in items(value)? {
         let subject = attribute_of(&item, attribute)?;
-        if passes(state, name.as_deref(), subject, rest)? == wanted {
+        if passes(state, name.as_deref(), subject, attribute, rest)? == wanted {
             out.push(item);
         }
     }
     Ok(Value::from(out))
 }
 
-fn passes(state: &mut State, test: Option<&str>, subject: Value, rest: &[Value]) -> Result<bool, Error> {
+fn passes(
+    state: &mut State,
+    test: Option<&str>,
+    subject: Value,
+    attribute: Option<&Value>,
+    rest: &[Value],
+) -> Result<bool, Error> {
     let Some(test) = test else {
-        defined(&subject)?;
-        return Ok(subject.is_true());
+        return present(subject, attribute).map(|subject| subject.is_true());
     };
     let mut call = vec![subject];
     call.extend_from_slice(rest);

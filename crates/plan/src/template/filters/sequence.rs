@@ -3,8 +3,8 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, State};
 
-use super::select::attribute_of;
-use crate::template::arguments::{bind, defined, failure, integer, items, required};
+use super::select::{attribute_of, present};
+use crate::template::arguments::{bind, failure, integer, items, required};
 use crate::template::limits::{charge, charge_items};
 use crate::template::list::{Part, View};
 use crate::template::operators::kind_name;
@@ -92,8 +92,7 @@ pub(super) fn join(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let separator = separator.map(|separator| python_text(&separator)).unwrap_or_default();
     let mut out = String::new();
     for (at, item) in items(&required("join", "value", value)?)?.iter().enumerate() {
-        let item = attribute_of(item, attribute.as_ref())?;
-        defined(&item)?;
+        let item = present(attribute_of(item, attribute.as_ref())?, attribute.as_ref())?;
         let before = out.len();
         if at > 0 {
             out.push_str(&separator);

@@ -4,9 +4,10 @@ use minijinja::value::Value;
 use minijinja::{Error, State};
 
 use crate::template::arguments::{bind, failure, flag, integer, required, text};
+use crate::template::formatting::{percent, places};
 use crate::template::limits::charge;
 use crate::template::methods::{lines, replace as replace_in, strip, with_capital};
-use crate::template::operators::{percent, places};
+
 use crate::template::python::python_text;
 
 /// The text of the only argument.

@@ -4,8 +4,9 @@ use minijinja::value::{Tuple, Value, ValueKind};
 use minijinja::{Error, State};
 
 use crate::template::arguments::{bind, failure, flag, integer, items, required, text};
+use crate::template::formatting::braces;
 use crate::template::limits::charge;
-use crate::template::operators::{braces, kind_name};
+use crate::template::operators::kind_name;
 use crate::template::python::is_printable;
 
 type Outcome = Result<Value, Error>;
@@ -199,7 +200,7 @@ fn words(subject: &str, most: usize) -> Vec<String> {
     let mut rest = subject.trim_start();
     while !rest.is_empty() {
         if parts.len() == most {
-            parts.push(rest.trim_end_matches(char::is_whitespace).to_owned());
+            parts.push(rest.to_owned());
             return parts;
         }
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
