@@ -1,9 +1,47 @@
-//! The `convoke` command.
+//! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
+
 #![allow(dead_code)]
+
 mod args;
+mod clock;
+mod commands;
+mod compiling;
 mod config;
+mod console;
+mod diagnostics;
 mod env;
 mod exit;
+mod failure;
+mod gate;
+mod inputs;
 mod paint;
+mod sources;
+mod stored;
 mod view;
-fn main() {}
+mod watch;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Help, version and usage errors end the program in here, before any file is read.
+    let cli = args::Cli::parse();
+    let console = match console::Console::open(&cli.global) {
+        Ok(console) => console,
+        Err(failure) => return end_badly(&failure, paint::Paint::off()),
+    };
+    match commands::run(cli, &console) {
+        Ok(exit) => exit.into(),
+        Err(failure) => end_badly(&failure, console.paint),
+    }
+}
+
+fn end_badly(failure: &failure::CommandFailure, paint: paint::Paint) -> ExitCode {
+    use std::io::Write;
+    let text = failure.render(paint);
+    if !text.is_empty() {
+        // Nobody is left to tell when standard error cannot be written.
+        writeln!(std::io::stderr(), "{text}").ok();
+    }
+    failure.exit.into()
+}

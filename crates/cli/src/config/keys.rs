@@ -52,11 +52,8 @@ pub fn is_table(path: &[&str]) -> bool {
 
 /// The known key that is most like an unknown one, if any is like it.
 pub fn nearest(path: &[&str]) -> Option<String> {
-    let written = path.join(".");
-    let candidates = KEYS.iter().map(|(key, _)| with_name(key, path));
-    let ranked = candidates.map(|key| (distance(&written, &key), key));
-    let (best, key) = ranked.min_by_key(|(far, _)| *far)?;
-    (best <= written.len().max(3) / 3).then_some(key)
+    let candidates: Vec<_> = KEYS.iter().map(|(key, _)| with_name(key, path)).collect();
+    convoke_plan::source::nearest(&path.join("."), candidates.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// What is wrong with a value, if something is.
@@ -94,26 +91,6 @@ fn with_name(key: &str, path: &[&str]) -> String {
     key.replace('*', name)
 }
 
-/// How many letters must be added, removed, changed or swapped.
-pub fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut next = vec![i];
-        for j in 1..=b.len() {
-            let change = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = change.min(row[j] + 1).min(next[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,10 +107,5 @@ mod tests {
         assert_eq!(kind_of(&["providers", "anything", "model"]), Some(Kind::Text));
         assert_eq!(kind_of(&["providers", "anything", "modell"]), None);
         assert!(is_table(&["providers"]) && is_table(&["providers", "x"]) && !is_table(&["state_dir"]));
-    }
-
-    #[test]
-    fn swapped_letters_are_one_mistake() {
-        assert_eq!((distance("colour", "color"), distance("ulr", "url"), distance("", "ab")), (1, 1, 2));
     }
 }

@@ -5,7 +5,6 @@
 mod keys;
 mod layer;
 
-pub use keys::distance;
 pub use layer::{Entry, LayerError, Origin, Scalar};
 
 use crate::args::{ColorChoice, Global};

@@ -12,7 +12,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
     let text = match &stamped.event {
         Event::RunStarted(started) => run_started(started),
         Event::RunOwned { epoch, .. } if *epoch > 1 => "resumed".to_owned(),
-        Event::RunReopened { tasks } => format!("reopened {}", words::plural(tasks.len() as u64, "task")),
+        Event::RunReopened { tasks, .. } => format!("reopened {}", words::plural(tasks.len() as u64, "task")),
         Event::PlanChanged { dropped, .. } => plan_changed(dropped),
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),

@@ -109,8 +109,8 @@ impl State {
         match &stamped.event {
             Event::RunStarted(started) => self.begin(at, started.run.clone(), &started.workflow),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
-            Event::RunReopened { tasks } => self.forget(tasks),
-            Event::PlanChanged { dropped, .. } => self.forget(dropped),
+            Event::RunReopened { tasks, restarted } => self.reopen(tasks, restarted),
+            Event::PlanChanged { dropped, .. } => self.reopen(&[], dropped),
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at),
             Event::AttemptStarted { task, attempt } => self.attempt(task, *attempt, at, seq),
@@ -217,10 +217,19 @@ impl State {
             return;
         }
         let order = entry.order;
-        entry.phase = Phase::Ended { end, took: at.since(entry.started) };
+        let took = at.since(entry.started);
+        let before = std::mem::replace(&mut entry.phase, Phase::Ended { end, took });
         self.leave(order);
+        self.drop_announced(&before);
         *self.ended.count(end) += 1;
         self.count_in_owner(task, |members| members.ended += 1);
+    }
+
+    /// Items of a group that is no longer open will not come any more.
+    fn drop_announced(&mut self, phase: &Phase) {
+        if let Phase::Holding(Members { total: Some(total), seen, .. }) = phase {
+            self.announced = self.announced.saturating_sub(u64::from(total.saturating_sub(*seen)));
+        }
     }
 
     /// The task's entry; a task that is seen for the first time is no longer only expected.
@@ -241,17 +250,37 @@ impl State {
         members.total.is_some_and(|total| members.seen <= total)
     }
 
-    /// Tasks that are open again: they are expected, not seen.
-    fn forget(&mut self, tasks: &[TaskId]) {
-        for id in tasks {
-            let Some(task) = self.tasks.remove(id) else { continue };
-            self.leave(task.order);
-            if let Some(end) = task.end() {
-                *self.ended.count(end) -= 1;
-            }
+    /// Tasks that are open again are expected, not seen; what lies below a restarted one is neither.
+    fn reopen(&mut self, tasks: &[TaskId], restarted: &[TaskId]) {
+        let is_below = |id: &TaskId| restarted.iter().any(|above| lies_below(id, above));
+        let below: Vec<_> = self.tasks.keys().filter(|id| is_below(id)).cloned().collect();
+        below.iter().for_each(|id| self.remove(id));
+        for id in tasks.iter().chain(restarted) {
+            self.remove(id);
             self.expected.insert(id.clone());
         }
     }
+
+    fn remove(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.remove(id) else { return };
+        self.leave(task.order);
+        self.drop_announced(&task.phase);
+        if let Some(end) = task.end() {
+            *self.ended.count(end) -= 1;
+        }
+    }
+}
+
+/// Whether a task stands inside another: `g/a`, `g[3]` and `g[3]/a` inside `g`.
+fn lies_below(task: &TaskId, above: &TaskId) -> bool {
+    let mut owner_of = owner(task);
+    while let Some(id) = owner_of {
+        if id == *above {
+            return true;
+        }
+        owner_of = owner(&id);
+    }
+    false
 }
 
 fn wait_for(waits_for: &WaitsFor) -> Wait {

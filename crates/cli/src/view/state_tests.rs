@@ -106,9 +106,26 @@ fn a_reopened_task_is_open_again() {
     let state = fold(&[("a", &[])], events.clone());
     assert_eq!((state.ended.failed, state.total()), (1, 1));
     let mut again = events;
-    again.push(Event::RunReopened { tasks: vec![id("a")] });
+    again.push(Event::RunReopened { tasks: vec![id("a")], restarted: vec![] });
     let state = fold(&[("a", &[])], again);
     assert_eq!((state.ended.total(), state.total(), state.tasks.len()), (0, 1, 0));
+}
+
+#[test]
+fn what_lies_below_a_restarted_task_is_forgotten() {
+    let mut events = vec![
+        started(),
+        group("g"),
+        fan_out("g", 2),
+        attempt("g[0]", 1),
+        done("g[0]"),
+        attempt("x", 1),
+        done("x"),
+    ];
+    events.push(Event::RunReopened { tasks: vec![], restarted: vec![id("g")] });
+    let state = fold(&[("g", &[]), ("x", &[])], events);
+    assert_eq!(state.tasks.keys().collect::<Vec<_>>(), [&id("x")]);
+    assert_eq!((state.ended.total(), state.total()), (1, 2));
 }
 
 #[test]

@@ -1,0 +1,34 @@
+//! One file per command.
+
+mod check;
+mod completions;
+mod config;
+mod events;
+mod man;
+mod prune;
+mod runs;
+mod schema;
+mod stop;
+mod verify;
+
+use crate::args::{Cli, Command, ConfigCommand};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+
+/// Does what was asked.
+pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
+    match cli.command {
+        Command::Check(args) => check::run(console, &args),
+        Command::Runs(args) => runs::run(console, args.format),
+        Command::Events(args) => events::run(console, &args),
+        Command::Verify(args) => verify::run(console, &args),
+        Command::Prune(args) => prune::run(console, &args),
+        Command::Stop(args) => stop::run(console, &args),
+        Command::Schema => schema::run(console),
+        Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
+        Command::Completions(args) => completions::run(console, args.shell),
+        Command::Man(args) => man::run(console, args.dir.as_deref()),
+        _ => Ok(Exit::Success),
+    }
+}

@@ -1,0 +1,23 @@
+//! `convoke stop`: asks the process that drives a run to stop it.
+
+use crate::args::StopArgs;
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::stored;
+use convoke_journal::{Inbox, Message, live_owner};
+
+/// Leaves the message and says who will read it.
+pub fn run(console: &Console, args: &StopArgs) -> Result<Exit, CommandFailure> {
+    let state = stored::for_writing(console)?;
+    let run = stored::find(&state, &args.run)?;
+    let Some(holder) = live_owner(&state, &run)? else {
+        console.conclude(&format!("run {run} is not driven by any process; there is nothing to stop"));
+        return Ok(Exit::Success);
+    };
+    let message = Message::Stop { now: args.now, by: stored::actor("convoke stop") };
+    Inbox::send(&state, &run, clock::now(), &message)?;
+    console.conclude(&format!("asked {holder} to stop run {run}"));
+    Ok(Exit::Success)
+}

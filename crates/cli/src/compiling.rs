@@ -1,0 +1,148 @@
+//! From a workflow file to a plan that may run: compile, show what was found, refuse what must not start.
+
+use crate::config::{Config, Provider};
+use crate::console::Console;
+use crate::diagnostics::{self, Tally};
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::sources::Disk;
+use convoke_model::ProviderSettings;
+use convoke_plan::compile::{Compiled, Options, compile};
+use convoke_plan::{Kind, Plan, Text};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads, checks and compiles a file with the configured providers.
+pub fn compile_file(
+    file: &Path,
+    config: &Config,
+    provider: Option<&str>,
+) -> Result<Compiled, CommandFailure> {
+    let Some(path) = file.to_str() else {
+        let words = format!("workflow file `{}`: its name is not valid UTF-8", file.display());
+        return Err(CommandFailure::new(Exit::Refused, words));
+    };
+    let mut compiled = compile(path, &Disk, &options(config, provider));
+    if let Some(plan) = &mut compiled.plan {
+        give_models(plan, config, provider);
+    }
+    Ok(compiled)
+}
+
+/// Shows what was found and gives the plan, unless it must not run.
+pub fn accept(
+    console: &Console,
+    file: &Path,
+    compiled: Compiled,
+    strict: bool,
+) -> Result<Plan, CommandFailure> {
+    show(console, &compiled, strict);
+    let tally = Tally::of(&compiled.diagnostics);
+    match compiled.plan {
+        Some(plan) if !tally.refuses(strict) => Ok(plan),
+        _ => Err(refusal(file, tally, strict)),
+    }
+}
+
+/// Draws every diagnostic; when they refuse the file, even silence lets them through.
+pub fn show(console: &Console, compiled: &Compiled, strict: bool) {
+    let refused = Tally::of(&compiled.diagnostics).refuses(strict);
+    for found in &compiled.diagnostics {
+        let text = diagnostics::draw(found, console.width(), console.paint);
+        if refused { console.complain(&text) } else { console.conclude(&text) }
+    }
+}
+
+/// The failure of a file that must not run.
+pub fn refusal(file: &Path, tally: Tally, strict: bool) -> CommandFailure {
+    let strictly = if strict && tally.errors == 0 { " (--strict)" } else { "" };
+    let words = format!("workflow file `{}` is refused: {}{strictly}", file.display(), tally.words());
+    CommandFailure::new(Exit::Refused, words)
+}
+
+fn options(config: &Config, provider: Option<&str>) -> Options {
+    Options {
+        provider_override: provider.map(|name| named(config, name).settings),
+        default_provider: config.provider.as_ref().map(|provider| resolved(config, provider).settings),
+        provider_map: config.providers.iter().map(|(name, p)| (name.clone(), p.settings.clone())).collect(),
+    }
+}
+
+/// What a name on the command line stands for.
+fn named(config: &Config, name: &str) -> Provider {
+    if let Some(provider) = config.providers.get(name) {
+        return provider.clone();
+    }
+    match &config.provider {
+        Some(provider) if provider.settings.name == name => provider.clone(),
+        _ => {
+            let settings = ProviderSettings { name: name.to_owned(), ..ProviderSettings::default() };
+            Provider { settings, model: None }
+        }
+    }
+}
+
+/// The default provider may be a name of `[providers]`; what it says itself goes over that.
+fn resolved(config: &Config, provider: &Provider) -> Provider {
+    let Some(base) = config.providers.get(&provider.settings.name) else { return provider.clone() };
+    let (own, base) = (provider.clone(), base.clone());
+    let settings = ProviderSettings {
+        name: base.settings.name,
+        base_url: own.settings.base_url.or(base.settings.base_url),
+        api_key: own.settings.api_key.or(base.settings.api_key),
+        headers: own.settings.headers,
+        file: own.settings.file.or(base.settings.file),
+        latency_ms: own.settings.latency_ms.or(base.settings.latency_ms),
+    };
+    Provider { settings, model: own.model.or(base.model) }
+}
+
+/// Agents that name no model get the one that the configuration has for their provider.
+fn give_models(plan: &mut Plan, config: &Config, provider: Option<&str>) {
+    let overriding = provider.map(|name| named(config, name));
+    let default = config.provider.as_ref().map(|provider| resolved(config, provider));
+    let known: Vec<_> =
+        overriding.into_iter().chain(default).chain(config.providers.values().cloned()).collect();
+    let agents = plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes);
+    for node in agents {
+        let Kind::Agent(agent) = &mut node.kind else { continue };
+        if agent.model.is_some() {
+            continue;
+        }
+        let own = known.iter().find(|provider| provider.settings == agent.settings.provider);
+        let model = own.and_then(|provider| provider.model.as_deref());
+        agent.model = model.map(|model| Text::Literal(Arc::from(model)));
+    }
+}
+
+/// Refuses a plan whose agents nobody can answer, with advice.
+pub fn require_providers(plan: &Plan, usable: &[&str]) -> Result<(), CommandFailure> {
+    let agents =
+        plan.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| match &node.kind {
+            Kind::Agent(agent) => Some((&node.name, &agent.settings.provider.name)),
+            _ => None,
+        });
+    for (step, provider) in agents {
+        if provider.is_empty() {
+            return Err(without_provider(step));
+        }
+        if !usable.contains(&provider.as_str()) {
+            return Err(with_unknown_provider(step, provider, usable));
+        }
+    }
+    Ok(())
+}
+
+fn without_provider(step: &str) -> CommandFailure {
+    CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"))
+        .hint("-p openai uses any OpenAI-compatible service; set OPENAI_API_KEY, or base_url and api_key in [provider] of convoke.toml")
+        .hint("-p scripted tries the workflow offline, with made-up answers")
+        .hint("in the file: `runtime: {provider: openai}` below `workflow:`")
+}
+
+fn with_unknown_provider(step: &str, provider: &str, usable: &[&str]) -> CommandFailure {
+    let words = format!("step `{step}` asks provider `{provider}`, which is not available here");
+    CommandFailure::new(Exit::Refused, words)
+        .hint(format!("-p NAME answers with another provider: {}", usable.join(", ")))
+        .hint(format!("or say what `{provider}` stands for: [providers.{provider}] in convoke.toml, with name, base_url and api_key"))
+}

@@ -1,0 +1,104 @@
+//! How a command speaks: data to standard output, everything else to standard error, as loudly as the user wants.
+
+use crate::args::Global;
+use crate::config::Config;
+use crate::failure::CommandFailure;
+use crate::paint::Paint;
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+
+/// How much is said on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Voice {
+    /// Nothing but errors.
+    Silent,
+    /// Warnings and how it ended.
+    Quiet,
+    /// What happens.
+    Normal,
+}
+
+/// What every command needs: the configuration and a way to speak.
+pub struct Console {
+    /// The configuration.
+    pub config: Config,
+    /// How much is said.
+    pub voice: Voice,
+    /// Colours of standard error.
+    pub paint: Paint,
+}
+
+impl Console {
+    /// Reads the configuration and says what is odd about it.
+    pub fn open(global: &Global) -> Result<Console, CommandFailure> {
+        let config = Config::load(global)?;
+        let voice = match (global.silent, config.quiet) {
+            (true, _) => Voice::Silent,
+            (_, true) => Voice::Quiet,
+            _ => Voice::Normal,
+        };
+        let console = Console { paint: Paint::for_stderr(config.color), config, voice };
+        console.config.warnings.iter().for_each(|warning| console.warn(warning));
+        Ok(console)
+    }
+
+    /// Writes data to standard output.
+    pub fn data(&self, text: &str) -> Result<(), CommandFailure> {
+        write_to(io::stdout().lock(), text)?;
+        Ok(())
+    }
+
+    /// Writes a value as JSON, two spaces of indent, to standard output.
+    pub fn json(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CommandFailure> {
+        self.data(&serde_json::to_string_pretty(value).expect("our types are JSON"))
+    }
+
+    /// Says how things stand.
+    pub fn say(&self, text: &str) {
+        self.speak(Voice::Normal, text);
+    }
+
+    /// Says how it ended.
+    pub fn conclude(&self, text: &str) {
+        self.speak(Voice::Quiet, text);
+    }
+
+    /// Says what is odd.
+    pub fn warn(&self, text: &str) {
+        self.speak(Voice::Quiet, &format!("{} {text}", self.paint.warn("warning:")));
+    }
+
+    /// Says what to do.
+    pub fn hint(&self, text: &str) {
+        self.speak(Voice::Quiet, &format!("{} {text}", self.paint.advice("hint:")));
+    }
+
+    /// Says what went wrong, whatever the user wants.
+    pub fn complain(&self, text: &str) {
+        self.speak(Voice::Silent, text);
+    }
+
+    fn speak(&self, least: Voice, text: &str) {
+        if self.voice >= least && !text.is_empty() {
+            // Nobody is left to tell when standard error cannot be written.
+            write_to(io::stderr().lock(), text).ok();
+        }
+    }
+
+    /// The width of messages.
+    pub fn width(&self) -> usize {
+        if io::stderr().is_terminal() {
+            return crate::view::size().0;
+        }
+        let stated = crate::env::get(crate::env::COLUMNS).and_then(|text| text.parse().ok());
+        stated.unwrap_or(100)
+    }
+}
+
+fn write_to(mut out: impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}

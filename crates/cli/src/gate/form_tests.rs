@@ -1,0 +1,110 @@
+use super::*;
+use std::collections::VecDeque;
+
+/// A person who types these lines and then closes the input.
+struct Person {
+    lines: VecDeque<String>,
+    seen: String,
+}
+
+impl Terminal for Person {
+    fn show(&mut self, words: &str) {
+        self.seen.push_str(words);
+    }
+
+    fn hear(&mut self) -> Heard {
+        self.lines.pop_front().map_or(Heard::Closed, Heard::Line)
+    }
+}
+
+fn asked(question: &Ask, lines: &[&str]) -> (Asked, String) {
+    let mut person =
+        Person { lines: lines.iter().map(|line| line.to_string()).collect(), seen: String::new() };
+    let end = ask(&mut person, &TaskId("gate".into()), question);
+    (end, person.seen)
+}
+
+fn gate() -> Ask {
+    let option = |label: &str, value: &str, prompt_for: Option<&str>| AskOption {
+        label: label.into(),
+        value: value.into(),
+        prompt_for: prompt_for.map(str::to_owned),
+        multiline: true,
+    };
+    Ask::Choice {
+        prompt: "ship?".into(),
+        options: vec![option("Yes", "y", None), option("No", "n", Some("why"))],
+    }
+}
+
+fn form() -> Ask {
+    let question = |id: &str, choices: &[&str], default: Option<&str>, required| Question {
+        id: id.into(),
+        text: format!("your {id}"),
+        hint: None,
+        choices: choices.iter().map(|choice| choice.to_string()).collect(),
+        allow_free_text: choices.is_empty(),
+        default: default.map(str::to_owned),
+        required,
+        multiline: false,
+    };
+    let questions = vec![
+        question("name", &[], None, true),
+        question("size", &["s", "l"], None, true),
+        question("note", &[], Some("-"), false),
+    ];
+    Ask::Questions {
+        prompt: None,
+        questions,
+        allow_back: true,
+        allow_skip: false,
+        allow_skip_all: true,
+        allow_abort: true,
+    }
+}
+
+fn answers(pairs: &[(&str, &str)], skipped_rest: bool) -> Asked {
+    let answers = pairs.iter().map(|(id, text)| (id.to_string(), text.to_string())).collect();
+    Asked::Answered(Answer::Questions { answers, aborted: false, skipped_rest })
+}
+
+#[test]
+fn an_option_is_taken_by_number_value_or_label() {
+    let yes = Asked::Answered(Answer::Choice { value: "y".into(), input: IndexMap::new() });
+    for typed in ["1", "y", "yes"] {
+        assert_eq!(asked(&gate(), &[typed]).0, yes);
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_explained_and_asked_for_again() {
+    let (end, seen) = asked(&gate(), &["7", "n", "too", "late", "."]);
+    let input = IndexMap::from([("why".to_owned(), "too\nlate".to_owned())]);
+    assert_eq!(end, Asked::Answered(Answer::Choice { value: "n".into(), input }));
+    assert!(seen.contains("`7` is not among the options"), "{seen}");
+}
+
+#[test]
+fn a_form_goes_back_and_takes_defaults() {
+    let (end, _) = asked(&form(), &["Bob", ":back", "Ada", "2", ""]);
+    assert_eq!(end, answers(&[("name", "Ada"), ("size", "l"), ("note", "-")], false));
+}
+
+#[test]
+fn a_required_answer_is_asked_for_until_it_is_there() {
+    let (end, seen) = asked(&form(), &["", ":skip", "Ada", "m", "s", "x"]);
+    assert_eq!(end, answers(&[("name", "Ada"), ("size", "s"), ("note", "x")], false));
+    assert!(seen.contains("`name` must be answered") && seen.contains(":skip is not allowed"), "{seen}");
+}
+
+#[test]
+fn the_rest_may_be_skipped_and_the_form_given_up() {
+    assert_eq!(asked(&form(), &["Ada", ":skip-all"]).0, answers(&[("name", "Ada")], true));
+    assert_eq!(asked(&form(), &[":abort"]).0, Asked::Answered(reply::aborted()));
+}
+
+#[test]
+fn a_closed_input_answers_nothing() {
+    assert_eq!(asked(&gate(), &[]).0, Asked::Closed);
+    assert_eq!(asked(&form(), &["Ada"]).0, Asked::Closed);
+}

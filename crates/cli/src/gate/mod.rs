@@ -1,0 +1,11 @@
+//! Questions to a person: asked on the terminal, or explained and answered by another command.
+
+mod explain;
+mod form;
+mod reply;
+mod terminal;
+
+pub use explain::explain;
+pub use form::{Asked, ask};
+pub use reply::{Given, reply};
+pub use terminal::{Heard, Keyboard, Terminal, is_attended};

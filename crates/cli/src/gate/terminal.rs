@@ -1,0 +1,69 @@
+//! Lines that a person types, without ever being stuck in a read: a question can end while it is asked.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, BufRead, IsTerminal, Write};
+
+/// What came of waiting for a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// A line, without its end.
+    Line(String),
+    /// The person closed the input (Ctrl-D).
+    Closed,
+    /// The question is no longer of interest.
+    Moot,
+}
+
+/// Where questions are asked.
+pub trait Terminal {
+    /// Shows words, as they are.
+    fn show(&mut self, words: &str);
+    /// Waits for a line.
+    fn hear(&mut self) -> Heard;
+}
+
+/// Standard input and standard error. `is_moot` is asked ten times a second while nothing is typed.
+pub struct Keyboard<F: FnMut() -> bool> {
+    is_moot: F,
+}
+
+impl<F: FnMut() -> bool> Keyboard<F> {
+    /// Asks until `is_moot` says that it is no longer needed.
+    pub fn new(is_moot: F) -> Keyboard<F> {
+        Keyboard { is_moot }
+    }
+}
+
+/// Whether a person can be asked here.
+pub fn is_attended() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
+    fn show(&mut self, words: &str) {
+        let mut out = io::stderr().lock();
+        // A terminal that cannot be written to is noticed when it is read from.
+        out.write_all(words.as_bytes()).and_then(|()| out.flush()).ok();
+    }
+
+    fn hear(&mut self) -> Heard {
+        while !readable() {
+            if (self.is_moot)() {
+                return Heard::Moot;
+            }
+        }
+        let mut line = String::new();
+        match io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => Heard::Closed,
+            Ok(_) => Heard::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
+        }
+    }
+}
+
+/// Waits a tenth of a second at most. A terminal becomes readable when a whole line was typed.
+fn readable() -> bool {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    matches!(poll(&mut watched, Some(&timeout)), Ok(count) if count > 0)
+}

@@ -1,0 +1,111 @@
+//! Runs as they lie in the state folder: found by name, read back.
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use convoke_journal::{Error, Index, Owner, Reader, RunRow, StateDir};
+use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId};
+use std::collections::HashMap;
+
+/// The state folder, to look at.
+pub fn for_reading(console: &Console) -> StateDir {
+    StateDir::for_reading(&console.config.state_dir)
+}
+
+/// The state folder, to write to.
+pub fn for_writing(console: &Console) -> Result<StateDir, CommandFailure> {
+    Ok(StateDir::open(&console.config.state_dir)?)
+}
+
+/// The run that a name, or the beginning of one, stands for.
+pub fn find(state: &StateDir, name: &str) -> Result<RunId, CommandFailure> {
+    Ok(state.resolve(name)?)
+}
+
+/// Every run, newest first.
+pub fn list(state: &StateDir) -> Result<Vec<RunRow>, CommandFailure> {
+    Ok(Index::open(state)?.list()?)
+}
+
+/// Who we are, for the lock of a run.
+pub fn ourselves() -> Owner {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Owner { pid: std::process::id(), host, boot: boot.trim().to_owned() }
+}
+
+/// Who acts, for the record: the user's name and how they spoke.
+pub fn actor(how: &str) -> String {
+    let user = crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "somebody".to_owned());
+    format!("{user} ({how})")
+}
+
+/// A run that was read back.
+pub struct Stored {
+    /// Its name.
+    pub run: RunId,
+    /// Everything that happened.
+    pub events: Vec<Stamped>,
+    /// Its journal, for blobs and the plan.
+    pub reader: Reader,
+}
+
+impl Stored {
+    /// Reads a run by its name.
+    pub fn open(state: &StateDir, name: &str) -> Result<Stored, CommandFailure> {
+        let run = find(state, name)?;
+        let reader = Reader::open(state, &run)?;
+        let events = reader.read_all()?;
+        Ok(Stored { run, events, reader })
+    }
+
+    /// The text of a payload; `None` for what is made of other tasks' outputs.
+    pub fn text(&self, payload: &Payload) -> Result<Option<JsonText>, Error> {
+        match payload {
+            Payload::Inline(text) => Ok(Some(text.clone())),
+            Payload::Blob { digest, .. } => self.reader.blob(digest),
+            Payload::Gathered => Ok(None),
+        }
+    }
+
+    /// The gates that wait for a person, with their questions.
+    pub fn open_gates(&self) -> HashMap<TaskId, Payload> {
+        let mut gates = HashMap::new();
+        for stamped in &self.events {
+            match &stamped.event {
+                Event::GateOpened { task, ask } => drop(gates.insert(task.clone(), ask.clone())),
+                Event::GateAnswered { task, .. }
+                | Event::TaskSucceeded { task, .. }
+                | Event::TaskFailed { task, .. }
+                | Event::TaskSkipped { task, .. }
+                | Event::TaskCancelled { task, .. } => drop(gates.remove(task)),
+                _ => {}
+            }
+        }
+        gates
+    }
+
+    /// The question of a gate that waits, or why there is none.
+    pub fn question(&self, gate: &str) -> Result<(TaskId, convoke_model::Ask), CommandFailure> {
+        let gates = self.open_gates();
+        let task = TaskId(gate.into());
+        let Some(payload) = gates.get(&task) else { return Err(self.no_such_gate(gate, &gates)) };
+        let damaged =
+            || CommandFailure::new(Exit::Failed, format!("the question of `{gate}` cannot be read"));
+        let text = self.text(payload)?.ok_or_else(damaged)?;
+        let ask = serde_json::from_str(text.as_str()).map_err(|_| damaged())?;
+        Ok((task, ask))
+    }
+
+    fn no_such_gate(&self, gate: &str, open: &HashMap<TaskId, Payload>) -> CommandFailure {
+        let failure =
+            CommandFailure::new(Exit::Usage, format!("run `{}` does not wait for `{gate}`", self.run));
+        let mut names: Vec<_> = open.keys().collect();
+        names.sort();
+        let names: Vec<_> = names.into_iter().map(|task| format!("`{task}`")).collect();
+        match names.is_empty() {
+            true => failure.hint("it waits for nobody"),
+            false => failure.hint(format!("it waits for {}", names.join(", "))),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Puts what came in on standard error: a live block, or one line per event, or only what must be known.
+
+use super::inflow::{FRAME, Inflow};
+use crate::console::Voice;
+use crate::paint::Paint;
+use crate::view::{Screen, block, size, words};
+use convoke_model::{Event, Stamped, Timestamp};
+use std::io::{Stderr, Write};
+use std::time::Instant;
+
+/// Lines above the live block per frame; more would scroll away unread.
+const MOST_ABOVE: usize = 24;
+
+/// Which events become lines, and how they look.
+#[derive(Debug, Clone, Copy)]
+pub struct Wants {
+    voice: Voice,
+    live: bool,
+    /// Colours.
+    pub paint: Paint,
+}
+
+impl Wants {
+    /// Every event that has a line.
+    #[cfg(test)]
+    pub fn everything(paint: Paint) -> Wants {
+        Wants { voice: Voice::Normal, live: false, paint }
+    }
+
+    /// Whether an event becomes a line.
+    pub fn line_for(&self, event: &Event) -> bool {
+        match self.voice {
+            Voice::Silent => false,
+            Voice::Quiet => is_warning(event),
+            Voice::Normal => !self.live || stays_on_screen(event),
+        }
+    }
+
+    /// The line with the time of day, where lines make a log.
+    pub fn dated(&self, stamped: &Stamped, text: String) -> String {
+        if self.live { text } else { format!("{} {text}", words::clock(stamped.at)) }
+    }
+}
+
+fn is_warning(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Noted { .. }
+            | Event::BudgetExceeded { .. }
+            | Event::TaskFailed { .. }
+            | Event::AttemptLost { .. }
+            | Event::HookRendered { failed: true, .. }
+    )
+}
+
+/// What the block itself does not show.
+fn stays_on_screen(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::TaskStarted { .. }
+            | Event::AttemptStarted { .. }
+            | Event::FannedOut { .. }
+            | Event::RouteTaken { .. }
+            | Event::RetryScheduled { .. }
+            | Event::Blocked { .. }
+            | Event::RunFinished { .. }
+            | Event::RunParked { .. }
+    )
+}
+
+/// Prints on standard error.
+pub struct Printer {
+    wants: Wants,
+    screen: Screen<Stderr>,
+    drawn: Option<Instant>,
+    /// The engine's clock against ours, so that times go on between two events.
+    last: Option<(Timestamp, Instant)>,
+}
+
+impl Printer {
+    /// A printer that has printed nothing.
+    pub fn new(voice: Voice, paint: Paint, live: bool) -> Printer {
+        let wants = Wants { voice, live, paint };
+        Printer { wants, screen: Screen::new(std::io::stderr()), drawn: None, last: None }
+    }
+
+    /// What it prints.
+    pub fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    /// Prints what is due. A terminal that cannot be written to must not end the run, so errors are dropped.
+    pub fn print(&mut self, inflow: &mut Inflow) {
+        match self.wants.live {
+            false => self.print_lines(inflow),
+            true if self.drawn.is_none_or(|at| at.elapsed() >= FRAME) => self.draw(inflow),
+            true => {}
+        }
+    }
+
+    /// Takes the block away, so that something else can use the terminal.
+    pub fn pause(&mut self) {
+        self.screen.clear().ok();
+        self.drawn = None;
+    }
+
+    /// Prints what is left and takes the block away.
+    pub fn finish(&mut self, inflow: &mut Inflow) {
+        self.pause();
+        if self.wants.live {
+            inflow.lines = shortened(std::mem::take(&mut inflow.lines));
+        }
+        self.print_lines(inflow);
+    }
+
+    fn print_lines(&self, inflow: &mut Inflow) {
+        if inflow.lines.is_empty() {
+            return;
+        }
+        let mut text = inflow.lines.join("\n");
+        text.push('\n');
+        inflow.lines.clear();
+        let mut out = std::io::stderr().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
+    }
+
+    fn draw(&mut self, inflow: &mut Inflow) {
+        let (width, height) = size();
+        let above = shortened(std::mem::take(&mut inflow.lines));
+        let now = self.now(inflow.state.last);
+        // One row stays free for the cursor, and a third of the window for what scrolls above.
+        let block = block(&inflow.state, now, width, (height * 2 / 3).max(4), self.wants.paint);
+        self.screen.draw(&above, &block).ok();
+        self.drawn = Some(Instant::now());
+    }
+
+    fn now(&mut self, last: Timestamp) -> Timestamp {
+        let known = self.last.filter(|(at, _)| *at == last);
+        let (at, seen) = known.unwrap_or((last, Instant::now()));
+        self.last = Some((at, seen));
+        at + seen.elapsed()
+    }
+}
+
+/// At most a screenful of lines; what is left out is counted.
+fn shortened(mut lines: Vec<String>) -> Vec<String> {
+    if lines.len() <= MOST_ABOVE {
+        return lines;
+    }
+    let bad = |line: &String| line.contains("failed") || line.contains("note:");
+    let (mut kept, rest): (Vec<_>, Vec<_>) = lines.drain(..).partition(bad);
+    let room = MOST_ABOVE.saturating_sub(kept.len());
+    let skipped = rest.len().saturating_sub(room);
+    kept.extend(rest.into_iter().skip(skipped));
+    if skipped > 0 {
+        kept.push(format!("… and {} more", words::count(skipped as u64)));
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_lines_is_counted_but_failures_stay() {
+        let mut lines: Vec<_> = (0..500).map(|i| format!("g[{i}] done")).collect();
+        lines.push("g[7] failed (timeout): slow".to_owned());
+        let short = shortened(lines);
+        assert_eq!(short.len(), MOST_ABOVE + 1);
+        assert!(short[0].contains("failed"));
+        assert_eq!(short.last().unwrap(), "… and 477 more");
+    }
+
+    #[test]
+    fn quiet_says_only_what_must_be_known() {
+        let wants = Wants { voice: Voice::Quiet, live: false, paint: Paint::off() };
+        assert!(!wants.line_for(&Event::RunParked { waiting: vec![] }));
+        assert!(wants.line_for(&Event::Noted { task: None, code: "x".into(), message: "y".into() }));
+    }
+}
