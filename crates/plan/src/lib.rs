@@ -12,6 +12,7 @@ pub mod plan;
 pub mod source;
 pub mod template;
 pub mod value;
+pub mod view;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use plan::*;

@@ -25,7 +25,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::never_before", "a reference to something that cannot have run by then"),
     ("workflow::no_catch_all", "every route of a step has a condition"),
     ("workflow::no_effect", "something is written that does nothing"),
-    ("workflow::no_entry_point", "nothing says where the workflow starts"),
     ("workflow::not_in_input", "explicit mode: a step reads what its `input` does not name"),
     ("workflow::quorum_too_large", "a quorum that can never be met"),
     ("workflow::registry_reference", "registries of workflows are not supported"),

@@ -33,7 +33,7 @@ impl<'a> Shape<'a> {
     /// What stands behind the name of a step or group in a template.
     pub fn of(outline: &Outline<'a>, ix: usize) -> Shape<'a> {
         match outline.items[ix] {
-            Item::Step(step) => Shape::Map(vec![("output", step_shape(step))]),
+            Item::Step(step) => Shape::Map(vec![("output", step_shape(step)), ("error", Shape::Open)]),
             _ => group(outline, ix, DEPTH),
         }
     }

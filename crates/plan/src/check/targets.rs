@@ -18,18 +18,9 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
 }
 
 fn entry_points(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
-    let workflow = outline.workflow;
-    for name in &workflow.entry_point {
+    for name in &outline.workflow.entry_point {
         let who = format!("entry_point `{}`", name.value);
         known(outline, "workflow::unknown_entry_point", &who, name, findings);
-    }
-    let nothing_starts = workflow.entry_point.is_empty() && !outline.has_needs();
-    if nothing_starts && !outline.items.is_empty() {
-        let message = "entry_point is missing: nothing says where the workflow starts";
-        let found =
-            Diagnostic::error("workflow::no_entry_point", message, workflow.span.clone(), "no `entry_point`")
-                .help("name the first step; only a workflow whose steps have `needs` may leave it out");
-        findings.push(found);
     }
 }
 

@@ -17,7 +17,7 @@ impl Builder<'_> {
     /// The plan's form of an agent.
     pub(super) fn agent(&mut self, step: &AgentStep, retry: Option<&Retry>) -> Agent {
         let runtime = &self.source.runtime;
-        let default_model = runtime.default_model.as_ref().map(|model| literal(&model.value));
+        let default_model = self.default_model().map(literal);
         let default_effort = runtime.default_reasoning_effort.as_ref().map(|effort| literal(&effort.value));
         let working_dir = step.working_dir.as_ref().or(runtime.working_dir.as_ref());
         Agent {
@@ -29,6 +29,13 @@ impl Builder<'_> {
             working_dir: self.texts.optional(working_dir),
             skills: self.skills.join(self.source, step.skills.as_ref().unwrap_or(&runtime.skills)),
         }
+    }
+
+    /// The workflow's, else the root's where the workflow uses the root's provider.
+    fn default_model(&self) -> Option<&str> {
+        let (own, root) = (&self.source.runtime, &self.bundle.workflows[0].runtime);
+        let inherited = root.default_model.as_ref().filter(|_| own.provider.is_none());
+        own.default_model.as_ref().or(inherited).map(|model| model.value.as_str())
     }
 
     fn agent_settings(&self, step: &AgentStep, retry: Option<&Retry>) -> AgentSettings {

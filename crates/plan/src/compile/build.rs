@@ -136,6 +136,12 @@ impl<'a> Builder<'a> {
         node_ix(self.outline.items.len() + self.extra.len() - 1)
     }
 
+    /// The name of an inline body; nothing refers to it, so one that is taken is told apart by its group.
+    pub(super) fn body_name(&self, group: &str, name: &str) -> Arc<str> {
+        let taken = self.outline.find(name).is_some() || self.extra.iter().any(|node| &*node.name == name);
+        if taken { format!("{group}.{name}").into() } else { name.into() }
+    }
+
     /// Where something stands, for messages at run time.
     pub(super) fn place(&self, span: &crate::diagnostic::Span) -> Place {
         let (line, column) = match Arc::ptr_eq(&span.file, &self.lines.file) {

@@ -14,6 +14,7 @@ mod hash;
 mod inputs;
 mod kinds;
 mod load;
+mod node;
 mod partials;
 mod provider;
 mod skills;

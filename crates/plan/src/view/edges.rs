@@ -1,0 +1,103 @@
+//! The edges of a workflow, in the order of the file.
+
+use crate::plan::{GateRoute, Kind, Node, NodeIx, Plan, Requires, Text, Workflow};
+use serde::Serialize;
+
+/// A way from one node to another, or to the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// Where it begins.
+    pub from: NodeIx,
+    /// Where it leads; `None` is the end of the branch.
+    pub to: Option<NodeIx>,
+    /// What it is.
+    pub kind: EdgeKind,
+}
+
+/// The kinds of edges.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeKind {
+    /// A route, with its condition.
+    Route(Option<String>),
+    /// An option of a gate, with its label.
+    Option(String),
+    /// Taken after a failure.
+    Error,
+    /// Taken when a person gives up.
+    Abort,
+    /// A dependency.
+    Need(Requires),
+}
+
+impl EdgeKind {
+    /// A few words to write beside the edge.
+    pub fn label(&self) -> Option<String> {
+        match self {
+            EdgeKind::Route(when) => when.clone(),
+            EdgeKind::Option(label) => Some(label.clone()),
+            EdgeKind::Error => Some("on error".to_owned()),
+            EdgeKind::Abort => Some("abort".to_owned()),
+            EdgeKind::Need(Requires::Success) => None,
+            EdgeKind::Need(Requires::Completed) => Some("completed".to_owned()),
+            EdgeKind::Need(Requires::Any) => Some("any end".to_owned()),
+        }
+    }
+}
+
+/// All edges of a workflow; those of members stay inside their group.
+pub fn edges(plan: &Plan, workflow: &Workflow) -> Vec<Edge> {
+    workflow.indexed().flat_map(|(ix, node)| edges_of(plan, ix, node)).collect()
+}
+
+fn edges_of(plan: &Plan, ix: NodeIx, node: &Node) -> Vec<Edge> {
+    let needs = node.needs.iter().map(|need| Edge {
+        from: need.node,
+        to: Some(ix),
+        kind: EdgeKind::Need(need.requires),
+    });
+    let routes = node.routes.iter().map(|route| {
+        let when = route.when.map(|id| plan.conditions[id.0 as usize].text.to_string());
+        Edge { from: ix, to: route.to, kind: EdgeKind::Route(when) }
+    });
+    let errors = node.on_error.iter().map(|route| Edge { from: ix, to: route.to, kind: EdgeKind::Error });
+    needs.chain(routes).chain(chosen(plan, ix, &node.kind)).chain(errors).collect()
+}
+
+/// Edges that a person chooses.
+fn chosen(plan: &Plan, ix: NodeIx, kind: &Kind) -> Vec<Edge> {
+    let edge = |route: GateRoute, kind: EdgeKind| {
+        let to = match route {
+            GateRoute::End => None,
+            GateRoute::To(to) => Some(to),
+        };
+        Edge { from: ix, to, kind }
+    };
+    match kind {
+        Kind::Gate(gate) => gate
+            .options
+            .iter()
+            .filter_map(|option| Some(edge(option.route?, EdgeKind::Option(words(plan, &option.label)))))
+            .collect(),
+        Kind::Questions(step) => {
+            step.abort_route.map(|route| edge(route, EdgeKind::Abort)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn words(plan: &Plan, text: &Text) -> String {
+    match text {
+        Text::Literal(text) => text.to_string(),
+        Text::Template(id) => plan.templates[id.0 as usize].text.to_string(),
+    }
+}
+
+/// The nodes inside a group.
+pub(super) fn members(kind: &Kind) -> &[NodeIx] {
+    match kind {
+        Kind::Parallel(group) => &group.members,
+        Kind::ForEach(group) => std::slice::from_ref(&group.body),
+        _ => &[],
+    }
+}

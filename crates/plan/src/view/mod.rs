@@ -1,0 +1,12 @@
+//! A plan to look at: its edges, its levels and critical path, and drawings of it.
+//!
+//! Pure views for `convoke plan`; laying text out for a terminal is the command line's work. Levels are a way to show
+//! a plan, never a barrier when it runs.
+
+mod draw;
+mod edges;
+mod levels;
+
+pub use draw::{dot, mermaid};
+pub use edges::{Edge, EdgeKind, edges};
+pub use levels::{Levels, PlacedNode, levels};
