@@ -1,1 +1,26 @@
 //! The only driver: turns decisions into effects and effects into events.
+//!
+//! [`Run::drive`] is the whole engine in one loop: take what happened, decide, commit facts and decisions together,
+//! then act. A fresh start and a resume are the same loop; a resumed run begins with old events. This is the only place
+//! that waits, and the only one that looks at a clock.
+
+mod attempts;
+mod clock;
+mod error;
+mod executor;
+mod fact;
+mod handle;
+mod outcome;
+pub mod report;
+mod run;
+mod setup;
+mod store;
+mod turn;
+
+pub use clock::Clock;
+pub use error::EngineError;
+pub use executor::Executor;
+pub use handle::{Handle, Notice, Watch};
+pub use outcome::Outcome;
+pub use run::Run;
+pub use setup::{Changes, Options, Setup, Start, prepare};

@@ -570,3 +570,48 @@ pub enum Answer {
     /// A cut-off attempt: take it as failed.
     Fail,
 }
+
+impl Answer {
+    /// Why this answer does not fit the question; `None` if it does.
+    pub fn refusal(&self, ask: &Ask) -> Option<String> {
+        match (ask, self) {
+            (Ask::Choice { options, .. }, Answer::Choice { value, .. }) => {
+                let known: Vec<_> = options.iter().map(|option| option.value.as_str()).collect();
+                (!known.contains(&value.as_str()))
+                    .then(|| format!("`{value}` is not among its options: {}", known.join(", ")))
+            }
+            (Ask::Questions { questions, allow_abort, .. }, Answer::Questions { answers, aborted, .. }) => {
+                refused_form(questions, *allow_abort, answers, *aborted)
+            }
+            (Ask::Unknown { .. }, Answer::Retry | Answer::Fail) => None,
+            _ => Some("it asks something else".into()),
+        }
+    }
+}
+
+fn refused_form(
+    questions: &[Question],
+    allow_abort: bool,
+    answers: &IndexMap<String, String>,
+    aborted: bool,
+) -> Option<String> {
+    if aborted {
+        return (!allow_abort).then(|| "it cannot be given up".into());
+    }
+    let unknown = answers.keys().find(|id| !questions.iter().any(|question| question.id == **id));
+    if let Some(id) = unknown {
+        let known: Vec<_> = questions.iter().map(|question| question.id.as_str()).collect();
+        return Some(format!("there is no question `{id}`; the questions are {}", known.join(", ")));
+    }
+    questions.iter().find_map(|question| match answers.get(&question.id) {
+        Some(text) if !question.allow_free_text && !question.choices.contains(text) => Some(format!(
+            "`{text}` is not among the choices of `{}`: {}",
+            question.id,
+            question.choices.join(", ")
+        )),
+        None if question.required && question.default.is_none() => {
+            Some(format!("question `{}` must be answered", question.id))
+        }
+        _ => None,
+    })
+}

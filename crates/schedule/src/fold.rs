@@ -222,7 +222,10 @@ impl Scheduler {
                 self.open_sub_plan(task, workflow, inputs);
             }
             _ => {
-                return Err(illegal(&format!("task_started of {id}"), "it is no wait, group or sub-workflow"));
+                return Err(illegal(
+                    &format!("task_started of {id}"),
+                    "it is no wait, group or sub-workflow",
+                ));
             }
         }
         Ok(())

@@ -191,6 +191,11 @@ impl Scheduler {
         self.tasks[task].output.as_ref()
     }
 
+    /// Whether a task was told to stop.
+    pub fn is_cancelling(&self, task: TaskIx) -> bool {
+        self.tasks[task].cancelling.is_some()
+    }
+
     /// What a gate asks, while it waits.
     pub fn ask(&self, task: TaskIx) -> Option<&Payload> {
         self.tasks[task].ask.as_ref()

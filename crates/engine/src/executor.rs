@@ -1,0 +1,32 @@
+//! Who performs an attempt. The real one is `agent::Attempts`; tests have their own.
+
+use convoke_agent::{Admission, Attempts, Sink};
+use convoke_model::{Assignment, AttemptEnd};
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Performs attempts.
+pub trait Executor: Send + Sync {
+    /// Runs one attempt to its end. When `cancel` fires it ends soon, with nothing left running.
+    fn attempt(
+        &self,
+        assignment: Assignment,
+        admission: Arc<dyn Admission>,
+        sink: Arc<dyn Sink>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd>;
+}
+
+impl Executor for Attempts {
+    fn attempt(
+        &self,
+        assignment: Assignment,
+        admission: Arc<dyn Admission>,
+        sink: Arc<dyn Sink>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd> {
+        let attempts = self.clone();
+        Box::pin(async move { Attempts::attempt(&attempts, assignment, &*admission, &*sink, cancel).await })
+    }
+}

@@ -1,0 +1,53 @@
+//! How others speak to a live run, and how they watch it.
+
+use crate::clock::Clock;
+use crate::fact::{Fact, What};
+use convoke_model::{Answer, Stamped, TaskId};
+use std::sync::Arc;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+/// What a watcher is told. Sent after the commit, never waited for: a slow watcher does not slow the run.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// These events are on disk.
+    Committed(Arc<[Stamped]>),
+    /// A piece of an answer's text; shown and forgotten.
+    Progress {
+        /// The task that says it.
+        task: TaskId,
+        /// The piece.
+        text: String,
+    },
+}
+
+/// Where a watcher listens.
+pub type Watch = UnboundedReceiver<Notice>;
+
+/// Speaks to a live run. Cheap to copy; speaking to a run that has ended does nothing.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    pub(crate) facts: UnboundedSender<Fact>,
+    pub(crate) clock: Clock,
+}
+
+impl Handle {
+    /// Answers a gate.
+    pub fn answer(&self, task: TaskId, answer: Answer, by: impl Into<String>) {
+        self.send(What::Answered { task, answer, by: by.into(), message: None });
+    }
+
+    /// Asks the run to end: attempts finish first, or are stopped at once.
+    pub fn stop(&self, now: bool, by: impl Into<String>) {
+        self.send(What::Stop { now, by: by.into(), message: None });
+    }
+
+    /// Asks the process to let go of the run, which can be resumed later.
+    pub fn interrupt(&self, now: bool, by: impl Into<String>) {
+        self.send(What::Interrupt { now, by: by.into() });
+    }
+
+    pub(crate) fn send(&self, what: What) {
+        // A run that has ended no longer listens, and there is nobody left to tell.
+        let _ = self.facts.send(Fact { at: self.clock.now(), what });
+    }
+}

@@ -1,0 +1,1 @@
+//! What a run came to, for people: a fold over its events.

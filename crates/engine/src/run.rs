@@ -1,0 +1,191 @@
+//! One run, driven to its end.
+
+use crate::attempts::Attempts;
+use crate::clock::Clock;
+use crate::error::EngineError;
+use crate::fact::{Fact, What};
+use crate::handle::{Handle, Notice};
+use crate::outcome::Outcome;
+use crate::store::Store;
+use crate::turn::{Effect, Interrupt};
+use convoke_govern::Governor;
+use convoke_journal::{Append, Message, Writer};
+use convoke_model::{Event, RunStatus, Stamped, Timestamp};
+use convoke_schedule::Scheduler;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::Instant;
+
+/// How often the inbox is looked at for messages of other processes.
+const INBOX_PERIOD: Duration = Duration::from_millis(200);
+/// How long attempts may go on once the process was told to let go of the run.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+/// Facts taken into one turn at most: a bound for the size of a commit.
+const TURN_LIMIT: usize = 16_384;
+
+/// A run, ready to be driven.
+pub struct Run {
+    pub(crate) scheduler: Scheduler,
+    pub(crate) governor: Governor,
+    pub(crate) store: Store,
+    pub(crate) writer: Arc<Writer>,
+    pub(crate) attempts: Attempts,
+    pub(crate) facts: UnboundedReceiver<Fact>,
+    pub(crate) handle: Handle,
+    pub(crate) clock: Clock,
+    pub(crate) watchers: Option<UnboundedSender<Notice>>,
+    pub(crate) next_seq: u64,
+    pub(crate) last: Timestamp,
+    pub(crate) interrupt: Option<Interrupt>,
+    pub(crate) interrupted_at: Option<Instant>,
+    pub(crate) interactive: bool,
+    pub(crate) was_blocked: bool,
+    /// What the run begins with, not on disk yet.
+    pub(crate) opening: Vec<Stamped>,
+}
+
+impl Run {
+    /// Drives the run to its end, or to a place from which it can be resumed. This is the whole engine in one loop.
+    pub async fn drive(mut self) -> Result<Outcome, EngineError> {
+        let mut happened = Vec::new();
+        loop {
+            let turn = self.decide(happened); // schedule + govern: in memory; decisions and effects
+            self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
+            for effect in turn.effects {
+                self.perform(effect); // launch, abort; never waits
+            }
+            if let Some(outcome) = self.outcome().await? {
+                return Ok(outcome);
+            }
+            happened = self.listen().await; // facts since the last turn, each with its time
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Launch(task, assignment) => self.attempts.launch(task, *assignment),
+            Effect::Abort(task) => self.attempts.abort(task),
+            Effect::AbortAll => self.attempts.abort_all(),
+        }
+    }
+
+    /// Makes events durable, then tells who watches.
+    async fn commit(
+        &mut self,
+        events: Vec<Stamped>,
+        consumed: Vec<convoke_journal::MessageId>,
+    ) -> Result<(), EngineError> {
+        let mut all = std::mem::take(&mut self.opening);
+        all.extend(events);
+        if all.is_empty() {
+            return Ok(());
+        }
+        let append = Append { events: all, blobs: self.store.take_pending(), consumed };
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.append(append, move |append, result| {
+            let _ = reply.send((append.events, result));
+        });
+        let (events, result) = answer.await.map_err(|_| convoke_journal::Error::Closed)?;
+        result?;
+        if let Some(watchers) = &self.watchers {
+            let _ = watchers.send(Notice::Committed(events.into()));
+        }
+        Ok(())
+    }
+
+    /// Waits for the next facts: at least one, or a moment that something is due.
+    async fn listen(&mut self) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        let deadline = self.wake_at();
+        let poll = Instant::now() + INBOX_PERIOD;
+        loop {
+            let wake = deadline.unwrap_or(poll).min(poll);
+            tokio::select! {
+                biased;
+                count = self.facts.recv_many(&mut facts, TURN_LIMIT) => {
+                    debug_assert!(count > 0, "the run's own handle keeps the channel open");
+                    return facts;
+                }
+                () = tokio::time::sleep_until(wake) => {
+                    self.read_inbox(&mut facts).await;
+                    self.expire_grace();
+                    return facts;
+                }
+            }
+        }
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        if self.interrupt.is_some() {
+            return self.interrupted_at.map(|at| at + INTERRUPT_GRACE);
+        }
+        self.scheduler.next_wake().map(|at| self.clock.instant(at))
+    }
+
+    /// Attempts that have not ended by themselves when the grace is over are stopped.
+    fn expire_grace(&mut self) {
+        if self.interrupted_at.is_some_and(|at| at + INTERRUPT_GRACE <= Instant::now()) {
+            self.attempts.abort_all();
+        }
+    }
+
+    /// Takes what other processes have sent.
+    async fn read_inbox(&mut self, facts: &mut Vec<Fact>) {
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.ask(move |journal| {
+            let messages = journal.map(|journal| match journal.inbox_changed() {
+                true => journal.take_inbox().unwrap_or_default(),
+                false => Vec::new(),
+            });
+            let _ = reply.send(messages.unwrap_or_default());
+        });
+        let at = self.clock.now();
+        for message in answer.await.unwrap_or_default() {
+            let id = Some(message.id);
+            let what = match message.body {
+                Message::Answer { task, answer, by } => What::Answered { task, answer, by, message: id },
+                Message::Stop { now, by } => What::Stop { now, by, message: id },
+                Message::Unreadable { .. } => What::Unreadable { message: id },
+            };
+            facts.push(Fact { at, what });
+        }
+    }
+
+    /// Whether driving is over, and how.
+    async fn outcome(&mut self) -> Result<Option<Outcome>, EngineError> {
+        if let Some(finished) = self.scheduler.finished() {
+            let output = finished.output.as_ref().and_then(|payload| self.store.text(payload));
+            let outcome = Outcome {
+                status: finished.status,
+                output,
+                failure: finished.failure.clone(),
+                waiting: Vec::new(),
+            };
+            return Ok(Some(outcome));
+        }
+        if let Some(interrupt) = self.interrupt.clone() {
+            self.interrupted_at.get_or_insert_with(Instant::now);
+            return if self.attempts.len() == 0 { self.let_go(interrupt).await.map(Some) } else { Ok(None) };
+        }
+        if self.interactive {
+            return Ok(None);
+        }
+        match self.scheduler.parked() {
+            Some(waiting) => self.park(waiting).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn let_go(&mut self, interrupt: Interrupt) -> Result<Outcome, EngineError> {
+        let event = self.stamp(self.clock.now(), Event::RunInterrupted { by: interrupt.by });
+        self.commit(vec![event], Vec::new()).await?;
+        Ok(Outcome { status: RunStatus::Interrupted, output: None, failure: None, waiting: Vec::new() })
+    }
+
+    async fn park(&mut self, waiting: Vec<convoke_model::TaskId>) -> Result<Outcome, EngineError> {
+        let event = self.stamp(self.clock.now(), Event::RunParked { waiting: waiting.clone() });
+        self.commit(vec![event], Vec::new()).await?;
+        Ok(Outcome { status: RunStatus::Parked, output: None, failure: None, waiting })
+    }
+}

@@ -1,0 +1,172 @@
+//! Beginning: a new run, or an old one where it stopped.
+//!
+//! Both replay a journal; a new run's is empty.
+
+use crate::attempts::Attempts;
+use crate::clock::Clock;
+use crate::error::EngineError;
+use crate::executor::Executor;
+use crate::handle::{Handle, Watch};
+use crate::run::Run;
+use crate::store::Store;
+use convoke_govern::Governor;
+use convoke_journal::{Journal, Writer};
+use convoke_model::{Event, RunStarted, Stamped};
+use convoke_plan::Plan;
+use convoke_schedule::{Scheduler, changed, reopen, replayable};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::mpsc::unbounded_channel;
+
+/// What a run needs.
+pub struct Setup {
+    /// The plan. On resume: the stored one, or the changed one that was accepted.
+    pub plan: Arc<Plan>,
+    /// Where events go. Owned by this process.
+    pub journal: Box<dyn Journal>,
+    /// Who performs attempts.
+    pub executor: Arc<dyn Executor>,
+    /// New or old.
+    pub start: Start,
+    /// How it is driven.
+    pub options: Options,
+    /// Ends what an earlier owner's attempts left running: process id and start time.
+    pub leftovers: Arc<dyn Fn(u32, u64) + Send + Sync>,
+    /// The run's clock.
+    pub clock: Clock,
+}
+
+/// New or old.
+pub enum Start {
+    /// A run that does not exist yet.
+    Fresh(Box<RunStarted>),
+    /// A run that is in the journal.
+    Resume(Changes),
+}
+
+/// What to do about a workflow file that changed since the run was started.
+#[derive(Debug, Clone)]
+pub enum Changes {
+    /// It has not changed.
+    None,
+    /// This is the plan it was started with; what changed since runs again.
+    Accept {
+        /// The plan that the journal was written under.
+        before: Arc<Plan>,
+    },
+}
+
+/// How a run is driven.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Attempts at once.
+    pub max_concurrency: u32,
+    /// Somebody answers gates while the run lives; else it parks when nothing else is left.
+    pub interactive: bool,
+    /// Who drives.
+    pub pid: u32,
+    /// On which machine.
+    pub host: String,
+}
+
+/// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.
+pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
+    let history = setup.journal.read_all()?;
+    let (next_seq, last) =
+        (setup.journal.next_seq(), history.last().map(|event| event.at).unwrap_or_default());
+    let epoch = setup.journal.epoch();
+    let clock = setup.clock.not_before(last);
+    end_leftovers(&history, &*setup.leftovers);
+    let (scheduler, opening) = match setup.start {
+        Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
+        Start::Resume(changes) => replay(&setup.plan, history, &changes)?,
+    };
+    let writer = Arc::new(Writer::start(setup.journal)?);
+    let (sender, facts) = unbounded_channel();
+    let (watchers, watch) = unbounded_channel();
+    let handle = Handle { facts: sender, clock };
+    let mut run = Run {
+        scheduler,
+        governor: Governor::new(setup.options.max_concurrency),
+        store: Store::new(writer.clone()),
+        writer,
+        attempts: Attempts::new(setup.executor, handle.clone(), Some(watchers.clone())),
+        facts,
+        handle: handle.clone(),
+        clock,
+        watchers: Some(watchers),
+        next_seq,
+        last,
+        interrupt: None,
+        interrupted_at: None,
+        interactive: setup.options.interactive,
+        was_blocked: false,
+        opening: Vec::new(),
+    };
+    let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
+    for event in opening.into_iter().chain([owned]) {
+        let stamped = run.stamp(clock.now(), event);
+        run.scheduler.apply(&stamped)?;
+        run.opening.push(stamped);
+    }
+    Ok((run, handle, watch))
+}
+
+/// The state that the journal stands for, and the events that reopen it where it had ended.
+fn replay(
+    plan: &Arc<Plan>,
+    history: Vec<Stamped>,
+    changes: &Changes,
+) -> Result<(Scheduler, Vec<Event>), EngineError> {
+    let written_under = match changes {
+        Changes::None => plan,
+        Changes::Accept { before } => before,
+    };
+    let mut state = fold(written_under, replayable(history.clone()))?;
+    let mut opening = Vec::new();
+    if state.finished().is_some() {
+        let reopening = reopen(&state)?;
+        opening.push(Event::RunReopened { tasks: reopening.tasks, restarted: reopening.restarted });
+        state = fold(written_under, replayable(with(&history, &opening)))?;
+    }
+    if let Changes::Accept { .. } = changes {
+        opening.push(Event::PlanChanged { plan: plan.digest(), dropped: changed(&state, plan) });
+        state = fold(plan, replayable(with(&history, &opening)))?;
+    }
+    // The reopening itself is applied again as the first event of the new owner, where it does no harm.
+    Ok((state, opening))
+}
+
+/// The history as it will be once these events are on disk.
+fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
+    let last = history.last().map(|event| (event.seq, event.at)).unwrap_or_default();
+    let stamp = |(n, event): (usize, &Event)| Stamped {
+        seq: last.0 + 1 + n as u64,
+        at: last.1,
+        event: event.clone(),
+    };
+    history.iter().cloned().chain(more.iter().enumerate().map(stamp)).collect()
+}
+
+fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+    let mut scheduler = Scheduler::new(plan.clone());
+    events.iter().try_for_each(|event| scheduler.apply(event))?;
+    Ok(scheduler)
+}
+
+/// Processes of attempts that have no end in the journal.
+fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) {
+    let mut alive = HashMap::new();
+    for stamped in history {
+        match &stamped.event {
+            Event::ProcessStarted { task, pid, start, .. } => {
+                alive.insert(task.clone(), (*pid, *start));
+            }
+            Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {
+                alive.remove(task);
+            }
+            _ => {}
+        }
+    }
+    alive.into_values().for_each(|(pid, start)| end(pid, start));
+}

@@ -1,0 +1,97 @@
+//! Large values: what the run needs at hand, and what the next commit must hold.
+//!
+//! A bounded cache in front of the journal's blobs. A value that a fact or a decision brings is at hand at once and goes
+//! to disk with the event that names it.
+
+use convoke_journal::Writer;
+use convoke_model::{Blob, Digest, JsonText, Payload};
+use convoke_schedule::Outputs;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Bytes of values kept at hand.
+const KEPT_BYTES: usize = 256 << 20;
+
+pub(crate) struct Store {
+    writer: Arc<Writer>,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    kept: HashMap<Digest, JsonText>,
+    order: VecDeque<Digest>,
+    bytes: usize,
+    pending: Vec<Blob>,
+}
+
+impl State {
+    fn keep(&mut self, digest: Digest, text: JsonText) {
+        self.bytes += text.as_str().len();
+        if self.kept.insert(digest, text).is_some() {
+            return;
+        }
+        self.order.push_back(digest);
+        while self.bytes > KEPT_BYTES && self.order.len() > 1 {
+            let oldest = self.order.pop_front().expect("more than one is kept");
+            if let Some(text) = self.kept.remove(&oldest) {
+                self.bytes -= text.as_str().len();
+            }
+        }
+    }
+}
+
+impl Store {
+    pub fn new(writer: Arc<Writer>) -> Store {
+        Store { writer, state: RefCell::default() }
+    }
+
+    /// The payload of a value that a fact brings.
+    pub fn payload(&self, text: JsonText) -> Payload {
+        let (payload, blob) = Payload::new(text);
+        blob.into_iter().for_each(|blob| self.put(blob));
+        payload
+    }
+
+    /// The text behind a payload, as far as it is stored as such.
+    pub fn text(&self, payload: &Payload) -> Option<JsonText> {
+        match payload {
+            Payload::Inline(text) => Some(text.clone()),
+            Payload::Blob { digest, .. } => self.get(digest),
+            Payload::Gathered => None,
+        }
+    }
+
+    /// What the next commit must hold.
+    pub fn take_pending(&self) -> Vec<Blob> {
+        std::mem::take(&mut self.state.borrow_mut().pending)
+    }
+
+    /// Asks the journal. Blocks for one indexed read, which is rarer than a commit and shorter.
+    fn load(&self, digest: Digest) -> Option<JsonText> {
+        let (answer, wait) = std::sync::mpsc::channel();
+        self.writer.ask(move |journal| {
+            let found = journal.and_then(|journal| journal.blob(&digest)).ok().flatten();
+            let _ = answer.send(found);
+        });
+        wait.recv().ok().flatten()
+    }
+}
+
+impl Outputs for Store {
+    fn get(&self, digest: &Digest) -> Option<JsonText> {
+        if let Some(text) = self.state.borrow().kept.get(digest) {
+            return Some(text.clone());
+        }
+        let text = self.load(*digest)?;
+        self.state.borrow_mut().keep(*digest, text.clone());
+        Some(text)
+    }
+
+    fn put(&self, blob: Blob) {
+        let mut state = self.state.borrow_mut();
+        state.keep(blob.digest, blob.text.clone());
+        state.pending.push(blob);
+    }
+}

@@ -1,0 +1,235 @@
+//! One turn: facts in, decisions and effects out. Pure but for the values it hands to the store.
+
+use crate::fact::{Fact, What};
+use crate::run::Run;
+use convoke_agent::Report;
+use convoke_govern::{Admission, Demand, Rank};
+use convoke_journal::MessageId;
+use convoke_model::{
+    Answer, Ask, Assignment, AttemptEnd, Class, Event, Failure, JsonText, Payload, Stamped, TaskId,
+    Timestamp, reason,
+};
+use convoke_plan::Labels;
+use convoke_schedule::{Command, Launch, TaskIx, TaskState};
+
+/// What one turn came to.
+#[derive(Default)]
+pub(crate) struct Turn {
+    pub events: Vec<Stamped>,
+    pub effects: Vec<Effect>,
+    pub consumed: Vec<MessageId>,
+}
+
+/// What to do once the turn is on disk.
+pub(crate) enum Effect {
+    Launch(TaskIx, Box<Assignment>),
+    Abort(TaskIx),
+    AbortAll,
+}
+
+/// How the process lets go of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Interrupt {
+    pub by: String,
+    pub now: bool,
+}
+
+impl Run {
+    /// Decides everything that follows from what happened.
+    pub(crate) fn decide(&mut self, happened: Vec<Fact>) -> Turn {
+        let mut turn = Turn::default();
+        for fact in happened {
+            self.take(fact, &mut turn);
+        }
+        let now = self.clock.now();
+        loop {
+            let decided = self.scheduler.decide(now, &self.store);
+            decided.events.into_iter().for_each(|event| self.push(now, event, &mut turn));
+            decided.commands.into_iter().for_each(|command| self.obey(command, &mut turn));
+            if !self.admit(&mut turn) {
+                break;
+            }
+        }
+        self.note_blocked(now, &mut turn);
+        turn
+    }
+
+    fn take(&mut self, fact: Fact, turn: &mut Turn) {
+        match fact.what {
+            What::Ended { task, attempt, end } => self.take_end(fact.at, task, attempt, end, turn),
+            What::Reported { task, attempt, report } => {
+                self.take_report(fact.at, task, attempt, report, turn)
+            }
+            What::Answered { task, answer, by, message } => {
+                turn.consumed.extend(message);
+                self.take_answer(fact.at, task, &answer, by, turn);
+            }
+            What::Stop { now, by, message } => {
+                turn.consumed.extend(message);
+                self.happen(fact.at, Event::StopRequested { now, by }, turn);
+            }
+            What::Unreadable { message } => {
+                turn.consumed.extend(message);
+                let message = "a message in the inbox was written by a newer version and is ignored".into();
+                self.happen(
+                    fact.at,
+                    Event::Noted { task: None, code: "unreadable_message".into(), message },
+                    turn,
+                );
+            }
+            What::Interrupt { now, by } => {
+                if now || self.interrupt.is_some() {
+                    turn.effects.push(Effect::AbortAll);
+                }
+                self.interrupt = Some(Interrupt { by, now });
+            }
+        }
+    }
+
+    fn take_end(&mut self, at: Timestamp, task: TaskIx, attempt: u32, end: AttemptEnd, turn: &mut Turn) {
+        self.attempts.ended(task);
+        let held = self.governor.release(task.0);
+        debug_assert!(held, "an attempt holds a permit");
+        let id = self.scheduler.id(task).clone();
+        let event = match end {
+            AttemptEnd::Finished { output, usage } => {
+                Event::AttemptFinished { task: id, attempt, output: self.store.payload(output), usage }
+            }
+            AttemptEnd::Failed { failure, usage, partial } => {
+                let partial = partial.map(|partial| self.store.payload(partial));
+                Event::AttemptFailed {
+                    task: id,
+                    attempt,
+                    failure: self.interrupted(task, failure),
+                    usage,
+                    partial,
+                }
+            }
+            AttemptEnd::Suspended { state, waits_for, usage } => {
+                let state = self.store.payload(state);
+                Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
+            }
+        };
+        self.happen(at, event, turn);
+    }
+
+    /// An attempt that ended because we let go of the run did not fail: it is tried again on resume.
+    fn interrupted(&self, task: TaskIx, failure: Failure) -> Failure {
+        let ours = failure.class == Class::Cancelled
+            && self.interrupt.is_some()
+            && !self.scheduler.is_cancelling(task);
+        if ours { failure.reason(reason::INTERRUPTED) } else { failure }
+    }
+
+    fn take_report(&mut self, at: Timestamp, task: TaskIx, attempt: u32, report: Report, turn: &mut Turn) {
+        let id = self.scheduler.id(task).clone();
+        let event = match report {
+            Report::ProcessStarted { pid, start } => Event::ProcessStarted { task: id, attempt, pid, start },
+            Report::Noted { code, message } => Event::Noted { task: Some(id), code: code.into(), message },
+            Report::LimitsSeen(limits) => Event::LimitsSeen {
+                provider: limits.provider,
+                model: limits.model,
+                requests: [limits.requests.limit, limits.requests.remaining],
+                tokens: [limits.tokens.limit, limits.tokens.remaining],
+            },
+            Report::Progress { .. } | Report::Usage(_) => return,
+        };
+        self.happen(at, event, turn);
+    }
+
+    /// An answer that does not fit is told and changes nothing.
+    fn take_answer(&mut self, at: Timestamp, id: TaskId, answer: &Answer, by: String, turn: &mut Turn) {
+        let event = match self.refusal(&id, answer) {
+            None => {
+                let answer = self.store.payload(JsonText::of(answer));
+                Event::GateAnswered { task: id, answer, by }
+            }
+            Some(why) => {
+                let message = format!("an answer to `{id}` was refused: {why}");
+                Event::Noted { task: Some(id), code: "answer_refused".into(), message }
+            }
+        };
+        self.happen(at, event, turn);
+    }
+
+    fn refusal(&self, id: &TaskId, answer: &Answer) -> Option<String> {
+        let task = match self.scheduler.find(id) {
+            Some(task) if self.scheduler.state(task) == TaskState::Asking => task,
+            _ => return Some("it does not wait for an answer".into()),
+        };
+        let ask = self.scheduler.ask(task).and_then(|payload: &Payload| self.store.text(payload));
+        let ask: Option<Ask> = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
+        answer.refusal(&ask?)
+    }
+
+    fn happen(&mut self, at: Timestamp, event: Event, turn: &mut Turn) {
+        let stamped = self.stamp(at, event);
+        if let Err(illegal) = self.scheduler.apply(&stamped) {
+            // A fact that cannot be (an attempt's second end, say) is recorded as what it is and changes nothing.
+            let message = illegal.to_string();
+            let event = Event::Noted { task: None, code: "stale_fact".into(), message };
+            turn.events.push(Stamped { event, ..stamped });
+            return;
+        }
+        turn.events.push(stamped);
+    }
+
+    fn push(&mut self, at: Timestamp, event: Event, turn: &mut Turn) {
+        let stamped = self.stamp(at, event);
+        turn.events.push(stamped);
+    }
+
+    pub(crate) fn stamp(&mut self, at: Timestamp, event: Event) -> Stamped {
+        self.last = self.last.max(at);
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        Stamped { seq, at: self.last, event }
+    }
+
+    fn obey(&mut self, command: Command, turn: &mut Turn) {
+        match command {
+            Command::Admit { task, labels } => {
+                self.governor.demand(Demand { key: task.0, rank: rank(&labels) });
+            }
+            Command::Withdraw(task) => {
+                self.governor.withdraw(task.0);
+            }
+            Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
+        }
+    }
+
+    /// Grants what can be granted; true if the scheduler has to look again.
+    fn admit(&mut self, turn: &mut Turn) -> bool {
+        let mut granted = false;
+        while self.interrupt.is_none() {
+            let Admission::Granted(key) = self.governor.admit() else { break };
+            granted = true;
+            let task = TaskIx(key);
+            match self.scheduler.launch(task, &self.store) {
+                Launch::Start(assignment) => turn.effects.push(Effect::Launch(task, assignment)),
+                Launch::Refused => {
+                    let held = self.governor.release(key);
+                    debug_assert!(held, "it was granted just now");
+                }
+            }
+        }
+        granted
+    }
+
+    /// Says what the queue waits for, when that changes.
+    fn note_blocked(&mut self, now: Timestamp, turn: &mut Turn) {
+        let blocked = match (self.governor.waiting() > 0, self.governor.next()) {
+            (true, Some(next)) if self.interrupt.is_none() => Some(TaskIx(next)),
+            _ => None,
+        };
+        if let (Some(task), false) = (blocked, self.was_blocked) {
+            let task = self.scheduler.id(task).clone();
+            self.push(now, Event::Blocked { task, on: convoke_govern::Resource::Slots.to_string() }, turn);
+        }
+        self.was_blocked = blocked.is_some();
+    }
+}
+
+fn rank(labels: &Labels) -> Rank {
+    Rank { class: labels.class as u8, priority: labels.priority as u8 }
+}
