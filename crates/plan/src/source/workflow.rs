@@ -271,7 +271,7 @@ pub enum StepKind {
     /// A person answers questions.
     Questions(QuestionsStep),
     /// A program runs.
-    Script(ScriptStep),
+    Script(Box<ScriptStep>),
     /// Values are computed.
     Set(SetStep),
     /// The workflow ends here.

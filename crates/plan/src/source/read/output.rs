@@ -25,7 +25,7 @@ const OWNED: &[(&str, ValueType)] = &[
 /// Reads `output` of a step.
 pub(super) fn schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<OutputSchema> {
     let span = fields.take("output")?.value.span.clone();
-    let fields = fields.map(cx, "output", |cx, pair, owner| root_field(cx, pair, owner))?;
+    let fields = fields.map(cx, "output", root_field)?;
     Some(OutputSchema { fields, span })
 }
 

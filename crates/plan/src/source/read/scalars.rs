@@ -63,23 +63,18 @@ impl Reader<'_> {
     }
 
     fn text_scalar<'n>(&mut self, node: &'n Node, of: Of<'_>) -> Option<&'n Scalar> {
-        match &node.value {
-            Value::Scalar(scalar) if matches!(typed(scalar), Typed::Text(_)) => Some(scalar),
-            Value::Scalar(scalar) => {
-                let help = format!("put it in quotes: \"{}\"", scalar.raw);
-                self.wrong_type(node, of, "text").map(|finding| finding.help = Some(help));
-                None
+        let help = match &node.value {
+            Value::Scalar(scalar) if matches!(typed(scalar), Typed::Text(_)) => return Some(scalar),
+            Value::Scalar(scalar) => Some(format!("put it in quotes: \"{}\"", scalar.raw)),
+            Value::Map(_) if looks_like_template(node) => {
+                Some("a template must stand in quotes: \"{{ … }}\"".to_owned())
             }
-            Value::Map(pairs) if pairs.len() <= 1 && looks_like_template(node) => {
-                let help = "a template must stand in quotes: \"{{ … }}\"".to_owned();
-                self.wrong_type(node, of, "text").map(|finding| finding.help = Some(help));
-                None
-            }
-            _ => {
-                self.wrong_type(node, of, "text");
-                None
-            }
+            _ => None,
+        };
+        if let Some(finding) = self.wrong_type(node, of, "text") {
+            finding.help = help;
         }
+        None
     }
 
     /// Follows `${NAME}`; what cannot be followed is reported and left out.

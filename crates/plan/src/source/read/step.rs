@@ -69,7 +69,7 @@ fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> St
         StepType::Agent => StepKind::Agent(Box::new(agent::agent(cx, fields))),
         StepType::HumanGate => StepKind::HumanGate(people::gate(cx, fields)),
         StepType::Questions => StepKind::Questions(people::questions(cx, fields)),
-        StepType::Script => StepKind::Script(work::script(cx, fields)),
+        StepType::Script => StepKind::Script(Box::new(work::script(cx, fields))),
         StepType::Set => StepKind::Set(work::set(cx, fields)),
         StepType::Terminate => StepKind::Terminate(work::terminate(cx, fields)),
         StepType::Wait => StepKind::Wait(work::wait(cx, fields)),

@@ -252,49 +252,14 @@ impl<'a> Builder<'a> {
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
-        let Some(mut frame) = self.stack.pop() else {
-            self.root.get_or_insert(node);
-            return Ok(());
-        };
-        self.add(&mut frame, node);
-        self.stack.push(frame);
+        match self.stack.last_mut() {
+            None => {
+                self.root.get_or_insert(node);
+            }
+            Some(Frame::Map { key: key @ None, .. }) => *key = Some(key_of(&node, self.includes)),
+            Some(frame) => frame.add(node),
+        }
         Ok(())
-    }
-
-    fn add(&mut self, frame: &mut Frame, node: Rc<Node>) {
-        match frame {
-            Frame::Seq { items, open } => {
-                open.weight = open.weight.with(node.weight);
-                items.push(node);
-            }
-            Frame::Map { pairs, merges, key, open } => match key.take() {
-                None => *key = Some(self.key(&node)),
-                Some(name) => {
-                    open.weight = open.weight.with(node.weight);
-                    match name {
-                        Key::Named(key) => pairs.push(Pair { key, value: node }),
-                        Key::Merge => merges.push(node),
-                        Key::Unusable => {}
-                    }
-                }
-            },
-        }
-    }
-
-    fn key(&mut self, node: &Node) -> Key {
-        match &node.value {
-            Value::Scalar(scalar) if scalar.style == Style::Plain && scalar.raw == "<<" => Key::Merge,
-            Value::Scalar(scalar) => Key::Named(Spanned::new(scalar.raw.clone(), node.span.clone())),
-            Value::Broken => Key::Unusable,
-            Value::Seq(_) | Value::Map(_) => {
-                let span = node.span.clone();
-                let message = format!("a key must be a single word or text, found {}", node.describe());
-                let help = "a template such as `{{ name }}` must stand in quotes";
-                self.includes
-                    .report(Diagnostic::error("yaml::complex_key", message, span, "not a key").help(help));
-                Key::Unusable
-            }
-        }
     }
 
     fn finish_map(&mut self, mut pairs: Vec<Pair>, merges: &[Rc<Node>]) -> Vec<Pair> {
@@ -349,6 +314,24 @@ impl Frame {
         Self::Map { pairs: Vec::new(), merges: Vec::new(), key: None, open }
     }
 
+    /// Adds an element, or the value of the key that was read before.
+    fn add(&mut self, node: Rc<Node>) {
+        match self {
+            Self::Seq { items, open } => {
+                open.weight = open.weight.with(node.weight);
+                items.push(node);
+            }
+            Self::Map { pairs, merges, key, open } => {
+                open.weight = open.weight.with(node.weight);
+                match key.take() {
+                    Some(Key::Named(key)) => pairs.push(Pair { key, value: node }),
+                    Some(Key::Merge) => merges.push(node),
+                    Some(Key::Unusable) | None => {}
+                }
+            }
+        }
+    }
+
     fn open(&self) -> &Open {
         match self {
             Self::Seq { open, .. } | Self::Map { open, .. } => open,
@@ -360,6 +343,21 @@ impl Open {
     fn new(range: &std::ops::Range<usize>, style: StructureStyle, anchor: usize) -> Self {
         let flow = style == StructureStyle::Flow;
         Self { start: range.start, flow, anchor, weight: Weight::collection() }
+    }
+}
+
+fn key_of(node: &Node, includes: &mut dyn Includes) -> Key {
+    match &node.value {
+        Value::Scalar(scalar) if scalar.style == Style::Plain && scalar.raw == "<<" => Key::Merge,
+        Value::Scalar(scalar) => Key::Named(Spanned::new(scalar.raw.clone(), node.span.clone())),
+        Value::Broken => Key::Unusable,
+        Value::Seq(_) | Value::Map(_) => {
+            let message = format!("a key must be a single word or text, found {}", node.describe());
+            let help = "a template such as `{{ name }}` must stand in quotes";
+            let finding = Diagnostic::error("yaml::complex_key", message, node.span.clone(), "not a key");
+            includes.report(finding.help(help));
+            Key::Unusable
+        }
     }
 }
 
