@@ -1,1 +1,223 @@
-//! What a run came to, for people: a fold over its events.
+//! What a run came to, for people and programs: a fold over its events, also after a crash.
+
+use convoke_model::{
+    Cause, Event, Failure, Payload, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+};
+use indexmap::IndexMap;
+use serde::Serialize;
+
+/// Everything that the events of a run say, task by task.
+#[derive(Debug, Default, Serialize)]
+pub struct RunReport {
+    /// The first event.
+    pub started: Option<RunStarted>,
+    /// How it stands.
+    pub status: Option<RunStatus>,
+    /// When its first event happened.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// The workflow's output.
+    pub output: Option<Payload>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// What it used.
+    pub usage: Usage,
+    /// Its tasks, in order of appearance.
+    pub tasks: IndexMap<TaskId, TaskReport>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// What happened to one task.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct TaskReport {
+    /// How it stands.
+    pub state: TaskWord,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// Its attempts.
+    pub attempts: Vec<AttemptReport>,
+    /// Its output.
+    pub output: Option<Payload>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// Why it did not run, or not to its end.
+    pub cause: Option<Cause>,
+    /// What it asks a person.
+    pub ask: Option<Payload>,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, Serialize)]
+pub struct AttemptReport {
+    /// Which.
+    pub attempt: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// What was there when it failed.
+    pub partial: Option<Payload>,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// How a task stands, in a word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskWord {
+    /// It was named, nothing more.
+    #[default]
+    Waiting,
+    /// It runs.
+    Running,
+    /// It waits for another attempt.
+    Backoff,
+    /// It waits for a person.
+    Asking,
+    /// It ended well.
+    Succeeded,
+    /// It failed.
+    Failed,
+    /// It did not run.
+    Skipped,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// Folds the events of a run.
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a Stamped>) -> RunReport {
+    let mut report = RunReport::default();
+    events.into_iter().for_each(|stamped| report.take(stamped));
+    report
+}
+
+impl RunReport {
+    /// Takes one event.
+    pub fn take(&mut self, stamped: &Stamped) {
+        let at = stamped.at;
+        match &stamped.event {
+            Event::RunStarted(started) => self.begin(started, at),
+            Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
+            Event::RunReopened { tasks, .. } => self.reopen(tasks),
+            Event::TaskStarted { task, .. } | Event::FannedOut { task, .. } => self.started(task, at),
+            Event::AttemptStarted { task, attempt } => self.attempt(task, *attempt, at),
+            Event::AttemptFinished { task, output, usage, .. } => {
+                self.attempt_ended(task, at, *usage, None, None);
+                self.ended(task, at, TaskWord::Succeeded).output = Some(output.clone());
+            }
+            Event::AttemptFailed { task, failure, usage, partial, .. } => {
+                self.attempt_ended(task, at, *usage, Some(failure), partial.as_ref());
+            }
+            Event::AttemptSuspended { task, usage, .. } => self.attempt_ended(task, at, *usage, None, None),
+            Event::RetryScheduled { task, .. } => self.task(task).state = TaskWord::Backoff,
+            Event::GateOpened { task, ask } => self.asks(task, ask, at),
+            Event::TaskSucceeded { task, output } => {
+                self.ended(task, at, TaskWord::Succeeded).output = Some(output.clone());
+            }
+            Event::TaskFailed { task, failure } => {
+                self.ended(task, at, TaskWord::Failed).failure = Some(failure.clone());
+            }
+            Event::TaskSkipped { task, cause } => {
+                self.ended(task, at, TaskWord::Skipped).cause = Some(cause.clone());
+            }
+            Event::TaskCancelled { task, cause } => {
+                self.ended(task, at, TaskWord::Cancelled).cause = Some(cause.clone());
+            }
+            Event::RunParked { .. } => self.status = Some(RunStatus::Parked),
+            Event::RunInterrupted { .. } => self.status = Some(RunStatus::Interrupted),
+            Event::RunFinished { status, output, failure } => self.finish(*status, output, failure, at),
+            Event::Noted { message, .. } => self.notes.push(message.clone()),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, started: &RunStarted, at: Timestamp) {
+        self.started = Some(started.clone());
+        self.started_at = Some(at);
+    }
+
+    fn reopen(&mut self, tasks: &[TaskId]) {
+        self.finished_at = None;
+        self.failure = None;
+        for task in tasks {
+            let task = self.task(task);
+            (task.state, task.ended_at, task.failure, task.cause) = (TaskWord::Waiting, None, None, None);
+        }
+    }
+
+    fn task(&mut self, id: &TaskId) -> &mut TaskReport {
+        if !self.tasks.contains_key(id) {
+            self.tasks.insert(id.clone(), TaskReport::default());
+        }
+        &mut self.tasks[id]
+    }
+
+    fn started(&mut self, id: &TaskId, at: Timestamp) {
+        let task = self.task(id);
+        task.state = TaskWord::Running;
+        task.started_at.get_or_insert(at);
+    }
+
+    fn attempt(&mut self, id: &TaskId, attempt: u32, at: Timestamp) {
+        self.started(id, at);
+        let usage = Usage::default();
+        let report =
+            AttemptReport { attempt, started_at: at, ended_at: None, failure: None, partial: None, usage };
+        self.task(id).attempts.push(report);
+    }
+
+    fn attempt_ended(
+        &mut self,
+        id: &TaskId,
+        at: Timestamp,
+        usage: Usage,
+        failure: Option<&Failure>,
+        partial: Option<&Payload>,
+    ) {
+        self.usage += usage;
+        let task = self.task(id);
+        task.usage += usage;
+        if let Some(attempt) = task.attempts.last_mut() {
+            attempt.ended_at = Some(at);
+            attempt.usage += usage;
+            attempt.failure = failure.cloned();
+            attempt.partial = partial.cloned();
+        }
+    }
+
+    fn asks(&mut self, id: &TaskId, ask: &Payload, at: Timestamp) {
+        self.started(id, at);
+        let task = self.task(id);
+        task.state = TaskWord::Asking;
+        task.ask = Some(ask.clone());
+    }
+
+    fn ended(&mut self, id: &TaskId, at: Timestamp, state: TaskWord) -> &mut TaskReport {
+        let task = self.task(id);
+        task.state = state;
+        task.started_at.get_or_insert(at);
+        task.ended_at = Some(at);
+        task
+    }
+
+    fn finish(
+        &mut self,
+        status: RunStatus,
+        output: &Option<Payload>,
+        failure: &Option<Failure>,
+        at: Timestamp,
+    ) {
+        self.status = Some(status);
+        self.output = output.clone();
+        self.failure = failure.clone();
+        self.finished_at = Some(at);
+    }
+}

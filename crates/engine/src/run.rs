@@ -4,7 +4,7 @@ use crate::attempts::Attempts;
 use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::fact::{Fact, What};
-use crate::handle::{Handle, Notice};
+use crate::handle::Notice;
 use crate::outcome::Outcome;
 use crate::store::Store;
 use crate::turn::{Effect, Interrupt};
@@ -32,7 +32,6 @@ pub struct Run {
     pub(crate) writer: Arc<Writer>,
     pub(crate) attempts: Attempts,
     pub(crate) facts: UnboundedReceiver<Fact>,
-    pub(crate) handle: Handle,
     pub(crate) clock: Clock,
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
     pub(crate) next_seq: u64,

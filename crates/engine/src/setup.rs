@@ -92,7 +92,6 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         writer,
         attempts: Attempts::new(setup.executor, handle.clone(), Some(watchers.clone())),
         facts,
-        handle: handle.clone(),
         clock,
         watchers: Some(watchers),
         next_seq,
