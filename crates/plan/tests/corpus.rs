@@ -2,6 +2,8 @@
 //!
 //! The corpus lies beside the repository; where it is not there, these tests say so and pass.
 
+#![allow(clippy::print_stderr)] // a skipped test says so
+
 use convoke_plan::compile::{Compiled, Options, compile};
 use convoke_plan::source::{SourceReadError, Sources};
 use convoke_plan::{Diagnostic, Severity};

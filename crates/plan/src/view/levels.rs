@@ -146,7 +146,7 @@ struct Longest {
 
 impl Longest {
     fn relax(&mut self, point: usize, next: usize) {
-        let inside = point / 2 == next / 2 && point % 2 == 0;
+        let inside = point / 2 == next / 2 && point.is_multiple_of(2);
         let length = self.at[point] + if inside { self.weight[point / 2] } else { 0.0 };
         if self.from[next].is_none() || length > self.at[next] {
             self.at[next] = length;
@@ -189,7 +189,7 @@ fn first_visits(workflow: &Workflow, edges: &[Edge]) -> (Vec<bool>, Vec<(usize, 
     }
     let mut walk = Walk { workflow, next: &next, state: vec![State::New; count], forward: Vec::new() };
     for entry in &workflow.entry {
-        walk.from(entry.0 as usize);
+        walk.visit(entry.0 as usize);
     }
     let reached = walk.state.iter().map(|state| *state != State::New).collect();
     walk.forward.sort_unstable();
@@ -213,7 +213,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn from(&mut self, start: usize) {
+    fn visit(&mut self, start: usize) {
         if self.state[start] != State::New {
             return;
         }
