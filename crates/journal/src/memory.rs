@@ -114,3 +114,21 @@ impl Journal for Memory {
         Ok(all.into_iter().filter(|message| self.taken.insert(message.id.clone())).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::Event;
+
+    #[test]
+    fn the_owner_before_is_fenced_off() {
+        let event = Event::RunParked { waiting: vec![] };
+        let events = [Stamped { seq: 1, at: Timestamp(1), event }];
+        let mut stale = Memory::new();
+        let mut owner = stale.reopen();
+        let error = stale.append(&events, &[], &[]).unwrap_err();
+        assert!(matches!(error, Error::Fenced { epoch: 1, current: 2, .. }), "{error}");
+        owner.append(&events, &[], &[]).unwrap();
+        assert_eq!(stale.read_all().unwrap(), events);
+    }
+}

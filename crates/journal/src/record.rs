@@ -42,7 +42,9 @@ impl Record<'_> {
         let mut events = Vec::with_capacity(self.body.len().min(self.count as usize));
         let mut expected = self.first..self.first + self.count;
         for event in serde_json::Deserializer::from_slice(self.body).into_iter::<Stamped>() {
-            let seq = expected.next().unwrap_or(self.first + self.count);
+            let Some(seq) = expected.next() else {
+                return Err(Flaw::at(expected.end, "its record has more events than it says".into()));
+            };
             match event {
                 Ok(event) if event.seq == seq => events.push(event),
                 Ok(event) => return Err(Flaw::at(seq, format!("it says to be event {}", event.seq))),
@@ -175,7 +177,7 @@ mod tests {
     #[test]
     fn a_record_has_as_many_events_as_it_says() {
         let mut body = Vec::new();
-        for (count, bad) in [(1, 2), (3, 3)] {
+        for (count, bad) in [(1, 2), (3, 3), (0, 1)] {
             encode(&[note(1), note(2)], 1, &mut body).unwrap();
             assert_eq!(Record { count, ..record(&body) }.events().unwrap_err().seq, bad);
         }

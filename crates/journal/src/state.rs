@@ -115,16 +115,25 @@ fn prepare(path: &Path, runs: &Path) -> Result<(), Unsuitable> {
     Ok(())
 }
 
+/// Makes a folder and its parents, and their names durable: a run is as safe as the folder it lies in.
 fn make(path: &Path) -> Result<(), Unsuitable> {
-    if path.exists() {
+    let absent: Vec<_> =
+        path.ancestors().take_while(|folder| !folder.exists() && *folder != Path::new("")).collect();
+    if absent.is_empty() {
         return Ok(());
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.and_then(|()| absent.into_iter().try_for_each(sync_parent)).map_err(|error| match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem => Unsuitable::ReadOnly,
         io::ErrorKind::PermissionDenied => Unsuitable::NotWritable,
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Unsuitable::NotAFolder,
         kind => Unsuitable::Absent(kind),
     })
+}
+
+fn sync_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    File::open(parent)?.sync_all()
 }
 
 fn check(path: &Path) -> Result<(), Unsuitable> {

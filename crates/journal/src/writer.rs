@@ -80,3 +80,56 @@ impl Drop for Writer {
         self.stop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Memory;
+    use convoke_model::{Event, Timestamp};
+    use std::sync::mpsc::channel;
+
+    fn append(seq: u64) -> Append {
+        let event = Event::Noted { task: None, code: "x".into(), message: "y".into() };
+        Append { events: vec![Stamped { seq, at: Timestamp(seq), event }], ..Append::default() }
+    }
+
+    #[test]
+    fn appends_are_answered_in_order_and_the_journal_comes_back() {
+        let writer = Writer::start(Box::new(Memory::new())).unwrap();
+        let (sender, answers) = channel();
+        for seq in [1, 2, 9] {
+            let sender = sender.clone();
+            writer.append(append(seq), move |append, result| {
+                sender.send((append.events[0].seq, result.is_ok())).unwrap();
+            });
+        }
+        assert_eq!(answers.iter().take(3).collect::<Vec<_>>(), [(1, true), (2, true), (9, false)]);
+        writer.ask(move |journal| sender.send((journal.unwrap().next_seq(), true)).unwrap());
+        assert_eq!(answers.recv().unwrap(), (3, true));
+        assert_eq!(writer.finish().unwrap().read_all().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn dropping_the_writer_finishes_what_was_asked() {
+        let journal = Memory::new();
+        let writer = Writer::start(Box::new(journal.clone())).unwrap();
+        for seq in 1..20 {
+            writer.append(append(seq), |_, result| result.unwrap());
+        }
+        drop(writer);
+        assert_eq!(journal.next_seq(), 20);
+    }
+
+    #[test]
+    fn a_writer_whose_thread_is_gone_says_so() {
+        let writer = Writer::start(Box::new(Memory::new())).unwrap();
+        let (sender, answers) = channel();
+        writer.ask(|_| std::panic::resume_unwind(Box::new("gone")));
+        while !writer.thread.as_ref().expect("started").is_finished() {
+            std::thread::yield_now();
+        }
+        writer.append(append(1), move |_, result| sender.send(result.unwrap_err().to_string()).unwrap());
+        assert_eq!(answers.recv().unwrap(), "the journal's writer has stopped");
+        assert!(matches!(writer.finish(), Err(Error::Closed)));
+    }
+}

@@ -307,3 +307,50 @@ fn describe(error: &Error) -> String {
         None => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::{Event, Timestamp};
+    use rusqlite::ffi;
+
+    fn journal(folder: &Path) -> Sqlite {
+        let state = StateDir::open(folder).unwrap();
+        let meta = RunMeta { plan: JsonText::of(&1), source: JsonText::of(&2) };
+        let owner = Owner { pid: 1, host: "h".into(), boot: "b".into() };
+        Sqlite::create(&state, &RunId("r".into()), &meta, &owner).unwrap()
+    }
+
+    fn note() -> Stamped {
+        let event = Event::Noted { task: None, code: "x".into(), message: "y".into() };
+        Stamped { seq: 1, at: Timestamp(1), event }
+    }
+
+    fn failure(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    #[test]
+    fn after_a_failed_sync_nothing_more_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = journal(folder.path());
+        journal.refused(failure(ffi::SQLITE_IOERR_FSYNC));
+        let error = journal.append(&[note()], &[], &[]).unwrap_err();
+        assert!(
+            matches!(&error, Error::Poisoned { cause, .. } if cause.contains("disk I/O error")),
+            "{error}"
+        );
+        assert!(!error.may_pass());
+        assert_eq!(journal.read_all().unwrap(), []);
+    }
+
+    #[test]
+    fn a_full_disk_or_a_busy_file_is_no_poison() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = journal(folder.path());
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
+            assert!(journal.refused(failure(code)).may_pass());
+        }
+        journal.append(&[note()], &[], &[]).unwrap();
+    }
+}

@@ -4,7 +4,8 @@
 use convoke_journal::{Inbox, Journal, Memory, Message, Owner, RunMeta, Sqlite, StateDir};
 use convoke_model::{Blob, Event, JsonText, Payload, RunId, Stamped, TaskId, Timestamp};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A way to open the owners of one run, one after the other.
@@ -103,4 +104,44 @@ pub fn blob_of(seq: u64, size: usize) -> (Stamped, Blob) {
 
 pub fn stop(by: &str) -> Message {
     Message::Stop { now: false, by: by.into() }
+}
+
+/// A file system of four megabytes.
+pub struct Small(tempfile::TempDir);
+
+impl Small {
+    #[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
+    pub fn mount() -> Option<Small> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m", "none"]).arg(folder.path()).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Small(folder));
+        }
+        eprintln!("skipped: mounting a small file system is not permitted here");
+        None
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn disk(&self) -> Disk {
+        let state = StateDir::open(self.path().join("state")).unwrap();
+        Disk { state, ..Disk::new() }
+    }
+}
+
+impl Small {
+    /// From now on nothing can be written to it.
+    pub fn freeze(&self) {
+        let frozen = Command::new("mount").args(["-o", "remount,ro"]).arg(self.path()).status().unwrap();
+        assert!(frozen.success());
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(self.path()).status().ok();
+    }
 }
