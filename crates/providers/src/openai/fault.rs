@@ -1,0 +1,224 @@
+//! A service's "no", and what it means for us.
+//!
+//! The class comes from the status and the machine-readable code, never from the words. The words are passed on.
+
+use convoke_model::{Class, Failure};
+use reqwest::header::HeaderMap;
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+
+/// Words of a service are cut here.
+const MOST_WORDS: usize = 600;
+
+/// An answer that is an error.
+#[derive(Debug)]
+pub struct Fault {
+    status: StatusCode,
+    code: String,
+    parameter: String,
+    message: String,
+    retry_after_ms: Option<u64>,
+}
+
+impl Fault {
+    /// Reads the error from a response.
+    pub async fn read(response: Response) -> Fault {
+        let status = response.status();
+        let retry_after_ms = retry_after(response.headers());
+        let text = response.text().await.unwrap_or_default();
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Fault { retry_after_ms, ..Fault::told(status, &body) }
+    }
+
+    /// Reads the error that a stream carries instead of an answer.
+    pub fn in_stream(error: &Value) -> Fault {
+        let code = error.get("code").and_then(|code| match code {
+            Value::String(text) => text.parse().ok(),
+            number => number.as_u64().and_then(|number| u16::try_from(number).ok()),
+        });
+        let status =
+            code.and_then(|code| StatusCode::from_u16(code).ok()).filter(|status| !status.is_success());
+        Fault::told(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error)
+    }
+
+    fn told(status: StatusCode, body: &Value) -> Fault {
+        let error = body.get("error").unwrap_or(body);
+        let text = |key: &str| match error.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => other.to_string(),
+        };
+        let message = match error.as_str() {
+            Some(words) => words.to_owned(),
+            None => text("message"),
+        };
+        let code = format!("{} {}", text("code"), text("type"));
+        Fault { status, code, parameter: text("param"), message: cut(&message), retry_after_ms: None }
+    }
+
+    /// Whether the request itself was refused.
+    pub fn is_bad_request(&self) -> bool {
+        matches!(self.status.as_u16(), 400 | 422)
+    }
+
+    /// Whether the service names this parameter.
+    pub fn is_about(&self, parameter: &str) -> bool {
+        self.parameter.contains(parameter) || self.message.contains(parameter)
+    }
+
+    /// What it means.
+    pub fn failure(self) -> Failure {
+        let (class, reason) = self.class();
+        let status = self.status;
+        let words = if self.message.is_empty() { String::new() } else { format!(": {}", self.message) };
+        let mut failure = Failure::new(class, format!("openai answered {status}{words}")).reason(reason);
+        failure.hint = hint(class, reason).map(str::to_owned);
+        failure.retry_after_ms = self.retry_after_ms;
+        failure
+    }
+
+    fn class(&self) -> (Class, &'static str) {
+        let says = |word: &str| self.code.contains(word);
+        match self.status.as_u16() {
+            _ if says("insufficient_quota") || says("billing") => (Class::Budget, "insufficient_quota"),
+            _ if says("content_filter") || says("content_policy") => (Class::Refused, "content_filter"),
+            429 => (Class::RateLimit, "status_429"),
+            401 | 403 | 407 => (Class::Permission, "credentials"),
+            402 => (Class::Budget, "payment_required"),
+            408 => (Class::Timeout, "status_408"),
+            503 | 529 => (Class::Capacity, "overloaded"),
+            409 | 425 | 500.. => (Class::Transient, "server_error"),
+            _ if says("context_length_exceeded") => (Class::Fatal, "context_length_exceeded"),
+            404 => (Class::Fatal, "not_found"),
+            _ => (Class::Fatal, "bad_request"),
+        }
+    }
+}
+
+fn hint(class: Class, reason: &str) -> Option<&'static str> {
+    match (class, reason) {
+        (Class::Permission, _) => Some("check the key and what it may be used for"),
+        (_, "not_found") => Some("check `base_url` and the model's name"),
+        (_, "insufficient_quota" | "payment_required") => Some("check the account's balance and limits"),
+        (_, "context_length_exceeded") => Some("shorten the prompt, or set `context.max_tokens`"),
+        (_, "bad_request") => Some("check the model's name and the request's parameters"),
+        _ => None,
+    }
+}
+
+fn cut(words: &str) -> String {
+    let words = words.trim();
+    match words.char_indices().nth(MOST_WORDS) {
+        Some((at, _)) => format!("{}…", &words[..at]),
+        None => words.to_owned(),
+    }
+}
+
+/// When to come back, in milliseconds: seconds, or a date measured against the response's own.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    if let Some(millis) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
+        return Some(millis.max(0.0).ceil() as u64);
+    }
+    let stated = text("retry-after")?;
+    if let Ok(seconds) = stated.parse::<f64>() {
+        return Some((seconds.max(0.0) * 1000.0).ceil() as u64);
+    }
+    let (then, now) = (seconds_of(stated)?, seconds_of(text("date")?)?);
+    Some(then.saturating_sub(now) * 1000)
+}
+
+/// Seconds since 1970 of a date such as `Wed, 21 Oct 2015 07:28:00 GMT`.
+fn seconds_of(date: &str) -> Option<u64> {
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    let mut fields = date.split_once(", ")?.1.split([' ', ':']);
+    let number = |fields: &mut dyn Iterator<Item = &str>| fields.next()?.parse::<u64>().ok();
+    let day = number(&mut fields)?;
+    let month = MONTHS.find(fields.next().filter(|name| name.len() == 3)?)? as u64 / 3 + 1;
+    let year = number(&mut fields)?;
+    let (hour, minute, second) = (number(&mut fields)?, number(&mut fields)?, number(&mut fields)?);
+    Some(((days_from_civil(year, month, day)? * 24 + hour) * 60 + minute) * 60 + second)
+}
+
+/// Days since 1970-01-01, counting years from March (so that the leap day comes last).
+fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
+    let year = if month <= 2 { year.checked_sub(1)? } else { year };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    (era * 146_097 + day_of_era).checked_sub(719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn failure(status: u16, body: Value) -> Failure {
+        Fault::told(StatusCode::from_u16(status).unwrap(), &body).failure()
+    }
+
+    #[test]
+    fn every_status_has_its_class() {
+        for (status, class) in [
+            (429, Class::RateLimit),
+            (408, Class::Timeout),
+            (500, Class::Transient),
+            (502, Class::Transient),
+            (504, Class::Transient),
+            (520, Class::Transient),
+            (503, Class::Capacity),
+            (529, Class::Capacity),
+            (401, Class::Permission),
+            (403, Class::Permission),
+            (402, Class::Budget),
+            (400, Class::Fatal),
+            (404, Class::Fatal),
+            (422, Class::Fatal),
+            (302, Class::Fatal),
+        ] {
+            let failure = failure(status, json!({"error": {"message": "no", "code": null}}));
+            assert_eq!(failure.class, class, "{status}");
+            assert!(failure.message.contains(&status.to_string()) && failure.message.ends_with(": no"));
+        }
+    }
+
+    #[test]
+    fn codes_say_more_than_the_status() {
+        let with =
+            |status, code: &str| failure(status, json!({"error": {"message": "m", "code": code}})).class;
+        assert_eq!(with(429, "insufficient_quota"), Class::Budget);
+        assert_eq!(with(400, "content_filter"), Class::Refused);
+        assert_eq!(with(400, "context_length_exceeded"), Class::Fatal);
+    }
+
+    #[test]
+    fn any_body_gives_words() {
+        assert_eq!(failure(400, json!("plain")).message, "openai answered 400 Bad Request: plain");
+        assert_eq!(failure(400, json!({"error": "e"})).message, "openai answered 400 Bad Request: e");
+        assert_eq!(failure(500, json!({})).message, "openai answered 500 Internal Server Error");
+        assert!(failure(400, json!("é".repeat(5000))).message.len() < 1300);
+    }
+
+    #[test]
+    fn the_time_to_come_back_is_read_in_every_form() {
+        let from = |pairs: &[(&'static str, &str)]| {
+            retry_after(&pairs.iter().map(|(k, v)| (k.parse().unwrap(), v.parse().unwrap())).collect())
+        };
+        assert_eq!(from(&[("retry-after", "2")]), Some(2000));
+        assert_eq!(from(&[("retry-after", "0.5")]), Some(500));
+        assert_eq!(from(&[("retry-after-ms", "120"), ("retry-after", "9")]), Some(120));
+        let date = ("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT");
+        assert_eq!(from(&[date, ("date", "Wed, 21 Oct 2015 07:27:30 GMT")]), Some(30_000));
+        assert_eq!(from(&[date, ("date", "Thu, 22 Oct 2015 07:27:30 GMT")]), Some(0));
+        assert_eq!(from(&[("retry-after", "soon")]), None);
+        assert_eq!(seconds_of("Thu, 01 Jan 1970 00:00:01 GMT"), Some(1));
+        assert_eq!(seconds_of("Wed, 21 Oct 2015 07:28:00 GMT"), Some(1_445_412_480));
+    }
+
+    #[test]
+    fn an_error_in_a_stream_is_a_fault() {
+        assert_eq!(Fault::in_stream(&json!({"code": 429, "message": "m"})).failure().class, Class::RateLimit);
+        assert_eq!(Fault::in_stream(&json!({"message": "m"})).failure().class, Class::Transient);
+    }
+}

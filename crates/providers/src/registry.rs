@@ -1,0 +1,92 @@
+//! Finds the provider for some settings, and keeps it.
+
+use crate::connection::{self, Options};
+use crate::{Lookup, OpenAi, Scripted};
+use convoke_agent::{Provider, Providers};
+use convoke_model::{Class, Failure, ProviderSettings};
+use reqwest::Client;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, RwLock};
+
+/// The providers that this build of Convoke has.
+const KNOWN: &str = "openai, scripted";
+
+/// All providers, made when they are first asked for.
+pub struct Registry {
+    options: Options,
+    lookup: Lookup,
+    /// Made late: reading the system's certificates takes time that most commands do not need.
+    client: OnceLock<Result<Client, Failure>>,
+    made: RwLock<HashMap<ProviderSettings, Arc<dyn Provider>>>,
+}
+
+impl Registry {
+    /// A registry that reaches the network so and resolves credentials with `lookup`.
+    pub fn new(options: Options, lookup: Lookup) -> Registry {
+        Registry { options, lookup, client: OnceLock::new(), made: RwLock::default() }
+    }
+
+    fn make(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        match settings.name.as_str() {
+            "openai" => Ok(Arc::new(OpenAi::new(self.client()?, settings, &self.lookup)?)),
+            "scripted" => Ok(Arc::new(Scripted::new(settings)?)),
+            other => Err(unknown(other)),
+        }
+    }
+
+    fn client(&self) -> Result<Client, Failure> {
+        self.client.get_or_init(|| connection::client(&self.options)).clone()
+    }
+}
+
+impl Providers for Registry {
+    fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        if let Some(made) = self.made.read().expect("nobody panics while holding it").get(settings) {
+            return Ok(made.clone());
+        }
+        // Made under the lock, so that two attempts cannot make two that count separately.
+        let mut all = self.made.write().expect("nobody panics while holding it");
+        if let Some(made) = all.get(settings) {
+            return Ok(made.clone());
+        }
+        let provider = self.make(settings)?;
+        all.insert(settings.clone(), provider.clone());
+        Ok(provider)
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let name = if name.is_empty() { "(none)" } else { name };
+    Failure::new(Class::Fatal, format!("provider `{name}` is not available; there are {KNOWN}"))
+        .reason("unknown_provider")
+        .hint("choose one with `-p`, or say in the configuration what stands for it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(name: &str) -> ProviderSettings {
+        ProviderSettings { name: name.into(), ..ProviderSettings::default() }
+    }
+
+    #[test]
+    fn the_same_settings_give_the_same_provider() {
+        let registry = Registry::new(Options::default(), Arc::new(|_| None));
+        let first = registry.get(&settings("scripted")).unwrap();
+        assert!(Arc::ptr_eq(&first, &registry.get(&settings("scripted")).unwrap()));
+        let Err(failure) = registry.get(&settings("copilot")) else { panic!("made a copilot") };
+        assert_eq!(failure.message, "provider `copilot` is not available; there are openai, scripted");
+    }
+
+    #[test]
+    fn a_key_that_is_not_set_is_named() {
+        let registry = Registry::new(Options::default(), Arc::new(|_| None));
+        let Err(failure) = registry.get(&settings("openai")) else { panic!("no key needed?") };
+        assert_eq!(failure.class, Class::Permission);
+        assert_eq!(failure.message, "provider openai has no key: variable `OPENAI_API_KEY` is not set");
+        let local =
+            ProviderSettings { base_url: Some("http://localhost:1/v1/".into()), ..settings("openai") };
+        assert!(registry.get(&local).is_ok());
+    }
+}

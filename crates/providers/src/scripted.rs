@@ -1,0 +1,131 @@
+//! Answers from a file, or made up: for tests, demonstrations and dry runs without a model.
+//!
+//! Replies are listed per step and taken in order; the last one repeats. The place in a list is kept in memory, but it
+//! is never before the number of earlier visits and attempts that the task's id and attempt number tell of, so a
+//! resumed run goes on where the first process stopped. (Lists that several tasks share, as in a for_each, start again
+//! after a restart.) Without a file, answers are made up so that they fit the declared shape.
+
+mod made_up;
+mod replies;
+
+use convoke_agent::{Finish, Provider, Purpose, Reply, Report, Request, Role, Sink, tokens_in, tokens_of};
+use convoke_model::{Class, Failure, ProviderSettings, Usage};
+use futures::future::BoxFuture;
+use replies::{Entry, Outcome, Script};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A provider that needs no model.
+pub struct Scripted {
+    script: Option<Script>,
+    latency: Duration,
+    told: AtomicBool,
+}
+
+impl Scripted {
+    /// Reads the file that the settings name, if they name one.
+    pub fn new(settings: &ProviderSettings) -> Result<Scripted, Failure> {
+        let script = match &settings.file {
+            None => None,
+            Some(path) => {
+                let text =
+                    std::fs::read_to_string(path).map_err(|error| unusable(path, &error.to_string()))?;
+                Some(Script::parse(&text).map_err(|why| unusable(path, &why))?)
+            }
+        };
+        let latency = settings.latency_ms.or(script.as_ref().and_then(|script| script.latency_ms));
+        Ok(Scripted {
+            script,
+            latency: Duration::from_millis(latency.unwrap_or(0)),
+            told: AtomicBool::new(false),
+        })
+    }
+
+    async fn answer(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
+        let Some(script) = &self.script else {
+            self.tell(sink);
+            pause(self.latency).await;
+            return Ok(reply(request, made_up::answer(request), None));
+        };
+        let entry = script.next(request, prompt(request)).ok_or_else(|| nothing(request))?;
+        pause(entry.delay_ms.map_or(self.latency, Duration::from_millis)).await;
+        self.outcome(request, entry)
+    }
+
+    fn outcome(&self, request: &Request<'_>, entry: &Entry) -> Result<Reply, Failure> {
+        match &entry.outcome {
+            Outcome::Say(text) => Ok(reply(request, text.clone(), entry.usage)),
+            Outcome::Fail(failure) => Err(failure.clone()),
+        }
+    }
+
+    /// Nobody should take made-up answers for a model's.
+    fn tell(&self, sink: &dyn Sink) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            let message = "no model is asked: the scripted provider makes the answers up".to_owned();
+            sink.report(Report::Noted { code: "scripted_answers", message });
+        }
+    }
+}
+
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(async move {
+            let total = request.timeouts.total;
+            // No timer where nothing waits: this path is measured in microseconds.
+            if self.script.is_none() && self.latency.is_zero() {
+                return self.answer(request, sink).await;
+            }
+            let answered = tokio::time::timeout(total, self.answer(request, sink)).await;
+            answered.unwrap_or_else(|_| Err(timed_out(total)))
+        })
+    }
+}
+
+async fn pause(time: Duration) {
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
+    }
+}
+
+/// The text that patterns are matched against: what the user said last.
+fn prompt<'a>(request: &Request<'a>) -> &'a str {
+    let asked = request.messages.iter().rev().find(|message| message.role == Role::User);
+    asked.map_or("", |message| &message.text)
+}
+
+fn reply(request: &Request<'_>, text: String, usage: Option<(u64, u64)>) -> Reply {
+    let (input_tokens, output_tokens) =
+        usage.unwrap_or_else(|| (tokens_in(request.messages), tokens_of(&text)));
+    let usage =
+        Usage { calls: 1, input_tokens, output_tokens, estimated: usage.is_none(), ..Usage::default() };
+    Reply { text, finish: Finish::Stop, usage, model: request.model.to_owned() }
+}
+
+fn nothing(request: &Request<'_>) -> Failure {
+    let (step, suffix) = (request.step, if request.purpose == Purpose::Grade { "/validator" } else { "" });
+    Failure::new(Class::Fatal, format!("the scripted replies have none for `{step}{suffix}`"))
+        .reason("no_reply")
+        .hint(format!("add a list under `replies: {{{step}{suffix}: [...]}}`, or a `default:`"))
+}
+
+fn unusable(path: &str, why: &str) -> Failure {
+    Failure::new(Class::Fatal, format!("the scripted replies in `{path}` cannot be used: {why}"))
+        .reason("bad_replies")
+}
+
+fn timed_out(after: Duration) -> Failure {
+    let message = format!("scripted: timeout: the request took too long within {} s", after.as_secs_f64());
+    Failure::new(Class::Timeout, message).reason("request_timeout")
+}
+
+#[cfg(test)]
+mod tests;
