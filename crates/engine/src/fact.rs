@@ -7,24 +7,64 @@ use convoke_schedule::TaskIx;
 
 /// Something that happened.
 #[derive(Debug)]
-pub(crate) struct Fact {
+pub struct Fact {
+    /// When.
     pub at: Timestamp,
+    /// What.
     pub what: What,
 }
 
 /// What happened.
 #[derive(Debug)]
-pub(crate) enum What {
+pub enum What {
     /// An attempt ended.
-    Ended { task: TaskIx, attempt: u32, end: AttemptEnd },
+    Ended {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// How.
+        end: AttemptEnd,
+    },
     /// An attempt has something to say.
-    Reported { task: TaskIx, attempt: u32, report: Report },
+    Reported {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// What it says.
+        report: Report,
+    },
     /// A person answered a gate.
-    Answered { task: TaskId, answer: Answer, by: String, message: Option<MessageId> },
+    Answered {
+        /// The gate.
+        task: TaskId,
+        /// The answer.
+        answer: Answer,
+        /// Who answered.
+        by: String,
+        /// The inbox message that brought it.
+        message: Option<MessageId>,
+    },
     /// Somebody asked the run to end.
-    Stop { now: bool, by: String, message: Option<MessageId> },
+    Stop {
+        /// At once.
+        now: bool,
+        /// Who asked.
+        by: String,
+        /// The inbox message that brought it.
+        message: Option<MessageId>,
+    },
     /// Another process sent something that this version does not know.
-    Unreadable { message: Option<MessageId> },
+    Unreadable {
+        /// The inbox message.
+        message: Option<MessageId>,
+    },
     /// The process is to let go of the run.
-    Interrupt { now: bool, by: String },
+    Interrupt {
+        /// Without letting attempts finish.
+        now: bool,
+        /// Who said so.
+        by: String,
+    },
 }

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod clock;
+mod core;
 mod error;
 mod executor;
 mod fact;
@@ -15,12 +16,14 @@ pub mod report;
 mod run;
 mod setup;
 mod store;
-mod turn;
 
 pub use clock::Clock;
+pub use core::{Core, Effect, Turn};
 pub use error::EngineError;
 pub use executor::Executor;
+pub use fact::{Fact, What};
 pub use handle::{Handle, Notice, Watch};
 pub use outcome::Outcome;
 pub use run::Run;
 pub use setup::{Changes, Options, Setup, Start, prepare};
+pub use store::Store;

@@ -2,16 +2,13 @@
 
 use crate::attempts::Attempts;
 use crate::clock::Clock;
+use crate::core::{Core, Effect};
 use crate::error::EngineError;
 use crate::fact::{Fact, What};
 use crate::handle::Notice;
 use crate::outcome::Outcome;
-use crate::store::Store;
-use crate::turn::{Effect, Interrupt};
-use convoke_govern::Governor;
 use convoke_journal::{Append, Message, Writer};
-use convoke_model::{Event, RunStatus, Stamped, Timestamp};
-use convoke_schedule::Scheduler;
+use convoke_model::{Event, RunStatus, Stamped};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -26,20 +23,14 @@ const TURN_LIMIT: usize = 16_384;
 
 /// A run, ready to be driven.
 pub struct Run {
-    pub(crate) scheduler: Scheduler,
-    pub(crate) governor: Governor,
-    pub(crate) store: Store,
+    pub(crate) core: Core,
     pub(crate) writer: Arc<Writer>,
     pub(crate) attempts: Attempts,
     pub(crate) facts: UnboundedReceiver<Fact>,
     pub(crate) clock: Clock,
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
-    pub(crate) next_seq: u64,
-    pub(crate) last: Timestamp,
-    pub(crate) interrupt: Option<Interrupt>,
     pub(crate) interrupted_at: Option<Instant>,
     pub(crate) interactive: bool,
-    pub(crate) was_blocked: bool,
     /// What the run begins with, not on disk yet.
     pub(crate) opening: Vec<Stamped>,
 }
@@ -49,7 +40,7 @@ impl Run {
     pub async fn drive(mut self) -> Result<Outcome, EngineError> {
         let mut happened = Vec::new();
         loop {
-            let turn = self.decide(happened); // schedule + govern: in memory; decisions and effects
+            let turn = self.core.decide(self.clock.now(), happened); // schedule + govern: in memory
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
             for effect in turn.effects {
                 self.perform(effect); // launch, abort; never waits
@@ -80,7 +71,7 @@ impl Run {
         if all.is_empty() {
             return Ok(());
         }
-        let append = Append { events: all, blobs: self.store.take_pending(), consumed };
+        let append = Append { events: all, blobs: self.core.store.take_pending(), consumed };
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.append(append, move |append, result| {
             let _ = reply.send((append.events, result));
@@ -104,6 +95,7 @@ impl Run {
                 biased;
                 count = self.facts.recv_many(&mut facts, TURN_LIMIT) => {
                     debug_assert!(count > 0, "the run's own handle keeps the channel open");
+                    self.note_ends(&facts);
                     return facts;
                 }
                 () = tokio::time::sleep_until(wake) => {
@@ -115,11 +107,19 @@ impl Run {
         }
     }
 
+    fn note_ends(&mut self, facts: &[Fact]) {
+        for fact in facts {
+            if let What::Ended { task, .. } = fact.what {
+                self.attempts.ended(task);
+            }
+        }
+    }
+
     fn wake_at(&self) -> Option<Instant> {
-        if self.interrupt.is_some() {
+        if self.core.interrupt.is_some() {
             return self.interrupted_at.map(|at| at + INTERRUPT_GRACE);
         }
-        self.scheduler.next_wake().map(|at| self.clock.instant(at))
+        self.core.scheduler.next_wake().map(|at| self.clock.instant(at))
     }
 
     /// Attempts that have not ended by themselves when the grace is over are stopped.
@@ -153,8 +153,8 @@ impl Run {
 
     /// Whether driving is over, and how.
     async fn outcome(&mut self) -> Result<Option<Outcome>, EngineError> {
-        if let Some(finished) = self.scheduler.finished() {
-            let output = finished.output.as_ref().and_then(|payload| self.store.text(payload));
+        if let Some(finished) = self.core.scheduler.finished() {
+            let output = finished.output.as_ref().and_then(|payload| self.core.store.text(payload));
             let outcome = Outcome {
                 status: finished.status,
                 output,
@@ -163,27 +163,27 @@ impl Run {
             };
             return Ok(Some(outcome));
         }
-        if let Some(interrupt) = self.interrupt.clone() {
+        if let Some(interrupt) = self.core.interrupt.clone() {
             self.interrupted_at.get_or_insert_with(Instant::now);
             return if self.attempts.len() == 0 { self.let_go(interrupt).await.map(Some) } else { Ok(None) };
         }
         if self.interactive {
             return Ok(None);
         }
-        match self.scheduler.parked() {
+        match self.core.scheduler.parked() {
             Some(waiting) => self.park(waiting).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn let_go(&mut self, interrupt: Interrupt) -> Result<Outcome, EngineError> {
-        let event = self.stamp(self.clock.now(), Event::RunInterrupted { by: interrupt.by });
+    async fn let_go(&mut self, by: String) -> Result<Outcome, EngineError> {
+        let event = self.core.stamp(self.clock.now(), Event::RunInterrupted { by });
         self.commit(vec![event], Vec::new()).await?;
         Ok(Outcome { status: RunStatus::Interrupted, output: None, failure: None, waiting: Vec::new() })
     }
 
     async fn park(&mut self, waiting: Vec<convoke_model::TaskId>) -> Result<Outcome, EngineError> {
-        let event = self.stamp(self.clock.now(), Event::RunParked { waiting: waiting.clone() });
+        let event = self.core.stamp(self.clock.now(), Event::RunParked { waiting: waiting.clone() });
         self.commit(vec![event], Vec::new()).await?;
         Ok(Outcome { status: RunStatus::Parked, output: None, failure: None, waiting })
     }

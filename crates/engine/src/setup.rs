@@ -4,6 +4,7 @@
 
 use crate::attempts::Attempts;
 use crate::clock::Clock;
+use crate::core::Core;
 use crate::error::EngineError;
 use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
@@ -85,27 +86,23 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
+    let governor = Governor::new(setup.options.max_concurrency);
+    let core = Core::new(scheduler, governor, Store::of(writer.clone()), next_seq, last);
     let mut run = Run {
-        scheduler,
-        governor: Governor::new(setup.options.max_concurrency),
-        store: Store::new(writer.clone()),
+        core,
         writer,
         attempts: Attempts::new(setup.executor, handle.clone(), Some(watchers.clone())),
         facts,
         clock,
         watchers: Some(watchers),
-        next_seq,
-        last,
-        interrupt: None,
         interrupted_at: None,
         interactive: setup.options.interactive,
-        was_blocked: false,
         opening: Vec::new(),
     };
     let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
     for event in opening.into_iter().chain([owned]) {
-        let stamped = run.stamp(clock.now(), event);
-        run.scheduler.apply(&stamped)?;
+        let stamped = run.core.stamp(clock.now(), event);
+        run.core.scheduler.apply(&stamped)?;
         run.opening.push(stamped);
     }
     Ok((run, handle, watch))

@@ -13,10 +13,13 @@ use std::sync::Arc;
 /// Bytes of values kept at hand.
 const KEPT_BYTES: usize = 256 << 20;
 
-pub(crate) struct Store {
-    writer: Arc<Writer>,
+/// Values by digest: at hand, or in the journal.
+pub struct Store {
+    load: Load,
     state: RefCell<State>,
 }
+
+type Load = Box<dyn Fn(Digest) -> Option<JsonText> + Send>;
 
 #[derive(Default)]
 struct State {
@@ -43,8 +46,21 @@ impl State {
 }
 
 impl Store {
-    pub fn new(writer: Arc<Writer>) -> Store {
-        Store { writer, state: RefCell::default() }
+    /// A store that looks up with `load` what it does not have at hand.
+    pub fn new(load: Load) -> Store {
+        Store { load, state: RefCell::default() }
+    }
+
+    /// A store in front of a journal. Looking up blocks for one indexed read, which is rarer than a commit and shorter.
+    pub fn of(writer: Arc<Writer>) -> Store {
+        Store::new(Box::new(move |digest| {
+            let (answer, wait) = std::sync::mpsc::channel();
+            writer.ask(move |journal| {
+                let found = journal.and_then(|journal| journal.blob(&digest)).ok().flatten();
+                let _ = answer.send(found);
+            });
+            wait.recv().ok().flatten()
+        }))
     }
 
     /// The payload of a value that a fact brings.
@@ -67,16 +83,6 @@ impl Store {
     pub fn take_pending(&self) -> Vec<Blob> {
         std::mem::take(&mut self.state.borrow_mut().pending)
     }
-
-    /// Asks the journal. Blocks for one indexed read, which is rarer than a commit and shorter.
-    fn load(&self, digest: Digest) -> Option<JsonText> {
-        let (answer, wait) = std::sync::mpsc::channel();
-        self.writer.ask(move |journal| {
-            let found = journal.and_then(|journal| journal.blob(&digest)).ok().flatten();
-            let _ = answer.send(found);
-        });
-        wait.recv().ok().flatten()
-    }
 }
 
 impl Outputs for Store {
@@ -84,7 +90,7 @@ impl Outputs for Store {
         if let Some(text) = self.state.borrow().kept.get(digest) {
             return Some(text.clone());
         }
-        let text = self.load(*digest)?;
+        let text = (self.load)(*digest)?;
         self.state.borrow_mut().keep(*digest, text.clone());
         Some(text)
     }

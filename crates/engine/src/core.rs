@@ -1,47 +1,74 @@
-//! One turn: facts in, decisions and effects out. Pure but for the values it hands to the store.
+//! Deciding, apart from doing: facts in, decisions and effects out.
+//!
+//! The scheduler and the governor behind one door. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
+//! carries out its effects, and so does the simulated world of the tests.
 
 use crate::fact::{Fact, What};
-use crate::run::Run;
+use crate::store::Store;
 use convoke_agent::Report;
-use convoke_govern::{Admission, Demand, Rank};
+use convoke_govern::{Admission, Demand, Governor, Rank};
 use convoke_journal::MessageId;
 use convoke_model::{
     Answer, Ask, Assignment, AttemptEnd, Class, Event, Failure, JsonText, Payload, Stamped, TaskId,
     Timestamp, reason,
 };
 use convoke_plan::Labels;
-use convoke_schedule::{Command, Launch, TaskIx, TaskState};
+use convoke_schedule::{Command, Launch, Scheduler, TaskIx, TaskState};
 
 /// What one turn came to.
 #[derive(Default)]
-pub(crate) struct Turn {
+pub struct Turn {
+    /// Facts and decisions, for one commit.
     pub events: Vec<Stamped>,
+    /// What to do once they are on disk.
     pub effects: Vec<Effect>,
+    /// Messages of the inbox that the events deal with.
     pub consumed: Vec<MessageId>,
 }
 
-/// What to do once the turn is on disk.
-pub(crate) enum Effect {
+/// What to do once a turn is on disk.
+pub enum Effect {
+    /// Start an attempt.
     Launch(TaskIx, Box<Assignment>),
+    /// Stop an attempt.
     Abort(TaskIx),
+    /// Stop every attempt.
     AbortAll,
 }
 
-/// How the process lets go of the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Interrupt {
-    pub by: String,
-    pub now: bool,
+/// The deciding half of a run.
+pub struct Core {
+    /// Plan and events to decisions.
+    pub scheduler: Scheduler,
+    /// Who may start.
+    pub governor: Governor,
+    /// Large values.
+    pub store: Store,
+    next_seq: u64,
+    last: Timestamp,
+    /// Who told the process to let go of the run.
+    pub interrupt: Option<String>,
+    was_blocked: bool,
 }
 
-impl Run {
+impl Core {
+    /// A core that goes on from a state.
+    pub fn new(
+        scheduler: Scheduler,
+        governor: Governor,
+        store: Store,
+        next_seq: u64,
+        last: Timestamp,
+    ) -> Core {
+        Core { scheduler, governor, store, next_seq, last, interrupt: None, was_blocked: false }
+    }
+
     /// Decides everything that follows from what happened.
-    pub(crate) fn decide(&mut self, happened: Vec<Fact>) -> Turn {
+    pub fn decide(&mut self, now: Timestamp, happened: Vec<Fact>) -> Turn {
         let mut turn = Turn::default();
         for fact in happened {
             self.take(fact, &mut turn);
         }
-        let now = self.clock.now();
         loop {
             let decided = self.scheduler.decide(now, &self.store);
             decided.events.into_iter().for_each(|event| self.push(now, event, &mut turn));
@@ -81,13 +108,12 @@ impl Run {
                 if now || self.interrupt.is_some() {
                     turn.effects.push(Effect::AbortAll);
                 }
-                self.interrupt = Some(Interrupt { by, now });
+                self.interrupt = Some(by);
             }
         }
     }
 
     fn take_end(&mut self, at: Timestamp, task: TaskIx, attempt: u32, end: AttemptEnd, turn: &mut Turn) {
-        self.attempts.ended(task);
         let held = self.governor.release(task.0);
         debug_assert!(held, "an attempt holds a permit");
         let id = self.scheduler.id(task).clone();
@@ -179,7 +205,8 @@ impl Run {
         turn.events.push(stamped);
     }
 
-    pub(crate) fn stamp(&mut self, at: Timestamp, event: Event) -> Stamped {
+    /// Gives an event its number and its time; time never goes back.
+    pub fn stamp(&mut self, at: Timestamp, event: Event) -> Stamped {
         self.last = self.last.max(at);
         let seq = self.next_seq;
         self.next_seq += 1;
