@@ -3,19 +3,28 @@
 //! The default counts only when the variable is not set; an empty value is set. Values and defaults may refer to
 //! further variables. Anything else with a dollar sign is left alone, shell and JavaScript texts contain enough of it.
 
-use super::sources::Sources;
 use super::text::Segment;
 
 /// Variables that may refer to one another, in depth.
 const MAX_DEPTH: usize = 10;
 
+/// Gives the value of a variable, if it is set.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// A reference that could not be followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EnvProblem {
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvProblem {
     /// Not set, and no default.
+    #[error("environment variable `{0}` is not set")]
     Unset(String),
     /// More than ten levels, or in a circle.
+    #[error("environment variable `{0}` refers to further variables without end")]
     TooDeep(String),
+}
+
+/// Follows every reference of a text that was kept as written, such as a credential at launch.
+pub fn resolve_references(text: &str, lookup: Lookup<'_>) -> Result<String, EnvProblem> {
+    expand(text, lookup, 1)
 }
 
 /// A text after substitution.
@@ -35,13 +44,13 @@ pub(super) fn has_reference(text: &str) -> bool {
 }
 
 /// Follows every reference of a text.
-pub(super) fn substitute(text: &str, sources: &dyn Sources) -> Substituted {
+pub(super) fn substitute(text: &str, lookup: Lookup<'_>) -> Substituted {
     let mut result = Substituted::default();
     let mut done = 0;
     while let Some((start, reference)) = next_reference(text, done) {
         result.copy(text, done..start);
         done = start + reference.length;
-        match resolve(&reference, sources, 1) {
+        match resolve(&reference, lookup, 1) {
             Ok(value) => result.text.push_str(&value),
             Err(problem) => result.problems.push((start..done, problem)),
         }
@@ -129,25 +138,25 @@ fn closing_brace(text: &str) -> Option<usize> {
     None
 }
 
-fn resolve(reference: &Reference<'_>, sources: &dyn Sources, depth: usize) -> Result<String, EnvProblem> {
+fn resolve(reference: &Reference<'_>, lookup: Lookup<'_>, depth: usize) -> Result<String, EnvProblem> {
     if depth > MAX_DEPTH {
         return Err(EnvProblem::TooDeep(reference.name.to_owned()));
     }
-    let value = sources.env(reference.name);
+    let value = lookup(reference.name);
     match (value, reference.default) {
-        (Some(value), _) => expand(&value, sources, depth + 1),
-        (None, Some(default)) => expand(default, sources, depth + 1),
+        (Some(value), _) => expand(&value, lookup, depth + 1),
+        (None, Some(default)) => expand(default, lookup, depth + 1),
         (None, None) => Err(EnvProblem::Unset(reference.name.to_owned())),
     }
 }
 
-fn expand(text: &str, sources: &dyn Sources, depth: usize) -> Result<String, EnvProblem> {
+fn expand(text: &str, lookup: Lookup<'_>, depth: usize) -> Result<String, EnvProblem> {
     /// A circle of variables that double one another stays small.
     const MAX_BYTES: usize = 16 << 20;
     let (mut result, mut done) = (String::new(), 0);
     while let Some((start, reference)) = next_reference(text, done) {
         result.push_str(&text[done..start]);
-        result.push_str(&resolve(&reference, sources, depth)?);
+        result.push_str(&resolve(&reference, lookup, depth)?);
         done = start + reference.length;
         if result.len() > MAX_BYTES {
             return Err(EnvProblem::TooDeep(reference.name.to_owned()));
@@ -159,11 +168,11 @@ fn expand(text: &str, sources: &dyn Sources, depth: usize) -> Result<String, Env
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Memory;
     use super::*;
 
-    fn world() -> Memory {
-        Memory::default().env("A", "1").env("EMPTY", "").env("OUTER", "<${A}>").env("LOOP", "${LOOP}")
+    fn world(name: &str) -> Option<String> {
+        let known = [("A", "1"), ("EMPTY", ""), ("OUTER", "<${A}>"), ("LOOP", "${LOOP}")];
+        known.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     }
 
     #[test]
@@ -179,13 +188,13 @@ mod tests {
             ("{{ '$' }}{x}", "{{ '$' }}{x}"),
         ];
         for (text, expected) in cases {
-            assert_eq!(substitute(text, &world()).text, expected, "{text}");
+            assert_eq!(substitute(text, &world).text, expected, "{text}");
         }
     }
 
     #[test]
     fn what_cannot_be_followed_is_named_with_its_place() {
-        let found = substitute("a ${NO} ${LOOP}", &world()).problems;
+        let found = substitute("a ${NO} ${LOOP}", &world).problems;
         let expected =
             vec![(2..7, EnvProblem::Unset("NO".into())), (8..15, EnvProblem::TooDeep("LOOP".into()))];
         assert_eq!(found, expected);
@@ -193,10 +202,16 @@ mod tests {
 
     #[test]
     fn copied_parts_keep_their_places() {
-        let found = substitute("ab${OUTER}cd", &world());
+        let found = substitute("ab${OUTER}cd", &world);
         let old = [Segment { value_start: 0, source_start: 100, length: 12 }];
         let places = found.places(&old);
         assert_eq!(found.text, "ab<1>cd");
         assert_eq!(places[1], Segment { value_start: 5, source_start: 110, length: 2 });
+    }
+
+    #[test]
+    fn a_kept_text_is_resolved_later() {
+        assert_eq!(resolve_references("Bearer ${OUTER}", &world).as_deref(), Ok("Bearer <1>"));
+        assert_eq!(resolve_references("${NO}", &world), Err(EnvProblem::Unset("NO".into())));
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::sources::{SourceReadError, Sources, join_beside, normalise};
+use super::text::{Segment, Text};
 use super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 
@@ -70,6 +71,24 @@ impl<'a> Loader<'a> {
         };
         self.diagnostics.push(finding);
         None
+    }
+
+    /// Reads a file as one text; `None` when it does not exist (which is left to the caller) or cannot be used.
+    pub fn load_text(&mut self, path: &str, at: &Span) -> Option<Text> {
+        let file = match self.read(path) {
+            Ok(file) => file,
+            Err(problem) if problem.code == "file::missing" => return None,
+            Err(problem) => {
+                let message = format!("included file `{path}` {}", problem.words);
+                self.diagnostics.push(Diagnostic::error(problem.code, message, at.clone(), problem.label));
+                return None;
+            }
+        };
+        let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text).to_owned();
+        let mark = file.text.len() - text.len();
+        let segments = vec![Segment { value_start: 0, source_start: mark, length: text.len() }];
+        let span = start_of(&file);
+        Some(Text { value: text, span, base: Some(path.to_owned()), origin: file, segments })
     }
 
     fn read(&mut self, path: &str) -> Result<Arc<SourceFile>, Problem> {

@@ -28,6 +28,7 @@ mod testing;
 mod tests;
 
 pub use codes::CODES;
+pub use env::{EnvProblem, Lookup, resolve_references};
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;
@@ -38,7 +39,7 @@ pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
 pub use workflow::Workflow;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// Reads a workflow file and everything it includes.
 ///
@@ -55,4 +56,17 @@ pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Ve
     let workflow = read::workflow(&mut reader, &root, &normalise(path), &loader.files);
     loader.diagnostics.append(&mut reader.diagnostics);
     (workflow, loader.diagnostics)
+}
+
+/// Reads a file that a template includes, as one text after environment substitution.
+///
+/// A file that does not exist gives nothing and no finding, because a template looks in several places; other problems
+/// are findings at `at`, the place of the inclusion.
+pub fn read_partial(path: &str, sources: &dyn Sources, at: &Span) -> (Option<Text>, Vec<Diagnostic>) {
+    let mut loader = load::Loader::new(sources);
+    let text = loader.load_text(path, at);
+    let mut reader = read::Reader::new(sources);
+    let text = text.map(|text| reader.substituted(text));
+    loader.diagnostics.append(&mut reader.diagnostics);
+    (text, loader.diagnostics)
 }

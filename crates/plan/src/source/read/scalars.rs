@@ -78,11 +78,11 @@ impl Reader<'_> {
     }
 
     /// Follows `${NAME}`; what cannot be followed is reported and left out.
-    fn substituted(&mut self, text: Text) -> Text {
+    pub fn substituted(&mut self, text: Text) -> Text {
         if !env::has_reference(&text.value) {
             return text;
         }
-        let result = env::substitute(&text.value, self.sources);
+        let result = env::substitute(&text.value, &|name| self.sources.env(name));
         for (range, problem) in &result.problems {
             self.env_error(problem, &text.place_of(range.clone()));
         }
@@ -108,7 +108,7 @@ impl Reader<'_> {
     /// A credential: kept as written, with a word if it will be missing.
     pub fn secret(&mut self, node: &Node, of: Of<'_>) -> Option<SecretText> {
         let text = self.raw_text(node, of)?;
-        let result = env::substitute(&text.value, self.sources);
+        let result = env::substitute(&text.value, &|name| self.sources.env(name));
         for (range, problem) in &result.problems {
             let (EnvProblem::Unset(name) | EnvProblem::TooDeep(name)) = problem;
             let message = format!("environment variable `{name}` for {of} is not set");

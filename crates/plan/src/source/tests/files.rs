@@ -130,3 +130,18 @@ fn an_empty_setting_is_not_a_setting() {
     let findings = read(Memory::default().env("URL", ""), text).1;
     assert_one(&findings, "workflow::empty_value", &["`base_url`", "variable"], text);
 }
+
+#[test]
+fn a_partial_is_text_with_its_variables_followed() {
+    let memory = Memory::default().file("p.md", "hi ${A}\n${B}\n").file("bad.md", b"\xff").env("A", "x");
+    let at = super::good("workflow: {name: w, entry_point: a}\nagents: []\n").span;
+    let (text, findings) = super::super::read_partial("p.md", &memory, &at);
+    assert_eq!(text.unwrap().value, "hi x\n\n");
+    assert_one(&findings, "env::unset", &["`B`"], "partial");
+    assert_eq!(findings[0].labels[0].span.line_column(), (2, 1));
+    let (text, findings) = super::super::read_partial("gone.md", &memory, &at);
+    assert!(text.is_none() && findings.is_empty());
+    let (text, findings) = super::super::read_partial("bad.md", &memory, &at);
+    assert!(text.is_none());
+    assert_one(&findings, "file::not_utf8", &["`bad.md`"], "bytes");
+}

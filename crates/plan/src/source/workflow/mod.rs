@@ -1,0 +1,229 @@
+//! The typed form of a workflow file, as written: no defaults from elsewhere, no references resolved.
+//!
+//! Defaults that the language fixes are filled in; a value that means something else when absent is an `Option`.
+//! Readers (`read`) make these values, `check` looks for what is wrong between them, `compile` turns them into a plan.
+//! Invariant: everything that a diagnostic may want to point at has a span.
+
+mod flow;
+mod group;
+mod people;
+mod step;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+pub use flow::*;
+pub use group::*;
+pub use people::*;
+pub use step::*;
+pub use work::*;
+
+use super::settings::Runtime;
+use super::text::{Spanned, Text};
+use crate::diagnostic::{SourceFile, Span};
+
+/// A list of names, each with its place.
+pub type Names = Vec<Spanned<String>>;
+/// Templates by name, in the order of the file; keys keep their places.
+pub type Templates = IndexMap<String, Entry<Text>>;
+
+/// The value of a mapping entry, with the place of its key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry<T> {
+    /// Where the key stands.
+    pub key: Spanned<String>,
+    /// The value.
+    pub value: T,
+}
+
+/// A whole workflow file.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// The file it was read from.
+    pub file: Arc<SourceFile>,
+    /// Normalised path of that file, as [`super::Sources`] knows it; relative references resolve beside it.
+    pub path: String,
+    /// Every file that took part (this one and all that `!file` read), in the order of reading.
+    pub files: Vec<Arc<SourceFile>>,
+    /// Place of the `workflow:` header.
+    pub span: Span,
+    /// `workflow.name`; empty when it is missing (which is reported).
+    pub name: Spanned<String>,
+    /// `workflow.description`.
+    pub description: Option<Spanned<String>>,
+    /// `workflow.version`.
+    pub version: Option<Spanned<String>>,
+    /// `workflow.entry_point`, one or several; empty when left out.
+    pub entry_point: Names,
+    /// `workflow.runtime`.
+    pub runtime: Runtime,
+    /// `workflow.input`; `None` means that any input is accepted.
+    pub input: Option<IndexMap<String, Entry<InputField>>>,
+    /// `workflow.context`.
+    pub context: ContextSettings,
+    /// `workflow.limits`.
+    pub limits: Limits,
+    /// `workflow.cost`.
+    pub cost: Cost,
+    /// `workflow.hooks`.
+    pub hooks: Hooks,
+    /// `workflow.metadata`.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// `workflow.instructions`, put before every model prompt.
+    pub instructions: Vec<Text>,
+    /// `workflow.labels`: defaults for every step.
+    pub labels: Labels,
+    /// Top-level `tools`: the universe of tool names; `None` when the key is absent.
+    pub tools: Option<Names>,
+    /// Top-level `agents`: the steps.
+    pub agents: Vec<Step>,
+    /// Top-level `parallel`.
+    pub parallel: Vec<ParallelGroup>,
+    /// Top-level `for_each`.
+    pub for_each: Vec<ForEach>,
+    /// Top-level `output`: templates of the final output.
+    pub output: Option<Templates>,
+}
+
+/// One declared input of the workflow.
+#[derive(Debug, Clone)]
+pub struct InputField {
+    /// Declared type.
+    pub kind: Spanned<ValueType>,
+    /// Whether a value must be given (default true).
+    pub required: bool,
+    /// The default, already known to fit the type; `None` when absent or null.
+    pub default: Option<Spanned<serde_json::Value>>,
+    /// What it is for.
+    pub description: Option<Spanned<String>>,
+    /// Place of the definition.
+    pub span: Span,
+}
+
+/// The five types of inputs and output fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ValueType {
+    String,
+    Number,
+    Boolean,
+    Array,
+    Object,
+}
+
+/// `workflow.context`: what a step sees of the steps before it.
+#[derive(Debug, Clone, Default)]
+pub struct ContextSettings {
+    /// Which outputs are visible.
+    pub mode: ContextMode,
+    /// Bound of the context in tokens.
+    pub max_tokens: Option<Spanned<u64>>,
+    /// What to do when the bound is reached.
+    pub trim_strategy: TrimStrategy,
+}
+
+/// Which earlier outputs a step sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum ContextMode {
+    #[default]
+    Accumulate,
+    LastOnly,
+    Explicit,
+}
+
+/// How a context is made smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum TrimStrategy {
+    Summarize,
+    Truncate,
+    #[default]
+    DropOldest,
+}
+
+/// `workflow.limits`; `None` means that the author did not write it.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// Visits made by routes and members of parallel groups (default 10).
+    pub max_iterations: Option<Spanned<u64>>,
+    /// Wall time of the run.
+    pub timeout: Option<Spanned<Duration>>,
+    /// Money.
+    pub budget_usd: Option<Spanned<f64>>,
+    /// What reaching the budget means.
+    pub budget_mode: BudgetMode,
+    /// Items, tasks started by needs, sub-workflow tasks, spawned tasks (default 100 000).
+    pub max_tasks: Option<Spanned<u64>>,
+    /// Attempts of this run at one time.
+    pub max_concurrency: Option<Spanned<u64>>,
+}
+
+/// What happens when the budget is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BudgetMode {
+    /// Say so and go on.
+    #[default]
+    Audit,
+    /// Stop.
+    Enforce,
+}
+
+/// `workflow.cost`.
+#[derive(Debug, Clone)]
+pub struct Cost {
+    /// Whether to show what each agent cost.
+    pub show_per_agent: bool,
+    /// Whether to show the sum.
+    pub show_summary: bool,
+    /// Prices by model.
+    pub pricing: IndexMap<String, Entry<Pricing>>,
+}
+
+impl Default for Cost {
+    fn default() -> Self {
+        Self { show_per_agent: true, show_summary: true, pricing: IndexMap::new() }
+    }
+}
+
+/// Dollars per million tokens of one model.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[allow(missing_docs)]
+pub struct Pricing {
+    pub input_per_mtok: f64,
+    pub output_per_mtok: f64,
+    pub cache_read_per_mtok: f64,
+    pub cache_write_per_mtok: f64,
+}
+
+/// `workflow.hooks`.
+#[derive(Debug, Clone, Default)]
+pub struct Hooks {
+    /// Before the first step.
+    pub on_start: Option<Hook>,
+    /// After success; sees `result`.
+    pub on_complete: Option<Hook>,
+    /// After failure; sees `error`.
+    pub on_error: Option<Hook>,
+}
+
+/// What a hook does.
+#[derive(Debug, Clone)]
+pub enum Hook {
+    /// A template that is rendered, journalled and shown.
+    Message(Text),
+    /// A command that runs under the guard policy.
+    Command {
+        /// Program (template).
+        command: Text,
+        /// Its arguments (templates).
+        args: Vec<Text>,
+        /// Place of the hook.
+        span: Span,
+    },
+    /// A step of the file that runs.
+    Step(Spanned<String>),
+}

@@ -1,0 +1,162 @@
+//! Steps: what every one has, the kinds there are, and the agent among them.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use super::super::output::OutputField;
+use super::super::settings::{PluginUse, Sandbox};
+use super::super::text::{Spanned, Text};
+use super::{
+    Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
+    ScriptStep, SetStep, TerminateStep, WaitStep, WorkflowStep,
+};
+use crate::diagnostic::Span;
+
+/// An entry of `agents`, or the inline `agent` of a fan-out.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its name; empty when it is missing (which is reported).
+    pub name: Spanned<String>,
+    /// What it does.
+    pub kind: StepKind,
+    /// What every kind has.
+    pub common: Common,
+}
+
+/// Keys that every kind of step has; groups have them too, without `input`, `retry`, `on_unknown`, `idempotent`.
+#[derive(Debug, Clone)]
+pub struct Common {
+    /// `description`.
+    pub description: Option<Spanned<String>>,
+    /// `input`: references for explicit context, as written (`plan.output.x?`).
+    pub input: Names,
+    /// `routes`, with the place of the key.
+    pub routes: Vec<Route>,
+    /// Place of the key `routes` if it was written, even as an empty list.
+    pub routes_key: Option<Span>,
+    /// `needs`.
+    pub needs: Vec<Need>,
+    /// `join`; `None` means all.
+    pub join: Option<Spanned<Join>>,
+    /// `on_error`.
+    pub on_error: Vec<ErrorRoute>,
+    /// `retry`; `None` means the default of the kind.
+    pub retry: Option<Retry>,
+    /// `timeout`: bounds the task over all its attempts.
+    pub timeout: Option<Spanned<Duration>>,
+    /// `on_unknown`; `None` means the default of the kind.
+    pub on_unknown: Option<Spanned<OnUnknown>>,
+    /// `idempotent`.
+    pub idempotent: Option<Spanned<bool>>,
+    /// `labels`.
+    pub labels: Labels,
+    /// Place of the whole step.
+    pub span: Span,
+}
+
+/// What a step does; one struct per type of the language.
+#[derive(Debug, Clone)]
+pub enum StepKind {
+    /// A language model with tools.
+    Agent(Box<AgentStep>),
+    /// A person decides between options.
+    HumanGate(GateStep),
+    /// A person answers questions.
+    Questions(QuestionsStep),
+    /// A program runs.
+    Script(Box<ScriptStep>),
+    /// Values are computed.
+    Set(SetStep),
+    /// The workflow ends here.
+    Terminate(TerminateStep),
+    /// Time passes.
+    Wait(WaitStep),
+    /// Another workflow file runs.
+    Workflow(WorkflowStep),
+    /// Its type could not be read (which is reported); only its name and its edges are known.
+    Unknown,
+}
+
+/// `type: agent` (or no type).
+#[derive(Debug, Clone, Default)]
+pub struct AgentStep {
+    /// Provider of this step; `None` means the workflow's.
+    pub provider: Option<Spanned<String>>,
+    /// Model (template).
+    pub model: Option<Text>,
+    /// Prompt (template); `None` when absent.
+    pub prompt: Option<Text>,
+    /// System prompt (template).
+    pub system_prompt: Option<Text>,
+    /// `None` = all tools of the workflow, empty = none.
+    pub tools: Option<Names>,
+    /// Schema of the output; `None` when absent or empty.
+    pub output: Option<OutputSchema>,
+    /// Raw text or envelope.
+    pub output_mode: Option<Spanned<OutputMode>>,
+    /// `timeout_seconds`: like `timeout` of every kind; both at once is reported.
+    pub timeout_seconds: Option<Spanned<Duration>>,
+    /// Bound of one session.
+    pub max_session: Option<Spanned<Duration>>,
+    /// Bound of the tool loop.
+    pub max_agent_iterations: Option<Spanned<u64>>,
+    /// Conversation shared between steps (vendor key).
+    pub session_key: Option<Spanned<String>>,
+    /// Chat with a person.
+    pub dialog: Option<Dialog>,
+    /// Effort of reasoning (level or template).
+    pub reasoning_effort: Option<Text>,
+    /// Context size class (vendor key; value or template).
+    pub context_tier: Option<Text>,
+    /// A second model that grades the answer.
+    pub validator: Option<Validator>,
+    /// Vendor key.
+    pub sandbox: Option<Sandbox>,
+    /// Directory (template), relative to the workflow file.
+    pub working_dir: Option<Text>,
+    /// `None` inherits, empty = none.
+    pub skills: Option<Names>,
+    /// `None` inherits, empty = none.
+    pub plugins: Option<Vec<Spanned<PluginUse>>>,
+}
+
+/// Fields of an output by name, with the place of the key `output`.
+#[derive(Debug, Clone)]
+pub struct OutputSchema {
+    /// The fields; may be empty (for a script that means: any JSON object).
+    pub fields: IndexMap<String, Entry<OutputField>>,
+    /// Place of the definition.
+    pub span: Span,
+}
+
+/// How the model's text becomes an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputMode {
+    /// `{"result": text}`.
+    Raw,
+    /// JSON where there is any.
+    Envelope,
+}
+
+/// `dialog`.
+#[derive(Debug, Clone)]
+pub struct Dialog {
+    /// Decides whether a chat is opened.
+    pub trigger_prompt: Text,
+    /// Place of the block.
+    pub span: Span,
+}
+
+/// `validator`.
+#[derive(Debug, Clone)]
+pub struct Validator {
+    /// What a good answer is (template).
+    pub criteria: Text,
+    /// The model that grades (template).
+    pub model: Option<Text>,
+    /// Re-runs with feedback, 0 or 1 (default 1).
+    pub max_retries: u32,
+    /// Place of the block.
+    pub span: Span,
+}
