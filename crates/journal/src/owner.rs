@@ -127,7 +127,7 @@ impl Drop for OwnerLock {
 
 /// How often a refusal is looked at again, a millisecond apart, before it is final: whoever only looks holds the lock
 /// for an instant too, and a new owner needs an instant to write its name. Refusing must take less than 100 ms.
-const PATIENCE: u32 = 40;
+const PATIENCE: u32 = 60;
 
 impl Held {
     /// Whether the file tells of a process that is really there and has its epoch.

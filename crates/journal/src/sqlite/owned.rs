@@ -64,10 +64,12 @@ impl Sqlite {
         let connection = connect(&path)?;
         let fail = |error| refusal(&path, error);
         let version = schema::check(&connection, &path)?;
+        // Both are durable with the first append; before that, nothing has been done in their name.
+        connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(fail)?;
         schema::migrate(&connection, version).map_err(fail)?;
-        // Durable with the first append; before that, nothing has been done in its name.
         let next_epoch = "UPDATE run SET epoch = epoch + 1 RETURNING epoch";
         let epoch = connection.query_row(next_epoch, [], |row| row.get::<_, i64>(0)).map_err(fail)?;
+        lock.announce(epoch as u64)?;
         schema::make_durable(&connection).map_err(fail)?;
         let reader = Reader::new(connection, &path, run)?;
         Sqlite::assemble(reader, None, epoch as u64, lock)
@@ -85,6 +87,7 @@ impl Sqlite {
 
     fn create_in(dir: &Path, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
         let lock = OwnerLock::take(run, dir, owner)?;
+        lock.announce(1)?;
         let path = dir.join("journal.db");
         let fail = |error| refusal(&path, error);
         let file = private_file(&path)?;
@@ -104,7 +107,6 @@ impl Sqlite {
     }
 
     fn assemble(reader: Reader, made: Option<File>, epoch: u64, lock: OwnerLock) -> Result<Sqlite, Error> {
-        lock.announce(epoch)?;
         let chain = reader.end()?;
         let dir = reader.dir().to_path_buf();
         if let Some(tip) = Tip::read(&dir).filter(|tip| tip.seq >= chain.next) {
