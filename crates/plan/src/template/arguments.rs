@@ -16,8 +16,11 @@ pub(super) fn defined(value: &Value) -> Result<(), Error> {
     if value.is_undefined() { value.get_attr("").map(|_| ()) } else { Ok(()) }
 }
 
+/// Keyword arguments in the order they were given.
+pub(super) type Named = Vec<(String, Value)>;
+
 /// Positional arguments and keyword arguments, apart.
-pub(super) fn split(args: &[Value]) -> Result<(&[Value], Vec<(String, Value)>), Error> {
+pub(super) fn split(args: &[Value]) -> Result<(&[Value], Named), Error> {
     match args.split_last() {
         Some((last, rest)) if last.is_kwargs() => {
             let named = Kwargs::try_from(last.clone())?;

@@ -58,7 +58,7 @@ fn single_variable(text: &str) -> Option<Range<usize>> {
             Token::VariableStart | Token::VariableEnd | Token::BlockStart | Token::TemplateData(_)
         )
     });
-    (!nested).then(|| first.end_offset as usize..last.start_offset as usize)
+    (!nested).then_some(first.end_offset as usize..last.start_offset as usize)
 }
 
 /// Whether a plain expression has braces only inside its strings.

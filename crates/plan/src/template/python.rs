@@ -76,10 +76,7 @@ fn write_sequence(out: &mut String, value: &Value) {
     if let Some(range) = value.downcast_object_ref::<Range>() {
         return range.write_repr(out);
     }
-    let (open, close) = match brackets(value) {
-        Some(brackets) => brackets,
-        None => ("[", "]"),
-    };
+    let (open, close) = brackets(value).unwrap_or(("[", "]"));
     out.push_str(open);
     let mut count = 0;
     for item in value.try_iter().into_iter().flatten() {

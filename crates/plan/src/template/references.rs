@@ -124,7 +124,7 @@ impl Walk {
                 self.inclusion(&import.expr, range(import.span()), false);
                 self.target(&import.name);
             }
-            Stmt::FromImport(import) => self.from_import(import, range(import.span())),
+            Stmt::FromImport(import) => self.names_imported(import, range(import.span())),
             Stmt::Extends(extends) => self.inclusion(&extends.name, range(extends.span()), false),
             Stmt::Include(include) => {
                 self.inclusion(&include.name, range(include.span()), include.ignore_missing)
@@ -184,7 +184,7 @@ impl Walk {
         self.target(&set.target);
     }
 
-    fn from_import(&mut self, import: &ast::FromImport<'_>, range: Range<usize>) {
+    fn names_imported(&mut self, import: &ast::FromImport<'_>, range: Range<usize>) {
         self.inclusion(&import.expr, range, false);
         for (name, alias) in &import.names {
             self.target(alias.as_ref().unwrap_or(name));

@@ -33,7 +33,7 @@ fn question(subject: &str, method: &str) -> Option<bool> {
         "isalnum" => every(char::is_alphanumeric),
         "isalpha" => every(char::is_alphabetic),
         "isascii" => subject.is_ascii(),
-        "isdecimal" => every(|c| c.is_ascii_digit() || (c.is_numeric() && c.to_digit(10).is_some())),
+        "isdecimal" => every(|c| c.is_ascii_digit()),
         "isdigit" => every(|c| c.is_ascii_digit() || (!c.is_ascii() && c.is_numeric() && !c.is_alphabetic())),
         "isnumeric" => every(char::is_numeric),
         "isidentifier" => is_identifier(subject),

@@ -1,1 +1,0 @@
-//! Whole templates and conditions against what Python's Jinja2 gives.

@@ -1,0 +1,141 @@
+//! Hostile templates end with an error, harmless ones are not hindered.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::render;
+use crate::template::{RenderFault, from_json, is_literal, parse_template, python_text, to_json};
+
+#[test]
+fn hostile_templates_end_with_an_error() {
+    let hostile = [
+        "{% for a in range(1000000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}",
+        "{% for a in range(10000000000) %}{% endfor %}",
+        "{{ 'x' * 10000000000 }}",
+        "{{ [0] * 10000000000 }}",
+        "{% set ns = namespace(x='xxxxxxxx') %}{% for i in range(100) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+        "{% set ns = namespace(x='xxxxxxxx') %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "{% set ns = namespace(x='ab') %}{% for i in range(100) %}{% set ns.x = ns.x | replace('a', ns.x) %}{% endfor %}",
+        "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+        "{{ '%999999999d' % 1 }}",
+        "{{ '{:999999999}'.format(1) }}",
+        "{{ 'x'.center(99999999999) }}",
+        "{{ 'x' | center(99999999999) }}",
+        "{% set l = [] %}{% do l.append(l) %}{{ l }}",
+        "{% for i in range(900000) %}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{% endfor %}",
+        "{{ 2 ** 100000 }}",
+    ];
+    for template in hostile {
+        assert!(render(template, &json!({})).is_err(), "{template}");
+    }
+}
+
+#[test]
+fn running_out_is_told_from_other_failures() {
+    let endless = "{% for a in range(1000000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}";
+    assert_eq!(render(endless, &json!({})).unwrap_err().fault, RenderFault::Limit);
+    assert_eq!(render("{{ x }}", &json!({})).unwrap_err().fault, RenderFault::Undefined);
+    assert_eq!(render("{% if %}", &json!({})).unwrap_err().fault, RenderFault::Syntax);
+    assert_eq!(render("{{ 1 / 0 }}", &json!({})).unwrap_err().fault, RenderFault::Other);
+}
+
+#[test]
+fn a_long_list_is_walked_to_its_end() {
+    let items: Vec<u32> = (0..100_000).collect();
+    let text = render("{% for i in items %}{{ i }},{% endfor %}", &json!({"items": items})).unwrap();
+    assert!(text.ends_with("99999,"));
+}
+
+#[test]
+fn a_syntax_error_is_found_with_its_place() {
+    let cases =
+        ["{% if x %} open", "{{ x", "{{ x | }}", "{% endif %}", "{{ 1 + }}", "{% frob %}", "{{ a b }}"];
+    for text in cases {
+        let error = parse_template(text, None, &Default::default()).unwrap_err();
+        assert!(error.message.contains("template syntax error"), "{text}: {error}");
+        assert!(error.range.is_none_or(|range| range.end <= text.len()), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_the_nearest() {
+    let cases = [
+        ("{{ x | uper }}", "unknown filter `uper`", Some("did you mean `upper`?")),
+        ("{{ x is definde }}", "unknown test `definde`", Some("did you mean `defined`?")),
+        ("{{ rnge(3) }}", "unknown function `rnge`", Some("did you mean `range`?")),
+        ("{{ x | map('uper') | list }}", "unknown filter `uper`", Some("did you mean `upper`?")),
+        ("{{ x | selectattr('a', 'equl') }}", "unknown test `equl`", Some("did you mean `eq`?")),
+        ("{{ x | xyzzyplugh }}", "unknown filter `xyzzyplugh`", None),
+    ];
+    for (text, message, help) in cases {
+        let error = parse_template(text, None, &Default::default()).unwrap_err();
+        assert_eq!((error.message.as_str(), error.help.as_deref()), (message, help), "{text}");
+    }
+}
+
+#[test]
+fn a_text_without_tags_is_itself() {
+    for text in ["", "plain", "a { b } %", "trailing\n", "{ {x} }", "100 % { #"] {
+        assert!(is_literal(text));
+        assert_eq!(render(text, &json!({})), Ok(text.to_owned()));
+    }
+    for text in ["{{ x }}", "{% raw %}{% endraw %}", "{# c #}"] {
+        assert!(!is_literal(text));
+    }
+}
+
+/// Python's `repr` of JSON, written down independently of the code under test.
+fn repr(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.contains('\'') => format!("\"{text}\""),
+        Value::String(text) => format!("'{text}'"),
+        Value::Array(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, item)| format!("'{key}': {}", repr(item)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn tree() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[a-zA-Z' ]{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec(("[a-z]{1,5}", inner), 0..5)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn containers_print_as_python_prints_them(value in tree()) {
+        let wrapped = json!([value]);
+        prop_assert_eq!(python_text(&from_json(&wrapped)), repr(&wrapped));
+    }
+
+    #[test]
+    fn json_survives_the_way_there_and_back(value in tree()) {
+        prop_assert_eq!(to_json(&from_json(&value)), value.clone());
+        let printed = render("{{ v | json }}", &json!({"v": value.clone()})).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), value);
+    }
+
+    #[test]
+    fn any_text_parses_or_is_refused(text in "(\\{\\{|\\}\\}|\\{%|%\\}|if |for |x|in |[0-9]|[-+*/%~|.,:<>=()\\[\\]{} '\"]){0,20}") {
+        if parse_template(&text, None, &Default::default()).is_ok() {
+            let _ = render(&text, &json!({"x": 1}));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Whole templates and conditions: what must come out, what must be refused, what must end.
+
+mod conditions;
+mod files;
+mod jinja;
+mod limits;
+mod references;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::{RenderError, Renderer, TemplateId, TemplateSource, from_json};
+
+/// Renders one text with a JSON context.
+fn render(text: &str, context: &Json) -> Result<String, RenderError> {
+    let source = TemplateSource { text: text.into(), base: None };
+    Renderer::new(&[source], &[], &BTreeMap::new()).render(TemplateId(0), from_json(context))
+}
