@@ -639,14 +639,16 @@ agents:
             "
 workflow: {name: w, entry_point: a}
 agents:
-  - {name: a, prompt: x, routes: [{to: b, when: 'output.deep'}, {to: $end}]}
+  - {name: a, prompt: x, routes: [{to: b, when: 'output.deep'}, {to: c, when: 'output.wide'}, {to: $end}]}
   - {name: b, prompt: x}
+  - {name: c, prompt: x}
 output:
   a: '{{ a.output.r }}'
   b: '{{ b.output.r }}'
   c: '{{ b.output.r if b is defined else none }}'
+  d: '{% if c is defined %}{{ c.output.r }}{% else %}{{ b.output.r }}{% endif %}'
 ",
-            &[("workflow::may_be_skipped", 7)],
+            &[("workflow::may_be_skipped", 8)],
         ),
         (
             "explicit mode",

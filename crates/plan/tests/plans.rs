@@ -163,11 +163,16 @@ fn partials_and_skills_are_read_into_the_plan() {
         .file("main.yaml", root)
         .file("prompts/a.md", "{% include 'head.md' %} go")
         .file("prompts/head.md", "{% include 'inner.md' %}")
-        .file("prompts/inner.md", "inner")
+        .file("prompts/inner.md", "inner ${WHO}")
+        .env("WHO", "me")
         .file("skills/tidy/SKILL.md", "Be tidy.\n");
     let result = world.compile();
     let plan = result.plan.clone().unwrap_or_else(|| panic!("{}", shown(&result)));
     assert_eq!(plan.partials.keys().collect::<Vec<_>>(), ["prompts/head.md", "prompts/inner.md"]);
+    assert_eq!(plan.partials["prompts/inner.md"], "inner me");
+    let stored: Vec<&str> = plan.sources.iter().map(|source| source.path.as_str()).collect();
+    let read = ["main.yaml", "prompts/a.md", "prompts/head.md", "prompts/inner.md", "skills/tidy/SKILL.md"];
+    assert_eq!(stored, read);
     assert_eq!(agent(&plan, "a").skills.as_deref(), Some("# Skill: tidy\n\nBe tidy."));
 }
 

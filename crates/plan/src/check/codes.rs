@@ -17,7 +17,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::member_also_routed", "a member of a group is also reached by itself"),
     ("workflow::member_needs", "an inline body cannot have needs"),
     ("workflow::member_route", "a member of a group cannot have routes"),
-    ("workflow::missing_partial", "a file that a template includes is not there"),
     ("workflow::missing_skill", "a skill's text is not there"),
     ("workflow::missing_sub_workflow", "a workflow file that a step runs is not there"),
     ("workflow::need_on_loop", "something needs a step that may run several times"),

@@ -16,7 +16,8 @@ pub(super) fn check(
 ) -> Vec<Diagnostic> {
     let mut ways = Ways::new(outline);
     let mut findings = Vec::new();
-    for (site, references) in sites {
+    // A text that asks whether some step ran knows that steps may be skipped; its other branches are its own affair.
+    for (site, references) in sites.iter().filter(|(_, references)| !asks(outline, references)) {
         let mut said = HashSet::new();
         for reference in references.iter().filter(|reference| !reference.guarded) {
             let Some(ix) = reference.path.first().and_then(|root| outline.find(root)) else { continue };
@@ -26,6 +27,10 @@ pub(super) fn check(
         }
     }
     findings
+}
+
+fn asks(outline: &Outline<'_>, references: &[Reference]) -> bool {
+    references.iter().any(|reference| reference.guarded && outline.find(&reference.path[0]).is_some())
 }
 
 fn skipped(outline: &Outline<'_>, site: &Site<'_>, reference: &Reference, ix: usize) -> Diagnostic {

@@ -17,7 +17,8 @@ pub(super) struct Reach {
     /// Items that lead directly to an item, or that it needs.
     before: Vec<Vec<usize>>,
     parents: Vec<Vec<usize>>,
-    known: RefCell<HashMap<usize, Rc<Vec<bool>>>>,
+    /// The last answer: texts are looked at step by step, and all answers of a large file would take too much room.
+    known: RefCell<Option<(usize, Rc<Vec<bool>>)>>,
 }
 
 impl Reach {
@@ -44,11 +45,11 @@ impl Reach {
 
     /// Everything that can have run when an item starts.
     pub fn ancestors(&self, ix: usize) -> Rc<Vec<bool>> {
-        if let Some(known) = self.known.borrow().get(&ix) {
+        if let Some((_, known)) = self.known.borrow().as_ref().filter(|(at, _)| *at == ix) {
             return known.clone();
         }
         let found = Rc::new(self.collect_ancestors(ix));
-        self.known.borrow_mut().insert(ix, found.clone());
+        self.known.replace(Some((ix, found.clone())));
         found
     }
 

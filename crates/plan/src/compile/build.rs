@@ -4,6 +4,7 @@ use super::Options;
 use super::fields;
 use super::hash;
 use super::load::Bundle;
+use super::partials::Partials;
 use super::provider::Providers;
 use super::skills::Skills;
 use super::texts::Texts;
@@ -13,7 +14,7 @@ use crate::plan::*;
 use crate::source::workflow as source;
 use convoke_model::{Price, ProviderSettings};
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Visits, where nothing is said.
@@ -22,12 +23,7 @@ const MAX_ITERATIONS: u32 = 10;
 const MAX_TASKS: u32 = 100_000;
 
 /// Builds the plan of a bundle in which nothing is wrong.
-pub(super) fn build(
-    bundle: &Bundle,
-    partials: BTreeMap<String, String>,
-    skills: &Skills,
-    options: &Options,
-) -> Plan {
+pub(super) fn build(bundle: &Bundle, partials: Partials, skills: &Skills, options: &Options) -> Plan {
     let none = options.default_provider.clone().unwrap_or_default();
     let root = Providers::new(options, bundle.workflows[0].runtime.provider.as_ref(), &none);
     let mut texts = Texts::default();
@@ -38,16 +34,19 @@ pub(super) fn build(
         .collect();
     let (templates, conditions) = texts.finish();
     let format = PLAN_FORMAT;
-    let mut plan = Plan { format, workflows, templates, conditions, partials, sources: stored(bundle) };
+    let sources = stored(bundle, &partials, skills);
+    let mut plan = Plan { format, workflows, templates, conditions, partials: partials.texts, sources };
     hash::stamp(&mut plan);
     plan
 }
 
 /// Every text that took part, once.
-fn stored(bundle: &Bundle) -> Vec<StoredSource> {
+fn stored(bundle: &Bundle, partials: &Partials, skills: &Skills) -> Vec<StoredSource> {
     let mut seen = HashSet::new();
     let files = bundle.workflows.iter().flat_map(|workflow| &workflow.files);
     files
+        .chain(&partials.files)
+        .chain(skills.files())
         .filter(|file| seen.insert(file.path.as_str()))
         .map(|file| StoredSource { path: file.path.clone(), text: file.text.clone() })
         .collect()

@@ -63,7 +63,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     let partials = partials::collect(&bundle, sources, &mut diagnostics);
     let skills = skills::collect(&bundle, sources, &mut diagnostics);
     for workflow in &bundle.workflows {
-        diagnostics.extend(check::check(workflow, &partials));
+        diagnostics.extend(check::check(workflow, &partials.texts));
     }
     sort(&mut diagnostics, path);
     let refused =

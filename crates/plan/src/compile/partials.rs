@@ -5,65 +5,65 @@
 use super::load::Bundle;
 use crate::check::outline::Outline;
 use crate::check::texts::texts;
-use crate::diagnostic::Diagnostic;
-use crate::source::{Sources, Text};
+use crate::diagnostic::{Diagnostic, SourceFile};
+use crate::source::{Sources, Text, read_partial};
 use crate::template::{Include, find_includes};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Reads all partials of a bundle, by normalised path.
-pub(super) fn collect(
-    bundle: &Bundle,
-    sources: &dyn Sources,
-    findings: &mut Vec<Diagnostic>,
-) -> BTreeMap<String, String> {
-    let mut reader = Reader { sources, findings, texts: BTreeMap::new() };
+/// All partials of a bundle.
+#[derive(Default)]
+pub(super) struct Partials {
+    /// Texts by normalised path, variables filled in.
+    pub texts: BTreeMap<String, String>,
+    /// The files as they were read.
+    pub files: Vec<Arc<SourceFile>>,
+}
+
+/// Reads all partials of a bundle.
+pub(super) fn collect(bundle: &Bundle, sources: &dyn Sources, findings: &mut Vec<Diagnostic>) -> Partials {
+    let mut reader = Reader { sources, findings, partials: Partials::default() };
     for workflow in &bundle.workflows {
         for site in texts(&Outline::new(workflow)) {
             if let Some(base) = &site.text.base {
-                reader.follow(site.text, &site.text.value, base, base);
+                reader.follow(site.text, base, base);
             }
         }
     }
-    reader.texts
+    reader.partials
 }
 
 struct Reader<'a> {
     sources: &'a dyn Sources,
     findings: &'a mut Vec<Diagnostic>,
-    texts: BTreeMap<String, String>,
+    partials: Partials,
 }
 
 impl Reader<'_> {
-    /// Reads what a text includes, and what that includes; `outer` is the text of the workflow that it began with.
-    fn follow(&mut self, outer: &Text, text: &str, containing: &str, root: &str) {
-        for include in find_includes(text, containing, root) {
-            if let Some((path, text)) = self.first(outer, &include) {
-                self.texts.insert(path.clone(), text.clone());
-                self.follow(outer, &text, &path, root);
+    /// Reads what a text includes, and what that includes; `root` is the file of the outermost text.
+    fn follow(&mut self, text: &Text, containing: &str, root: &str) {
+        for include in find_includes(&text.value, containing, root) {
+            if let Some((path, partial)) = self.first(text, &include) {
+                self.partials.texts.insert(path.clone(), partial.value.clone());
+                self.partials.files.push(partial.span.file.clone());
+                self.follow(&partial, &path, root);
             }
         }
     }
 
-    /// The first candidate that exists and is not known yet.
-    fn first(&mut self, outer: &Text, include: &Include) -> Option<(String, String)> {
-        if include.candidates.iter().any(|path| self.texts.contains_key(path)) {
-            return None;
-        }
-        let (path, bytes) =
-            include.candidates.iter().find_map(|path| Some((path.clone(), self.sources.read(path).ok()?)))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Some((path, text)),
-            Err(_) => {
-                let message = format!("the included file `{path}` is not UTF-8 text");
-                let place = outer.span.clone();
-                self.findings.push(Diagnostic::error(
-                    "workflow::missing_partial",
-                    message,
-                    place,
-                    "included here",
-                ));
-                None
+    /// The first candidate that exists, unless it is known already.
+    fn first(&mut self, text: &Text, include: &Include) -> Option<(String, Text)> {
+        for path in &include.candidates {
+            if self.partials.texts.contains_key(path) {
+                return None;
+            }
+            let at = text.place_of(include.range.clone());
+            let (partial, found) = read_partial(path, self.sources, &at);
+            self.findings.extend(found);
+            if let Some(partial) = partial {
+                return Some((path.clone(), partial));
             }
         }
+        None
     }
 }

@@ -1,10 +1,10 @@
 //! Skills: folders whose `SKILL.md` is put before the prompts of the agents that use them.
 
 use super::load::Bundle;
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::source::workflow::{ForEachBody, Names, Step, StepKind, Workflow};
-use crate::source::{SourceReadError, Sources, join_beside};
-use std::collections::HashMap;
+use crate::source::{Sources, Text, join_beside, read_partial};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The skill that another program brings along; it describes that program.
@@ -13,7 +13,7 @@ const FOREIGN: &str = "conductor";
 /// The texts of all skills, by path.
 #[derive(Default)]
 pub(super) struct Skills {
-    texts: HashMap<String, String>,
+    texts: BTreeMap<String, Text>,
 }
 
 impl Skills {
@@ -22,9 +22,14 @@ impl Skills {
         let texts: Vec<String> = names
             .iter()
             .filter_map(|name| Some((name, self.texts.get(&path(workflow, &name.value))?)))
-            .map(|(name, text)| format!("# Skill: {}\n\n{}", title(&name.value), text.trim()))
+            .map(|(name, text)| format!("# Skill: {}\n\n{}", title(&name.value), text.value.trim()))
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n").into())
+    }
+
+    /// The files as they were read.
+    pub fn files(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
+        self.texts.values().map(|text| &text.span.file)
     }
 }
 
@@ -82,27 +87,24 @@ impl Reader<'_> {
         }
         let path = path(workflow, name);
         if let Some(text) = self.skills.texts.get(&path) {
-            return text.len();
+            return text.value.len();
         }
-        match self.text(&path) {
-            Ok(text) => {
-                let size = text.len();
+        let (text, found) = read_partial(&path, self.sources, span);
+        let nothing_said = found.is_empty();
+        self.findings.extend(found);
+        match text {
+            Some(text) => {
+                let size = text.value.len();
                 self.skills.texts.insert(path, text);
                 size
             }
-            Err(cause) => {
-                let message = format!("skill `{name}`: {path} is {cause}");
-                let found = Diagnostic::error("workflow::missing_skill", message, span.clone(), cause)
-                    .help("a skill is a folder with a file SKILL.md, relative to the workflow file");
-                self.findings.push(found);
+            None => {
+                if nothing_said {
+                    self.findings.push(missing(name, &path, span));
+                }
                 0
             }
         }
-    }
-
-    fn text(&self, path: &str) -> Result<String, String> {
-        let bytes = self.sources.read(path).map_err(|error: SourceReadError| error.to_string())?;
-        String::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())
     }
 
     /// Compares the size of all skills of one list with what the workflow allows.
@@ -128,4 +130,10 @@ impl Reader<'_> {
         };
         self.findings.push(found);
     }
+}
+
+fn missing(name: &str, path: &str, span: &Span) -> Diagnostic {
+    let message = format!("skill `{name}`: {path} is not found");
+    Diagnostic::error("workflow::missing_skill", message, span.clone(), "no such skill")
+        .help("a skill is a folder with a file SKILL.md, relative to the workflow file")
 }
