@@ -53,3 +53,33 @@ pub const CODES: &[(&str, &str)] = &[
     ("yaml::unknown_anchor", "an alias refers to an anchor that is not defined before it"),
     ("yaml::unknown_tag", "a tag is not known"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::CODES;
+
+    fn codes_in(folder: &Path, found: &mut BTreeSet<String>) {
+        let code = regex::Regex::new(r#""((?:env|file|workflow|yaml)::[a-z_0-9]+)""#).unwrap();
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                codes_in(&path, found);
+            } else if path.file_name().is_some_and(|name| name != "codes.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.extend(code.captures_iter(&text).map(|capture| capture[1].to_owned()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_list_holds_the_codes_that_are_used_and_no_others() {
+        let mut used = BTreeSet::new();
+        codes_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/source"), &mut used);
+        let listed: BTreeSet<String> = CODES.iter().map(|(code, _)| (*code).to_owned()).collect();
+        assert_eq!(used, listed);
+        assert!(CODES.is_sorted_by_key(|(code, _)| *code));
+    }
+}

@@ -39,7 +39,9 @@ pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
 pub use workflow::Workflow;
 
-use crate::diagnostic::{Diagnostic, Span};
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
 
 /// Reads a workflow file and everything it includes.
 ///
@@ -55,7 +57,15 @@ pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Ve
     let mut reader = read::Reader::new(sources);
     let workflow = read::workflow(&mut reader, &root, &normalise(path), &loader.files);
     loader.diagnostics.append(&mut reader.diagnostics);
+    loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));
     (workflow, loader.diagnostics)
+}
+
+/// Findings are told in the order of the text, file by file.
+fn position(finding: &Diagnostic, files: &[Arc<SourceFile>]) -> (usize, usize) {
+    let Some(label) = finding.labels.first() else { return (usize::MAX, 0) };
+    let file = files.iter().position(|file| Arc::ptr_eq(file, &label.span.file));
+    (file.unwrap_or(usize::MAX), label.span.range.start)
 }
 
 /// Reads a file that a template includes, as one text after environment substitution.

@@ -39,7 +39,7 @@ pub(in crate::source) enum Built {
 
 enum Frame {
     Seq { items: Vec<Rc<Node>>, open: Open },
-    Map { pairs: Vec<Pair>, merges: Vec<Rc<Node>>, key: Option<Key>, open: Open },
+    Map { pairs: Vec<Pair>, merges: Vec<Rc<Node>>, key: Option<Key>, unusable: bool, open: Open },
 }
 
 struct Open {
@@ -227,6 +227,12 @@ impl<'a> Builder<'a> {
         let Some(frame) = self.stack.pop() else { return Ok(()) };
         let (value, open) = match frame {
             Frame::Seq { items, open } => (Value::Seq(items), open),
+            // Nothing but keys that are none: most often a template without quotes, and reported as that.
+            Frame::Map { pairs, merges, unusable: true, open, .. }
+                if pairs.is_empty() && merges.is_empty() =>
+            {
+                (Value::Broken, open)
+            }
             Frame::Map { pairs, merges, open, .. } => (Value::Map(self.finish_map(pairs, &merges)), open),
         };
         let end = if open.flow { end } else { self.last_end(&value).unwrap_or(end) };
@@ -311,7 +317,7 @@ impl<'a> Builder<'a> {
 
 impl Frame {
     fn map(open: Open) -> Self {
-        Self::Map { pairs: Vec::new(), merges: Vec::new(), key: None, open }
+        Self::Map { pairs: Vec::new(), merges: Vec::new(), key: None, unusable: false, open }
     }
 
     /// Adds an element, or the value of the key that was read before.
@@ -321,12 +327,12 @@ impl Frame {
                 open.weight = open.weight.with(node.weight);
                 items.push(node);
             }
-            Self::Map { pairs, merges, key, open } => {
+            Self::Map { pairs, merges, key, unusable, open } => {
                 open.weight = open.weight.with(node.weight);
                 match key.take() {
                     Some(Key::Named(key)) => pairs.push(Pair { key, value: node }),
                     Some(Key::Merge) => merges.push(node),
-                    Some(Key::Unusable) | None => {}
+                    Some(Key::Unusable) | None => *unusable = true,
                 }
             }
         }
