@@ -31,6 +31,9 @@ const DEFAULT_KEY: &str = "${OPENAI_API_KEY}";
 /// An answer this long is no answer; the bound keeps a broken service from filling the memory.
 const MOST_BYTES: usize = 64 << 20;
 
+/// How long a service that has said all is given to end its response properly.
+const HANG_UP: Duration = Duration::from_millis(50);
+
 /// A service that speaks chat completions.
 pub struct OpenAi {
     client: Client,
@@ -108,6 +111,8 @@ impl OpenAi {
             let Some(data) = event.data else { continue };
             if data.trim() == "[DONE]" {
                 gathering.complete();
+                // Read to its end, the connection can be used again; but the answer need not wait for that.
+                let _ = timeout(HANG_UP, events.next()).await;
                 break;
             }
             if let Some(text) = gathering.take(&data)? {

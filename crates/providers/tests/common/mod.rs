@@ -1,0 +1,228 @@
+//! What the tests of providers share: a way to ask, and a server that does exactly what it is told.
+#![allow(dead_code, missing_docs, clippy::unwrap_used)]
+
+use convoke_agent::{Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts};
+use convoke_model::{Failure, OutputSchema, ProviderSettings, TaskId};
+use convoke_providers::{Options, Registry};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+pub const KEY: &str = "sk-very-secret";
+
+/// Everything that a request borrows.
+pub struct Asked {
+    pub messages: Vec<Message>,
+    pub schema: Option<OutputSchema>,
+    pub timeouts: Timeouts,
+    pub max_tokens: Option<u64>,
+    pub task: TaskId,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            messages: vec![Message::new(Role::System, "Be brief."), Message::new(Role::User, "How many?")],
+            schema: None,
+            timeouts: Timeouts::within(Duration::from_secs(30)),
+            max_tokens: None,
+            task: TaskId("counter".into()),
+        }
+    }
+}
+
+impl Asked {
+    pub fn request(&self) -> Request<'_> {
+        Request {
+            model: "m-1",
+            messages: &self.messages,
+            schema: self.schema.as_ref(),
+            temperature: Some(0.5),
+            max_tokens: self.max_tokens,
+            reasoning_effort: None,
+            timeouts: self.timeouts,
+            step: "counter",
+            purpose: Purpose::Answer,
+            task: &self.task,
+            attempt: 1,
+            call: 1,
+            seed: 7,
+        }
+    }
+
+    pub async fn of(&self, provider: &dyn Provider) -> Result<Reply, Failure> {
+        provider.complete(&self.request(), &Heard::default()).await
+    }
+}
+
+/// Keeps all reports.
+#[derive(Default)]
+pub struct Heard(pub Mutex<Vec<Report>>);
+
+impl Sink for Heard {
+    fn report(&self, report: Report) {
+        self.0.lock().unwrap().push(report);
+    }
+}
+
+impl Heard {
+    pub fn text(&self) -> String {
+        let reports = self.0.lock().unwrap();
+        let pieces = reports.iter().filter_map(|report| match report {
+            Report::Progress { text } => Some(text.as_str()),
+            _ => None,
+        });
+        pieces.collect()
+    }
+}
+
+/// The provider for a service at this address.
+pub fn openai(base_url: &str) -> Arc<dyn Provider> {
+    let settings = ProviderSettings {
+        name: "openai".into(),
+        base_url: Some(base_url.into()),
+        api_key: Some("${MOCK_KEY}".into()),
+        headers: vec![("X-Team".into(), "${TEAM:-blue}".into())],
+        ..ProviderSettings::default()
+    };
+    let lookup = Arc::new(|name: &str| (name == "MOCK_KEY").then(|| KEY.to_owned()));
+    Registry::new(Options::default(), lookup).get(&settings).unwrap()
+}
+
+/// One thing that the server does after a request.
+pub enum Act {
+    /// Send these bytes.
+    Send(String),
+    /// Close the connection.
+    Close,
+    /// Do nothing until the client has closed the connection.
+    Hold,
+}
+
+/// A server that answers the n-th request with the n-th list of acts.
+pub struct Server {
+    pub url: String,
+    pub requests: Arc<Mutex<Vec<(String, Value)>>>,
+    pub connections: Arc<AtomicUsize>,
+    /// Fires when a client hangs up on a `Hold`.
+    pub hung_up: Arc<Notify>,
+}
+
+type Answers = Arc<Mutex<VecDeque<Vec<Act>>>>;
+
+impl Server {
+    pub async fn start(answers: Vec<Vec<Act>>) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1//", listener.local_addr().unwrap());
+        let server =
+            Server { url, requests: Arc::default(), connections: Arc::default(), hung_up: Arc::default() };
+        let answers: Answers = Arc::new(Mutex::new(answers.into()));
+        let (requests, connections) = (server.requests.clone(), server.connections.clone());
+        let hung_up = server.hung_up.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve(stream, answers.clone(), requests.clone(), hung_up.clone()));
+            }
+        });
+        server
+    }
+
+    pub fn bodies(&self) -> Vec<Value> {
+        self.requests.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    answers: Answers,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
+    hung_up: Arc<Notify>,
+) {
+    while let Some(request) = read_request(&mut stream).await {
+        requests.lock().unwrap().push(request);
+        let acts = answers.lock().unwrap().pop_front().expect("one request more than expected");
+        for act in acts {
+            match act {
+                Act::Send(text) => stream.write_all(text.as_bytes()).await.unwrap(),
+                Act::Close => return,
+                Act::Hold => {
+                    while !matches!(stream.read(&mut [0; 64]).await, Ok(0) | Err(_)) {}
+                    hung_up.notify_one();
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn read_request(stream: &mut TcpStream) -> Option<(String, Value)> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    while bytes.len() < head_end + length.unwrap() {
+        stream.read_buf(&mut bytes).await.ok()?;
+    }
+    Some((head, serde_json::from_slice(&bytes[head_end..]).unwrap()))
+}
+
+/// The head of a streamed answer whose length nobody knows.
+pub fn stream_head() -> Act {
+    Act::Send(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".into(),
+    )
+}
+
+/// One piece of a chunked body.
+pub fn chunk(text: &str) -> Act {
+    Act::Send(format!("{:x}\r\n{text}\r\n", text.len()))
+}
+
+/// The end of a chunked body.
+pub fn end() -> Act {
+    Act::Send("0\r\n\r\n".into())
+}
+
+/// An event with this data.
+pub fn event(data: &Value) -> String {
+    format!("data: {data}\n\n")
+}
+
+/// An event with the next words of an answer.
+pub fn words(text: &str) -> String {
+    event(
+        &json!({"model": "m-1-2026", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]}),
+    )
+}
+
+/// An event that says why the answer stops.
+pub fn finish(reason: &str) -> String {
+    event(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}))
+}
+
+/// A whole streamed answer.
+pub fn answer(text: &str) -> Vec<Act> {
+    vec![stream_head(), chunk(&words(text)), chunk(&finish("stop")), chunk("data: [DONE]\n\n"), end()]
+}
+
+/// A whole answer of another kind.
+pub fn plain(status: &str, headers: &str, body: &Value) -> Vec<Act> {
+    let body = body.to_string();
+    let length = body.len();
+    vec![Act::Send(format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    ))]
+}
