@@ -6,6 +6,7 @@
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::shown::map_value;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Class, Failure, JsonText, Payload, reason};
 use convoke_plan::template::{
@@ -185,7 +186,7 @@ impl Scheduler {
         let names = self.names(task, &self.template_roots(id), outputs, view)?;
         let step = &self.node(task).name;
         self.renderer
-            .render(id, Value::from_iter(names))
+            .render(id, map_value(names))
             .map_err(|e| template_failure(&format!("step `{step}`: {what}"), &e))
     }
 
@@ -204,7 +205,7 @@ impl Scheduler {
         let names = self.names_in_frame(frame, &self.template_roots(id), outputs);
         let name = &self.workflow_in(frame).name;
         let failed = |e| template_failure(&format!("workflow `{name}`: {what}"), &e);
-        self.renderer.render(id, Value::from_iter(names)).map_err(failed)
+        self.renderer.render(id, map_value(names)).map_err(failed)
     }
 
     /// Whether a route's condition holds.
@@ -220,7 +221,7 @@ impl Scheduler {
         names.entry("output".into()).or_insert_with(|| self.output_value(task, outputs));
         let step = &self.node(task).name;
         self.renderer
-            .test(id, Value::from_iter(names))
+            .test(id, map_value(names))
             .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
     }
 
@@ -290,7 +291,7 @@ impl Scheduler {
 
     pub(crate) fn workflow_value(&self, frame: FrameIx, input: Value) -> Value {
         let workflow = self.workflow_in(frame);
-        Value::from_iter([
+        map_value([
             ("input", input),
             ("dir", Value::from(workflow.dir.as_str())),
             ("file", Value::from(workflow.file.as_str())),
@@ -395,20 +396,20 @@ impl Scheduler {
 
     fn history_value(&self, steps: Vec<TaskIx>) -> Value {
         let names: Vec<Value> = steps.iter().map(|step| Value::from(&*self.node(*step).name)).collect();
-        Value::from_iter([("iteration", Value::from(names.len())), ("history", Value::from(names))])
+        map_value([("iteration", Value::from(names.len())), ("history", Value::from(names))])
     }
 
     /// What a finished step is in templates: `name.output`, or a group's own keys.
     pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
-            return Value::from_iter([("error", self.error_value(step, failure))]);
+            return map_value([("error", self.error_value(step, failure))]);
         }
         let value = self.output_value(step, outputs);
-        if self.node(step).kind.is_group() { value } else { Value::from_iter([("output", value)]) }
+        if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }
     }
 
     fn error_value(&self, step: TaskIx, failure: &Failure) -> Value {
-        Value::from_iter([
+        map_value([
             ("class", Value::from(failure.class.word())),
             ("message", Value::from(failure.message.as_str())),
             ("step", Value::from(&*self.node(step).name)),
@@ -490,7 +491,7 @@ impl Scheduler {
                 ("step", Value::from(task.as_ref().map(|task| task.0.to_string()))),
             ];
             fields.extend(failure.hint.as_deref().map(|hint| ("suggestion", Value::from(hint))));
-            names.insert("error".into(), Value::from_iter(fields));
+            names.insert("error".into(), map_value(fields));
         }
     }
 }

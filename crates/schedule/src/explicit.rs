@@ -3,6 +3,7 @@
 use crate::context::{Names, Roots};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::shown::map_value;
 use crate::task::TaskIx;
 use convoke_model::{Class, Failure, reason};
 use convoke_plan::template::Value;
@@ -30,9 +31,7 @@ impl Part {
     fn value(self) -> Value {
         match self {
             Part::Whole(value) => value,
-            Part::Fields(fields) => {
-                Value::from_iter(fields.into_iter().map(|(name, part)| (name, part.value())))
-            }
+            Part::Fields(fields) => map_value(fields.into_iter().map(|(name, part)| (name, part.value()))),
         }
     }
 }
@@ -67,7 +66,7 @@ impl Scheduler {
             let frame = self.tasks[task].place.frame;
             let input = match self.sees_all_inputs(task) {
                 true => self.inputs_value(frame, outputs),
-                false => Value::from_iter(inputs),
+                false => map_value(inputs),
             };
             names.insert("workflow".into(), self.workflow_value(frame, input));
         }

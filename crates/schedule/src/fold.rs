@@ -331,6 +331,7 @@ impl Scheduler {
         let task = self.known(id, what)?;
         self.expect(task, what, |state| state == TaskState::Running)?;
         self.running -= 1;
+        self.tasks[task].state = TaskState::Failing;
         self.spend(self.tasks[task].place.frame, usage);
         Ok(task)
     }

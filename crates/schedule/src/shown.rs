@@ -6,24 +6,31 @@ use crate::task::TaskIx;
 use convoke_model::{Class, Failure};
 use convoke_plan::Kind;
 use convoke_plan::template::{Object, Value};
+use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// A map with keys that can be read by name but are not listed.
 #[derive(Debug)]
 struct Shown {
-    listed: Vec<(Arc<str>, Value)>,
+    listed: IndexMap<Arc<str>, Value>,
     hidden: Vec<(Arc<str>, Value)>,
+}
+
+/// A map in the order given.
+pub(crate) fn map_value<K: Into<Arc<str>>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
+    let listed = entries.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    Value::from_object(Shown { listed, hidden: Vec::new() })
 }
 
 impl Object for Shown {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let key = key.as_str()?;
-        let all = self.listed.iter().chain(&self.hidden);
-        all.into_iter().find(|(name, _)| &**name == key).map(|(_, value)| value.clone())
+        let hidden = || self.hidden.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
+        self.listed.get(key).or_else(hidden).cloned()
     }
 
     fn enumerate(self: &Arc<Self>) -> convoke_plan::template::Enumerator {
-        let keys = self.listed.iter().map(|(name, _)| Value::from(&**name)).collect();
+        let keys = self.listed.keys().map(|name| Value::from(&**name)).collect();
         convoke_plan::template::Enumerator::Values(keys)
     }
 }
@@ -52,13 +59,15 @@ impl Scheduler {
         let as_list = each && group.keys.is_none();
         let good = match as_list {
             true => Value::from(good.into_iter().map(|(_, value)| value).collect::<Vec<_>>()),
-            false => Value::from_iter(good),
+            false => map_value(good),
         };
         let word = if each { "for_each" } else { "parallel" };
-        let mut listed = vec![("type".into(), Value::from(word)), ("outputs".into(), good)];
-        listed.push(("errors".into(), Value::from_iter(bad)));
+        let mut listed: IndexMap<Arc<str>, Value> = IndexMap::new();
+        listed.insert("type".into(), Value::from(word));
+        listed.insert("outputs".into(), good);
+        listed.insert("errors".into(), map_value(bad));
         if each {
-            listed.push(("count".into(), Value::from(group.total)));
+            listed.insert("count".into(), Value::from(group.total));
         }
         let mut hidden = vec![("aligned".into(), Value::from(aligned))];
         if !each {
@@ -74,12 +83,12 @@ fn error_entry(who: &str, name: &str, failure: &Failure) -> Value {
     let word = exception_type(failure);
     let message = Value::from(failure.message.as_str());
     Value::from_object(Shown {
-        listed: vec![
+        listed: IndexMap::from_iter([
             (who.into(), Value::from(name)),
             ("exception_type".into(), Value::from(word)),
             ("message".into(), message),
             ("suggestion".into(), hint),
-        ],
+        ]),
         hidden: vec![
             ("error".into(), Value::from(word)),
             ("agent".into(), Value::from(name)),

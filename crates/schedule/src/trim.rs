@@ -5,6 +5,7 @@
 use crate::context::{Names, Roots};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::shown::map_value;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{Event, Payload};
 use convoke_plan::template::{Value, from_json, to_json};
@@ -160,7 +161,7 @@ impl Scheduler {
         }
         let entries = self.tasks[task].from.iter().map(|step| {
             let name = Value::from(&*self.node(*step).name);
-            Value::from_iter([("step", name), ("output", self.output_value(*step, outputs))])
+            map_value([("step", name), ("output", self.output_value(*step, outputs))])
         });
         names.insert("_older".into(), Value::from(entries.collect::<Vec<_>>()));
     }

@@ -1,0 +1,297 @@
+//! The world in which a run is simulated.
+
+use convoke_engine::{Core, Effect, Fact, Store, What};
+use convoke_govern::Governor;
+use convoke_model::{
+    Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted,
+    RunStatus, Stamped, TaskId, Timestamp, Usage,
+};
+use convoke_plan::Plan;
+use convoke_schedule::{Scheduler, TaskIx, replayable};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How one attempt behaves.
+pub struct Behaviour {
+    /// How long it takes.
+    pub takes: Duration,
+    /// How it ends.
+    pub end: AttemptEnd,
+}
+
+impl Behaviour {
+    /// Ends well with a value.
+    pub fn gives(takes: Duration, value: serde_json::Value) -> Behaviour {
+        Behaviour {
+            takes,
+            end: AttemptEnd::Finished { output: JsonText::of(&value), usage: Usage::default() },
+        }
+    }
+
+    /// Fails.
+    pub fn fails(takes: Duration, class: Class) -> Behaviour {
+        let failure = Failure::new(class, format!("simulated {class}"));
+        Behaviour { takes, end: AttemptEnd::Failed { failure, usage: Usage::default(), partial: None } }
+    }
+}
+
+/// How a simulation ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// How the run stands.
+    pub status: RunStatus,
+    /// Its output.
+    pub output: Option<serde_json::Value>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// How much virtual time passed.
+    pub took: Duration,
+}
+
+type Script = Box<dyn FnMut(&Assignment) -> Behaviour>;
+type Blobs = Arc<Mutex<HashMap<Digest, JsonText>>>;
+
+/// One simulated run.
+pub struct World {
+    plan: Arc<Plan>,
+    core: Core,
+    script: Script,
+    blobs: Blobs,
+    now: Timestamp,
+    order: u64,
+    pending: BinaryHeap<Reverse<(Timestamp, u64)>>,
+    due: BTreeMap<u64, (TaskIx, u32, AttemptEnd)>,
+    running: HashMap<TaskIx, (u64, u32)>,
+    /// Commits, in order: what a crash may leave is a prefix of these.
+    pub commits: Vec<Vec<Stamped>>,
+    /// The most attempts that ran at once.
+    pub peak: usize,
+    /// Every launch, in order: task and attempt.
+    pub launches: Vec<(TaskId, u32)>,
+    /// Answers for gates, given as soon as a gate opens.
+    pub answers: HashMap<String, Answer>,
+    limit: u32,
+}
+
+const START: Timestamp = Timestamp(1_000_000_000);
+
+impl World {
+    /// A new run of a plan.
+    pub fn new(plan: Arc<Plan>, inputs: serde_json::Value, limit: u32, seed: u64, script: Script) -> World {
+        let started = RunStarted {
+            run: RunId("simulated".into()),
+            workflow: plan.root().name.to_string(),
+            file: plan.root().file.clone(),
+            folder: ".".into(),
+            plan: plan.digest(),
+            inputs: Payload::Inline(JsonText::of(&inputs)),
+            seed,
+            skip_gates: false,
+            version: "simulated".into(),
+            metadata: Default::default(),
+        };
+        let mut world = World::empty(plan, limit, script, Vec::new());
+        world.open(vec![Event::RunStarted(Box::new(started))]);
+        world
+    }
+
+    /// The same run after a crash that left these commits, with a new owner.
+    pub fn resumed(
+        plan: Arc<Plan>,
+        limit: u32,
+        commits: Vec<Vec<Stamped>>,
+        blobs: &World,
+        script: Script,
+    ) -> World {
+        let mut world = World::empty(plan, limit, script, commits);
+        world.blobs.lock().expect("one thread").extend(blobs.blobs.lock().expect("one thread").clone());
+        world.open(Vec::new());
+        world
+    }
+
+    fn empty(plan: Arc<Plan>, limit: u32, script: Script, commits: Vec<Vec<Stamped>>) -> World {
+        let blobs = Blobs::default();
+        let lookup = blobs.clone();
+        let store =
+            Store::new(Box::new(move |digest| lookup.lock().expect("one thread").get(&digest).cloned()));
+        let mut scheduler = Scheduler::new(plan.clone());
+        let history: Vec<Stamped> = commits.iter().flatten().cloned().collect();
+        let last = history.last().map_or(START, |event| event.at);
+        let next_seq = history.last().map_or(1, |event| event.seq + 1);
+        for event in replayable(history) {
+            scheduler.apply(&event).expect("a journal that we wrote ourselves");
+        }
+        World {
+            plan,
+            core: Core::new(scheduler, Governor::new(limit), store, next_seq, last),
+            script,
+            blobs,
+            now: last,
+            order: 0,
+            pending: BinaryHeap::new(),
+            due: BTreeMap::new(),
+            running: HashMap::new(),
+            commits,
+            peak: 0,
+            launches: Vec::new(),
+            answers: HashMap::new(),
+            limit,
+        }
+    }
+
+    fn open(&mut self, mut events: Vec<Event>) {
+        events.push(Event::RunOwned {
+            epoch: self.commits.len() as u64 + 1,
+            pid: 1,
+            host: "simulated".into(),
+        });
+        let stamped: Vec<_> = events.into_iter().map(|event| self.core.stamp(self.now, event)).collect();
+        for event in &stamped {
+            self.core.scheduler.apply(event).expect("an opening is legal");
+        }
+        self.commits.push(stamped);
+    }
+
+    /// Runs until the end, until only people could go on, or until `commits` commits have been made.
+    pub fn run(&mut self, commits: usize) -> Option<Ended> {
+        let mut facts = Vec::new();
+        while self.commits.len() < commits {
+            let turn = self.core.decide(self.now, std::mem::take(&mut facts));
+            self.commit(&turn.events);
+            for effect in turn.effects {
+                self.perform(effect);
+            }
+            facts.extend(self.answer_gates(&turn.events));
+            if let Some(ended) = self.ended() {
+                return Some(ended);
+            }
+            if facts.is_empty() {
+                facts.extend(self.next_fact()?);
+            }
+        }
+        None
+    }
+
+    /// Runs to the end, however long it takes.
+    pub fn finish(&mut self) -> Ended {
+        let parked =
+            Ended { status: RunStatus::Parked, output: None, failure: None, took: self.now.since(START) };
+        self.run(usize::MAX).unwrap_or(parked)
+    }
+
+    /// Stops the run from outside.
+    pub fn stop(&mut self, now: bool) -> Ended {
+        let what = What::Stop { now, by: "simulated".into(), message: None };
+        let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
+        self.commit(&turn.events);
+        turn.effects.into_iter().for_each(|effect| self.perform(effect));
+        self.ended().unwrap_or_else(|| self.finish())
+    }
+
+    fn commit(&mut self, events: &[Stamped]) {
+        for blob in self.core.store.take_pending() {
+            self.blobs.lock().expect("one thread").insert(blob.digest, blob.text);
+        }
+        if !events.is_empty() {
+            self.commits.push(events.to_vec());
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Launch(task, assignment) => self.launch(task, &assignment),
+            Effect::Abort(task) => self.abort(task),
+            Effect::AbortAll => {
+                let running: Vec<_> = self.running.keys().copied().collect();
+                running.into_iter().for_each(|task| self.abort(task));
+            }
+        }
+    }
+
+    fn launch(&mut self, task: TaskIx, assignment: &Assignment) {
+        let behaviour = (self.script)(assignment);
+        self.launches.push((assignment.task.clone(), assignment.attempt));
+        self.order += 1;
+        let previous = self.running.insert(task, (self.order, assignment.attempt));
+        assert!(previous.is_none(), "{} runs twice at once", assignment.task);
+        self.peak = self.peak.max(self.running.len());
+        assert!(self.running.len() <= self.limit as usize, "more attempts than the limit of {}", self.limit);
+        self.pending.push(Reverse((self.now + behaviour.takes, self.order)));
+        self.due.insert(self.order, (task, assignment.attempt, behaviour.end));
+    }
+
+    /// An attempt that is told to stop ends a moment later.
+    fn abort(&mut self, task: TaskIx) {
+        let Some((order, attempt)) = self.running.get(&task).copied() else { return };
+        self.due.remove(&order);
+        self.order += 1;
+        self.running.insert(task, (self.order, attempt));
+        self.pending.push(Reverse((self.now + Duration::from_millis(1), self.order)));
+        let end = Behaviour::fails(Duration::ZERO, Class::Cancelled).end;
+        self.due.insert(self.order, (task, attempt, end));
+    }
+
+    fn answer_gates(&mut self, events: &[Stamped]) -> Vec<Fact> {
+        let answers = events.iter().filter_map(|stamped| match &stamped.event {
+            Event::GateOpened { task, .. } => {
+                let name = task.segments().last().expect("an id has parts").node;
+                Some((task.clone(), self.answers.get(&name).or(self.answers.get("*")).cloned()?))
+            }
+            _ => None,
+        });
+        let fact = |(task, answer)| {
+            let what = What::Answered { task, answer, by: "simulated".into(), message: None };
+            Fact { at: self.now, what }
+        };
+        answers.map(fact).collect()
+    }
+
+    /// Moves the clock to the next thing that happens.
+    fn next_fact(&mut self) -> Option<Option<Fact>> {
+        while let Some(Reverse((_, order))) = self.pending.peek() {
+            if self.due.contains_key(order) {
+                break;
+            }
+            self.pending.pop();
+        }
+        let attempt = self.pending.peek().map(|Reverse((at, _))| *at);
+        let timer = self.core.scheduler.next_wake();
+        let at = attempt.into_iter().chain(timer).min()?;
+        self.now = self.now.max(at);
+        if attempt != Some(at) {
+            return Some(None);
+        }
+        let Reverse((_, order)) = self.pending.pop().expect("peeked just now");
+        let (task, attempt, end) = self.due.remove(&order).expect("checked just now");
+        self.running.remove(&task);
+        Some(Some(Fact { at: self.now, what: What::Ended { task, attempt, end } }))
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        let finished = self.core.scheduler.finished()?;
+        let output = finished.output.as_ref().and_then(|payload| self.core.store.text(payload));
+        Some(Ended {
+            status: finished.status,
+            output: output.map(|text| text.value()),
+            failure: finished.failure.clone(),
+            took: self.now.since(START),
+        })
+    }
+
+    /// All events so far.
+    pub fn events(&self) -> impl Iterator<Item = &Stamped> {
+        self.commits.iter().flatten()
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Attempts that run right now.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+}
