@@ -69,7 +69,7 @@ fn options(config: &Config, provider: Option<&str>) -> Options {
 }
 
 /// What a name on the command line stands for.
-fn named(config: &Config, name: &str) -> Provider {
+pub fn named(config: &Config, name: &str) -> Provider {
     if let Some(provider) = config.providers.get(name) {
         return provider.clone();
     }
@@ -113,36 +113,4 @@ fn give_models(plan: &mut Plan, config: &Config, provider: Option<&str>) {
         let model = own.and_then(|provider| provider.model.as_deref());
         agent.model = model.map(|model| Text::Literal(Arc::from(model)));
     }
-}
-
-/// Refuses a plan whose agents nobody can answer, with advice.
-pub fn require_providers(plan: &Plan, usable: &[&str]) -> Result<(), CommandFailure> {
-    let agents =
-        plan.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| match &node.kind {
-            Kind::Agent(agent) => Some((&node.name, &agent.settings.provider.name)),
-            _ => None,
-        });
-    for (step, provider) in agents {
-        if provider.is_empty() {
-            return Err(without_provider(step));
-        }
-        if !usable.contains(&provider.as_str()) {
-            return Err(with_unknown_provider(step, provider, usable));
-        }
-    }
-    Ok(())
-}
-
-fn without_provider(step: &str) -> CommandFailure {
-    CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"))
-        .hint("-p openai uses any OpenAI-compatible service; set OPENAI_API_KEY, or base_url and api_key in [provider] of convoke.toml")
-        .hint("-p scripted tries the workflow offline, with made-up answers")
-        .hint("in the file: `runtime: {provider: openai}` below `workflow:`")
-}
-
-fn with_unknown_provider(step: &str, provider: &str, usable: &[&str]) -> CommandFailure {
-    let words = format!("step `{step}` asks provider `{provider}`, which is not available here");
-    CommandFailure::new(Exit::Refused, words)
-        .hint(format!("-p NAME answers with another provider: {}", usable.join(", ")))
-        .hint(format!("or say what `{provider}` stands for: [providers.{provider}] in convoke.toml, with name, base_url and api_key"))
 }

@@ -30,8 +30,12 @@ pub const NO_COLOR: &str = "NO_COLOR";
 pub const TERM: &str = "TERM";
 /// The width of the output where there is no terminal to ask.
 pub const COLUMNS: &str = "COLUMNS";
-/// The proxy for model services.
-pub const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// The proxy for `https` addresses; the first that is set counts.
+pub const HTTPS_PROXY: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// The proxy for `http` addresses. In capitals it could be set by a web request to a CGI program, so it is not read.
+pub const HTTP_PROXY: [&str; 3] = ["http_proxy", "ALL_PROXY", "all_proxy"];
+/// Hosts that are reached without a proxy.
+pub const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// Certificates to trust besides the built-in ones.
 pub const CA_FILE: &str = "SSL_CERT_FILE";
 /// Who answers a gate, for the record.
@@ -55,7 +59,12 @@ pub const LIST: &[Variable] = &[
     reads(NO_COLOR, "no colours when it is set and not empty"),
     reads(TERM, "`dumb` switches the live view off"),
     reads(COLUMNS, "the width of messages where standard error is no terminal"),
-    reads("HTTPS_PROXY", "the proxy for model services (also https_proxy, ALL_PROXY, all_proxy)"),
+    reads(
+        "HTTPS_PROXY",
+        "the proxy for https addresses of model services (also https_proxy, ALL_PROXY, all_proxy)",
+    ),
+    reads("http_proxy", "the proxy for http addresses of model services (also ALL_PROXY, all_proxy)"),
+    reads("NO_PROXY", "hosts that are reached without a proxy (also no_proxy)"),
     reads(CA_FILE, "a file of certificates to trust besides the built-in ones"),
     reads("OPENAI_API_KEY", "the key of the `openai` provider where nothing else names one"),
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
@@ -66,6 +75,11 @@ pub const LIST: &[Variable] = &[
 /// A variable's value, if it is set and is text.
 pub fn get(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// The value of the first of some variables that is set to something.
+pub fn first(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| get_filled(name))
 }
 
 /// A variable's value, if it is set to something.

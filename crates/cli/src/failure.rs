@@ -5,6 +5,7 @@
 use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::paint::Paint;
+use convoke_engine::EngineError;
 use convoke_journal::Error as JournalError;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -83,6 +84,18 @@ impl From<JournalError> for CommandFailure {
         let exit = journal_exit(&error);
         let hint = journal_hint(&error).or(error.hint());
         hint.into_iter().fold(CommandFailure::from_error(exit, &error), CommandFailure::hint)
+    }
+}
+
+impl From<EngineError> for CommandFailure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Journal(error) => error.into(),
+            EngineError::History(_) => CommandFailure::from_error(Exit::Failed, &error).hint(
+                "`convoke verify RUN` checks the journal; a newer version of convoke may be able to go on",
+            ),
+            _ => CommandFailure::from_error(Exit::Refused, &error),
+        }
     }
 }
 

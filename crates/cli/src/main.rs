@@ -1,20 +1,22 @@
 //! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
 
-#![allow(dead_code)]
-
 mod args;
+mod changes;
 mod clock;
 mod commands;
 mod compiling;
 mod config;
 mod console;
 mod diagnostics;
+mod difference;
+mod driving;
 mod env;
 mod exit;
 mod failure;
 mod gate;
 mod inputs;
 mod paint;
+mod plan_text;
 mod sources;
 mod stored;
 mod view;

@@ -1,11 +1,15 @@
 //! One file per command.
 
+mod answer;
 mod check;
 mod completions;
 mod config;
 mod events;
 mod man;
+mod plan;
 mod prune;
+mod resume;
+mod run;
 mod runs;
 mod schema;
 mod stop;
@@ -19,6 +23,10 @@ use crate::failure::CommandFailure;
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     match cli.command {
+        Command::Run(args) => run::run(console, &args),
+        Command::Resume(args) => resume::run(console, &args),
+        Command::Answer(args) => answer::run(console, &args),
+        Command::Plan(args) => plan::run(console, &args),
         Command::Check(args) => check::run(console, &args),
         Command::Runs(args) => runs::run(console, args.format),
         Command::Events(args) => events::run(console, &args),

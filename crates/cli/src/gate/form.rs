@@ -132,7 +132,7 @@ fn way(ask: &Ask, typed: &str) -> Option<Result<Way, String>> {
     Some(if allowed { Ok(way) } else { Err(format!("{typed} is not allowed here")) })
 }
 
-/// One answer; `None` if the question may stay open and did.
+/// One answer; `None` if the question stays open, or its default holds.
 fn answer(terminal: &mut dyn Terminal, question: &Question, ask: &Ask) -> Step<Result<Option<String>, Way>> {
     if let Some(hint) = &question.hint {
         terminal.show(&format!("      {hint}\n"));
@@ -141,6 +141,10 @@ fn answer(terminal: &mut dyn Terminal, question: &Question, ask: &Ask) -> Step<R
     loop {
         let typed = typed_answer(terminal, question)?;
         match way(ask, typed.trim()) {
+            Some(Ok(Way::Skip | Way::SkipAll)) if must_be_answered(question) => {
+                terminal.show(&format!("question `{}` must be answered\n", question.id));
+                continue;
+            }
             Some(Ok(way)) => return Ok(Err(way)),
             Some(Err(why)) => {
                 terminal.show(&format!("{why}\n"));
@@ -148,16 +152,19 @@ fn answer(terminal: &mut dyn Terminal, question: &Question, ask: &Ask) -> Step<R
             }
             None => {}
         }
-        let typed = match (&question.default, typed.is_empty()) {
-            (Some(default), true) => default.clone(),
-            (None, true) if !question.required => return Ok(Ok(None)),
-            _ => chosen(question, &typed),
-        };
-        match reply::accept(question, &typed) {
+        if typed.is_empty() && !must_be_answered(question) {
+            return Ok(Ok(None));
+        }
+        match reply::accept(question, &chosen(question, &typed)) {
             Ok(text) => return Ok(Ok(Some(text))),
             Err(why) => terminal.show(&format!("{why}\n")),
         }
     }
+}
+
+/// Questions with a default have an answer, whatever is typed.
+fn must_be_answered(question: &Question) -> bool {
+    question.required && question.default.is_none()
 }
 
 fn typed_answer(terminal: &mut dyn Terminal, question: &Question) -> Step<String> {

@@ -18,14 +18,14 @@ pub struct Given {
 
 /// The answer, or what is wrong with it in words.
 pub fn reply(ask: &Ask, given: &Given) -> Result<Answer, String> {
-    match ask {
-        Ask::Choice { options, .. } => choice(options, given),
-        Ask::Questions { questions, allow_skip, allow_skip_all, allow_abort, .. } => form(
-            questions,
-            given,
-            Rules { skip: *allow_skip, skip_all: *allow_skip_all, abort: *allow_abort },
-        ),
-        Ask::Unknown { .. } => unknown(given),
+    let answer = match ask {
+        Ask::Choice { options, .. } => choice(options, given)?,
+        Ask::Questions { .. } => form(given)?,
+        Ask::Unknown { .. } => unknown(given)?,
+    };
+    match answer.refusal(ask) {
+        Some(why) => Err(why),
+        None => Ok(answer),
     }
 }
 
@@ -57,29 +57,15 @@ fn choice(options: &[AskOption], given: &Given) -> Result<Answer, String> {
     }
 }
 
-struct Rules {
-    skip: bool,
-    skip_all: bool,
-    abort: bool,
-}
-
-fn form(questions: &[Question], given: &Given, rules: Rules) -> Result<Answer, String> {
+fn form(given: &Given) -> Result<Answer, String> {
     if given.abort {
-        return if rules.abort { Ok(aborted()) } else { Err("this form may not be given up".to_owned()) };
+        return Ok(aborted());
     }
     let mut answers = IndexMap::new();
     for value in &given.values {
         let (id, text) =
             value.split_once('=').ok_or_else(|| format!("`{value}` is no answer: write ID=TEXT"))?;
-        let question = questions.iter().find(|question| question.id == id);
-        let question = question.ok_or_else(|| format!("no question is named `{id}`: {}", ids(questions)))?;
-        answers.insert(id.to_owned(), accept(question, text)?);
-    }
-    for question in questions
-        .iter()
-        .filter(|question| !given.values.iter().any(|v| v.starts_with(&format!("{}=", question.id))))
-    {
-        fill(question, &mut answers, given.skip_rest && rules.skip_all || rules.skip)?;
+        answers.insert(id.to_owned(), text.to_owned());
     }
     Ok(Answer::Questions { answers, aborted: false, skipped_rest: given.skip_rest })
 }
@@ -94,22 +80,6 @@ pub fn accept(question: &Question, text: &str) -> Result<String, String> {
         return Err(format!("question `{}` must be answered", question.id));
     }
     Ok(text.to_owned())
-}
-
-fn fill(question: &Question, answers: &mut IndexMap<String, String>, may_skip: bool) -> Result<(), String> {
-    match &question.default {
-        Some(default) => drop(answers.insert(question.id.clone(), default.clone())),
-        None if question.required && !may_skip => {
-            return Err(format!("question `{}` must be answered: {}=TEXT", question.id, question.id));
-        }
-        None => {}
-    }
-    Ok(())
-}
-
-fn ids(questions: &[Question]) -> String {
-    let ids: Vec<_> = questions.iter().map(|question| format!("`{}`", question.id)).collect();
-    format!("there are {}", ids.join(", "))
 }
 
 /// A form that was given up.
@@ -152,13 +122,13 @@ mod tests {
         }
     }
 
-    fn questions(allow_skip: bool) -> Ask {
-        let questions = vec![question("name", &[], true), question("size", &["s", "l"], false)];
+    fn questions(required: bool) -> Ask {
+        let questions = vec![question("name", &[], required), question("size", &["s", "l"], false)];
         Ask::Questions {
             prompt: None,
             questions,
             allow_back: true,
-            allow_skip,
+            allow_skip: true,
             allow_skip_all: true,
             allow_abort: true,
         }
@@ -190,23 +160,23 @@ mod tests {
     fn a_form_takes_answers_by_id() {
         let answers = IndexMap::from([("name".to_owned(), "Ada = x".to_owned())]);
         let expected = Answer::Questions { answers, aborted: false, skipped_rest: false };
-        assert_eq!(reply(&questions(false), &given(&["name=Ada = x"])), Ok(expected));
+        assert_eq!(reply(&questions(true), &given(&["name=Ada = x"])), Ok(expected));
         assert!(
-            reply(&questions(false), &given(&["size=s"])).unwrap_err().contains("`name` must be answered")
+            reply(&questions(true), &given(&["size=s"])).unwrap_err().contains("`name` must be answered")
         );
-        assert!(
-            reply(&questions(false), &given(&["name=a", "size=m"])).unwrap_err().contains("one of: s, l")
-        );
-        assert!(reply(&questions(false), &given(&["nmae=a"])).unwrap_err().contains("`name`, `size`"));
-        assert!(reply(&questions(true), &given(&["size=s"])).is_ok());
+        assert!(reply(&questions(true), &given(&["name=a", "size=m"])).unwrap_err().contains("s, l"));
+        assert!(reply(&questions(true), &given(&["nmae=a"])).unwrap_err().contains("name, size"));
+        assert!(reply(&questions(false), &given(&["size=s"])).is_ok());
+        assert!(reply(&questions(true), &given(&["Ada"])).unwrap_err().contains("ID=TEXT"));
     }
 
     #[test]
     fn a_form_may_be_given_up_or_skipped() {
         let abort = Given { abort: true, ..Given::default() };
-        assert_eq!(reply(&questions(false), &abort), Ok(aborted()));
+        assert_eq!(reply(&questions(true), &abort), Ok(aborted()));
         let skip = Given { skip_rest: true, ..Given::default() };
         assert!(matches!(reply(&questions(false), &skip), Ok(Answer::Questions { skipped_rest: true, .. })));
+        assert!(reply(&questions(true), &skip).is_err());
     }
 
     #[test]

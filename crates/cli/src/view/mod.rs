@@ -16,4 +16,4 @@ pub use lines::line;
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;
-pub use task::{End, Phase, Task, Wait};
+pub use task::Phase;

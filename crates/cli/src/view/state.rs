@@ -5,7 +5,7 @@
 
 use super::task::{End, Members, Phase, Task, Wait};
 use super::{Outline, words};
-use convoke_model::{Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor};
+use convoke_model::{Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A run, folded for people.
@@ -33,6 +33,8 @@ pub struct State {
     pub ended: Ended,
     /// What all attempts used.
     pub usage: Usage,
+    /// The step whose failure ended the run.
+    pub failed_step: Option<TaskId>,
     /// What the plan says in advance.
     pub outline: Outline,
     expected: HashSet<TaskId>,
@@ -130,6 +132,9 @@ impl State {
             Event::TaskCancelled { task, .. } => self.end(task, End::Cancelled, at),
             Event::GateOpened { task, .. } => self.wait(task, Wait::Person, at, seq),
             Event::Blocked { task, on } => self.wait(task, Wait::Capacity(on.clone()), at, seq),
+            Event::WorkflowEnding { within: None, ending: Ending::Failed { task, .. } } => {
+                self.failed_step.clone_from(task)
+            }
             Event::RunParked { .. } => self.status = Some(RunStatus::Parked),
             Event::RunInterrupted { .. } => self.status = Some(RunStatus::Interrupted),
             Event::RunFinished { status, .. } => self.status = Some(*status),

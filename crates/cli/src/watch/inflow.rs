@@ -1,20 +1,33 @@
 //! The events that come in: folded into the state, kept as lines until they are printed, and searched for gates.
 
-use super::Batch;
 use super::printer::Wants;
 use crate::view::{State, line};
 use convoke_model::{Event, Payload, Stamped, TaskId};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 /// The longest wait between two looks: the live view is redrawn at most ten times a second.
 pub const FRAME: Duration = Duration::from_millis(100);
 
+/// What a watcher is told.
+#[derive(Debug, Clone)]
+pub enum News {
+    /// These events are on disk.
+    Events(Arc<[Stamped]>),
+    /// Words of the command itself, to be printed in their place among the events.
+    Words(String),
+}
+
 /// Events on their way to the screen.
 pub struct Inflow {
-    batches: Receiver<Batch>,
+    news: Receiver<News>,
     closed: bool,
+    /// The number of the last event.
+    seen: u64,
+    /// Gates to be asked about again, because an answer was refused.
+    again: HashSet<TaskId>,
     wants: Wants,
     gates: Vec<(TaskId, Payload)>,
     asked: HashSet<TaskId>,
@@ -26,10 +39,12 @@ pub struct Inflow {
 
 impl Inflow {
     /// Nothing has come in yet.
-    pub fn new(batches: Receiver<Batch>, state: State, wants: Wants) -> Inflow {
+    pub fn new(news: Receiver<News>, state: State, wants: Wants) -> Inflow {
         Inflow {
-            batches,
+            news,
             closed: false,
+            seen: 0,
+            again: HashSet::new(),
             wants,
             gates: Vec::new(),
             asked: HashSet::new(),
@@ -45,8 +60,8 @@ impl Inflow {
 
     /// Waits for the next batch, for one frame at most, and takes everything that is there.
     pub fn wait(&mut self) {
-        match self.batches.recv_timeout(FRAME) {
-            Ok(batch) => self.take(&batch),
+        match self.news.recv_timeout(FRAME) {
+            Ok(news) => self.take(news),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => self.closed = true,
         }
@@ -56,8 +71,8 @@ impl Inflow {
     /// Takes what has come, without waiting.
     pub fn take_what_is_there(&mut self) {
         loop {
-            match self.batches.try_recv() {
-                Ok(batch) => self.take(&batch),
+            match self.news.try_recv() {
+                Ok(news) => self.take(news),
                 Err(TryRecvError::Empty) => return,
                 Err(TryRecvError::Disconnected) => {
                     self.closed = true;
@@ -67,16 +82,34 @@ impl Inflow {
         }
     }
 
-    fn take(&mut self, batch: &[Stamped]) {
-        for stamped in batch {
-            if self.wants.line_for(&stamped.event) {
-                self.lines.extend(
-                    line(&self.state, stamped, self.wants.paint).map(|text| self.wants.dated(stamped, text)),
-                );
+    /// Takes what happened earlier, without a line for each event.
+    pub fn remember(&mut self, history: &[Stamped]) {
+        history.iter().for_each(|stamped| self.learn(stamped));
+    }
+
+    fn take(&mut self, news: News) {
+        match news {
+            News::Words(words) => self.lines.push(words),
+            // History is read while new events come in, so some may be known already.
+            News::Events(batch) => {
+                let known = batch.partition_point(|stamped| stamped.seq <= self.seen);
+                batch[known..].iter().for_each(|stamped| self.tell(stamped));
             }
-            self.watch_gates(&stamped.event);
-            self.state.apply(stamped);
         }
+    }
+
+    fn tell(&mut self, stamped: &Stamped) {
+        if self.wants.line_for(&stamped.event) {
+            let words = line(&self.state, stamped, self.wants.paint);
+            self.lines.extend(words.map(|words| self.wants.dated(stamped, words)));
+        }
+        self.learn(stamped);
+    }
+
+    fn learn(&mut self, stamped: &Stamped) {
+        self.watch_gates(&stamped.event);
+        self.state.apply(stamped);
+        self.seen = stamped.seq;
     }
 
     fn watch_gates(&mut self, event: &Event) {
@@ -84,6 +117,9 @@ impl Inflow {
             Event::GateOpened { task, ask } => {
                 self.asked.remove(task);
                 self.gates.push((task.clone(), ask.clone()));
+            }
+            Event::Noted { task: Some(task), code, .. } if code == "answer_refused" => {
+                self.again.insert(task.clone());
             }
             Event::GateAnswered { task, .. }
             | Event::TaskSucceeded { task, .. }
@@ -94,14 +130,16 @@ impl Inflow {
         }
     }
 
-    /// The next gate that nobody was asked about.
+    /// The next gate that nobody was asked about, or whose answer was refused.
     pub fn next_gate(&self) -> Option<(TaskId, Payload)> {
-        self.gates.iter().find(|(task, _)| !self.asked.contains(task)).cloned()
+        let is_due = |task: &TaskId| !self.asked.contains(task) || self.again.contains(task);
+        self.gates.iter().find(|(task, _)| is_due(task)).cloned()
     }
 
-    /// Remembers that somebody is asked.
-    pub fn asked(&mut self, task: &TaskId) {
-        self.asked.insert(task.clone());
+    /// Remembers that somebody is asked; whether this is the first time.
+    pub fn asked(&mut self, task: &TaskId) -> bool {
+        self.again.remove(task);
+        self.asked.insert(task.clone())
     }
 
     /// Whether a gate still waits.
@@ -127,6 +165,10 @@ mod tests {
         Stamped { seq, at: Timestamp(seq), event }
     }
 
+    fn events(events: Vec<Stamped>) -> News {
+        News::Events(events.into())
+    }
+
     fn opened(task: &str) -> Event {
         Event::GateOpened { task: TaskId(task.into()), ask: Payload::Inline(JsonText::of(&1)) }
     }
@@ -136,16 +178,27 @@ mod tests {
         let (sender, receiver) = channel();
         let mut inflow =
             Inflow::new(receiver, State::new(Outline::default()), Wants::everything(Paint::off()));
-        sender.send(vec![stamped(1, opened("a")), stamped(2, opened("b"))].into()).unwrap();
+        sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
         inflow.wait();
         let (first, _) = inflow.next_gate().unwrap();
         inflow.asked(&first);
         assert_eq!(inflow.next_gate().unwrap().0, TaskId("b".into()));
         let answer = Payload::Inline(JsonText::of(&1));
         let answered = Event::GateAnswered { task: first.clone(), answer, by: "me".into() };
-        sender.send(vec![stamped(3, answered)].into()).unwrap();
+        sender.send(events(vec![stamped(3, answered)])).unwrap();
         inflow.take_what_is_there();
         assert!(!inflow.is_open(&first) && inflow.is_open(&TaskId("b".into())));
+    }
+
+    #[test]
+    fn an_event_counts_once_however_it_comes() {
+        let (sender, receiver) = channel();
+        let mut inflow =
+            Inflow::new(receiver, State::new(Outline::default()), Wants::everything(Paint::off()));
+        inflow.remember(&[stamped(1, opened("a"))]);
+        sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
+        inflow.wait();
+        assert_eq!((inflow.gates.len(), inflow.lines.len()), (2, 1));
     }
 
     #[test]
@@ -153,7 +206,7 @@ mod tests {
         let (sender, receiver) = channel();
         let mut inflow =
             Inflow::new(receiver, State::new(Outline::default()), Wants::everything(Paint::off()));
-        sender.send(vec![stamped(1, opened("a"))].into()).unwrap();
+        sender.send(events(vec![stamped(1, opened("a"))])).unwrap();
         drop(sender);
         inflow.wait();
         assert!(inflow.is_closed());

@@ -1,35 +1,26 @@
 //! Watches a run from a thread of its own: prints what happens and asks what must be asked.
 //!
 //! The engine hands over batches of events after each commit and never waits for anybody here. Invariant: every event
-//! reaches the state, however slow the terminal is.
+//! reaches the state once, however slow the terminal is.
 
+mod asker;
 mod inflow;
 mod printer;
 
+pub use asker::{Asker, Manner};
+pub use inflow::{Inflow, News};
+
 use crate::console::Voice;
-use crate::gate::{self, Asked, Keyboard};
 use crate::paint::Paint;
 use crate::view::{Outline, State};
-use convoke_model::{Answer, Ask, Payload, Stamped, TaskId};
-use inflow::Inflow;
+use convoke_model::Stamped;
 use printer::Printer;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-/// A batch of events, as the engine hands them over.
-pub type Batch = Arc<[Stamped]>;
-
-/// What a person at the terminal can do to a run.
-pub trait Person: Send {
-    /// The question behind a payload.
-    fn question(&self, ask: &Payload) -> Option<Ask>;
-    /// Gives an answer.
-    fn answer(&self, task: &TaskId, answer: Answer);
-    /// Leaves without an answer: the run is let go of.
-    fn leave(&self);
-}
+/// Reads what happened before this process came.
+pub type History = Box<dyn FnOnce() -> Vec<Stamped> + Send>;
 
 /// How a run is watched.
 pub struct Watch {
@@ -39,29 +30,34 @@ pub struct Watch {
     pub paint: Paint,
     /// What the plan says in advance.
     pub outline: Outline,
-    /// Who answers gates; `None` where nobody is there.
-    pub person: Option<Box<dyn Person>>,
+    /// What happened before; shown as the state of things, not line by line.
+    pub history: Option<History>,
+    /// Who answers gates; `None` where nobody does and the run parks.
+    pub asker: Option<Asker>,
 }
 
 impl Watch {
     /// Starts watching; the thread ends with the last sender and gives the state at the end.
-    pub fn start(self, batches: Receiver<Batch>) -> JoinHandle<State> {
-        let name = std::thread::Builder::new().name("watch".to_owned());
-        name.spawn(move || self.run(batches)).expect("a thread can be started")
+    pub fn start(self, news: Receiver<News>) -> JoinHandle<State> {
+        let thread = std::thread::Builder::new().name("watch".to_owned());
+        thread.spawn(move || self.run(news)).expect("a thread can be started")
     }
 
-    fn run(self, batches: Receiver<Batch>) -> State {
+    fn run(self, news: Receiver<News>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice));
-        let mut inflow = Inflow::new(batches, State::new(self.outline), printer.wants());
+        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants());
+        if let Some(history) = self.history {
+            inflow.remember(&history());
+        }
         while !inflow.is_closed() {
             inflow.wait();
             printer.print(&mut inflow);
-            if let (Some(person), Some((task, ask))) = (&self.person, inflow.next_gate()) {
-                printer.pause();
-                ask_person(person.as_ref(), &mut inflow, &task, &ask);
+            if let (Some(asker), Some((task, ask))) = (&self.asker, inflow.next_gate()) {
+                printer.pause(&mut inflow);
+                asker.see_to(&mut inflow, &task, &ask);
             }
         }
-        printer.finish(&mut inflow);
+        printer.pause(&mut inflow);
         inflow.into_state()
     }
 }
@@ -70,18 +66,4 @@ impl Watch {
 fn is_live(voice: Voice) -> bool {
     let dumb = crate::env::get(crate::env::TERM).as_deref() == Some("dumb");
     voice == Voice::Normal && std::io::stderr().is_terminal() && !dumb
-}
-
-fn ask_person(person: &dyn Person, inflow: &mut Inflow, task: &TaskId, payload: &Payload) {
-    inflow.asked(task);
-    let Some(ask) = person.question(payload) else { return };
-    let mut keyboard = Keyboard::new(|| {
-        inflow.take_what_is_there();
-        inflow.is_closed() || !inflow.is_open(task)
-    });
-    match gate::ask(&mut keyboard, task, &ask) {
-        Asked::Answered(answer) => person.answer(task, answer),
-        Asked::Closed => person.leave(),
-        Asked::Moot => {}
-    }
 }

@@ -32,7 +32,7 @@ impl Wants {
         match self.voice {
             Voice::Silent => false,
             Voice::Quiet => is_warning(event),
-            Voice::Normal => !self.live || stays_on_screen(event),
+            Voice::Normal => !is_concluded_later(event) && (!self.live || stays_on_screen(event)),
         }
     }
 
@@ -63,9 +63,12 @@ fn stays_on_screen(event: &Event) -> bool {
             | Event::RouteTaken { .. }
             | Event::RetryScheduled { .. }
             | Event::Blocked { .. }
-            | Event::RunFinished { .. }
-            | Event::RunParked { .. }
     )
+}
+
+/// The command says these itself when everything else is printed.
+fn is_concluded_later(event: &Event) -> bool {
+    matches!(event, Event::RunFinished { .. } | Event::RunParked { .. } | Event::RunInterrupted { .. })
 }
 
 /// Prints on standard error.
@@ -98,19 +101,16 @@ impl Printer {
         }
     }
 
-    /// Takes the block away, so that something else can use the terminal.
-    pub fn pause(&mut self) {
+    /// Takes the block away and prints what is left, so that something else can use the terminal.
+    pub fn pause(&mut self, inflow: &mut Inflow) {
         self.screen.clear().ok();
         self.drawn = None;
+        inflow.lines = self.shown(std::mem::take(&mut inflow.lines));
+        self.print_lines(inflow);
     }
 
-    /// Prints what is left and takes the block away.
-    pub fn finish(&mut self, inflow: &mut Inflow) {
-        self.pause();
-        if self.wants.live {
-            inflow.lines = shortened(std::mem::take(&mut inflow.lines));
-        }
-        self.print_lines(inflow);
+    fn shown(&self, lines: Vec<String>) -> Vec<String> {
+        if self.wants.live { shortened(lines) } else { lines }
     }
 
     fn print_lines(&self, inflow: &mut Inflow) {

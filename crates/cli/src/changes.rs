@@ -1,0 +1,121 @@
+//! A workflow file that changed since its run was started: noticed, shown, and accepted only when asked to.
+
+use crate::args::RunFlags;
+use crate::compiling;
+use crate::console::Console;
+use crate::difference::difference;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::sources::Disk;
+use crate::stored::Origin;
+use crate::view::words;
+use convoke_journal::{Journal, Sqlite, StateDir};
+use convoke_model::{Digest, Event, RunId};
+use convoke_plan::{Plan, Sources};
+use convoke_schedule::{Scheduler, changed, replayable};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The workflow files as they are now.
+pub enum Current {
+    /// As they were.
+    Same,
+    /// One cannot be read any more.
+    Gone(String),
+    /// They make another plan; with the difference in words.
+    Changed(Box<Plan>, String),
+}
+
+/// The plan that the run goes by: the stored one, or the change that was accepted last.
+pub fn stored_plan(state: &StateDir, journal: &Sqlite) -> Result<Plan, CommandFailure> {
+    let unreadable = |error: serde_json::Error| {
+        let words = format!("the stored plan of run `{}` cannot be read: {error}", journal.run());
+        CommandFailure::new(Exit::Refused, words).hint("use the version of convoke that started the run")
+    };
+    let mut accepted = None;
+    journal.read(1, &mut |stamped| {
+        if let Event::PlanChanged { plan, .. } = stamped.event {
+            accepted = Some(plan);
+        }
+    })?;
+    let Some(digest) = accepted else {
+        return serde_json::from_str(journal.meta()?.plan.as_str()).map_err(unreadable);
+    };
+    let path = kept_at(state, journal.run(), &digest);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        CommandFailure::new(
+            Exit::Refused,
+            format!("the accepted plan `{}` cannot be read: {error}", path.display()),
+        )
+    })?;
+    serde_json::from_str(&text).map_err(unreadable)
+}
+
+/// Keeps an accepted plan beside the journal, before anything is done by it.
+pub fn keep(state: &StateDir, run: &RunId, plan: &Plan) -> Result<(), CommandFailure> {
+    let path = kept_at(state, run, &plan.digest());
+    let text = serde_json::to_string(plan).expect("a plan is data");
+    write_durably(&path, &text).map_err(|error| {
+        CommandFailure::new(Exit::State, format!("cannot write `{}`: {error}", path.display()))
+    })
+}
+
+fn kept_at(state: &StateDir, run: &RunId, digest: &Digest) -> PathBuf {
+    state.run_dir(run).join(format!("plan-{digest}.json"))
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    let partial = path.with_extension("partial");
+    let mut file = std::fs::File::create(&partial)?;
+    std::io::Write::write_all(&mut file, text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&partial, path)
+}
+
+/// Compares the stored texts with the files, and only if they differ, what they mean.
+pub fn look(
+    console: &Console,
+    origin: &Origin,
+    before: &Plan,
+    flags: &RunFlags,
+) -> Result<Current, CommandFailure> {
+    let mut words = String::new();
+    for source in &before.sources {
+        let Ok(bytes) = Disk.read(&source.path) else { return Ok(Current::Gone(source.path.clone())) };
+        let now = String::from_utf8_lossy(&bytes);
+        if now != source.text {
+            words.push_str(&format!("{}:\n{}", source.path, difference(&source.text, &now)));
+        }
+    }
+    if words.is_empty() {
+        return Ok(Current::Same);
+    }
+    let file = Path::new(&origin.file);
+    let compiled = compiling::compile_file(file, &console.config, flags.provider.as_deref())?;
+    let plan = compiling::accept(console, file, compiled, flags.strict || console.config.strict)?;
+    if plan.digest() == before.digest() {
+        Ok(Current::Same)
+    } else {
+        Ok(Current::Changed(Box::new(plan), words))
+    }
+}
+
+/// The refusal of a changed file: what changed, and what accepting it would cost.
+pub fn refusal(journal: &Sqlite, run: &RunId, before: Plan, now: &Plan, difference: &str) -> CommandFailure {
+    let again = affected(journal, before, now)
+        .map(|count| format!(": {} would run again", words::plural(count, "finished task")));
+    CommandFailure::new(
+        Exit::Refused,
+        format!("the workflow changed since run `{run}` was started\n{}", difference.trim_end()),
+    )
+    .hint(format!(
+        "convoke resume {run} --accept-changes goes on with the file as it is now{}",
+        again.unwrap_or_default()
+    ))
+}
+
+fn affected(journal: &Sqlite, before: Plan, now: &Plan) -> Option<u64> {
+    let mut scheduler = Scheduler::new(Arc::new(before));
+    replayable(journal.read_all().ok()?).iter().try_for_each(|event| scheduler.apply(event)).ok()?;
+    Some(changed(&scheduler, now).len() as u64)
+}

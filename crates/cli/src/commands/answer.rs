@@ -1,0 +1,40 @@
+//! `convoke answer`: a person's answer to a gate, from another process.
+
+use super::resume;
+use crate::args::AnswerArgs;
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::gate::{self, Given};
+use crate::stored::{self, Stored};
+use convoke_journal::{Inbox, Message, live_owner};
+
+/// Checks the answer, leaves it in the run's inbox, and continues the run if asked to.
+pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
+    let state = stored::for_writing(console)?;
+    let stored = Stored::open(&state, &args.run)?;
+    let run = stored.run.clone();
+    let (task, ask) = stored.question(&args.gate)?;
+    let given = Given {
+        values: args.values.clone(),
+        inputs: args.inputs.clone(),
+        skip_rest: args.skip_rest,
+        abort: args.abort,
+    };
+    let answer = gate::reply(&ask, &given).map_err(|why| {
+        CommandFailure::new(Exit::Usage, format!("this does not answer `{task}`: {why}"))
+            .hint(gate::explain(&run, &task, &ask).trim_end())
+    })?;
+    let message = Message::Answer { task: task.clone(), answer, by: stored::actor("convoke answer") };
+    Inbox::send(&state, &run, clock::now(), &message)?;
+    match live_owner(&state, &run)? {
+        Some(holder) => console.conclude(&format!("answered `{task}`; {holder} drives run {run}")),
+        None if args.resume => return resume::go_on(console, state, &run, false, &args.flags),
+        None => {
+            console.conclude(&format!("answered `{task}`; no process drives run {run}"));
+            console.hint(&format!("convoke resume {run}"));
+        }
+    }
+    Ok(Exit::Success)
+}

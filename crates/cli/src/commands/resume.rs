@@ -1,0 +1,100 @@
+//! `convoke resume`: an old run goes on where it stopped.
+
+use crate::args::{ResumeArgs, RunFlags};
+use crate::changes::{self, Current};
+use crate::compiling;
+use crate::console::Console;
+use crate::driving::{self, Drive};
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::stored::{self, Origin};
+use convoke_engine::{Changes, Start};
+use convoke_journal::{Sqlite, StateDir};
+use convoke_model::RunId;
+use convoke_plan::{Kind, Plan};
+use std::sync::Arc;
+
+/// Finds the run and continues it.
+pub fn run(console: &Console, args: &ResumeArgs) -> Result<Exit, CommandFailure> {
+    let state = stored::for_writing(console)?;
+    let run = match &args.run {
+        Some(name) => stored::find(&state, name)?,
+        None => newest_here(&state)?,
+    };
+    go_on(console, state, &run, args.accept_changes, &args.flags)
+}
+
+/// The newest unfinished run that was started in this folder.
+fn newest_here(state: &StateDir) -> Result<RunId, CommandFailure> {
+    let folder = std::env::current_dir().unwrap_or_default().display().to_string();
+    let rows = stored::list(state)?;
+    let mut here = rows.iter().filter(|row| row.folder == folder);
+    if let Some(row) = here.clone().find(|row| !row.status.is_end()) {
+        return Ok(row.id.clone());
+    }
+    let failure = CommandFailure::new(Exit::Usage, "no run of this folder is unfinished");
+    Err(match here.next() {
+        Some(row) => failure.hint(format!(
+            "the last one {}: convoke resume {}",
+            row.status.word().replace('_', " "),
+            row.id
+        )),
+        None => failure.hint("`convoke runs` lists the runs of every folder"),
+    })
+}
+
+/// Takes the run over and drives it.
+pub fn go_on(
+    console: &Console,
+    state: StateDir,
+    run: &RunId,
+    accept: bool,
+    flags: &RunFlags,
+) -> Result<Exit, CommandFailure> {
+    let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
+    let origin = enter_folder(&journal, run)?;
+    let before = changes::stored_plan(&state, &journal)?;
+    let (plan, changed) = match changes::look(console, &origin, &before, flags)? {
+        Current::Same => (before, Changes::None),
+        Current::Gone(path) => {
+            console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
+            (before, Changes::None)
+        }
+        Current::Changed(plan, _) if accept => {
+            changes::keep(&state, run, &plan)?;
+            (*plan, Changes::Accept { before: Arc::new(before) })
+        }
+        Current::Changed(plan, difference) => {
+            return Err(changes::refusal(&journal, run, before, &plan, &difference));
+        }
+    };
+    let plan = with_provider(plan, console, flags);
+    driving::require_providers(&plan)?;
+    let start = Start::Resume(changed);
+    Drive { console, state, plan: Arc::new(plan), journal, start, flags }.to_its_end()
+}
+
+/// Commands and files are found from the folder that the run was started in, so that is where it goes on.
+fn enter_folder(journal: &Sqlite, run: &RunId) -> Result<Origin, CommandFailure> {
+    let origin: Origin = serde_json::from_str(journal.meta()?.source.as_str()).map_err(|error| {
+        CommandFailure::new(Exit::Refused, format!("run `{run}` does not say where it came from: {error}"))
+    })?;
+    std::env::set_current_dir(&origin.folder).map_err(|error| {
+        let words =
+            format!("run `{run}` was started in `{}`, which cannot be entered: {error}", origin.folder);
+        CommandFailure::new(Exit::Refused, words)
+    })?;
+    Ok(origin)
+}
+
+/// `-p` on resume changes who answers, not what was asked: finished tasks stay finished.
+fn with_provider(mut plan: Plan, console: &Console, flags: &RunFlags) -> Plan {
+    let Some(name) = &flags.provider else { return plan };
+    let provider = compiling::named(&console.config, name);
+    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
+        if let Kind::Agent(agent) = &mut node.kind {
+            Arc::make_mut(&mut agent.settings).provider = provider.settings.clone();
+        }
+    }
+    plan
+}

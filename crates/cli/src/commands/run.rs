@@ -1,0 +1,101 @@
+//! `convoke run`: a workflow file becomes a run.
+
+use crate::args::RunArgs;
+use crate::clock;
+use crate::compiling;
+use crate::console::Console;
+use crate::driving::{self, Drive};
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::inputs;
+use crate::plan_text;
+use crate::stored::{self, Origin};
+use convoke_engine::Start;
+use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
+use convoke_model::{JsonText, Payload, RunId, RunStarted};
+use convoke_plan::Plan;
+use convoke_plan::compile::check_inputs;
+use serde_json::{Map, Value};
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+/// Checks everything that can be checked, then starts.
+pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
+    let strict = args.flags.strict || console.config.strict;
+    let compiled = compiling::compile_file(&args.file, &console.config, args.flags.provider.as_deref())?;
+    let plan = compiling::accept(console, &args.file, compiled, strict)?;
+    let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
+    let inputs = check_inputs(plan.root(), &given).map_err(|errors| inputs::refused(&errors))?;
+    if args.dry_run {
+        return dry_run(console, args, &plan, &inputs);
+    }
+    driving::require_providers(&plan)?;
+    start(console, args, plan, inputs)
+}
+
+/// Says what would run, and spends nothing. Standard output stays free: it is for results.
+fn dry_run(
+    console: &Console,
+    args: &RunArgs,
+    plan: &Plan,
+    inputs: &Map<String, Value>,
+) -> Result<Exit, CommandFailure> {
+    console.complain(&plan_text::text(plan, console.paint));
+    let limit = driving::run_limit(&console.config, &args.flags, plan);
+    console.complain(&format!("inputs: {}", serde_json::to_string(inputs).expect("inputs are JSON")));
+    console.complain(&format!("at most {limit} attempts at once"));
+    console.complain("nothing was run (--dry-run)");
+    Ok(Exit::Success)
+}
+
+fn start(
+    console: &Console,
+    args: &RunArgs,
+    plan: Plan,
+    inputs: Map<String, Value>,
+) -> Result<Exit, CommandFailure> {
+    let state = stored::for_writing(console)?;
+    let folder = std::env::current_dir().map_err(|error| {
+        CommandFailure::new(Exit::Refused, format!("the current folder cannot be used: {error}"))
+    })?;
+    let origin = Origin { file: args.file.display().to_string(), folder: folder.display().to_string() };
+    let meta = RunMeta { plan: JsonText::of(&plan), source: JsonText::of(&origin) };
+    let journal = create(&state, &meta)?;
+    let started = RunStarted {
+        run: journal.run().clone(),
+        workflow: plan.root().name.to_string(),
+        file: origin.file,
+        folder: origin.folder,
+        plan: plan.digest(),
+        // However large the inputs are, the first event holds them: nothing else would find them again.
+        inputs: Payload::Inline(JsonText::of(&inputs)),
+        seed: entropy(),
+        skip_gates: args.flags.skip_gates,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        metadata: args
+            .metadata
+            .iter()
+            .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
+            .collect(),
+    };
+    let start = Start::Fresh(Box::new(started));
+    Drive { console, state, plan: Arc::new(plan), journal, start, flags: &args.flags }.to_its_end()
+}
+
+/// Makes the journal under a name that nobody has; two runs of one second collide once in a million.
+fn create(state: &StateDir, meta: &RunMeta) -> Result<Sqlite, CommandFailure> {
+    let owner = stored::ourselves();
+    for _ in 0..8 {
+        let run: RunId = run_id(clock::now(), entropy());
+        match Sqlite::create(state, &run, meta, &owner) {
+            Err(Error::RunExists { .. }) => continue,
+            made => return Ok(made?),
+        }
+    }
+    Err(CommandFailure::new(Exit::State, "no free name for the run was found"))
+}
+
+/// A number that nobody can foresee, from the keys that the standard library draws for its maps.
+fn entropy() -> u64 {
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}

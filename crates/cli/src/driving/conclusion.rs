@@ -1,0 +1,139 @@
+//! How a run ended, said to the caller: output, words, exit code, and how to go on.
+
+use super::Signal;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::gate;
+use crate::stored::Stored;
+use crate::view::{State, words};
+use convoke_engine::Outcome;
+use convoke_journal::StateDir;
+use convoke_model::{Failure, RunId, RunStatus, TaskId};
+
+/// A run that is no longer driven.
+pub struct Ended<'a> {
+    /// How we speak.
+    pub console: &'a Console,
+    /// Where runs are kept.
+    pub state: &'a StateDir,
+    /// The run.
+    pub run: &'a RunId,
+    /// What the engine says.
+    pub outcome: Outcome,
+    /// What the watcher saw.
+    pub view: State,
+    /// The first signal that came.
+    pub signal: Option<Signal>,
+    /// A run that ended in part is a success.
+    pub allow_partial: bool,
+}
+
+impl Ended<'_> {
+    /// Prints the output and everything else there is to say.
+    pub fn conclude(self) -> Result<Exit, CommandFailure> {
+        if let Some(output) = &self.outcome.output {
+            self.console.json(&output.value())?;
+        }
+        let exit = self.exit();
+        match self.outcome.status {
+            RunStatus::Succeeded => self.console.conclude(&self.summary("succeeded")),
+            RunStatus::Partial | RunStatus::SkippedAll => self.ended_in_part(exit),
+            RunStatus::Parked => self.parked()?,
+            RunStatus::Interrupted => self.interrupted("interrupted"),
+            RunStatus::Cancelled => self.interrupted("stopped"),
+            RunStatus::Failed | RunStatus::Running => self.failed(),
+        }
+        Ok(exit)
+    }
+
+    fn exit(&self) -> Exit {
+        match self.outcome.status {
+            RunStatus::Succeeded => Exit::Success,
+            RunStatus::Partial if self.allow_partial => Exit::Success,
+            RunStatus::Parked => Exit::Waiting,
+            RunStatus::Interrupted | RunStatus::Cancelled => match self.signal {
+                Some(Signal::Terminate) => Exit::Terminated,
+                _ => Exit::Interrupted,
+            },
+            _ if self.outcome.limit().is_some() => Exit::Limit,
+            _ => Exit::Failed,
+        }
+    }
+
+    /// `w succeeded in 2.1 s: 12 steps, 1.2k tokens, $0.01 (run …)`.
+    fn summary(&self, word: &str) -> String {
+        let view = &self.view;
+        let paint = self.console.paint;
+        let painted = if word == "succeeded" { paint.good(word) } else { paint.warn(word) };
+        let took = words::duration(view.last.since(view.started));
+        let mut parts = vec![words::plural(view.ended.succeeded, "step")];
+        let others = [
+            (view.ended.failed, "failed"),
+            (view.ended.skipped, "skipped"),
+            (view.ended.cancelled, "cancelled"),
+        ];
+        parts.extend(
+            others.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")),
+        );
+        parts.extend(words::usage(&view.usage));
+        format!("{} {painted} in {took}: {} (run {})", view.workflow, parts.join(", "), self.run)
+    }
+
+    fn ended_in_part(&self, exit: Exit) {
+        let word =
+            if self.outcome.status == RunStatus::Partial { "ended in part" } else { "skipped everything" };
+        self.console.conclude(&self.summary(word));
+        if let Some(failure) = &self.outcome.failure {
+            self.explain(failure);
+        }
+        if exit != Exit::Success {
+            self.console.hint(&format!("convoke resume {}", self.run));
+        }
+    }
+
+    fn interrupted(&self, word: &str) {
+        self.console.conclude(&self.summary(word));
+        self.console.hint(&format!("convoke resume {}", self.run));
+    }
+
+    fn failed(&self) {
+        match &self.outcome.failure {
+            Some(failure) => self.explain(failure),
+            None => self.console.complain(&format!("{} the run failed", self.console.paint.bad("error:"))),
+        }
+        self.console.conclude(&self.summary("failed"));
+        self.console.hint(&format!("convoke resume {}", self.run));
+    }
+
+    /// Which step, what kind of failure, its words and its advice.
+    fn explain(&self, failure: &Failure) {
+        let paint = self.console.paint;
+        let step = self.view.failed_step.as_ref().filter(|task| !mentions(&failure.message, task));
+        let step = step.map(|task| format!("step `{task}`: ")).unwrap_or_default();
+        let reason = failure.reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
+        let text = format!("{} {step}{} ({}{reason})", paint.bad("error:"), failure.message, failure.class);
+        self.console.complain(&text);
+        if let Some(hint) = &failure.hint {
+            self.console.hint(hint);
+        }
+    }
+
+    fn parked(&self) -> Result<(), CommandFailure> {
+        self.console.conclude(&self.summary("is parked"));
+        let stored = Stored::open(self.state, &self.run.0)?;
+        for task in &self.outcome.waiting {
+            let (task, ask) = stored.question(&task.0)?;
+            // Without these lines nobody could answer, so silence does not hide them.
+            self.console.complain(&gate::explain(self.run, &task, &ask));
+        }
+        self.console
+            .hint("no terminal is attached to ask on; --skip-gates takes the first option of every gate");
+        self.console.hint(&format!("convoke resume {}", self.run));
+        Ok(())
+    }
+}
+
+fn mentions(message: &str, task: &TaskId) -> bool {
+    message.contains(&format!("`{}`", words::node(task))) || message.contains(&format!("`{task}`"))
+}

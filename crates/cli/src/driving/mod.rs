@@ -1,0 +1,161 @@
+//! Drives a run from this process: engine, watcher and signals, on one thread each.
+//!
+//! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
+//! `conclusion`'s.
+
+mod conclusion;
+mod equipment;
+mod signals;
+
+use crate::args::RunFlags;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::gate;
+use crate::stored;
+use crate::view::{Outline, State};
+use crate::watch::{Asker, History, Manner, News, Watch};
+use conclusion::Ended;
+use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, Setup, Start, prepare};
+use convoke_journal::{Reader, Sqlite, StateDir};
+use convoke_model::RunId;
+use convoke_plan::Plan;
+use equipment::Equipment;
+use signals::{Signal, Signals};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+
+pub use equipment::{require_providers, run_limit};
+
+/// A run that is ready to be driven.
+pub struct Drive<'a> {
+    /// How we speak.
+    pub console: &'a Console,
+    /// Where runs are kept.
+    pub state: StateDir,
+    /// What to do.
+    pub plan: Arc<Plan>,
+    /// The journal, owned by this process.
+    pub journal: Sqlite,
+    /// New or old.
+    pub start: Start,
+    /// How the user wants it.
+    pub flags: &'a RunFlags,
+}
+
+impl Drive<'_> {
+    /// Drives the run and says how it ended.
+    pub fn to_its_end(self) -> Result<Exit, CommandFailure> {
+        let (console, flags) = (self.console, self.flags);
+        let (state, run) = (self.state.clone(), self.journal.run().clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
+        let (outcome, view, signal) = runtime.block_on(self.drive(&run))?;
+        // What could still be in the air (a dropped connection, say) must not hold the end up.
+        runtime.shutdown_background();
+        Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial: flags.allow_partial }
+            .conclude()
+    }
+
+    async fn drive(self, run: &RunId) -> Result<(Outcome, State, Option<Signal>), CommandFailure> {
+        let signals =
+            Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
+        let manner = self.manner();
+        let resumed = matches!(self.start, Start::Resume(_));
+        let equipment = Equipment::for_plan(&self.plan);
+        let outline = Outline::of(&self.plan);
+        let setup = Setup {
+            options: self.options(manner.is_some()),
+            plan: self.plan,
+            journal: Box::new(self.journal),
+            executor: equipment.executor(),
+            start: self.start,
+            leftovers: Arc::new(|pid, start| {
+                convoke_tools::end_leftovers(pid, start);
+            }),
+            clock: Clock::system(),
+        };
+        let (engine, handle, notices) = prepare(setup)?;
+        let (news, receiver) = channel();
+        let asker = manner.map(|manner| Asker {
+            manner,
+            handle: handle.clone(),
+            state: self.state.clone(),
+            run: run.clone(),
+            by: stored::actor(if manner == Manner::Terminal { "terminal" } else { "--skip-gates" }),
+        });
+        let watch = Watch {
+            voice: self.console.voice,
+            paint: self.console.paint,
+            outline,
+            history: resumed.then(|| history(&self.state, run)),
+            asker,
+        };
+        let watcher = watch.start(receiver);
+        let (outcome, signal) = attend(engine, handle, notices, news, signals).await;
+        let view =
+            watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
+        Ok((outcome?, view, signal))
+    }
+
+    fn options(&self, interactive: bool) -> Options {
+        let owner = stored::ourselves();
+        let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
+        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host }
+    }
+
+    /// Who answers gates, if anybody does.
+    fn manner(&self) -> Option<Manner> {
+        let resumed = matches!(self.start, Start::Resume(_));
+        match self.flags.skip_gates {
+            // A new run skips its gates by itself; a resumed one was perhaps started without the flag.
+            true => resumed.then_some(Manner::FirstOption),
+            false => (gate::is_attended() && !self.flags.no_interactive).then_some(Manner::Terminal),
+        }
+    }
+}
+
+fn history(state: &StateDir, run: &RunId) -> History {
+    let (state, run) = (state.clone(), run.clone());
+    // The engine has read the same journal; if it cannot be read now, the view begins with what is new.
+    Box::new(move || Reader::open(&state, &run).and_then(|reader| reader.read_all()).unwrap_or_default())
+}
+
+/// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.
+async fn attend(
+    engine: Run,
+    handle: Handle,
+    mut notices: convoke_engine::Watch,
+    news: Sender<News>,
+    mut signals: Signals,
+) -> (Result<Outcome, EngineError>, Option<Signal>) {
+    let mut driving = pin!(engine.drive());
+    let mut first = None;
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            outcome = &mut driving => break outcome,
+            Some(notice) = notices.recv() => pass_on(notice, &news),
+            signal = signals.next() => {
+                let again = first.replace(first.unwrap_or(signal)).is_some();
+                handle.interrupt(again || signal == Signal::Terminate, signal.words());
+                let words = if again { "stopping at once" } else { signal.advice() };
+                news.send(News::Words(words.to_owned())).ok();
+            }
+        }
+    };
+    while let Ok(notice) = notices.try_recv() {
+        pass_on(notice, &news);
+    }
+    (outcome, first)
+}
+
+/// The watcher may be gone before the run is; nothing depends on it.
+fn pass_on(notice: Notice, news: &Sender<News>) {
+    match notice {
+        Notice::Committed(events) => drop(news.send(News::Events(events))),
+        Notice::Progress { .. } => {}
+    }
+}

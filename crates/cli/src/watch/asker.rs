@@ -1,0 +1,82 @@
+//! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
+
+use super::Inflow;
+use crate::gate::{self, Asked, Keyboard};
+use convoke_engine::Handle;
+use convoke_journal::{Reader, StateDir};
+use convoke_model::{Answer, Ask, JsonText, Payload, RunId, TaskId};
+use indexmap::IndexMap;
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// The person at the terminal.
+    Terminal,
+    /// Nobody: the first option, and no answer to questions.
+    FirstOption,
+}
+
+/// Answers the gates of one run.
+pub struct Asker {
+    /// Who answers.
+    pub manner: Manner,
+    /// Speaks to the run.
+    pub handle: Handle,
+    /// Where the run is kept.
+    pub state: StateDir,
+    /// The run.
+    pub run: RunId,
+    /// Recorded with the answer.
+    pub by: String,
+}
+
+impl Asker {
+    /// Sees to one gate: an answer is handed over, a closed terminal lets go of the run.
+    pub fn see_to(&self, inflow: &mut Inflow, task: &TaskId, ask: &Payload) {
+        let again = !inflow.asked(task);
+        let asked = match (self.question(ask), self.manner) {
+            (Some(ask), Manner::Terminal) => ask_at_terminal(inflow, task, &ask),
+            // What was refused once would be refused again.
+            (Some(ask), Manner::FirstOption) if !again => Asked::Answered(first_option(&ask)),
+            _ => Asked::Closed,
+        };
+        match asked {
+            Asked::Answered(answer) => self.handle.answer(task.clone(), answer, &self.by),
+            Asked::Closed => self.handle.interrupt(false, &self.by),
+            Asked::Moot => {}
+        }
+    }
+
+    fn question(&self, ask: &Payload) -> Option<Ask> {
+        let text: JsonText = match ask {
+            Payload::Inline(text) => text.clone(),
+            Payload::Blob { digest, .. } => {
+                Reader::open(&self.state, &self.run).ok()?.blob(digest).ok()??
+            }
+            Payload::Gathered => return None,
+        };
+        serde_json::from_str(text.as_str()).ok()
+    }
+}
+
+fn ask_at_terminal(inflow: &mut Inflow, task: &TaskId, ask: &Ask) -> Asked {
+    let mut keyboard = Keyboard::new(|| {
+        inflow.take_what_is_there();
+        inflow.is_closed() || !inflow.is_open(task)
+    });
+    gate::ask(&mut keyboard, task, ask)
+}
+
+/// What `--skip-gates` answers.
+fn first_option(ask: &Ask) -> Answer {
+    match ask {
+        Ask::Choice { options, .. } => {
+            let value = options.first().map(|option| option.value.clone()).unwrap_or_default();
+            Answer::Choice { value, input: IndexMap::new() }
+        }
+        Ask::Questions { .. } => {
+            Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false }
+        }
+        Ask::Unknown { .. } => Answer::Retry,
+    }
+}
