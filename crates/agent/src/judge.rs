@@ -91,12 +91,19 @@ fn checked(schema: &OutputSchema, object: &Map<String, Value>, text: String) -> 
 }
 
 fn read(reply: &Reply) -> Result<Found<'_>, Misfit> {
-    answer::find(&reply.text).or_else(|message| {
-        let repaired = || answer::candidates(&reply.text).into_iter().find_map(repair::repair);
+    let text = without_thoughts(&reply.text);
+    answer::find(text).or_else(|message| {
+        let repaired = || answer::candidates(text).into_iter().find_map(repair::repair);
         // Closing what the token limit cut off would invent an end that the model never wrote.
         let repaired = if reply.finish == Finish::Length { None } else { repaired() };
         repaired.ok_or_else(|| misfit(Reason::Malformed, message))
     })
+}
+
+/// Some models think aloud before they answer, in JSON too.
+fn without_thoughts(text: &str) -> &str {
+    let thinks = text.trim_start().starts_with("<think>");
+    text.rsplit_once("</think>").filter(|_| thinks).map_or(text, |(_, answer)| answer)
 }
 
 fn blame_the_cut(reply: &Reply, found: Misfit) -> Misfit {
@@ -151,6 +158,14 @@ mod tests {
         let schema = schema(json!({"result": {"type": "array"}}));
         let output = judge(&reply("```\n[1, 2]\n```", Finish::Stop), Some(&schema)).unwrap();
         assert_eq!(output.value(), json!({"result": [1, 2]}));
+    }
+
+    #[test]
+    fn thoughts_are_no_answer() {
+        let schema = schema(json!({"n": {"type": "number"}}));
+        let text = "<think>maybe {\"n\": 1}</think>\n{\"n\": 2}";
+        let output = judge(&reply(text, Finish::Stop), Some(&schema)).unwrap();
+        assert_eq!(output.value(), json!({"n": 2}));
     }
 
     #[test]

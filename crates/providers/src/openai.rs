@@ -21,6 +21,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use sse_stream::SseStream;
+use std::collections::HashMap;
 use std::sync::RwLock;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -42,7 +43,9 @@ pub struct OpenAi {
     address: String,
     key: Option<SecretString>,
     headers: HeaderMap,
-    dialect: RwLock<Dialect>,
+    is_original: bool,
+    /// What was learned about models that do not take all parameters.
+    dialects: RwLock<HashMap<String, Dialect>>,
 }
 
 impl OpenAi {
@@ -53,22 +56,36 @@ impl OpenAi {
         let is_original = url.host_str() == Some("api.openai.com");
         let key = key(settings, is_original, lookup)?;
         let headers = headers(settings, key.as_ref(), lookup)?;
-        let dialect = RwLock::new(Dialect::of_host(is_original));
-        Ok(OpenAi { client, address: without_secrets(&url), url, key, headers, dialect })
+        let address = without_secrets(&url);
+        Ok(OpenAi { client, address, url, key, headers, is_original, dialects: RwLock::default() })
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
-        let dialect = *self.dialect.read().expect("nobody panics while holding it");
-        match self.exchange(request, dialect, sink).await {
-            Err(Trouble::Fault(fault)) => match dialect.without(&fault) {
-                Some(simpler) => {
-                    *self.dialect.write().expect("nobody panics while holding it") = simpler;
-                    self.exchange(request, simpler, sink).await.map_err(|trouble| self.failure(trouble))
-                }
-                None => Err(self.failure(Trouble::Fault(fault))),
-            },
-            other => other.map_err(|trouble| self.failure(trouble)),
-        }
+        let dialect = self.dialect(request.model);
+        let first = self.exchange(request, dialect, sink).await;
+        let simpler = match &first {
+            Err(Trouble::Fault(fault)) => dialect.without(fault),
+            _ => None,
+        };
+        let outcome = match simpler {
+            Some((simpler, parameter)) => {
+                self.learn(request.model, simpler, parameter, sink);
+                self.exchange(request, simpler, sink).await
+            }
+            None => first,
+        };
+        outcome.map_err(|trouble| self.failure(trouble))
+    }
+
+    fn dialect(&self, model: &str) -> Dialect {
+        let learned = self.dialects.read().expect("nobody panics while holding it").get(model).copied();
+        learned.unwrap_or_else(|| Dialect::of_host(self.is_original))
+    }
+
+    fn learn(&self, model: &str, dialect: Dialect, parameter: &str, sink: &dyn Sink) {
+        self.dialects.write().expect("nobody panics while holding it").insert(model.to_owned(), dialect);
+        let message = format!("openai: model `{model}` does not take `{parameter}`; it is sent without");
+        sink.report(Report::Noted { code: "parameter_left_out", message });
     }
 
     async fn exchange(

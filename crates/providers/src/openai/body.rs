@@ -28,27 +28,27 @@ impl Dialect {
         }
     }
 
-    /// The dialect to try after this fault, if it is about one of these parameters.
-    pub fn without(self, fault: &Fault) -> Option<Dialect> {
+    /// The dialect to try after this fault, and the parameter it leaves out, if it is about one of them.
+    pub fn without(self, fault: &Fault) -> Option<(Dialect, &'static str)> {
         if !fault.is_bad_request() {
             return None;
         }
-        let mut simpler = self;
-        // The longer name first: it contains no other.
-        if fault.is_about("max_completion_tokens") && self.completion_tokens {
-            simpler.completion_tokens = false;
-        } else if fault.is_about("max_tokens") && !self.completion_tokens {
-            simpler.completion_tokens = true;
-        } else if fault.is_about("response_format") {
-            simpler.json_schema = false;
-        } else if fault.is_about("stream_options") {
-            simpler.stream_options = false;
-        } else if fault.is_about("temperature") {
-            simpler.temperature = false;
-        } else if fault.is_about("reasoning") {
-            simpler.reasoning_effort = false;
-        }
-        (simpler != self).then_some(simpler)
+        let (mut max_tokens, mut schema, mut options) = (self, self, self);
+        let (mut temperature, mut reasoning) = (self, self);
+        max_tokens.completion_tokens = !self.completion_tokens;
+        schema.json_schema = false;
+        options.stream_options = false;
+        temperature.temperature = false;
+        reasoning.reasoning_effort = false;
+        let limit = if self.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+        let simpler = [
+            (max_tokens, limit),
+            (schema, "response_format"),
+            (options, "stream_options"),
+            (temperature, "temperature"),
+            (reasoning, "reasoning_effort"),
+        ];
+        simpler.into_iter().find(|(dialect, parameter)| *dialect != self && fault.is_about(parameter))
     }
 }
 
