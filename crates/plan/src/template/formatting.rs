@@ -106,6 +106,17 @@ fn shown(value: &Value, conversion: char) -> Value {
     match conversion {
         'r' | 'a' => Value::from(python_repr(value)),
         's' if value.kind() != ValueKind::String => Value::from(python_text(value)),
+        'd' | 'i' | 'u' => whole(value),
+        _ => value.clone(),
+    }
+}
+
+/// `%d` cuts a fraction off.
+fn whole(value: &Value) -> Value {
+    match f64::try_from(value.clone()) {
+        Ok(number) if !value.is_integer() && number.is_finite() && number.abs() < 1e18 => {
+            Value::from(number as i64)
+        }
         _ => value.clone(),
     }
 }

@@ -8,7 +8,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, Value, ValueKind, V
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::arguments::{bind, failure, integer, items, required, split};
-use super::limits::ITEMS;
+use super::limits::{ITEMS, shallow};
 use super::list::Dict;
 use super::python::python_repr;
 
@@ -135,8 +135,9 @@ impl Object for Range {
     }
 }
 
-fn dict(args: Rest<ValueOrKwargs>) -> Result<Value, Error> {
+fn dict(state: &mut State, args: Rest<ValueOrKwargs>) -> Result<Value, Error> {
     let args = args.into_values();
+    args.iter().try_for_each(|value| shallow(state, value))?;
     let (places, named) = split(&args)?;
     let mut entries = indexmap::IndexMap::new();
     for source in places {

@@ -40,15 +40,20 @@ fn from_number(number: &Number) -> Value {
 
 /// The JSON of a template value: what JSON cannot hold becomes its text, what is undefined or not a number becomes null.
 pub fn to_json(value: &Value) -> Json {
+    nested_json(value, 0)
+}
+
+fn nested_json(value: &Value, depth: usize) -> Json {
     match value.kind() {
+        _ if depth > DEPTH => Json::Null,
         ValueKind::Undefined | ValueKind::None => Json::Null,
         ValueKind::Bool => Json::Bool(value.is_true()),
         ValueKind::Number => to_number(value),
         ValueKind::String => Json::String(value.as_str().unwrap_or_default().to_owned()),
-        ValueKind::Seq | ValueKind::Iterable => {
-            Json::Array(value.try_iter().into_iter().flatten().map(|item| to_json(&item)).collect())
-        }
-        ValueKind::Map => Json::Object(to_entries(value)),
+        ValueKind::Seq | ValueKind::Iterable => Json::Array(
+            value.try_iter().into_iter().flatten().map(|item| nested_json(&item, depth + 1)).collect(),
+        ),
+        ValueKind::Map => Json::Object(to_entries(value, depth)),
         _ => Json::String(python_text(value)),
     }
 }
@@ -65,9 +70,9 @@ fn to_number(value: &Value) -> Json {
     f64::try_from(value.clone()).ok().and_then(Number::from_f64).map_or(Json::Null, Json::Number)
 }
 
-fn to_entries(value: &Value) -> Map<String, Json> {
+fn to_entries(value: &Value, depth: usize) -> Map<String, Json> {
     let pairs = value.as_object().and_then(|object| object.try_iter_pairs());
-    pairs.into_iter().flatten().map(|(key, item)| (key_text(&key), to_json(&item))).collect()
+    pairs.into_iter().flatten().map(|(key, item)| (key_text(&key), nested_json(&item, depth + 1))).collect()
 }
 
 /// The key that JSON gets for a key of any type.
@@ -78,6 +83,9 @@ fn key_text(key: &Value) -> String {
         _ => python_text(key),
     }
 }
+
+/// How deep a value is written; what readers of JSON refuse anyway, and a namespace can hold itself.
+const DEPTH: usize = 250;
 
 /// How `json.dumps` is asked to write.
 #[derive(Debug, Clone, Default)]
@@ -97,6 +105,7 @@ pub(super) fn dump(value: &Value, layout: &Layout) -> String {
 
 fn write_json(out: &mut String, value: &Value, layout: &Layout, depth: usize) {
     match value.kind() {
+        _ if depth > DEPTH => out.push_str("null"),
         ValueKind::Undefined | ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
         ValueKind::Number => write_number(out, value),

@@ -3,6 +3,7 @@
 //! Minijinja counts instructions (fuel) and depth. Bytes are ours: every operator, filter and method that builds text or
 //! lists pays here before it builds, so that doubling a string in a loop ends with an error and not with the process.
 
+use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 /// Instructions of one rendering; a loop of 200 000 short rounds fits.
@@ -43,4 +44,26 @@ pub(super) fn charge_items(state: &mut State, items: usize) -> Result<(), Error>
 /// The error of whoever asks for more than there is.
 pub(super) fn too_large() -> Error {
     Error::new(ErrorKind::OutOfFuel, format!("the template builds more than {} MiB", OUTPUT_BYTES >> 20))
+}
+
+/// How deep lists and maps may nest: values are shown, compared and freed by recursion.
+const NESTING: usize = 200;
+
+/// Refuses a value that nests too deeply, before a loop can wrap it once more.
+pub(super) fn shallow(state: &mut State, value: &Value) -> Result<(), Error> {
+    let mut seen = 0;
+    let fits = nests_within(value, NESTING, &mut seen);
+    charge_items(state, seen)?;
+    if fits { Ok(()) } else { Err(Error::new(ErrorKind::OutOfFuel, "lists and maps nest too deeply")) }
+}
+
+fn nests_within(value: &Value, levels: usize, seen: &mut usize) -> bool {
+    *seen += 1;
+    let container = matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable);
+    let Some(object) = value.as_object().filter(|_| container) else { return true };
+    if levels == 0 {
+        return false;
+    }
+    let pairs = object.try_iter_pairs().into_iter().flatten();
+    pairs.into_iter().all(|(_, item)| nests_within(&item, levels - 1, seen))
 }

@@ -10,7 +10,7 @@ use minijinja::{Environment, Error, State};
 
 use super::arguments::{defined, failure, integer, items};
 use super::formatting::percent;
-use super::limits::{ITEMS, charge, charge_items};
+use super::limits::{ITEMS, charge, charge_items, shallow};
 use super::list::{Dict, List};
 use super::python::write_text;
 
@@ -23,6 +23,7 @@ pub(super) fn register(environment: &mut Environment<'_>) {
     environment.add_filter("__concat", concat);
     environment.add_filter("__slice", slice);
     environment.add_filter("__iterable", iterable);
+    environment.add_filter("__checked", checked);
     environment.add_filter("__list", list);
     environment.add_filter("__dict", dict);
 }
@@ -292,11 +293,18 @@ fn iterable(value: Value) -> Result<Value, Error> {
     if value.is_none() { Err(failure("a loop cannot run over null")) } else { Ok(value) }
 }
 
-fn list(value: Value) -> Result<Value, Error> {
+/// A literal in a template that keeps state: it may wrap what the last round of a loop made.
+fn checked(state: &mut State, value: Value) -> Result<Value, Error> {
+    shallow(state, &value).map(|()| value)
+}
+
+fn list(state: &mut State, value: Value) -> Result<Value, Error> {
+    shallow(state, &value)?;
     items(&value).map(|items| Value::from_object(List::new(items)))
 }
 
-fn dict(value: Value) -> Result<Value, Error> {
+fn dict(state: &mut State, value: Value) -> Result<Value, Error> {
+    shallow(state, &value)?;
     let pairs = value.as_object().and_then(|map| map.try_iter_pairs());
     Ok(Value::from_object(Dict::new(pairs.into_iter().flatten().collect::<IndexMap<_, _>>())))
 }

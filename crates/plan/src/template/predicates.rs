@@ -17,42 +17,42 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("==", |_, args| compare("==", args)),
     (">", |_, args| compare(">", args)),
     (">=", |_, args| compare(">=", args)),
-    ("False", |_, args| one(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
-    ("None", |_, args| one(args, Value::is_none)),
-    ("True", |_, args| one(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
-    ("boolean", |_, args| one(args, |value| value.kind() == ValueKind::Bool)),
-    ("callable", |_, args| one(args, is_callable)),
+    ("False", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
+    ("None", |_, args| kind(args, Value::is_none)),
+    ("True", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
+    ("boolean", |_, args| kind(args, |value| value.kind() == ValueKind::Bool)),
+    ("callable", |_, args| kind(args, is_callable)),
     ("defined", |_, args| Ok(!is_undefined(args))),
     ("divisibleby", divisible),
     ("eq", |_, args| compare("==", args)),
     ("equalto", |_, args| compare("==", args)),
-    ("escaped", |_, args| one(args, Value::is_safe)),
+    ("escaped", |_, args| kind(args, Value::is_safe)),
     ("even", |_, args| remainder(args, 2).map(|rest| rest == 0)),
-    ("false", |_, args| one(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
+    ("false", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
     ("filter", |state, args| {
         one(args, |name| is_known(state, name, super::filters::FILTERS.iter().map(|(name, _)| *name)))
     }),
-    ("float", |_, args| one(args, |value| value.kind() == ValueKind::Number && !value.is_integer())),
+    ("float", |_, args| kind(args, |value| value.kind() == ValueKind::Number && !value.is_integer())),
     ("ge", |_, args| compare(">=", args)),
     ("greaterthan", |_, args| compare(">", args)),
     ("gt", |_, args| compare(">", args)),
     ("in", |_, args| compare("in", args)),
-    ("integer", |_, args| one(args, |value| value.kind() == ValueKind::Number && value.is_integer())),
+    ("integer", |_, args| kind(args, |value| value.kind() == ValueKind::Number && value.is_integer())),
     ("iterable", |_, args| one(args, is_iterable)),
     ("le", |_, args| compare("<=", args)),
     ("lessthan", |_, args| compare("<", args)),
     ("lower", |_, args| one(args, |value| is_cased(value, char::is_lowercase, char::is_uppercase))),
     ("lt", |_, args| compare("<", args)),
-    ("mapping", |_, args| one(args, |value| value.kind() == ValueKind::Map)),
+    ("mapping", |_, args| kind(args, |value| value.kind() == ValueKind::Map)),
     ("ne", |_, args| compare("!=", args)),
-    ("none", |_, args| one(args, Value::is_none)),
-    ("number", |_, args| one(args, |value| matches!(value.kind(), ValueKind::Number | ValueKind::Bool))),
+    ("none", |_, args| kind(args, Value::is_none)),
+    ("number", |_, args| kind(args, |value| matches!(value.kind(), ValueKind::Number | ValueKind::Bool))),
     ("odd", |_, args| remainder(args, 2).map(|rest| rest == 1)),
     ("sameas", same),
     ("sequence", |_, args| one(args, is_sequence)),
-    ("string", |_, args| one(args, |value| value.kind() == ValueKind::String)),
+    ("string", |_, args| kind(args, |value| value.kind() == ValueKind::String)),
     ("test", |state, args| one(args, |name| is_known(state, name, TESTS_BY_NAME.iter().copied()))),
-    ("true", |_, args| one(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
+    ("true", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
     ("undefined", |_, args| Ok(is_undefined(args))),
     ("upper", |_, args| one(args, |value| is_cased(value, char::is_uppercase, char::is_lowercase))),
 ];
@@ -105,6 +105,11 @@ pub(super) fn register(environment: &mut Environment<'_>) {
 
 fn is_undefined(args: &[Value]) -> bool {
     args.first().is_none_or(Value::is_undefined)
+}
+
+/// A question about the type alone, to which an undefined value answers no.
+fn kind(args: &[Value], test: impl Fn(&Value) -> bool) -> Result<bool, Error> {
+    if is_undefined(args) { Ok(false) } else { one(args, test) }
 }
 
 fn one(args: &[Value], test: impl Fn(&Value) -> bool) -> Result<bool, Error> {

@@ -32,12 +32,20 @@ pub(super) fn write_text(out: &mut String, value: &Value) {
 }
 
 pub(super) fn write_repr(out: &mut String, value: &Value) {
+    write_nested(out, value, 0);
+}
+
+/// How deep a value is shown; a namespace can hold itself.
+const DEPTH: usize = 250;
+
+fn write_nested(out: &mut String, value: &Value, depth: usize) {
     match value.kind() {
+        _ if depth > DEPTH => out.push_str("..."),
         ValueKind::Undefined => out.push_str("Undefined"),
         ValueKind::String => write_quoted(out, value.as_str().unwrap_or_default()),
         ValueKind::Number => write_number(out, value),
-        ValueKind::Map => write_map(out, value),
-        ValueKind::Seq | ValueKind::Iterable => write_sequence(out, value),
+        ValueKind::Map => write_map(out, value, depth),
+        ValueKind::Seq | ValueKind::Iterable => write_sequence(out, value, depth),
         _ => write_display(out, value),
     }
 }
@@ -72,7 +80,7 @@ pub(super) fn float_text(number: f64) -> String {
     if plain.contains('.') { plain } else { plain + ".0" }
 }
 
-fn write_sequence(out: &mut String, value: &Value) {
+fn write_sequence(out: &mut String, value: &Value, depth: usize) {
     if let Some(range) = value.downcast_object_ref::<Range>() {
         return range.write_repr(out);
     }
@@ -83,7 +91,7 @@ fn write_sequence(out: &mut String, value: &Value) {
         if count > 0 {
             out.push_str(", ");
         }
-        write_repr(out, &item);
+        write_nested(out, &item, depth + 1);
         count += 1;
     }
     if count == 1 && close == ")" {
@@ -100,16 +108,16 @@ fn brackets(value: &Value) -> Option<(&'static str, &'static str)> {
     value.downcast_object_ref::<View>().map(View::brackets)
 }
 
-fn write_map(out: &mut String, value: &Value) {
+fn write_map(out: &mut String, value: &Value, depth: usize) {
     out.push('{');
     let pairs = value.as_object().and_then(|object| object.try_iter_pairs());
     for (at, (key, item)) in pairs.into_iter().flatten().enumerate() {
         if at > 0 {
             out.push_str(", ");
         }
-        write_repr(out, &key);
+        write_nested(out, &key, depth + 1);
         out.push_str(": ");
-        write_repr(out, &item);
+        write_nested(out, &item, depth + 1);
     }
     out.push('}');
 }

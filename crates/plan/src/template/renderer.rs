@@ -107,7 +107,7 @@ impl Renderer {
     pub fn render(&self, id: TemplateId, context: Value) -> Result<String, RenderError> {
         let (prepared, source) = self.template(id);
         if prepared.literal {
-            return Ok(source.text.as_ref().to_owned());
+            return Ok(with_newlines(&source.text));
         }
         let rendered =
             self.environment.get_template(&prepared.name).and_then(|template| match prepared.has_blocks {
@@ -210,6 +210,11 @@ impl Texts {
             fault: fault(error),
         }
     }
+}
+
+/// A text as it is, with the line ends that templates have.
+fn with_newlines(text: &str) -> String {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
 /// The template that a condition becomes, and where its expression begins in the text as written.

@@ -5,7 +5,7 @@ use minijinja::{Error, State};
 
 use crate::template::arguments::{bind, defined, failure, flag, split};
 use crate::template::json::{Layout, dump};
-use crate::template::limits::charge;
+use crate::template::limits::{charge, shallow};
 use crate::template::python::{python_repr, write_repr};
 
 /// `default`: replaces what is undefined or null, and with `boolean` whatever is false.
@@ -81,6 +81,7 @@ pub(super) fn pretty(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     let [value] = bind("pprint", &["value"], args)?;
     let value = value.unwrap_or(Value::UNDEFINED);
     defined(&value)?;
+    shallow(state, &value)?;
     let mut out = String::new();
     write_pretty(&mut out, &value, 0, 0);
     charge(state, out.len())?;

@@ -26,17 +26,25 @@ fn folded(value: Value, case_sensitive: bool) -> Value {
     }
 }
 
-/// Sorts by keys; the first pair that has no order is the error.
-fn sort_by_keys<T>(pairs: &mut [(Vec<Value>, T)], reverse: bool) -> Result<(), Error> {
-    let mut fault = None;
-    pairs.sort_by(|left, right| {
-        let result = compare_keys(&left.0, &right.0).unwrap_or_else(|error| {
-            fault.get_or_insert(error);
-            Ordering::Equal
-        });
-        if reverse { result.reverse() } else { result }
-    });
-    fault.map_or(Ok(()), Err)
+/// Sorts by keys, keeping the order of equals; the first pair that has no order is the error.
+///
+/// The standard library's sort wants an order that cannot fail and may panic without one.
+fn sort_by_keys<T>(mut pairs: Vec<(Vec<Value>, T)>, reverse: bool) -> Result<Vec<(Vec<Value>, T)>, Error> {
+    if pairs.len() < 2 {
+        return Ok(pairs);
+    }
+    let second = pairs.split_off(pairs.len() / 2);
+    let mut left = sort_by_keys(pairs, reverse)?.into_iter().peekable();
+    let mut right = sort_by_keys(second, reverse)?.into_iter().peekable();
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    while let (Some(one), Some(other)) = (left.peek(), right.peek()) {
+        let order = compare_keys(&one.0, &other.0)?;
+        let order = if reverse { order.reverse() } else { order };
+        merged.extend(if order == Ordering::Greater { right.next() } else { left.next() });
+    }
+    merged.extend(left);
+    merged.extend(right);
+    Ok(merged)
 }
 
 fn compare_keys(left: &[Value], right: &[Value]) -> Result<Ordering, Error> {
@@ -64,7 +72,7 @@ pub(super) fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
             paths.iter().map(|path| key_of(&item, path.as_ref(), case_sensitive)).collect();
         pairs.push((keys?, item));
     }
-    sort_by_keys(&mut pairs, flag(reverse, false))?;
+    let pairs = sort_by_keys(pairs, flag(reverse, false))?;
     Ok(pairs.into_iter().map(|(_, item)| item).collect())
 }
 
@@ -72,8 +80,8 @@ pub(super) fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 pub(super) fn python_sorted(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, reverse] = bind("sorted", &["iterable", "reverse"], args)?;
     let all = items(&required("sorted", "iterable", value)?)?;
-    let mut pairs: Vec<_> = all.into_iter().map(|item| (vec![item.clone()], item)).collect();
-    sort_by_keys(&mut pairs, flag(reverse, false))?;
+    let pairs: Vec<_> = all.into_iter().map(|item| (vec![item.clone()], item)).collect();
+    let pairs = sort_by_keys(pairs, flag(reverse, false))?;
     Ok(pairs.into_iter().map(|(_, item)| item).collect())
 }
 
@@ -91,12 +99,12 @@ pub(super) fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
     let case_sensitive = flag(case, false);
     let entries = map.as_object().and_then(|map| map.try_iter_pairs()).into_iter().flatten();
-    let mut pairs: Vec<(Vec<Value>, (Value, Value))> = entries
+    let pairs: Vec<(Vec<Value>, (Value, Value))> = entries
         .map(|(key, item)| {
             (vec![folded(if by_value { item.clone() } else { key.clone() }, case_sensitive)], (key, item))
         })
         .collect();
-    sort_by_keys(&mut pairs, flag(reverse, false))?;
+    let pairs = sort_by_keys(pairs, flag(reverse, false))?;
     Ok(pairs.into_iter().map(|(_, pair)| Value::from(pair)).collect())
 }
 
@@ -113,7 +121,7 @@ pub(super) fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         let found = present(found, Some(&attribute))?;
         pairs.push((vec![folded(found.clone(), case_sensitive)], (found, item)));
     }
-    sort_by_keys(&mut pairs, false)?;
+    let pairs = sort_by_keys(pairs, false)?;
     let mut groups: Vec<(Value, Value, Vec<Value>)> = Vec::new();
     for (mut keys, (grouper, item)) in pairs {
         let key = keys.remove(0);

@@ -5,7 +5,7 @@ use minijinja::{Error, State};
 
 use super::select::{attribute_of, present};
 use crate::template::arguments::{bind, failure, integer, items, required};
-use crate::template::limits::{charge, charge_items};
+use crate::template::limits::{charge, charge_items, shallow};
 use crate::template::list::{Part, View};
 use crate::template::operators::kind_name;
 use crate::template::python::{python_text, write_text};
@@ -106,7 +106,9 @@ pub(super) fn join(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `batch`: lists of so many items, the last one filled up on request.
 pub(super) fn batch(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, count, fill] = bind("batch", &["value", "linecount", "fill_with"], args)?;
-    let all = items(&required("batch", "value", value)?)?;
+    let value = required("batch", "value", value)?;
+    shallow(state, &value)?;
+    let all = items(&value)?;
     let count = positive("batch", count)?;
     let mut rows: Vec<Vec<Value>> = all.chunks(count).map(<[Value]>::to_vec).collect();
     if let (Some(fill), Some(row)) = (fill.filter(|fill| !fill.is_none()), rows.last_mut()) {
@@ -119,7 +121,9 @@ pub(super) fn batch(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `slice`: so many lists, as equal as can be, the shorter ones filled up on request.
 pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, count, fill] = bind("slice", &["value", "slices", "fill_with"], args)?;
-    let all = items(&required("slice", "value", value)?)?;
+    let value = required("slice", "value", value)?;
+    shallow(state, &value)?;
+    let all = items(&value)?;
     let count = positive("slice", count)?;
     charge_items(state, count)?;
     let (each, longer) = (all.len() / count, all.len() % count);

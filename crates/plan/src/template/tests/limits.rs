@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::render;
-use crate::template::{RenderFault, from_json, is_literal, parse_template, python_text, to_json};
+use crate::template::{
+    RenderFault, from_json, from_json_text, is_literal, parse_template, python_text, to_json,
+};
 
 #[test]
 fn hostile_templates_end_with_an_error() {
@@ -25,10 +27,25 @@ fn hostile_templates_end_with_an_error() {
         "{% set l = [] %}{% do l.append(l) %}{{ l }}",
         "{% for i in range(900000) %}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{% endfor %}",
         "{{ 2 ** 100000 }}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(300000) %}{% set ns.x = [ns.x] %}{% endfor %}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(300000) %}{% set ns.x = (ns.x, 1) %}{% endfor %}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(300000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(300000) %}{% set ns.x = dict(a=ns.x) %}{% endfor %}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(300000) %}{% set ns.x = ns.x | batch(1) %}{% endfor %}",
+        "{% set l = [] %}{% set ns = namespace(x=l) %}{% for i in range(300000) %}{% set m = [] %}{% do m.append(ns.x) %}{% set ns.x = m %}{% endfor %}",
     ];
     for template in hostile {
         assert!(render(template, &json!({})).is_err(), "{template}");
     }
+}
+
+#[test]
+fn a_namespace_that_holds_itself_can_be_shown() {
+    let text = render(
+        "{% set ns = namespace(a=1) %}{% set ns.me = ns %}{{ ns }}{{ ns | string | length }}",
+        &json!({}),
+    );
+    assert!(text.is_ok_and(|text| text.contains("...")));
 }
 
 #[test]
@@ -75,6 +92,22 @@ fn an_unknown_name_is_refused_with_the_nearest() {
 }
 
 #[test]
+fn line_ends_become_newlines() {
+    for text in ["a\r\nb\rc", "a\r\n{{ 'b' }}\rc"] {
+        assert_eq!(render(text, &json!({})), Ok("a\nb\nc".to_owned()));
+    }
+}
+
+#[test]
+fn sorting_what_has_no_order_is_an_error() {
+    let items: Vec<Value> = (0..60).map(|at| if at % 3 == 0 { json!("x") } else { json!(59 - at) }).collect();
+    assert!(render("{{ items | sort }}", &json!({"items": items})).is_err());
+    let sorted =
+        render("{{ items | reject('string') | sort | join(' ') }}", &json!({"items": items})).unwrap();
+    assert!(sorted.starts_with("0 1 3 4"), "{sorted}");
+}
+
+#[test]
 fn a_text_without_tags_is_itself() {
     for text in ["", "plain", "a { b } %", "trailing\n", "{ {x} }", "100 % { #"] {
         assert!(is_literal(text));
@@ -107,6 +140,8 @@ fn tree() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1000..1000).prop_map(|number| Value::from(f64::from(number) / 4.0)),
         "[a-zA-Z' ]{0,8}".prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 32, 5, |inner| {
@@ -128,6 +163,7 @@ proptest! {
     #[test]
     fn json_survives_the_way_there_and_back(value in tree()) {
         prop_assert_eq!(to_json(&from_json(&value)), value.clone());
+        prop_assert_eq!(to_json(&from_json_text(&value.to_string()).unwrap()), value.clone());
         let printed = render("{{ v | json }}", &json!({"v": value.clone()})).unwrap();
         prop_assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), value);
     }

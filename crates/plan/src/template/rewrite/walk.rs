@@ -1,17 +1,12 @@
-//! Turns operators whose meaning differs from Python's into calls of our own (`operators`), in the text itself.
+//! The walk over the tokens that finds operands and writes the edits.
 //!
-//! Minijinja has no hook for operators and compiles only text, so `a < b` becomes `((a)|__compare("<", b))` and so on.
-//! A walk over the tokens, shaped like minijinja's own grammar, finds where operands begin and end. Texts that do not
-//! parse come out in some state: the caller parses the original first and reports that.
-//!
-//! Invariant: only insertions and replacements within a line, each remembered, so that a place in the rewritten text
-//! can be led back to the original.
+//! One method per level of the grammar, lowest precedence first; each leaves `at` behind what it read.
 
 use std::ops::Range;
 
-use minijinja::machinery::{Token, tokenize};
+use minijinja::machinery::Token;
 
-use super::environment::syntax;
+use super::{CLOSE, Edit, OPEN, REPLACE};
 
 /// Methods that change their object; a template that calls one gets literals which can change.
 const CHANGING: [&str; 11] = [
@@ -28,78 +23,35 @@ const CHANGING: [&str; 11] = [
     "popitem",
 ];
 
-/// A text and how it came about.
-pub(super) struct Rewritten {
-    /// The text for minijinja.
-    pub text: String,
-    edits: Vec<Edit>,
+/// What the literals of a template have to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Literals {
+    /// Nothing special.
+    Plain,
+    /// Checked for depth: a namespace carries values from one round of a loop to the next.
+    Checked,
+    /// Able to change.
+    Changing,
 }
 
-#[derive(Debug)]
-struct Edit {
-    from: usize,
-    to: usize,
-    order: u8,
-    text: String,
-}
+/// A token and where it stands.
+pub(super) type Spot<'a> = (Token<'a>, Range<usize>);
 
-/// What ends goes before what begins, and both before what is replaced at the same place.
-const CLOSE: u8 = 0;
-const OPEN: u8 = 1;
-const REPLACE: u8 = 2;
-
-impl Rewritten {
-    /// The range of the original text that a range of the rewritten one stands for.
-    pub(super) fn original(&self, range: Range<usize>) -> Range<usize> {
-        let start = self.original_offset(range.start);
-        start..self.original_offset(range.end).max(start)
-    }
-
-    fn original_offset(&self, offset: usize) -> usize {
-        let mut shift = 0isize;
-        for edit in &self.edits {
-            let begins = edit.from.saturating_add_signed(shift);
-            if offset < begins {
-                break;
-            }
-            if offset < begins + edit.text.len() {
-                return edit.from;
-            }
-            shift += edit.text.len() as isize - (edit.to - edit.from) as isize;
-        }
-        offset.saturating_add_signed(-shift)
-    }
-}
-
-/// Rewrites a whole template.
-pub(super) fn rewrite(text: &str) -> Rewritten {
-    let mut tokens = Vec::new();
-    for token in tokenize(text, false, syntax()) {
-        match token {
-            Ok((token, span)) => tokens.push((token, span.start_offset as usize..span.end_offset as usize)),
-            Err(_) => return Rewritten { text: text.to_owned(), edits: Vec::new() },
-        }
-    }
-    let mut walk =
-        Walk { tokens: &tokens, at: 0, edits: Vec::new(), changing: calls_a_changing_method(&tokens) };
+/// The edits that a template needs.
+pub(super) fn edits(tokens: &[Spot<'_>]) -> Vec<Edit> {
+    let mut walk = Walk { tokens, at: 0, edits: Vec::new(), literals: literals(tokens) };
     walk.template();
-    apply(text, walk.edits)
+    walk.edits
 }
 
-fn apply(text: &str, mut edits: Vec<Edit>) -> Rewritten {
-    edits.sort_by_key(|edit| (edit.from, edit.order));
-    let mut out = String::with_capacity(text.len() + edits.len() * 12);
-    let mut copied = 0;
-    for edit in &edits {
-        out.push_str(&text[copied..edit.from]);
-        out.push_str(&edit.text);
-        copied = edit.to;
+fn literals(tokens: &[Spot<'_>]) -> Literals {
+    let keeps_state = tokens.iter().any(|(token, _)| matches!(token, Token::Ident("namespace")));
+    match (calls_a_changing_method(tokens), keeps_state) {
+        (true, _) => Literals::Changing,
+        (false, true) => Literals::Checked,
+        (false, false) => Literals::Plain,
     }
-    out.push_str(&text[copied..]);
-    Rewritten { text: out, edits }
 }
-
-type Spot<'a> = (Token<'a>, Range<usize>);
 
 fn calls_a_changing_method(tokens: &[Spot<'_>]) -> bool {
     tokens.windows(3).any(|three| {
@@ -112,7 +64,7 @@ struct Walk<'t, 'a> {
     tokens: &'t [Spot<'a>],
     at: usize,
     edits: Vec<Edit>,
-    changing: bool,
+    literals: Literals,
 }
 
 impl<'a> Walk<'_, 'a> {
@@ -316,7 +268,7 @@ impl<'a> Walk<'_, 'a> {
 
     fn primary(&mut self) {
         match self.peek() {
-            Some(Token::ParenOpen) => self.enclosed(),
+            Some(Token::ParenOpen) => self.parentheses(),
             Some(Token::BracketOpen) => self.literal("|__list)"),
             Some(Token::BraceOpen) => self.literal("|__dict)"),
             Some(Token::Str(_) | Token::String(_)) => {
@@ -329,23 +281,42 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn literal(&mut self, close: &str) {
+    fn literal(&mut self, changing: &str) {
         let start = self.start();
         self.enclosed();
-        if self.changing {
-            self.insert(start, OPEN, "(");
-            let end = self.end();
-            self.insert(end, CLOSE, close);
+        match self.literals {
+            Literals::Plain => {}
+            Literals::Checked => self.wrap(start, "|__checked)"),
+            Literals::Changing => self.wrap(start, changing),
         }
     }
 
+    /// Parentheses around one expression, or a tuple.
+    fn parentheses(&mut self) {
+        let start = self.start();
+        let is_tuple = self.enclosed();
+        if is_tuple && self.literals != Literals::Plain {
+            self.wrap(start, "|__checked)");
+        }
+    }
+
+    fn wrap(&mut self, start: usize, close: &str) {
+        self.insert(start, OPEN, "(");
+        let end = self.end();
+        self.insert(end, CLOSE, close);
+    }
+
     /// Everything up to the bracket that closes the one at hand, as expressions with whatever stands between them.
-    fn enclosed(&mut self) {
+    ///
+    /// Says whether there was a comma.
+    fn enclosed(&mut self) -> bool {
         self.at += 1;
+        let mut comma = false;
         while let Some(token) = self.peek() {
             let closes = matches!(token, Token::ParenClose | Token::BracketClose | Token::BraceClose);
+            comma |= matches!(token, Token::Comma);
             if matches!(token, Token::BlockEnd | Token::VariableEnd) {
-                return;
+                break;
             }
             let before = self.at;
             if !closes {
@@ -355,16 +326,19 @@ impl<'a> Walk<'_, 'a> {
                 self.at += 1;
             }
             if closes {
-                return;
+                break;
             }
         }
+        comma
     }
 
     fn postfix(&mut self, start: usize) {
         loop {
             match self.peek() {
                 Some(Token::Dot) => self.at += 2,
-                Some(Token::ParenOpen) => self.enclosed(),
+                Some(Token::ParenOpen) => {
+                    self.enclosed();
+                }
                 Some(Token::BracketOpen) => self.subscript(start),
                 _ => return,
             }
@@ -436,7 +410,9 @@ impl<'a> Walk<'_, 'a> {
         self.skip_word("not");
         self.dotted_name();
         match self.peek() {
-            Some(Token::ParenOpen) => self.enclosed(),
+            Some(Token::ParenOpen) => {
+                self.enclosed();
+            }
             Some(Token::Ident("and" | "or" | "else" | "is" | "if" | "in" | "not")) => {}
             Some(
                 Token::Ident(_)
@@ -454,52 +430,5 @@ impl<'a> Walk<'_, 'a> {
             }
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn operators_become_calls_with_whole_operands() {
-        let cases = [
-            ("{{ a < b }}", r#"{{ ((a )|__compare("<",  b)) }}"#),
-            ("{{ 1 < x <= 3 }}", r#"{{ ((1 )|__compare("<",  x , "<=",  3)) }}"#),
-            ("{{ a == b }}", "{{ a == b }}"),
-            ("{{ (a + b) % c }}", "{{ (((((a )|__add( b))) )|__modulo( c)) }}"),
-            ("{{ x[1:] }}", "{{ ((x)|__slice(1, none)) }}"),
-            ("{{ x[::-1] }}", "{{ ((x)|__slice(none, none, -1)) }}"),
-            ("{{ x[0] }}", "{{ x[0] }}"),
-            (
-                "{% for x in a if x > 1 %}{% endfor %}",
-                r#"{% for x in ((a)|__iterable) if ((x )|__compare(">",  1)) %}{% endfor %}"#,
-            ),
-            ("no { tags } % here", "no { tags } % here"),
-            ("{% raw %}{{ a < b }}{% endraw %}", "{% raw %}{{ a < b }}{% endraw %}"),
-        ];
-        for (text, expected) in cases {
-            let normal = |text: &str| text.replace("( (", "((").replace("( ", "(");
-            assert_eq!(normal(&rewrite(text).text), normal(expected), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_place_in_the_rewritten_text_leads_back() {
-        let text = "x {{ pp + qq }} {{ rr < ss }} é {{ zz }}";
-        let rewritten = rewrite(text);
-        for name in ["pp", "qq", "rr", "ss", "zz"] {
-            let at = rewritten.text.find(name).unwrap();
-            assert_eq!(&text[rewritten.original(at..at + 2)], name);
-        }
-    }
-
-    #[test]
-    fn literals_change_only_where_something_changes_them() {
-        assert_eq!(rewrite("{% set l = [1] %}").text, "{% set l = [1] %}");
-        assert_eq!(
-            rewrite("{% set l = [] %}{% do l.append(1) %}").text,
-            "{% set l = ([]|__list) %}{% do l.append(1) %}"
-        );
     }
 }

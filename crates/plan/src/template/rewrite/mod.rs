@@ -1,0 +1,145 @@
+//! Turns operators whose meaning differs from Python's into calls of our own (`operators`), in the text itself.
+//!
+//! Minijinja has no hook for operators and compiles only text, so `a < b` becomes `((a)|__compare("<", b))` and so on.
+//! A walk over the tokens, shaped like minijinja's own grammar, finds where operands begin and end. Texts that do not
+//! parse come out in some state: the caller parses the original first and reports that.
+//!
+//! Invariant: only insertions and replacements within a line, each remembered, so that a place in the rewritten text
+//! can be led back to the original.
+
+mod walk;
+
+use std::ops::Range;
+
+use minijinja::machinery::{Token, tokenize};
+
+use super::environment::syntax;
+
+/// A text and how it came about.
+pub(super) struct Rewritten {
+    /// The text for minijinja.
+    pub text: String,
+    edits: Vec<Edit>,
+}
+
+/// One change: the bytes from `from` to `to` become `text`.
+#[derive(Debug)]
+struct Edit {
+    from: usize,
+    to: usize,
+    order: u8,
+    text: String,
+}
+
+/// What ends goes before what begins, and both before what is replaced at the same place.
+const CLOSE: u8 = 0;
+const OPEN: u8 = 1;
+const REPLACE: u8 = 2;
+
+impl Rewritten {
+    /// The range of the original text that a range of the rewritten one stands for.
+    pub(super) fn original(&self, range: Range<usize>) -> Range<usize> {
+        let start = self.original_offset(range.start);
+        start..self.original_offset(range.end).max(start)
+    }
+
+    fn original_offset(&self, offset: usize) -> usize {
+        let mut shift = 0isize;
+        for edit in &self.edits {
+            let begins = edit.from.saturating_add_signed(shift);
+            if offset < begins {
+                break;
+            }
+            if offset < begins + edit.text.len() {
+                return edit.from;
+            }
+            shift += edit.text.len() as isize - (edit.to - edit.from) as isize;
+        }
+        offset.saturating_add_signed(-shift)
+    }
+}
+
+/// Rewrites a whole template.
+pub(super) fn rewrite(text: &str) -> Rewritten {
+    let mut tokens = Vec::new();
+    for token in tokenize(text, false, syntax()) {
+        match token {
+            Ok((token, span)) => tokens.push((token, span.start_offset as usize..span.end_offset as usize)),
+            Err(_) => return Rewritten { text: text.to_owned(), edits: Vec::new() },
+        }
+    }
+    let mut edits = walk::edits(&tokens);
+    edits.extend(tokens.iter().flat_map(|(token, _)| line_ends(text, token)));
+    apply(text, edits)
+}
+
+/// Jinja2 makes every line end a newline.
+fn line_ends(text: &str, token: &Token<'_>) -> Vec<Edit> {
+    let Token::TemplateData(data) = token else { return Vec::new() };
+    // Data is a part of the text; its span also covers what whitespace control took away.
+    let start = data.as_ptr() as usize - text.as_ptr() as usize;
+    let end = |at: usize| at + if data[at..].starts_with("\r\n") { 2 } else { 1 };
+    let edit =
+        |(at, _)| Edit { from: start + at, to: start + end(at), order: REPLACE, text: "\n".to_owned() };
+    data.match_indices('\r').map(edit).collect()
+}
+
+fn apply(text: &str, mut edits: Vec<Edit>) -> Rewritten {
+    edits.sort_by_key(|edit| (edit.from, edit.order));
+    let mut out = String::with_capacity(text.len() + edits.len() * 12);
+    let mut copied = 0;
+    for edit in &edits {
+        out.push_str(&text[copied..edit.from]);
+        out.push_str(&edit.text);
+        copied = edit.to;
+    }
+    out.push_str(&text[copied..]);
+    Rewritten { text: out, edits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_become_calls_with_whole_operands() {
+        let cases = [
+            ("{{ a < b }}", r#"{{ ((a )|__compare("<",  b)) }}"#),
+            ("{{ 1 < x <= 3 }}", r#"{{ ((1 )|__compare("<",  x , "<=",  3)) }}"#),
+            ("{{ a == b }}", "{{ a == b }}"),
+            ("{{ (a + b) % c }}", "{{ (((((a )|__add( b))) )|__modulo( c)) }}"),
+            ("{{ x[1:] }}", "{{ ((x)|__slice(1, none)) }}"),
+            ("{{ x[::-1] }}", "{{ ((x)|__slice(none, none, -1)) }}"),
+            ("{{ x[0] }}", "{{ x[0] }}"),
+            (
+                "{% for x in a if x > 1 %}{% endfor %}",
+                r#"{% for x in ((a)|__iterable) if ((x )|__compare(">",  1)) %}{% endfor %}"#,
+            ),
+            ("no { tags } % here", "no { tags } % here"),
+            ("{% raw %}{{ a < b }}{% endraw %}", "{% raw %}{{ a < b }}{% endraw %}"),
+        ];
+        for (text, expected) in cases {
+            let normal = |text: &str| text.replace("( (", "((").replace("( ", "(");
+            assert_eq!(normal(&rewrite(text).text), normal(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_in_the_rewritten_text_leads_back() {
+        let text = "x {{ pp + qq }} {{ rr < ss }} é {{ zz }}";
+        let rewritten = rewrite(text);
+        for name in ["pp", "qq", "rr", "ss", "zz"] {
+            let at = rewritten.text.find(name).unwrap();
+            assert_eq!(&text[rewritten.original(at..at + 2)], name);
+        }
+    }
+
+    #[test]
+    fn literals_change_only_where_something_changes_them() {
+        assert_eq!(rewrite("{% set l = [1] %}").text, "{% set l = [1] %}");
+        assert_eq!(
+            rewrite("{% set l = [] %}{% do l.append(1) %}").text,
+            "{% set l = ([]|__list) %}{% do l.append(1) %}"
+        );
+    }
+}
