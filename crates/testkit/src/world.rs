@@ -167,7 +167,7 @@ impl World {
             if let Some(ended) = self.ended() {
                 return Some(ended);
             }
-            if facts.is_empty() {
+            if facts.is_empty() && self.commits.len() < commits {
                 facts.extend(self.next_fact()?);
             }
         }

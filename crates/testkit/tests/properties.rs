@@ -1,0 +1,234 @@
+//! What must hold for every workflow, shown on random ones: P1, P3, P4, P7, P8, P9 of the concepts.
+
+use convoke_model::{Answer, Assignment, Class, Event, RunStatus, Stamped, TaskId, Work};
+use convoke_testkit::{Behaviour, Random, World, plan_of};
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// A random workflow: layers of steps with needs, some of them groups, loops over items, sub-workflows, gates, waits.
+struct Generated {
+    text: String,
+    /// Step to the steps that it needs.
+    needs: HashMap<String, Vec<String>>,
+}
+
+const CHILD: &str = "
+workflow: {name: child, entry_point: first, input: {n: {type: string}}}
+parallel: [{name: both, agents: [c, d], max_concurrent: 1}]
+agents:
+  - {name: first, prompt: 'first {{ workflow.input.n }}', routes: [{to: both}]}
+  - {name: c, prompt: 'c'}
+  - {name: d, prompt: 'd'}
+output: {n: '{{ both.outputs.c.n }}'}
+";
+
+fn generate(seed: u64, steps: u64) -> Generated {
+    let mut random = Random::new(seed);
+    let mut agents = String::new();
+    let mut parallel = String::new();
+    let mut each = String::new();
+    let mut needs: HashMap<String, Vec<String>> = HashMap::new();
+    for n in 0..steps {
+        let name = format!("s{n}");
+        let wanted: Vec<String> = (0..n).filter(|_| random.percent(25)).map(|m| format!("s{m}")).collect();
+        let list =
+            if wanted.is_empty() { String::new() } else { format!(", needs: [{}]", wanted.join(", ")) };
+        match random.below(8) {
+            0 => {
+                parallel += &format!(
+                    "  - {{name: {name}, agents: [{name}a, {name}b], failure_mode: continue_on_error, max_concurrent: {}{list}}}\n",
+                    1 + random.below(3)
+                );
+                agents +=
+                    &format!("  - {{name: {name}a, prompt: 'x'}}\n  - {{name: {name}b, prompt: 'y'}}\n");
+            }
+            1 => {
+                each += &format!(
+                    "  - {{name: {name}, type: for_each, source: workflow.input.items, as: it, max_concurrent: {}, failure_mode: continue_on_error, agent: {{name: {name}i, prompt: '{{{{ it }}}}'}}{list}}}\n",
+                    1 + random.below(4)
+                );
+            }
+            2 => {
+                agents += &format!(
+                    "  - {{name: {name}, type: workflow, workflow: child.yaml, input_mapping: {{n: '{n}'}}{list}}}\n"
+                )
+            }
+            3 => {
+                agents +=
+                    &format!("  - {{name: {name}, type: wait, duration: {}ms{list}}}\n", 1 + random.below(50))
+            }
+            4 => agents += &format!("  - {{name: {name}, type: set, value: '{n}'{list}}}\n"),
+            _ => {
+                agents += &format!(
+                    "  - {{name: {name}, prompt: 'p{n}', retry: {{max_attempts: 4, delay_seconds: 0.01}}{list}}}\n"
+                )
+            }
+        }
+        needs.insert(name, wanted);
+    }
+    // One step that everything may hang on: it has no needs, so the file is a DAG of needs even if nothing else is.
+    agents += "  - {name: last, type: set, value: 'done', needs: [s0]}\n";
+    needs.insert("last".into(), vec!["s0".into()]);
+    let groups =
+        |title: &str, body: &str| if body.is_empty() { String::new() } else { format!("{title}:\n{body}") };
+    let text = format!(
+        "workflow: {{name: random, input: {{items: {{type: array}}}}, limits: {{max_iterations: 100000}}}}\n{}{}agents:\n{agents}output: {{last: '{{{{ last.output }}}}'}}\n",
+        groups("parallel", &parallel),
+        groups("for_each", &each),
+    );
+    Generated { text, needs }
+}
+
+fn script(seed: u64, faults: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| {
+        let prompt = match &assignment.work {
+            Work::Agent(call) => call.prompt.clone(),
+            Work::Script(call) => call.command.clone(),
+        };
+        // Behaviour depends on what is asked, not on when: the same after a crash.
+        let mut mix = seed;
+        for byte in assignment.task.0.bytes().chain([assignment.attempt as u8]) {
+            mix = (mix ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        let mut random = Random::new(mix);
+        let takes = Duration::from_micros(1 + random.below(30_000));
+        if assignment.attempt < 3 && random.percent(faults) {
+            return Behaviour::fails(takes, Class::Transient);
+        }
+        Behaviour::gives(takes, json!({ "n": prompt }))
+    })
+}
+
+fn world(generated: &Generated, limit: u32, seed: u64, faults: u64) -> World {
+    let plan = plan_of(&generated.text, &[("child.yaml", CHILD)]);
+    let mut world =
+        World::new(plan, json!({"items": ["a", "b", "c", "d", "e"]}), limit, seed, script(seed, faults));
+    world.answers.insert("*".into(), Answer::Retry);
+    world
+}
+
+fn ends(events: &[Stamped]) -> HashMap<TaskId, usize> {
+    let mut ends = HashMap::new();
+    for (at, stamped) in events.iter().enumerate() {
+        let ended = match &stamped.event {
+            Event::AttemptFinished { task, .. }
+            | Event::TaskSucceeded { task, .. }
+            | Event::TaskFailed { task, .. }
+            | Event::TaskSkipped { task, .. }
+            | Event::TaskCancelled { task, .. } => task,
+            _ => continue,
+        };
+        let before = ends.insert(ended.clone(), at);
+        assert_eq!(before, None, "{ended} ended twice");
+    }
+    ends
+}
+
+fn starts(events: &[Stamped]) -> Vec<(usize, TaskId)> {
+    let start = |(at, stamped): (usize, &Stamped)| match &stamped.event {
+        Event::AttemptStarted { task, .. }
+        | Event::TaskStarted { task, .. }
+        | Event::FannedOut { task, .. } => Some((at, task.clone())),
+        _ => None,
+    };
+    events.iter().enumerate().filter_map(start).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// P1: nothing starts before everything it needs has ended. P4: it all ends, also with one slot.
+    #[test]
+    fn never_starts_before_its_inputs(seed in any::<u64>(), steps in 1u64..14, limit in 1u32..5, faults in 0u64..30) {
+        let generated = generate(seed, steps);
+        let mut world = world(&generated, limit, seed, faults);
+        let ended = world.finish();
+        prop_assert_eq!(ended.status, RunStatus::Succeeded, "{:?}", ended);
+        let events: Vec<_> = world.events().cloned().collect();
+        let ends = ends(&events);
+        for (at, task) in starts(&events) {
+            let Some(needs) = generated.needs.get(&*task.0) else { continue };
+            for need in needs {
+                let need = TaskId(need.as_str().into());
+                prop_assert!(ends.get(&need).is_some_and(|end| *end < at), "{} started before {}", task, need);
+            }
+        }
+    }
+
+    /// P3: while something waits for a slot, every slot is taken.
+    #[test]
+    fn never_idles_while_work_waits(seed in any::<u64>(), steps in 1u64..14, limit in 1u32..4) {
+        let generated = generate(seed, steps);
+        let mut world = world(&generated, limit, seed, 0);
+        world.finish();
+        let events: Vec<_> = world.events().cloned().collect();
+        let mut running = HashSet::new();
+        for commit in &world.commits {
+            for stamped in commit {
+                match &stamped.event {
+                    Event::AttemptStarted { task, .. } => { running.insert(task.clone()); }
+                    Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => { running.remove(task); }
+                    _ => {}
+                }
+            }
+            let blocked = commit.iter().any(|stamped| matches!(stamped.event, Event::Blocked { .. }));
+            prop_assert!(!blocked || running.len() == limit as usize, "{} of {} slots taken", running.len(), limit);
+        }
+        prop_assert!(!events.is_empty());
+    }
+
+    /// P7: cut the journal after any commit, resume: the same result, and nothing that ended runs again.
+    #[test]
+    fn resume_at_any_point_gives_the_same_result(seed in any::<u64>(), steps in 1u64..9, limit in 1u32..4, faults in 0u64..30) {
+        let generated = generate(seed, steps);
+        let plan = plan_of(&generated.text, &[("child.yaml", CHILD)]);
+        let mut whole = world(&generated, limit, seed, faults);
+        let expected = whole.finish();
+        for cut in 1..whole.commits.len() {
+            let left = whole.commits[..cut].to_vec();
+            let done: HashSet<TaskId> = ends(&left.concat()).into_keys().collect();
+            let mut resumed = World::resumed(plan.clone(), limit, left, &whole, script(seed, faults));
+            resumed.answers.insert("*".into(), Answer::Retry);
+            let ended = resumed.finish();
+            prop_assert_eq!((&ended.status, &ended.output), (&expected.status, &expected.output), "cut {}: {:?}", cut, ended);
+            let again: Vec<_> = resumed.launches.iter().filter(|(task, _)| done.contains(task)).collect();
+            prop_assert!(again.is_empty(), "cut {}: ran again: {:?}", cut, again);
+            ends(&resumed.commits.concat());
+        }
+    }
+
+    /// P8: the same plan, answers and seed give the same events in the same order.
+    #[test]
+    fn the_same_answers_give_the_same_events(seed in any::<u64>(), steps in 1u64..14, limit in 1u32..5) {
+        let generated = generate(seed, steps);
+        let run = || {
+            let mut world = world(&generated, limit, seed, 20);
+            world.finish();
+            world.commits
+        };
+        prop_assert_eq!(run(), run());
+    }
+
+    /// P9: a stop at any moment ends everything within the time an attempt takes to stop, once each.
+    #[test]
+    fn a_stop_at_any_moment_reaches_everything(seed in any::<u64>(), steps in 1u64..14, limit in 1u32..5, moment in 1usize..40) {
+        let generated = generate(seed, steps);
+        let mut world = world(&generated, limit, seed, 10);
+        if world.run(moment).is_some() {
+            return Ok(());
+        }
+        let before = world.events().last().map(|event| event.at).unwrap();
+        let ended = world.stop(true);
+        prop_assert_eq!(ended.status, RunStatus::Cancelled);
+        prop_assert_eq!(world.running(), 0);
+        let events: Vec<_> = world.events().cloned().collect();
+        let after = events.last().unwrap().at.since(before);
+        prop_assert!(after <= Duration::from_millis(60), "took {:?}", after);
+        let ends = ends(&events);
+        for (_, task) in starts(&events) {
+            prop_assert!(ends.contains_key(&task), "{} has no end", task);
+        }
+    }
+}
