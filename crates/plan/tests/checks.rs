@@ -690,6 +690,92 @@ agents:
 }
 
 #[test]
+fn less_usual_slips_are_found() {
+    hold(&[
+        (
+            "last_only hides what is further back",
+            "
+workflow: {name: w, entry_point: a, context: {mode: last_only}}
+agents:
+  - {name: a, prompt: x, routes: [{to: b}]}
+  - {name: b, prompt: '{{ a.output.x }}', routes: [{to: c}]}
+  - {name: c, prompt: '{{ a.output.x }}'}
+",
+            &[("workflow::never_before", 5)],
+        ),
+        (
+            "explicit mode names something that comes later",
+            "
+workflow: {name: w, entry_point: a, context: {mode: explicit}}
+agents:
+  - {name: a, prompt: x, input: [b.output, 'c.output?'], routes: [{to: b}]}
+  - {name: b, prompt: x, routes: [{to: c}]}
+  - {name: c, prompt: x}
+",
+            &[("workflow::never_before", 3)],
+        ),
+        (
+            "a name with a dash",
+            "
+workflow: {name: w, entry_point: my-step}
+agents:
+  - {name: my-step, prompt: x, routes: [{to: b}]}
+  - {name: b, prompt: '{{ my-step.output.x }}'}
+",
+            &[("workflow::unknown_reference", 4), ("workflow::unknown_reference", 4)],
+        ),
+        (
+            "keys of the workflow",
+            "
+workflow: {name: w, entry_point: a}
+agents:
+  - {name: a, prompt: '{{ workflow.inputs.x }} {{ workflow.dir }}'}
+",
+            &[("workflow::undeclared_field", 3)],
+        ),
+        (
+            "a reserved name",
+            "
+workflow: {name: w, entry_point: context}
+agents:
+  - {name: context, prompt: x}
+",
+            &[("workflow::reserved_name", 3)],
+        ),
+        (
+            "a group that refers to itself by its output",
+            "
+workflow: {name: w, entry_point: g}
+parallel:
+  - {name: g, agents: [a, b], routes: [{to: c}]}
+agents:
+  - {name: a, prompt: x}
+  - {name: b, prompt: x}
+  - {name: c, prompt: '{{ g.output.a }} {{ g.outputs.x }} {{ g.outputs.a.anything }}'}
+",
+            &[("workflow::undeclared_field", 7), ("workflow::undeclared_field", 7)],
+        ),
+    ]);
+}
+
+#[test]
+fn a_call_gives_its_sub_workflow_what_it_declares() {
+    let child = "workflow:\n  name: c\n  entry_point: x\n  input: {topic: {type: string}, depth: {type: number, default: 1}}\nagents:\n  - {name: x, prompt: hi}\n";
+    let calls = |header: &str, mapping: &str| {
+        let root = format!(
+            "workflow: {{name: w, entry_point: a{header}}}\nagents:\n  - name: a\n    type: workflow\n    workflow: c.yaml\n{mapping}"
+        );
+        let result = World::default().file("main.yaml", &root).file("c.yaml", child).compile();
+        findings(&result)
+    };
+    assert_eq!(calls("", ""), []);
+    assert_eq!(calls("", "    input_mapping: {topic: x}\n"), []);
+    let slip = [("workflow::missing_input", 5), ("workflow::unknown_input", 6)];
+    assert_eq!(calls("", "    input_mapping: {topc: x}\n"), slip);
+    assert_eq!(calls(", input: {other: {type: string}}", ""), [("workflow::missing_input", 5)]);
+}
+
+#[test]
 fn sub_workflows_are_followed() {
     let step = |path: &str| {
         format!(

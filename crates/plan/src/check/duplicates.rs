@@ -19,6 +19,21 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
         }
     }
     nested_fan_outs(outline, findings);
+    reserved(outline, findings);
+}
+
+/// A step of such a name hides what every template sees, or is hidden by it.
+fn reserved(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
+    for item in &outline.items {
+        let name = item.name();
+        if matches!(name.value.as_str(), "workflow" | "context" | "output" | "error" | "_index" | "_key") {
+            let message = format!("{} `{}` has a reserved name", item.word(), name.value);
+            let found =
+                Diagnostic::warning("workflow::reserved_name", message, name.span.clone(), "reserved")
+                    .help("templates and conditions see something else under this name; choose another");
+            findings.push(found);
+        }
+    }
 }
 
 fn duplicate(name: &Spanned<String>, word: &str, earlier: &(&Spanned<String>, &str)) -> Diagnostic {

@@ -6,7 +6,7 @@ use super::reach::Reach;
 use super::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
-use crate::source::workflow::{QuestionsFrom, Step, StepKind};
+use crate::source::workflow::{ContextMode, QuestionsFrom, Step, StepKind};
 
 /// Every dotted path must have the right form and lead to something that can have run.
 pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Diagnostic>) {
@@ -33,7 +33,7 @@ struct Paths<'a, 'b> {
 impl Paths<'_, '_> {
     fn step(&self, owner: &str, step: &Step, ix: usize, findings: &mut Vec<Diagnostic>) {
         for text in &step.common.input {
-            findings.extend(self.input(owner, text));
+            findings.extend(self.input(owner, text, ix));
         }
         if let StepKind::Questions(questions) = &step.kind
             && let Some(QuestionsFrom::Source(source)) = &questions.from
@@ -42,7 +42,7 @@ impl Paths<'_, '_> {
         }
     }
 
-    fn input(&self, owner: &str, text: &Spanned<String>) -> Option<Diagnostic> {
+    fn input(&self, owner: &str, text: &Spanned<String>, ix: usize) -> Option<Diagnostic> {
         let reference = match input_reference::parse(&text.value) {
             Ok(reference) => reference,
             Err(cause) => {
@@ -52,8 +52,17 @@ impl Paths<'_, '_> {
                 return Some(found.help(FORMS));
             }
         };
-        let found = self.unknown(owner, "input", text, &reference.path)?;
-        Some(if reference.optional { as_warning(found) } else { found })
+        match self.unknown(owner, "input", text, &reference.path) {
+            Some(found) if reference.optional => Some(as_warning(found)),
+            Some(found) => Some(found),
+            None if reference.optional || !self.is_explicit() => None,
+            None => self.never_before(owner, "input", text, &reference.path[0], ix),
+        }
+    }
+
+    /// Only explicit mode looks at `input` at all.
+    fn is_explicit(&self) -> bool {
+        self.outline.workflow.context.mode == ContextMode::Explicit
     }
 
     fn source(&self, owner: &str, source: &Spanned<String>, ix: usize) -> Option<Diagnostic> {
@@ -64,13 +73,25 @@ impl Paths<'_, '_> {
         if let Some(found) = self.unknown(owner, "source", source, &path) {
             return Some(found);
         }
-        let from = self.outline.find(&path[0])?;
-        if self.is_loop_variable(ix, &path[0]) || !self.reach.runs(ix) || self.reach.can_precede(from, ix) {
+        self.never_before(owner, "source", source, &path[0], ix)
+    }
+
+    /// A path into something that cannot have run when the item starts.
+    fn never_before(
+        &self,
+        owner: &str,
+        key: &str,
+        text: &Spanned<String>,
+        name: &str,
+        ix: usize,
+    ) -> Option<Diagnostic> {
+        let from = self.outline.find(name)?;
+        if self.is_loop_variable(ix, name) || !self.reach.runs(ix) || self.reach.can_precede(from, ix) {
             return None;
         }
-        let message = format!("{owner}: source `{}` is an output that cannot be there by then", source.value);
-        let found = Diagnostic::error("workflow::never_before", message, source.span.clone(), "has not run")
-            .also(self.outline.items[from].name().span.clone(), format!("`{}` stands here", path[0]))
+        let message = format!("{owner}: {key} `{}` is an output that cannot be there by then", text.value);
+        let found = Diagnostic::error("workflow::never_before", message, text.span.clone(), "has not run")
+            .also(self.outline.items[from].name().span.clone(), format!("`{name}` stands here"))
             .help("no route or need leads from it to here");
         Some(found)
     }

@@ -13,6 +13,7 @@ mod codes;
 mod duplicates;
 mod effects;
 mod explicit;
+mod follow;
 mod groups;
 mod inputs;
 mod limits;

@@ -116,12 +116,12 @@ fn across_groups(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
 }
 
 fn across(outline: &Outline<'_>, ix: usize, on: usize, need: &Need) -> Diagnostic {
-    let place = |ix: usize| match outline.parents[ix].first() {
-        Some(group) => format!("in group `{}`", outline.name(*group)),
-        None => "outside of it".to_owned(),
+    let apart = |ix: usize, other: usize| {
+        let group = outline.parents[ix].iter().find(|group| !outline.parents[other].contains(group));
+        group.map_or_else(|| "not".to_owned(), |group| format!("in group `{}`", outline.name(*group)))
     };
     let (name, other) = (outline.name(ix), outline.name(on));
-    let message = format!("`{name}` ({}) needs `{other}` ({})", place(ix), place(on));
+    let message = format!("`{name}` ({}) needs `{other}` ({})", apart(ix, on), apart(on, ix));
     Diagnostic::error("workflow::needs_across_groups", message, need.span.clone(), "not on the same level")
         .help("a member may need members of its own group; let the group itself need steps outside, and need the group from there")
 }

@@ -8,6 +8,7 @@
 
 mod agent;
 mod build;
+mod calls;
 mod extras;
 mod fields;
 mod hash;
@@ -65,6 +66,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     for workflow in &bundle.workflows {
         diagnostics.extend(check::check(workflow, &partials.texts));
     }
+    calls::check(&bundle, &mut diagnostics);
     sort(&mut diagnostics, path);
     let refused =
         bundle.workflows.is_empty() || diagnostics.iter().any(|found| found.severity == Severity::Error);

@@ -24,6 +24,9 @@ impl<'a> Providers<'a> {
     /// For a workflow whose runtime names this provider; a sub-workflow that names none uses its parent's.
     pub fn new(options: &'a Options, written: Option<&'a Provider>, inherited: &ProviderSettings) -> Self {
         let workflow = match (&options.provider_override, written) {
+            (Some(chosen), Some(provider)) if chosen.name == provider.name.value => {
+                over(chosen, configured(options, provider))
+            }
             (Some(chosen), _) => chosen.clone(),
             (None, Some(provider)) => configured(options, provider),
             (None, None) => inherited.clone(),
@@ -71,6 +74,18 @@ fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
     let headers = provider.headers.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone()));
     settings.headers.extend(headers);
     settings
+}
+
+/// What was chosen goes over what the file says about the same provider.
+fn over(chosen: &ProviderSettings, file: ProviderSettings) -> ProviderSettings {
+    ProviderSettings {
+        name: chosen.name.clone(),
+        base_url: chosen.base_url.clone().or(file.base_url),
+        api_key: chosen.api_key.clone().or(file.api_key),
+        headers: if chosen.headers.is_empty() { file.headers } else { chosen.headers.clone() },
+        file: chosen.file.clone().or(file.file),
+        latency_ms: chosen.latency_ms.or(file.latency_ms),
+    }
 }
 
 fn credential(provider: &Provider) -> Option<&SecretText> {
