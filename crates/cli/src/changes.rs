@@ -9,8 +9,8 @@ use crate::failure::CommandFailure;
 use crate::sources::Disk;
 use crate::stored::Origin;
 use crate::view::words;
-use convoke_journal::{Journal, Sqlite, StateDir};
-use convoke_model::{Digest, Event, RunId};
+use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
+use convoke_model::{Digest, Event, RunId, Stamped};
 use convoke_plan::{Plan, Sources};
 use convoke_schedule::{Scheduler, changed, replayable};
 use std::path::{Path, PathBuf};
@@ -27,28 +27,42 @@ pub enum Current {
 }
 
 /// The plan that the run goes by: the stored one, or the change that was accepted last.
-pub fn stored_plan(state: &StateDir, journal: &Sqlite) -> Result<Plan, CommandFailure> {
-    let unreadable = |error: serde_json::Error| {
-        let words = format!("the stored plan of run `{}` cannot be read: {error}", journal.run());
-        CommandFailure::new(Exit::Refused, words).hint("use the version of convoke that started the run")
-    };
-    let mut accepted = None;
-    journal.read(1, &mut |stamped| {
-        if let Event::PlanChanged { plan, .. } = stamped.event {
-            accepted = Some(plan);
+///
+/// The journal is read only where some change was ever accepted, because a long one takes its time.
+pub fn stored_plan(
+    state: &StateDir,
+    run: &RunId,
+    meta: &RunMeta,
+    events: impl FnOnce() -> Result<Vec<Stamped>, Error>,
+) -> Result<Plan, CommandFailure> {
+    let accepted = if has_kept(state, run) { last_accepted(&events()?) } else { None };
+    let text = match accepted {
+        None => meta.plan.as_str().to_owned(),
+        Some(digest) => {
+            let path = kept_at(state, run, &digest);
+            std::fs::read_to_string(&path).map_err(|error| {
+                let words = format!("the accepted plan `{}` cannot be read: {error}", path.display());
+                CommandFailure::new(Exit::Refused, words)
+            })?
         }
-    })?;
-    let Some(digest) = accepted else {
-        return serde_json::from_str(journal.meta()?.plan.as_str()).map_err(unreadable);
     };
-    let path = kept_at(state, journal.run(), &digest);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        CommandFailure::new(
-            Exit::Refused,
-            format!("the accepted plan `{}` cannot be read: {error}", path.display()),
-        )
-    })?;
-    serde_json::from_str(&text).map_err(unreadable)
+    serde_json::from_str(&text).map_err(|error| {
+        let words = format!("the stored plan of run `{run}` cannot be read: {error}");
+        CommandFailure::new(Exit::Refused, words).hint("use the version of convoke that started the run")
+    })
+}
+
+fn last_accepted(events: &[Stamped]) -> Option<Digest> {
+    events.iter().rev().find_map(|stamped| match stamped.event {
+        Event::PlanChanged { plan, .. } => Some(plan),
+        _ => None,
+    })
+}
+
+fn has_kept(state: &StateDir, run: &RunId) -> bool {
+    let is_plan = |name: &str| name.starts_with("plan-") && name.ends_with(".json");
+    let entries = std::fs::read_dir(state.run_dir(run));
+    entries.is_ok_and(|entries| entries.flatten().any(|entry| is_plan(&entry.file_name().to_string_lossy())))
 }
 
 /// Keeps an accepted plan beside the journal, before anything is done by it.

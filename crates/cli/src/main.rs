@@ -17,6 +17,7 @@ mod gate;
 mod inputs;
 mod paint;
 mod plan_text;
+mod report;
 mod sources;
 mod stored;
 mod view;

@@ -12,6 +12,7 @@ mod resume;
 mod run;
 mod runs;
 mod schema;
+mod show;
 mod stop;
 mod verify;
 
@@ -29,6 +30,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Plan(args) => plan::run(console, &args),
         Command::Check(args) => check::run(console, &args),
         Command::Runs(args) => runs::run(console, args.format),
+        Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
@@ -37,6 +39,5 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),
         Command::Man(args) => man::run(console, args.dir.as_deref()),
-        _ => Ok(Exit::Success),
     }
 }

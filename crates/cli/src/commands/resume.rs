@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Origin};
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Sqlite, StateDir};
+use convoke_journal::{Journal, Sqlite, StateDir};
 use convoke_model::RunId;
 use convoke_plan::{Kind, Plan};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub fn go_on(
 ) -> Result<Exit, CommandFailure> {
     let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
     let origin = enter_folder(&journal, run)?;
-    let before = changes::stored_plan(&state, &journal)?;
+    let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let (plan, changed) = match changes::look(console, &origin, &before, flags)? {
         Current::Same => (before, Changes::None),
         Current::Gone(path) => {

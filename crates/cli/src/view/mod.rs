@@ -12,8 +12,7 @@ mod task;
 pub mod words;
 
 pub use block::block;
-pub use lines::line;
+pub use lines::{because, line};
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;
-pub use task::Phase;

@@ -1,0 +1,50 @@
+//! What an attempt was asked to do, rendered again from the plan and the events before it.
+//!
+//! Prompts are not stored: the same plan and the same events give the same text.
+
+use crate::changes;
+use crate::stored::Stored;
+use convoke_journal::{Reader, StateDir};
+use convoke_model::{Blob, Digest, Event, JsonText, TaskId, Work};
+use convoke_schedule::{Outputs, Scheduler, replayable};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The blobs of a stored run, as the scheduler reads them.
+struct Kept<'a>(&'a Reader);
+
+impl Outputs for Kept<'_> {
+    fn get(&self, digest: &Digest) -> Option<JsonText> {
+        self.0.blob(digest).ok().flatten()
+    }
+
+    /// Looking back decides nothing, so there is nothing to store.
+    fn put(&self, _blob: Blob) {}
+}
+
+/// What the last attempt of a task was asked; `None` if it made none, or if it cannot be told any more.
+pub fn what_was_asked(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Value> {
+    let began = stored.events.iter().rposition(
+        |stamped| matches!(&stamped.event, Event::AttemptStarted { task: other, .. } if other == task),
+    )?;
+    let meta = stored.reader.meta().ok()?;
+    let plan = changes::stored_plan(state, &stored.run, &meta, || Ok(stored.events.clone())).ok()?;
+    let mut scheduler = Scheduler::new(Arc::new(plan));
+    let before = replayable(stored.events[..began].to_vec());
+    before.iter().try_for_each(|stamped| scheduler.apply(stamped)).ok()?;
+    let assignment = scheduler.assignment(scheduler.find(task)?, &Kept(&stored.reader)).ok()?;
+    Some(match assignment.work {
+        Work::Agent(call) => json!({
+            "provider": call.settings.provider.name,
+            "model": call.model,
+            "system": call.system,
+            "prompt": call.prompt,
+        }),
+        Work::Script(call) => json!({
+            "command": call.command,
+            "args": call.args,
+            "working_dir": call.working_dir,
+            "stdin": call.stdin,
+        }),
+    })
+}

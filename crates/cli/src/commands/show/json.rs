@@ -1,0 +1,80 @@
+//! A run and its tasks, for programs.
+
+use super::Shown;
+use crate::failure::CommandFailure;
+use crate::report::{AttemptReport, TaskReport};
+use convoke_model::{JsonText, Payload, TaskId, Timestamp};
+use serde_json::{Map, Value, json};
+
+impl Shown {
+    pub(super) fn run_json(&self) -> Result<Value, CommandFailure> {
+        let report = &self.report;
+        let started = report.started.as_ref();
+        let inputs = self.value(started.map(|started| &started.inputs))?;
+        let tasks: Result<Vec<_>, _> =
+            report.tasks.iter().map(|(id, task)| self.task_json(id, task, None)).collect();
+        let mut waiting: Vec<_> = self.stored.open_gates().into_keys().collect();
+        waiting.sort();
+        Ok(json!({
+            "id": self.stored.run,
+            "workflow": started.map(|started| &started.workflow),
+            "file": started.map(|started| &started.file),
+            "folder": started.map(|started| &started.folder),
+            "version": started.map(|started| &started.version),
+            "plan": started.map(|started| started.plan),
+            "metadata": started.map(|started| &started.metadata),
+            "status": self.status.word(),
+            "started_at": report.started_at.rfc3339(),
+            "finished_at": report.finished_at.map(Timestamp::rfc3339),
+            "inputs": inputs,
+            "output": self.value(report.output.as_ref())?,
+            "failure": report.failure,
+            "waiting": waiting,
+            "usage": report.usage,
+            "tasks": tasks?,
+        }))
+    }
+
+    pub(super) fn task_json(
+        &self,
+        id: &TaskId,
+        task: &TaskReport,
+        asked: Option<&Value>,
+    ) -> Result<Value, CommandFailure> {
+        let mut record = Map::new();
+        let mut put =
+            |key: &str, value: Option<Value>| drop(value.map(|value| record.insert(key.to_owned(), value)));
+        put("task", Some(json!(id)));
+        put("status", Some(json!(task.status)));
+        put("started_at", Some(json!(task.started_at.rfc3339())));
+        put("finished_at", Some(json!(task.finished_at.map(Timestamp::rfc3339))));
+        put("usage", Some(json!(task.usage())));
+        put("asked", asked.cloned());
+        put("output", self.optional(task.output.as_ref())?);
+        put("failure", task.failure.as_ref().map(|failure| json!(failure)));
+        put("cause", task.cause.as_ref().map(|cause| json!(cause)));
+        put("question", self.optional(task.ask.as_ref())?);
+        put("answer", self.optional(task.answer.as_ref().map(|(answer, _)| answer))?);
+        put("answered_by", task.answer.as_ref().map(|(_, by)| json!(by)));
+        let attempts: Result<Vec<_>, _> =
+            task.attempts.iter().map(|attempt| self.attempt_json(attempt)).collect();
+        put("attempts", Some(json!(attempts?)));
+        Ok(Value::Object(record))
+    }
+
+    fn attempt_json(&self, attempt: &AttemptReport) -> Result<Value, CommandFailure> {
+        Ok(json!({
+            "attempt": attempt.attempt,
+            "status": attempt.status,
+            "started_at": attempt.started_at.rfc3339(),
+            "finished_at": attempt.finished_at.map(Timestamp::rfc3339),
+            "usage": attempt.usage,
+            "failure": attempt.failure,
+            "partial": self.optional(attempt.partial.as_ref())?,
+        }))
+    }
+
+    fn optional(&self, payload: Option<&Payload>) -> Result<Option<Value>, CommandFailure> {
+        Ok(self.value(payload)?.as_ref().map(JsonText::value))
+    }
+}

@@ -1,0 +1,94 @@
+//! `convoke show`: a run, or one task of it with its prompt, attempts and output.
+
+mod asked;
+mod json;
+mod text;
+
+use crate::args::{Format, ShowArgs};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::paint::Paint;
+use crate::report::{Report, TaskReport};
+use crate::stored::{self, Stored};
+use convoke_journal::{StateDir, live_owner};
+use convoke_model::{JsonText, Payload, RunStatus, TaskId};
+
+/// A run that is shown.
+struct Shown {
+    stored: Stored,
+    report: Report,
+    status: RunStatus,
+}
+
+/// Shows the run, or the task.
+pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
+    let state = stored::for_reading(console);
+    let shown = Shown::open(&state, &args.run)?;
+    match &args.task {
+        None => shown.print_run(console, args.format)?,
+        Some(name) => shown.print_task(console, &state, name, args.format)?,
+    }
+    Ok(Exit::Success)
+}
+
+impl Shown {
+    fn open(state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
+        let stored = Stored::open(state, name)?;
+        let report = Report::of(&stored.events);
+        let status = report.status.unwrap_or(RunStatus::Running);
+        // A journal cannot tell that its writer died; the lock can.
+        let status = match status {
+            RunStatus::Running if live_owner(state, &stored.run)?.is_none() => RunStatus::Interrupted,
+            status => status,
+        };
+        Ok(Shown { stored, report, status })
+    }
+
+    fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {
+        match format {
+            Format::Json => console.json(&self.run_json()?),
+            Format::Text => console.data(&self.run_text(Paint::for_stdout(console.config.color))?),
+        }
+    }
+
+    fn print_task(
+        &self,
+        console: &Console,
+        state: &StateDir,
+        name: &str,
+        format: Format,
+    ) -> Result<(), CommandFailure> {
+        let (id, task) = self.find(name)?;
+        let asked = asked::what_was_asked(state, &self.stored, id);
+        match format {
+            Format::Json => console.json(&self.task_json(id, task, asked.as_ref())?),
+            Format::Text => console.data(&self.task_text(
+                id,
+                task,
+                asked.as_ref(),
+                Paint::for_stdout(console.config.color),
+            )?),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<(&TaskId, &TaskReport), CommandFailure> {
+        if let Some((id, task)) = self.report.tasks.get_key_value(&TaskId(name.into())) {
+            return Ok((id, task));
+        }
+        let failure =
+            CommandFailure::new(Exit::Usage, format!("run `{}` has no task `{name}`", self.stored.run));
+        let names = self.report.tasks.keys().map(|id| &*id.0);
+        Err(match convoke_plan::source::nearest(name, names) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint(format!("convoke show {} lists its tasks", self.stored.run)),
+        })
+    }
+
+    fn value(&self, payload: Option<&Payload>) -> Result<Option<JsonText>, CommandFailure> {
+        match payload {
+            Some(payload) => Ok(self.stored.text(payload)?),
+            None => Ok(None),
+        }
+    }
+}

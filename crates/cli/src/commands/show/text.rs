@@ -1,0 +1,113 @@
+//! A run and its tasks, for people.
+
+use super::Shown;
+use crate::failure::CommandFailure;
+use crate::paint::Paint;
+use crate::report::{AttemptReport, TaskReport};
+use crate::view::{because, words};
+use convoke_model::{Failure, JsonText, TaskId};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Rows of the task list; the rest is counted. `--format json` has all of them.
+const MOST_TASKS: usize = 200;
+
+impl Shown {
+    pub(super) fn run_text(&self, paint: Paint) -> Result<String, CommandFailure> {
+        let report = &self.report;
+        let mut text = String::new();
+        let mut field =
+            |name: &str, value: String| writeln!(text, "{name:<9} {value}").expect("text takes text");
+        field("run", self.stored.run.to_string());
+        if let Some(started) = &report.started {
+            field("workflow", format!("{} ({} in {})", started.workflow, started.file, started.folder));
+        }
+        field("status", paint.strong(&self.status.word().replace('_', " ")));
+        field("started", report.started_at.rfc3339());
+        if let Some(end) = report.finished_at {
+            field("took", words::duration(end.since(report.started_at)));
+        }
+        if let Some(used) = words::usage(&report.usage) {
+            field("used", used);
+        }
+        text.push('\n');
+        report.tasks.iter().take(MOST_TASKS).for_each(|(id, task)| text.push_str(&row(id, task)));
+        if report.tasks.len() > MOST_TASKS {
+            text.push_str(&format!("… and {} more tasks\n", report.tasks.len() - MOST_TASKS));
+        }
+        if let Some(failure) = &report.failure {
+            text.push_str(&format!("\nfailed: {}\n", failed(failure)));
+        }
+        section(&mut text, "output", self.value(report.output.as_ref())?.as_ref());
+        Ok(text)
+    }
+
+    pub(super) fn task_text(
+        &self,
+        id: &TaskId,
+        task: &TaskReport,
+        asked: Option<&Value>,
+        paint: Paint,
+    ) -> Result<String, CommandFailure> {
+        let mut text = format!("{} {}\n", paint.strong(&id.to_string()), task.status);
+        task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
+        if let Some(cause) = &task.cause {
+            text.push_str(&format!("because {}\n", because(cause)));
+        }
+        if let Some(failure) = &task.failure {
+            text.push_str(&format!("failed: {}\n", failed(failure)));
+        }
+        for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {
+            text.push_str(&asked_section(name, value));
+        }
+        section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
+        section(&mut text, "answer", self.value(task.answer.as_ref().map(|(answer, _)| answer))?.as_ref());
+        section(&mut text, "output", self.value(task.output.as_ref())?.as_ref());
+        Ok(text)
+    }
+}
+
+fn row(id: &TaskId, task: &TaskReport) -> String {
+    let took = task.finished_at.map(|end| words::duration(end.since(task.started_at))).unwrap_or_default();
+    let tries =
+        if task.attempts.len() > 1 { format!("  {} attempts", task.attempts.len()) } else { String::new() };
+    let used = words::usage(&task.usage()).map(|used| format!("  {used}")).unwrap_or_default();
+    let why = match (&task.failure, &task.cause) {
+        (Some(failure), _) => format!("  {}", words::first_line(&failure.message)),
+        (None, Some(cause)) => format!("  {}", because(cause)),
+        _ => String::new(),
+    };
+    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}", id.to_string(), task.status);
+    format!("{}\n", line.trim_end())
+}
+
+fn attempt_row(attempt: &AttemptReport) -> String {
+    let took =
+        attempt.finished_at.map(|end| format!(" in {}", words::duration(end.since(attempt.started_at))));
+    let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
+    let why = attempt.failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default();
+    format!("attempt {} {}{}{used}{why}\n", attempt.attempt, attempt.status, took.unwrap_or_default())
+}
+
+fn failed(failure: &Failure) -> String {
+    format!("{} ({})", failure.message, failure.class)
+}
+
+fn asked_section(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(words) if words.is_empty() => String::new(),
+        Value::String(words) => format!("\n{name}:\n{}", indented(words)),
+        other => format!("\n{name}:\n{}", indented(&other.to_string())),
+    }
+}
+
+fn section(text: &mut String, name: &str, value: Option<&JsonText>) {
+    let Some(value) = value else { return };
+    let pretty = serde_json::to_string_pretty(&value.value()).expect("it was JSON before");
+    text.push_str(&format!("\n{name}:\n{}", indented(&pretty)));
+}
+
+fn indented(words: &str) -> String {
+    words.lines().map(|line| format!("  {line}\n")).collect()
+}
