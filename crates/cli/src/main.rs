@@ -17,7 +17,6 @@ mod gate;
 mod inputs;
 mod paint;
 mod plan_text;
-mod report;
 mod sources;
 mod stored;
 mod view;

@@ -62,11 +62,6 @@ impl Paint {
         self.with(AnsiColor::Cyan.on_default(), text)
     }
 
-    /// Something in the background.
-    pub fn faint(self, text: &str) -> String {
-        self.with(Style::new().effects(Effects::DIMMED), text)
-    }
-
     /// A name or a headline.
     pub fn strong(self, text: &str) -> String {
         self.with(Style::new().effects(Effects::BOLD), text)

@@ -9,8 +9,8 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Origin};
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Journal, Sqlite, StateDir};
-use convoke_model::RunId;
+use convoke_journal::{Index, Journal, RunRow, Sqlite, StateDir};
+use convoke_model::{RunId, RunStatus};
 use convoke_plan::{Kind, Plan};
 use std::sync::Arc;
 
@@ -52,6 +52,7 @@ pub fn go_on(
     flags: &RunFlags,
 ) -> Result<Exit, CommandFailure> {
     let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
+    list_as_running(&state, run)?;
     let origin = enter_folder(&journal, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let (plan, changed) = match changes::look(console, &origin, &before, flags)? {
@@ -71,7 +72,16 @@ pub fn go_on(
     let plan = with_provider(plan, console, flags);
     driving::require_providers(&plan)?;
     let start = Start::Resume(changed);
-    Drive { console, state, plan: Arc::new(plan), journal, start, flags }.to_its_end()
+    Drive { console, state, plan: Arc::new(plan), journal, start, flags }.finish()
+}
+
+/// The index believes what it says about a run that rests; from here on it must look again.
+fn list_as_running(state: &StateDir, run: &RunId) -> Result<(), CommandFailure> {
+    let mut index = Index::open(state)?;
+    if let Some(row) = index.get(run)? {
+        index.put(&RunRow { status: RunStatus::Running, ..row })?;
+    }
+    Ok(())
 }
 
 /// Commands and files are found from the folder that the run was started in, so that is where it goes on.

@@ -79,7 +79,7 @@ fn start(
             .collect(),
     };
     let start = Start::Fresh(Box::new(started));
-    Drive { console, state, plan: Arc::new(plan), journal, start, flags: &args.flags }.to_its_end()
+    Drive { console, state, plan: Arc::new(plan), journal, start, flags: &args.flags }.finish()
 }
 
 /// Makes the journal under a name that nobody has; two runs of one second collide once in a million.

@@ -46,7 +46,7 @@ pub struct Drive<'a> {
 
 impl Drive<'_> {
     /// Drives the run and says how it ended.
-    pub fn to_its_end(self) -> Result<Exit, CommandFailure> {
+    pub fn finish(self) -> Result<Exit, CommandFailure> {
         let (console, flags) = (self.console, self.flags);
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -142,7 +142,7 @@ async fn attend(
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 handle.interrupt(again || signal == Signal::Terminate, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
-                news.send(News::Words(words.to_owned())).ok();
+                news.send(News::Leaving(words.to_owned())).ok();
             }
         }
     };

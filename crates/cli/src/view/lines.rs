@@ -3,7 +3,7 @@
 use super::{State, words};
 use crate::paint::Paint;
 use convoke_model::{
-    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, reason,
 };
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
@@ -81,6 +81,9 @@ fn finished(state: &State, task: &TaskId, usage: Option<&Usage>, at: Timestamp, 
 }
 
 fn attempt_failed(task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {
+    if failure.reason.as_deref() == Some(reason::INTERRUPTED) {
+        return format!("{task} stopped; it is tried again on resume");
+    }
     let words = words::first_line(&failure.message);
     format!("{task} {} attempt {attempt} ({}): {words}", paint.warn("failed"), failure.class)
 }

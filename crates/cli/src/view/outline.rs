@@ -12,6 +12,8 @@ pub struct Outline {
     pub steps: IndexMap<TaskId, Vec<TaskId>>,
     /// The word for each node's kind, by name. Names are unique per workflow; the root's win.
     pub kinds: HashMap<String, &'static str>,
+    /// The word for the kind of each fan-out's items, by the fan-out's name.
+    pub items: HashMap<String, &'static str>,
 }
 
 impl Outline {
@@ -21,6 +23,10 @@ impl Outline {
         for workflow in &plan.workflows {
             for node in &workflow.nodes {
                 outline.kinds.entry(node.name.to_string()).or_insert(node.kind.word());
+                if let Kind::ForEach(group) = &node.kind {
+                    let body = workflow.node(group.body).kind.word();
+                    outline.items.entry(node.name.to_string()).or_insert(body);
+                }
             }
         }
         outline.expect_steps(plan.root());

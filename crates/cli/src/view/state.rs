@@ -3,8 +3,8 @@
 //! Total: any list of events, also a damaged or partial one, gives a state. Each event costs a few map operations, so
 //! that a run of 100 000 tasks can be watched.
 
+use super::Outline;
 use super::task::{End, Members, Phase, Task, Wait};
-use super::{Outline, words};
 use convoke_model::{Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -101,7 +101,9 @@ impl State {
 
     /// The word for the kind of a task's node, if the plan is known.
     pub fn kind(&self, task: &TaskId) -> Option<&'static str> {
-        self.outline.kinds.get(&words::node(task)).copied()
+        let last = task.segments().last()?;
+        let kinds = if last.key.is_some() { &self.outline.items } else { &self.outline.kinds };
+        kinds.get(&last.node).copied()
     }
 
     /// Takes the next event.
@@ -114,7 +116,7 @@ impl State {
             Event::RunReopened { tasks, restarted } => self.reopen(tasks, restarted),
             Event::PlanChanged { dropped, .. } => self.reopen(&[], dropped),
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
-            Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at),
+            Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
             Event::AttemptStarted { task, attempt } => self.attempt(task, *attempt, at, seq),
             Event::AttemptFinished { task, usage, .. } => {
                 self.attempt_ended(task, usage, Some(End::Succeeded), at)
@@ -163,13 +165,10 @@ impl State {
         }
     }
 
-    fn fan_out(&mut self, task: &TaskId, count: u32, at: Timestamp) {
-        let entry = self.seen(task, at);
-        if let Phase::Holding(members) = &mut entry.phase {
-            members.total = Some(count);
-            let left = count.saturating_sub(members.seen);
-            self.announced += u64::from(left);
-        }
+    fn fan_out(&mut self, task: &TaskId, count: u32, at: Timestamp, seq: u64) {
+        let members = Members { total: Some(count), ..self.members(task) };
+        self.enter(task, Phase::Holding(members), at, seq);
+        self.announced += u64::from(count.saturating_sub(members.seen));
     }
 
     fn attempt(&mut self, task: &TaskId, attempt: u32, at: Timestamp, seq: u64) {

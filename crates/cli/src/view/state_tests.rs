@@ -53,7 +53,7 @@ pub(in crate::view) fn group(task: &str) -> Event {
 
 pub(in crate::view) fn outline(steps: &[(&str, &[&str])]) -> Outline {
     let steps = steps.iter().map(|(task, needs)| (id(task), needs.iter().map(|need| id(need)).collect()));
-    Outline { steps: steps.collect(), kinds: HashMap::new() }
+    Outline { steps: steps.collect(), ..Outline::default() }
 }
 
 fn fold(steps: &[(&str, &[&str])], events: Vec<Event>) -> State {

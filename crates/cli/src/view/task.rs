@@ -75,18 +75,6 @@ pub enum End {
     Cancelled,
 }
 
-impl End {
-    /// The word for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            End::Succeeded => "succeeded",
-            End::Failed => "failed",
-            End::Skipped => "skipped",
-            End::Cancelled => "cancelled",
-        }
-    }
-}
-
 impl Task {
     /// A task that has just been seen.
     pub(super) fn new(at: Timestamp) -> Task {
@@ -105,14 +93,5 @@ impl Task {
     /// Whether it has ended.
     pub fn is_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended { .. })
-    }
-
-    /// The word for what it is doing.
-    pub fn word(&self) -> &'static str {
-        match &self.phase {
-            Phase::Running(_) | Phase::Holding(_) => "running",
-            Phase::Waiting(_) => "waiting",
-            Phase::Ended { end, .. } => end.word(),
-        }
     }
 }

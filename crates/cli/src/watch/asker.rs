@@ -1,7 +1,7 @@
 //! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
 
 use super::Inflow;
-use crate::gate::{self, Asked, Keyboard};
+use crate::gate::{self, Asked, Keyboard, Terminal};
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Answer, Ask, JsonText, Payload, RunId, TaskId};
@@ -62,9 +62,14 @@ impl Asker {
 fn ask_at_terminal(inflow: &mut Inflow, task: &TaskId, ask: &Ask) -> Asked {
     let mut keyboard = Keyboard::new(|| {
         inflow.take_what_is_there();
-        inflow.is_closed() || !inflow.is_open(task)
+        !inflow.is_open(task)
     });
-    gate::ask(&mut keyboard, task, ask)
+    let asked = gate::ask(&mut keyboard, task, ask);
+    if !matches!(asked, Asked::Answered(_)) {
+        // What follows must not stand behind the prompt.
+        keyboard.show("\n");
+    }
+    asked
 }
 
 /// What `--skip-gates` answers.

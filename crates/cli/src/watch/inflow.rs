@@ -16,14 +16,15 @@ pub const FRAME: Duration = Duration::from_millis(100);
 pub enum News {
     /// These events are on disk.
     Events(Arc<[Stamped]>),
-    /// Words of the command itself, to be printed in their place among the events.
-    Words(String),
+    /// The process lets go of the run: nobody is asked any more. Words to be printed among the events.
+    Leaving(String),
 }
 
 /// Events on their way to the screen.
 pub struct Inflow {
     news: Receiver<News>,
     closed: bool,
+    leaving: bool,
     /// The number of the last event.
     seen: u64,
     /// Gates to be asked about again, because an answer was refused.
@@ -43,6 +44,7 @@ impl Inflow {
         Inflow {
             news,
             closed: false,
+            leaving: false,
             seen: 0,
             again: HashSet::new(),
             wants,
@@ -89,7 +91,10 @@ impl Inflow {
 
     fn take(&mut self, news: News) {
         match news {
-            News::Words(words) => self.lines.push(words),
+            News::Leaving(words) => {
+                self.leaving = true;
+                self.lines.push(words);
+            }
             // History is read while new events come in, so some may be known already.
             News::Events(batch) => {
                 let known = batch.partition_point(|stamped| stamped.seq <= self.seen);
@@ -132,6 +137,9 @@ impl Inflow {
 
     /// The next gate that nobody was asked about, or whose answer was refused.
     pub fn next_gate(&self) -> Option<(TaskId, Payload)> {
+        if self.leaving {
+            return None;
+        }
         let is_due = |task: &TaskId| !self.asked.contains(task) || self.again.contains(task);
         self.gates.iter().find(|(task, _)| is_due(task)).cloned()
     }
@@ -142,9 +150,9 @@ impl Inflow {
         self.asked.insert(task.clone())
     }
 
-    /// Whether a gate still waits.
+    /// Whether a gate still waits for an answer from here.
     pub fn is_open(&self, task: &TaskId) -> bool {
-        self.gates.iter().any(|(open, _)| open == task)
+        !self.leaving && !self.closed && self.gates.iter().any(|(open, _)| open == task)
     }
 
     /// The run at its end.

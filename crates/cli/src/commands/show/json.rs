@@ -1,8 +1,8 @@
 //! A run and its tasks, for programs.
 
-use super::Shown;
+use super::{Shown, word};
 use crate::failure::CommandFailure;
-use crate::report::{AttemptReport, TaskReport};
+use convoke_engine::report::{AttemptReport, TaskReport};
 use convoke_model::{JsonText, Payload, TaskId, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -24,7 +24,7 @@ impl Shown {
             "plan": started.map(|started| started.plan),
             "metadata": started.map(|started| &started.metadata),
             "status": self.status.word(),
-            "started_at": report.started_at.rfc3339(),
+            "started_at": report.started_at.map(Timestamp::rfc3339),
             "finished_at": report.finished_at.map(Timestamp::rfc3339),
             "inputs": inputs,
             "output": self.value(report.output.as_ref())?,
@@ -41,21 +41,22 @@ impl Shown {
         task: &TaskReport,
         asked: Option<&Value>,
     ) -> Result<Value, CommandFailure> {
+        let answer = self.answer(id);
         let mut record = Map::new();
         let mut put =
             |key: &str, value: Option<Value>| drop(value.map(|value| record.insert(key.to_owned(), value)));
         put("task", Some(json!(id)));
-        put("status", Some(json!(task.status)));
-        put("started_at", Some(json!(task.started_at.rfc3339())));
-        put("finished_at", Some(json!(task.finished_at.map(Timestamp::rfc3339))));
-        put("usage", Some(json!(task.usage())));
+        put("status", Some(json!(word(task.state))));
+        put("started_at", Some(json!(task.started_at.map(Timestamp::rfc3339))));
+        put("finished_at", Some(json!(task.ended_at.map(Timestamp::rfc3339))));
+        put("usage", Some(json!(task.usage)));
         put("asked", asked.cloned());
         put("output", self.optional(task.output.as_ref())?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
         put("question", self.optional(task.ask.as_ref())?);
-        put("answer", self.optional(task.answer.as_ref().map(|(answer, _)| answer))?);
-        put("answered_by", task.answer.as_ref().map(|(_, by)| json!(by)));
+        put("answer", self.optional(answer.map(|(answer, _)| answer))?);
+        put("answered_by", answer.map(|(_, by)| json!(by)));
         let attempts: Result<Vec<_>, _> =
             task.attempts.iter().map(|attempt| self.attempt_json(attempt)).collect();
         put("attempts", Some(json!(attempts?)));
@@ -65,9 +66,8 @@ impl Shown {
     fn attempt_json(&self, attempt: &AttemptReport) -> Result<Value, CommandFailure> {
         Ok(json!({
             "attempt": attempt.attempt,
-            "status": attempt.status,
             "started_at": attempt.started_at.rfc3339(),
-            "finished_at": attempt.finished_at.map(Timestamp::rfc3339),
+            "finished_at": attempt.ended_at.map(Timestamp::rfc3339),
             "usage": attempt.usage,
             "failure": attempt.failure,
             "partial": self.optional(attempt.partial.as_ref())?,

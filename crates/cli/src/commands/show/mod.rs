@@ -9,16 +9,29 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
-use crate::report::{Report, TaskReport};
 use crate::stored::{self, Stored};
+use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
-use convoke_model::{JsonText, Payload, RunStatus, TaskId};
+use convoke_model::{Event, JsonText, Payload, RunStatus, TaskId};
 
 /// A run that is shown.
 struct Shown {
     stored: Stored,
-    report: Report,
+    report: RunReport,
     status: RunStatus,
+}
+
+/// The word for how a task stands.
+fn word(state: TaskWord) -> &'static str {
+    match state {
+        TaskWord::Waiting | TaskWord::Backoff => "waiting",
+        TaskWord::Running => "running",
+        TaskWord::Asking => "asking",
+        TaskWord::Succeeded => "succeeded",
+        TaskWord::Failed => "failed",
+        TaskWord::Skipped => "skipped",
+        TaskWord::Cancelled => "cancelled",
+    }
 }
 
 /// Shows the run, or the task.
@@ -35,7 +48,7 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
 impl Shown {
     fn open(state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
         let stored = Stored::open(state, name)?;
-        let report = Report::of(&stored.events);
+        let report = fold(&stored.events);
         let status = report.status.unwrap_or(RunStatus::Running);
         // A journal cannot tell that its writer died; the lock can.
         let status = match status {
@@ -82,6 +95,14 @@ impl Shown {
         Err(match convoke_plan::source::nearest(name, names) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(format!("convoke show {} lists its tasks", self.stored.run)),
+        })
+    }
+
+    /// What a person said to a gate last, and who it was.
+    fn answer(&self, id: &TaskId) -> Option<(&Payload, &str)> {
+        self.stored.events.iter().rev().find_map(|stamped| match &stamped.event {
+            Event::GateAnswered { task, answer, by } if task == id => Some((answer, by.as_str())),
+            _ => None,
         })
     }
 

@@ -1,11 +1,11 @@
 //! A run and its tasks, for people.
 
-use super::Shown;
+use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
-use crate::report::{AttemptReport, TaskReport};
 use crate::view::{because, words};
-use convoke_model::{Failure, JsonText, TaskId};
+use convoke_engine::report::{AttemptReport, TaskReport};
+use convoke_model::{Failure, JsonText, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -23,9 +23,9 @@ impl Shown {
             field("workflow", format!("{} ({} in {})", started.workflow, started.file, started.folder));
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
-        field("started", report.started_at.rfc3339());
-        if let Some(end) = report.finished_at {
-            field("took", words::duration(end.since(report.started_at)));
+        if let Some(start) = report.started_at {
+            field("started", start.rfc3339());
+            report.finished_at.into_iter().for_each(|end| field("took", words::duration(end.since(start))));
         }
         if let Some(used) = words::usage(&report.usage) {
             field("used", used);
@@ -49,7 +49,7 @@ impl Shown {
         asked: Option<&Value>,
         paint: Paint,
     ) -> Result<String, CommandFailure> {
-        let mut text = format!("{} {}\n", paint.strong(&id.to_string()), task.status);
+        let mut text = format!("{} {}\n", paint.strong(&id.to_string()), word(task.state));
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
         if let Some(cause) = &task.cause {
             text.push_str(&format!("because {}\n", because(cause)));
@@ -61,32 +61,40 @@ impl Shown {
             text.push_str(&asked_section(name, value));
         }
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
-        section(&mut text, "answer", self.value(task.answer.as_ref().map(|(answer, _)| answer))?.as_ref());
+        section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
         section(&mut text, "output", self.value(task.output.as_ref())?.as_ref());
         Ok(text)
     }
 }
 
 fn row(id: &TaskId, task: &TaskReport) -> String {
-    let took = task.finished_at.map(|end| words::duration(end.since(task.started_at))).unwrap_or_default();
+    let took = took(task.started_at, task.ended_at);
     let tries =
         if task.attempts.len() > 1 { format!("  {} attempts", task.attempts.len()) } else { String::new() };
-    let used = words::usage(&task.usage()).map(|used| format!("  {used}")).unwrap_or_default();
+    let used = words::usage(&task.usage).map(|used| format!("  {used}")).unwrap_or_default();
     let why = match (&task.failure, &task.cause) {
         (Some(failure), _) => format!("  {}", words::first_line(&failure.message)),
         (None, Some(cause)) => format!("  {}", because(cause)),
         _ => String::new(),
     };
-    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}", id.to_string(), task.status);
+    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}", id.to_string(), word(task.state));
     format!("{}\n", line.trim_end())
 }
 
 fn attempt_row(attempt: &AttemptReport) -> String {
-    let took =
-        attempt.finished_at.map(|end| format!(" in {}", words::duration(end.since(attempt.started_at))));
+    let how = match (&attempt.failure, attempt.ended_at) {
+        (Some(_), _) => "failed after",
+        (None, Some(_)) => "took",
+        (None, None) => "has no end",
+    };
+    let took = took(Some(attempt.started_at), attempt.ended_at);
     let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
     let why = attempt.failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default();
-    format!("attempt {} {}{}{used}{why}\n", attempt.attempt, attempt.status, took.unwrap_or_default())
+    format!("attempt {} {how} {took}{used}{why}\n", attempt.attempt)
+}
+
+fn took(start: Option<Timestamp>, end: Option<Timestamp>) -> String {
+    start.zip(end).map(|(start, end)| words::duration(end.since(start))).unwrap_or_default()
 }
 
 fn failed(failure: &Failure) -> String {

@@ -1,0 +1,223 @@
+//! A model service on the loopback: answers what it is told to, and remembers who asked what, and when.
+//!
+//! Steps are told apart by the model they name. Replies are taken in order and the last one repeats; they are written
+//! as for the `scripted` provider: text, an object, or `{say, json, delay_ms, status, retry_after, message, drop}`.
+
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The service. Its threads end with the test program.
+pub struct Model {
+    address: SocketAddr,
+    memory: Arc<Mutex<Memory>>,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The model it named.
+    pub model: String,
+    /// All messages, roles and texts.
+    pub text: String,
+    /// When it came.
+    pub begin: Instant,
+    /// When it was answered or given up.
+    pub end: Option<Instant>,
+    /// Whether the client hung up before the answer.
+    pub cut_off: bool,
+}
+
+#[derive(Default)]
+struct Memory {
+    replies: HashMap<String, Vec<Value>>,
+    used: HashMap<String, usize>,
+    asked: Vec<Asked>,
+    at_once: usize,
+    most_at_once: usize,
+}
+
+impl Model {
+    /// Starts a service with a list of replies, or a single one, per model.
+    pub fn start(replies: &Map<String, Value>) -> Model {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let list = |reply: &Value| reply.as_array().cloned().unwrap_or_else(|| vec![reply.clone()]);
+        let replies = replies.iter().map(|(model, reply)| (model.clone(), list(reply))).collect();
+        let memory = Arc::new(Mutex::new(Memory { replies, ..Memory::default() }));
+        let shared = memory.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let shared = shared.clone();
+                std::thread::spawn(move || serve(stream, &shared));
+            }
+        });
+        Model { address, memory }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Every request so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        lock(&self.memory).asked.clone()
+    }
+
+    /// The most requests that were open at once.
+    pub fn most_at_once(&self) -> usize {
+        lock(&self.memory).most_at_once
+    }
+}
+
+fn lock(memory: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
+    memory.lock().expect("nobody panics while holding it")
+}
+
+/// Serves one connection until the client closes it.
+fn serve(stream: TcpStream, memory: &Mutex<Memory>) {
+    let Ok(copy) = stream.try_clone() else { return };
+    let mut reader = BufReader::new(copy);
+    while let Some(body) = read_request(&mut reader) {
+        if !answer(&stream, &body, memory) {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+/// Answers one request; false when the connection is done for.
+fn answer(stream: &TcpStream, body: &Value, memory: &Mutex<Memory>) -> bool {
+    let (index, reply) = lock(memory).enter(body);
+    let delay = reply["delay_ms"].as_u64().unwrap_or(0);
+    let waited = wait_unless_closed(stream, Duration::from_millis(delay));
+    let dropped = reply["drop"] == json!(true);
+    lock(memory).leave(index, !waited);
+    waited && !dropped && write_reply(stream, body, &reply).is_ok()
+}
+
+impl Memory {
+    fn enter(&mut self, body: &Value) -> (usize, Value) {
+        let model = body["model"].as_str().unwrap_or_default().to_owned();
+        let texts = body["messages"].as_array().into_iter().flatten();
+        let texts =
+            texts.map(|message| format!("{}: {}\n", message["role"].as_str().unwrap_or(""), text(message)));
+        let asked = Asked {
+            text: texts.collect(),
+            model: model.clone(),
+            begin: Instant::now(),
+            end: None,
+            cut_off: false,
+        };
+        self.asked.push(asked);
+        self.at_once += 1;
+        self.most_at_once = self.most_at_once.max(self.at_once);
+        (self.asked.len() - 1, self.next_reply(model))
+    }
+
+    fn next_reply(&mut self, model: String) -> Value {
+        let Some(replies) = self.replies.get(&model).filter(|replies| !replies.is_empty()) else {
+            return json!({"status": 400, "message": format!("no reply for model {model}")});
+        };
+        let used = self.used.entry(model).or_default();
+        let reply = replies[(*used).min(replies.len() - 1)].clone();
+        *used += 1;
+        normal(reply)
+    }
+
+    fn leave(&mut self, index: usize, cut_off: bool) {
+        self.at_once -= 1;
+        self.asked[index].end = Some(Instant::now());
+        self.asked[index].cut_off = cut_off;
+    }
+}
+
+fn text(message: &Value) -> &str {
+    message["content"].as_str().unwrap_or_default()
+}
+
+/// One spelling for all replies: an object with `say`, or with what goes wrong.
+fn normal(reply: Value) -> Value {
+    const CONTROL: [&str; 5] = ["say", "json", "drop", "delay_ms", "retry_after"];
+    match reply {
+        Value::Object(mut object)
+            if CONTROL.iter().any(|key| object.contains_key(*key))
+                || object.get("status").is_some_and(Value::is_u64) =>
+        {
+            if let Some(value) = object.remove("json") {
+                object.insert("say".into(), Value::String(value.to_string()));
+            }
+            Value::Object(object)
+        }
+        Value::String(text) => json!({"say": text}),
+        other => json!({"say": other.to_string()}),
+    }
+}
+
+/// False if the client hung up meanwhile.
+fn wait_unless_closed(stream: &TcpStream, time: Duration) -> bool {
+    let begin = Instant::now();
+    while let Some(left) = time.checked_sub(begin.elapsed()).filter(|left| !left.is_zero()) {
+        stream.set_read_timeout(Some(left)).expect("a time to wait is not nothing");
+        match stream.peek(&mut [0]) {
+            Ok(0) => return false,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => return false,
+            Ok(_) => std::thread::sleep(left),
+        }
+    }
+    stream.set_read_timeout(None).is_ok()
+}
+
+fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Result<()> {
+    if let Some(status) = reply["status"].as_u64().filter(|status| *status != 200) {
+        let message = reply["message"].as_str().unwrap_or("told to fail");
+        let after = reply["retry_after"].as_f64().map(|seconds| format!("retry-after: {seconds}\r\n"));
+        let body = json!({"error": {"message": message, "type": "told"}}).to_string();
+        return write(stream, status, "application/json", &after.unwrap_or_default(), &body);
+    }
+    let say = reply["say"].as_str().unwrap_or_default();
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    if body["stream"] == json!(true) {
+        let chunk = json!({"model": body["model"], "choices": [{"index": 0, "delta": {"content": say}}]});
+        let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage});
+        let events = format!("data: {chunk}\n\ndata: {last}\n\ndata: [DONE]\n\n");
+        return write(stream, 200, "text/event-stream", "", &events);
+    }
+    let message = json!({"role": "assistant", "content": say});
+    let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+    let whole = json!({"model": body["model"], "choices": [choice], "usage": usage});
+    write(stream, 200, "application/json", "", &whole.to_string())
+}
+
+fn write(mut stream: &TcpStream, status: u64, kind: &str, headers: &str, body: &str) -> std::io::Result<()> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} told\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{headers}\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
+    stream.flush()
+}

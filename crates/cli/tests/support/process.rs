@@ -1,0 +1,130 @@
+//! A `convoke` process that runs while the test looks at it, signals it, and waits for it.
+//!
+//! Every wait has a deadline: a program that hangs is a failed test, not a stuck one.
+
+use super::Said;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long anything may take before it counts as hanging. Generous: the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often something is looked at while waiting for it.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// A running command; dropped, it is killed.
+pub struct Process {
+    child: Option<Child>,
+    stdout: Option<JoinHandle<Vec<u8>>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Process {
+    /// Starts it as the leader of a process group of its own.
+    pub fn start(mut command: Command) -> Process {
+        let mut child = command.process_group(0).spawn().expect("the binary starts");
+        let stdout = child.stdout.take().map(collect);
+        let stderr = child.stderr.take().map(collect);
+        Process { child: Some(child), stdout, stderr }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(self.child.as_ref().expect("it runs"))
+    }
+
+    /// Sends a signal to the process alone.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("it runs");
+    }
+
+    /// Kills it at once and takes its remains away; says whether it was still running.
+    pub fn kill(&mut self) -> bool {
+        let child = self.child.as_mut().expect("it runs");
+        let ran = child.try_wait().expect("it can be waited for").is_none();
+        child.kill().expect("it can be killed");
+        child.wait().expect("it can be waited for");
+        ran
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.as_mut().expect("it runs").try_wait().expect("it can be waited for").is_some()
+    }
+
+    /// What it said, once it has ended.
+    #[track_caller]
+    pub fn wait(mut self) -> Said {
+        let mut child = self.child.take().expect("it runs");
+        let ended = within(PATIENCE, || child.try_wait().expect("it can be waited for").is_some());
+        if !ended {
+            child.kill().expect("it can be killed");
+        }
+        let status = child.wait().expect("it can be waited for");
+        let text = |reader: Option<JoinHandle<Vec<u8>>>| {
+            let bytes = reader.map(|reader| reader.join().expect("a reader ends")).unwrap_or_default();
+            String::from_utf8(bytes).expect("convoke speaks UTF-8")
+        };
+        let said =
+            Said { code: status.code(), stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) };
+        assert!(ended, "it did not end within {PATIENCE:?}\n{said}");
+        said
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).ok();
+        bytes
+    })
+}
+
+/// Looks again and again until it is so; false when the time is over.
+pub fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    loop {
+        if is_so() {
+            return true;
+        }
+        if begin.elapsed() > time {
+            return false;
+        }
+        std::thread::sleep(GLANCE);
+    }
+}
+
+/// Waits until it is so, or fails.
+#[track_caller]
+pub fn until(what: &str, is_so: impl FnMut() -> bool) {
+    assert!(within(PATIENCE, is_so), "waited {PATIENCE:?} in vain: {what}");
+}
+
+/// Whether a process of this id is there and not just a zombie.
+pub fn is_alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name stands in parentheses and may hold anything; the state is the word after it.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    state.is_some_and(|state| state != "Z" && state != "X")
+}
+
+/// The process ids in a file, one a line, that are written with a final line break.
+pub fn pids_in(file: &Path) -> Vec<i32> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().map(|line| line.trim().parse().expect("a process id")).collect()
+}
