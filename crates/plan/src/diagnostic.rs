@@ -71,12 +71,22 @@ pub struct Label {
 
 impl Diagnostic {
     /// An error at a place.
-    pub fn error(code: &'static str, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
+    pub fn error(
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Self {
         Self::new(Severity::Error, code, message, span, label)
     }
 
     /// A warning at a place.
-    pub fn warning(code: &'static str, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
+    pub fn warning(
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Self {
         Self::new(Severity::Warning, code, message, span, label)
     }
 

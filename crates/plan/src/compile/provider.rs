@@ -4,6 +4,7 @@
 //! maps keeps its name, and it is the command line's part to refuse the run with advice.
 
 use super::Options;
+use crate::source::join_beside;
 use crate::source::settings::Provider;
 use crate::source::text::SecretText;
 use convoke_model::ProviderSettings;
@@ -71,6 +72,10 @@ fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
     if let Some(key) = credential(provider) {
         settings.api_key = Some(key.raw.value.clone());
     }
+    if let Some(file) = &provider.file {
+        settings.file = Some(join_beside(&provider.span.file.path, &file.value));
+    }
+    settings.latency_ms = provider.latency_ms.as_ref().map(|ms| ms.value).or(settings.latency_ms);
     let headers = provider.headers.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone()));
     settings.headers.extend(headers);
     settings

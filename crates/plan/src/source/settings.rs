@@ -70,6 +70,10 @@ pub struct Provider {
     pub service: Option<Spanned<String>>,
     /// Which interface of it.
     pub wire_api: Option<Spanned<String>>,
+    /// File of scripted replies, as written.
+    pub file: Option<Spanned<String>>,
+    /// How long every scripted reply takes.
+    pub latency_ms: Option<Spanned<u64>>,
     /// Keys that concern one vendor only, as written.
     pub vendor: IndexMap<String, Spanned<serde_json::Value>>,
     /// Whether it was written as a bare name.

@@ -106,7 +106,8 @@ pub const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 /// Vendor word: context size classes.
 pub const CONTEXT_TIERS: &[&str] = &["default", "long_context"];
 /// Providers that have settings of their own in the language.
-pub const PROVIDERS: &[&str] = &["copilot", "openai", "claude", "claude-agent-sdk", "hermes", "aca"];
+pub const PROVIDERS: &[&str] =
+    &["copilot", "openai", "claude", "claude-agent-sdk", "hermes", "aca", "scripted"];
 /// `kind` at the top of a file.
 pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
 

@@ -50,7 +50,9 @@ pub static PROVIDER: ObjectType = ObjectType {
         optional("api_key", Secret, "credential; keep it in the environment: `${NAME}`"),
         optional("bearer_token", Secret, "credential (copilot)"),
         optional("auth_token", Secret, "credential (claude)"),
-        optional("headers", SECRET_MAP, "further request headers (copilot)"),
+        optional("headers", SECRET_MAP, "further request headers (copilot, openai)"),
+        optional("file", Text, "file of replies, relative to this one (scripted)"),
+        optional("latency_ms", Integer(0, 86_400_000), "how long every reply takes (scripted)"),
         optional(
             "type",
             Choice(&["openai", "azure", "anthropic"]),

@@ -12,6 +12,7 @@ use super::runtime::{judge_provider, non_blank};
 use super::scalars::Of;
 
 const COPILOT: &[&str] = &["copilot"];
+const SCRIPTED: &[&str] = &["scripted"];
 const HERMES: &[&str] = &["hermes"];
 const ACA: &[&str] = &["aca"];
 
@@ -22,7 +23,9 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("api_key", &["copilot", "openai", "claude", "hermes"]),
     ("auth_token", &["claude"]),
     ("bearer_token", COPILOT),
-    ("headers", COPILOT),
+    ("headers", &["copilot", "openai"]),
+    ("file", SCRIPTED),
+    ("latency_ms", SCRIPTED),
     ("type", COPILOT),
     ("wire_api", COPILOT),
     ("azure", COPILOT),
@@ -74,6 +77,8 @@ fn short(name: Spanned<String>) -> Provider {
         headers: IndexMap::new(),
         service: None,
         wire_api: None,
+        file: None,
+        latency_ms: None,
         vendor: IndexMap::new(),
         short: true,
     }
@@ -90,6 +95,8 @@ fn with_settings(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: Spanned<Str
         headers: fields.secret_map(cx, "headers").unwrap_or_default(),
         service: fields.word(cx, "type").map(|word| word.map(str::to_owned)),
         wire_api: fields.word(cx, "wire_api").map(|word| word.map(str::to_owned)),
+        file: non_blank(cx, fields, "file"),
+        latency_ms: fields.integer(cx, "latency_ms"),
         vendor: vendor(cx, fields, &name.value),
         name,
         short: false,

@@ -116,9 +116,13 @@ fn a_provider_takes_its_own_settings() {
     check(cases, |body| {
         format!("workflow: {{name: w, entry_point: a, runtime: {{provider: {{{body}}}}}}}\nagents: []\n")
     });
-    for body in
-        ["claude", "house-model", "{name: house-model, base_url: http://x, api_key: k, headers: {a: b}}"]
-    {
+    for body in [
+        "claude",
+        "house-model",
+        "{name: house-model, base_url: http://x, api_key: k, headers: {a: b}}",
+        "{name: scripted, file: replies.yaml, latency_ms: 50}",
+        "{name: openai, base_url: http://x, headers: {a: b}}",
+    ] {
         good(&format!("workflow: {{name: w, entry_point: a, runtime: {{provider: {body}}}}}\nagents: []\n"));
     }
 }
