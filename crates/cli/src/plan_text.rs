@@ -32,7 +32,8 @@ fn row(node: &PlacedNode) -> String {
     let within = node.within.as_ref().map(|group| format!("  in {group}")).unwrap_or_default();
     let after =
         if node.after.is_empty() { String::new() } else { format!("  after {}", node.after.join(", ")) };
-    format!("    {:<28} {:<10}{within}{after}\n", node.name, node.kind).replace(" \n", "\n")
+    let line = format!("    {:<28} {:<10}{within}{after}", node.name, node.kind);
+    format!("{}\n", line.trim_end())
 }
 
 fn parallelism(levels: &Levels) -> String {

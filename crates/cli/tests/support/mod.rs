@@ -72,8 +72,14 @@ impl World {
 
     /// The command, ready to be changed further.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_convoke"));
-        command.args(args).current_dir(self.work()).env_clear();
+        let mut command = self.prepared(Command::new(env!("CARGO_BIN_EXE_convoke")));
+        command.args(args);
+        command
+    }
+
+    /// Any program, in this world.
+    pub fn prepared(&self, mut command: Command) -> Command {
+        command.current_dir(self.work()).env_clear();
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         let home = self.folder.path().join("home").display().to_string();
         let state = self.state().display().to_string();

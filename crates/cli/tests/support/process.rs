@@ -8,6 +8,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,16 +21,16 @@ const GLANCE: Duration = Duration::from_millis(2);
 /// A running command; dropped, it is killed.
 pub struct Process {
     child: Option<Child>,
-    stdout: Option<JoinHandle<Vec<u8>>>,
-    stderr: Option<JoinHandle<Vec<u8>>>,
+    stdout: Option<Collected>,
+    stderr: Option<Collected>,
 }
 
 impl Process {
     /// Starts it as the leader of a process group of its own.
     pub fn start(mut command: Command) -> Process {
         let mut child = command.process_group(0).spawn().expect("the binary starts");
-        let stdout = child.stdout.take().map(collect);
-        let stderr = child.stderr.take().map(collect);
+        let stdout = child.stdout.take().map(Collected::from);
+        let stderr = child.stderr.take().map(Collected::from);
         Process { child: Some(child), stdout, stderr }
     }
 
@@ -57,6 +58,13 @@ impl Process {
         self.child.as_mut().expect("it runs").try_wait().expect("it can be waited for").is_some()
     }
 
+    /// Waits until standard error holds these words.
+    #[track_caller]
+    pub fn await_words(&self, words: &str) {
+        let stderr = self.stderr.as_ref().expect("standard error is collected");
+        until(&format!("it says `{words}`"), || stderr.so_far().contains(words));
+    }
+
     /// What it said, once it has ended.
     #[track_caller]
     pub fn wait(mut self) -> Said {
@@ -66,10 +74,7 @@ impl Process {
             child.kill().expect("it can be killed");
         }
         let status = child.wait().expect("it can be waited for");
-        let text = |reader: Option<JoinHandle<Vec<u8>>>| {
-            let bytes = reader.map(|reader| reader.join().expect("a reader ends")).unwrap_or_default();
-            String::from_utf8(bytes).expect("convoke speaks UTF-8")
-        };
+        let text = |stream: Option<Collected>| stream.map(Collected::whole).unwrap_or_default();
         let said =
             Said { code: status.code(), stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) };
         assert!(ended, "it did not end within {PATIENCE:?}\n{said}");
@@ -86,12 +91,36 @@ impl Drop for Process {
     }
 }
 
-fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).ok();
-        bytes
-    })
+/// What a stream has said so far, read by a thread of its own.
+struct Collected {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Collected {
+    fn from(mut stream: impl Read + Send + 'static) -> Collected {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let shared = bytes.clone();
+        let reader = std::thread::spawn(move || {
+            let mut piece = [0; 8192];
+            while let Ok(count @ 1..) = stream.read(&mut piece) {
+                shared.lock().expect("nobody panics while holding it").extend_from_slice(&piece[..count]);
+            }
+        });
+        Collected { bytes, reader }
+    }
+
+    fn so_far(&self) -> String {
+        let bytes = self.bytes.lock().expect("nobody panics while holding it");
+        String::from_utf8(bytes.clone()).expect("convoke speaks UTF-8")
+    }
+
+    fn whole(self) -> String {
+        let text = self.bytes.clone();
+        self.reader.join().expect("a reader ends");
+        let bytes = std::mem::take(&mut *text.lock().expect("nobody panics while holding it"));
+        String::from_utf8(bytes).expect("convoke speaks UTF-8")
+    }
 }
 
 /// Looks again and again until it is so; false when the time is over.

@@ -1,0 +1,299 @@
+//! Whatever is wrong with what the program is given, it says so clearly, ends with the right code, and loses nothing.
+
+mod support;
+
+use serde_json::json;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use support::process::Process;
+use support::{Said, World};
+
+const SMALL: &str = "\
+workflow: {name: small, entry_point: one}
+agents:
+  - {name: one, type: set, value: hello}
+output: {said: '{{ one.output }}'}
+";
+
+/// `run` and `check` of the same file say the same and leave no run behind.
+#[track_caller]
+fn refused(world: &World, file: &str, words: &[&str]) {
+    for command in ["run", "check"] {
+        world.convoke(&[command, file]).exits(3).prints_nothing().mentions(&[file]).mentions(words);
+    }
+    assert_eq!(world.runs(), [""; 0], "nothing was started");
+}
+
+#[test]
+fn broken_yaml_is_refused_at_its_place() {
+    let world = World::with_workflow("workflow:\n  name: x\n  entry_point: [a\nagents: }\n");
+    refused(&world, "w.yaml", &["yaml", "w.yaml:4:7"]);
+}
+
+#[test]
+fn an_alias_bomb_is_refused_before_it_goes_off() {
+    let mut text = String::from("l0: &l0 [boom, boom, boom, boom, boom, boom, boom, boom, boom, boom]\n");
+    for level in 1..12 {
+        let aliases = vec![format!("*l{}", level - 1); 10].join(", ");
+        writeln!(text, "l{level}: &l{level} [{aliases}]").expect("text takes text");
+    }
+    let world = World::with_workflow(&text);
+    refused(&world, "w.yaml", &["alias"]);
+}
+
+#[test]
+fn files_that_are_no_workflows_are_named_for_what_they_are() {
+    let world = World::new();
+    fs::create_dir(world.work().join("folder.yaml")).unwrap();
+    world.write("binary.yaml", [0xFF, 0xFE, 0x00, 0x01, 0x80, 0xC3, 0x28, b'\n']);
+    world.write("nul.yaml", b"workflow:\0\0\0");
+    world.write("empty.yaml", "");
+    world.write("list.yaml", "- workflow\n");
+    world.write("other.yaml", "services: {web: {image: nginx}}\n");
+    refused(&world, "absent.yaml", &["does not exist"]);
+    refused(&world, "folder.yaml", &["not a file"]);
+    refused(&world, "binary.yaml", &["binary"]);
+    refused(&world, "nul.yaml", &[]);
+    refused(&world, "empty.yaml", &["empty"]);
+    refused(&world, "list.yaml", &["mapping"]);
+    refused(&world, "other.yaml", &["workflow"]);
+}
+
+#[test]
+fn a_prompt_of_ten_megabytes_goes_through() {
+    let world = World::with_workflow(
+        "workflow:\n  name: long\n  entry_point: reader\n  runtime: {provider: scripted}\n\
+         agents:\n  - name: reader\n    prompt: !file long.txt\n    output: {n: {type: number}}\n\
+         output: {n: '{{ reader.output.n }}'}\n",
+    );
+    world.write("long.txt", "All work and no play makes a dull test.\n".repeat(10 * 1024 * 1024 / 40));
+    assert_eq!(world.convoke(&["-q", "run", "w.yaml"]).exits(0).json(), json!({"n": 1}));
+    world.convoke(&["verify", &world.run()]).exits(0);
+}
+
+#[test]
+fn an_input_of_ten_megabytes_goes_through() {
+    let world = World::with_workflow(
+        "workflow: {name: long, entry_point: count, input: {text: {type: string}}}\n\
+         agents:\n  - {name: count, type: set, value: '{{ workflow.input.text | length }}'}\n\
+         output: {length: '{{ count.output }}'}\n",
+    );
+    let text = "x".repeat(10 * 1024 * 1024);
+    world.write("inputs.json", json!({"text": text}).to_string());
+    let said = world.convoke(&["-q", "run", "w.yaml", "--input-file", "inputs.json"]).exits(0);
+    assert_eq!(said.json(), json!({"length": text.len()}));
+}
+
+#[test]
+fn wrong_inputs_are_refused_all_at_once() {
+    let world = World::with_workflow(
+        "workflow:\n  name: typed\n  entry_point: one\n  input:\n    age: {type: number}\n    name: {type: string}\n\
+         agents:\n  - {name: one, type: set, value: '{{ workflow.input.age }}'}\n",
+    );
+    world
+        .convoke(&["run", "w.yaml", "-i", "age=old", "-i", "nam=Ada"])
+        .exits(3)
+        .mentions(&["age", "nam", "name"]);
+    world.convoke(&["run", "w.yaml", "-i", "age"]).exits(2).mentions(&["NAME=VALUE"]);
+    world.convoke(&["run", "w.yaml", "--input-file", "gone.json"]).exits(3).mentions(&["gone.json"]);
+    world.write("inputs.json", "{\"age\": ");
+    world.convoke(&["run", "w.yaml", "--input-file", "inputs.json"]).exits(3).mentions(&["inputs.json"]);
+    assert_eq!(world.runs(), [""; 0]);
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_used_is_named_with_the_reason() {
+    let world = World::with_workflow(SMALL);
+    world.write("file", "in the way");
+    for place in ["file", "file/state", "/proc/convoke-state"] {
+        let said = world.convoke(&["--state-dir", place, "run", "w.yaml"]).exits(74).prints_nothing();
+        said.mentions(&[place, "--state-dir"]);
+    }
+    assert_eq!(world.read("file"), "in the way");
+}
+
+#[test]
+fn a_read_only_state_folder_can_be_looked_at_but_not_written() {
+    let world = World::with_workflow(SMALL);
+    let Some(disk) = SmallDisk::mount(&world, "8m") else { return };
+    let state = disk.path().join("state").display().to_string();
+    world.convoke(&["--state-dir", &state, "run", "w.yaml"]).exits(0);
+    disk.remount("ro");
+    let runs = world.convoke(&["--state-dir", &state, "runs", "--format", "json"]).exits(0).json();
+    let run = runs[0]["id"].as_str().expect("the run is still listed");
+    world.convoke(&["--state-dir", &state, "show", run]).exits(0);
+    world.convoke(&["--state-dir", &state, "run", "w.yaml"]).exits(74).mentions(&["read-only"]);
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_nothing_is_lost() {
+    let world = World::with_workflow(
+        "workflow: {name: filler, entry_point: many, input: {items: {type: array}}}\n\
+         agents: []\n\
+         for_each:\n  - name: many\n    type: for_each\n    source: workflow.input.items\n    as: item\n    \
+           max_concurrent: 1\n    agent:\n      name: one\n      type: script\n      on_unknown: retry\n      \
+             command: sh\n      args: [-c, 'echo {{ item }} >>ran.log; head -c 300000 /dev/urandom | base64']\n\
+         output: {count: '{{ many.count }}'}\n",
+    );
+    let Some(disk) = SmallDisk::mount(&world, "2m") else { return };
+    let state = disk.path().join("state").display().to_string();
+    let world = world.env("CONVOKE_STATE_DIR", &state);
+    let items = "items=[1,2,3,4,5,6,7,8,9,10]";
+    world.convoke(&["run", "w.yaml", "-i", items]).exits(74).prints_nothing().mentions(&["space"]);
+    let before = world.read("ran.log");
+    assert!(before.lines().count() < 10, "the disk was full before the end: {before}");
+    let run = world.run();
+    world.convoke(&["verify", &run]).exits(0);
+    world.convoke(&["show", &run]).exits(0);
+
+    disk.remount("size=64m");
+    assert_eq!(world.convoke(&["resume", &run]).exits(0).json(), json!({"count": 10}));
+    let after = world.read("ran.log");
+    let again = after.lines().count() - 10;
+    assert!(again <= 1, "only what was running when the disk was full may run again: {after}");
+    world.convoke(&["verify", &run]).exits(0);
+}
+
+#[test]
+fn an_unknown_run_is_answered_with_the_nearest_one() {
+    let world = World::with_workflow(SMALL);
+    world
+        .convoke(&["show", "20200101-000000-abcd"])
+        .exits(2)
+        .mentions(&["20200101-000000-abcd", "convoke runs"]);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let run = world.run();
+    let almost = format!("{}!", &run[..run.len() - 1]);
+    for command in ["show", "resume", "events", "verify", "stop"] {
+        world.convoke(&[command, &almost]).exits(2).prints_nothing().mentions(&[&almost, &run]);
+    }
+    world.convoke(&["show", &run[..run.len() - 2]]).exits(0);
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_refused_and_left_alone() {
+    let world = World::with_workflow(SMALL);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let run = world.run();
+    let file = world.state().join("runs").join(&run).join("journal.db");
+    set_format(&file, 99);
+    let before = fs::read(&file).unwrap();
+    for command in ["resume", "show", "events", "verify"] {
+        world.convoke(&[command, &run]).exits(3).prints_nothing().mentions(&["99", "version"]);
+    }
+    world.convoke(&["runs"]).exits(0);
+    assert!(before == fs::read(&file).unwrap(), "the file was changed");
+    set_format(&file, 1);
+    world.convoke(&["verify", &run]).exits(0);
+}
+
+/// Writes the format number where SQLite keeps it: four bytes at 60 of the first page, which must not be in the log.
+fn set_format(file: &Path, format: u32) {
+    let log = file.with_extension("db-wal");
+    if fs::metadata(&log).is_ok_and(|meta| meta.len() > 0) {
+        let change = format!("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = {format};");
+        let database = rusqlite::Connection::open(file).expect("a database");
+        database.execute_batch(&change).expect("the number can be changed");
+        return;
+    }
+    let mut bytes = fs::read(file).unwrap();
+    bytes[60..64].copy_from_slice(&format.to_be_bytes());
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_journal_is_named_event_by_event() {
+    let world = World::with_workflow(SMALL);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let run = world.run();
+    let folder = world.state().join("runs").join(&run);
+    for name in ["journal.db", "journal.db-wal"] {
+        let path = folder.join(name);
+        let bytes = fs::read(&path).unwrap_or_default();
+        fs::write(path, replaced(bytes, b"hello", b"jello")).unwrap();
+    }
+    world.convoke(&["verify", &run]).exits(1).mentions(&["damaged", "event"]);
+    world.convoke(&["resume", &run]);
+    world.convoke(&["runs"]).exits(0);
+}
+
+fn replaced(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
+    for at in 0..bytes.len().saturating_sub(from.len()) {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_command_quietly() {
+    let world = World::with_workflow(SMALL);
+    let mut child = world.command(&["schema"]).spawn().expect("the binary starts");
+    drop(child.stdout.take());
+    let said = Said::from(child.wait_with_output().expect("it ends"));
+    assert!(!said.stderr.contains("panicked"), "{said}");
+    assert_eq!(said.stderr, "", "nobody is told what nobody reads");
+
+    let mut child = world.command(&["run", "w.yaml"]).spawn().expect("the binary starts");
+    drop(child.stdout.take());
+    let said = Said::from(child.wait_with_output().expect("it ends"));
+    assert!(!said.stderr.contains("panicked"), "{said}");
+    assert_eq!(world.status(), "succeeded", "the run itself is whole");
+}
+
+#[test]
+fn closed_streams_do_no_harm() {
+    let world = World::with_workflow(SMALL);
+    for redirection in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+        let convoke = env!("CARGO_BIN_EXE_convoke");
+        let mut shell = world.prepared(Command::new("sh"));
+        shell.args(["-c", &format!("exec '{convoke}' run w.yaml {redirection}")]);
+        Process::start(shell).wait().exits(0);
+    }
+    assert_eq!(world.runs().len(), 4);
+}
+
+#[test]
+fn a_full_standard_output_is_an_error_and_the_result_is_kept() {
+    let world = World::with_workflow(SMALL);
+    let mut command = world.command(&["run", "w.yaml"]);
+    command.stdout(fs::File::options().write(true).open("/dev/full").expect("a device that is always full"));
+    let said = Said::from(command.output().expect("the binary starts")).exits(1);
+    said.mentions(&["cannot write the output"]);
+    let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
+    assert_eq!(shown["output"], json!({"said": "hello"}));
+}
+
+/// A small file system of its own, where the test may make one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts it; without the right to do so the test has nothing to try.
+    fn mount(world: &World, size: &str) -> Option<SmallDisk> {
+        let place = world.work().join("disk");
+        fs::create_dir(&place).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&place);
+        let mounted = mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+        mounted.then_some(SmallDisk(place))
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn remount(&self, how: &str) {
+        let options = format!("remount,{how}");
+        let status = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
+        assert!(status.is_ok_and(|status| status.success()), "it was mounted by us");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(&self.0).status().ok();
+    }
+}

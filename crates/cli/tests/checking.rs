@@ -1,0 +1,137 @@
+//! What `check` and `plan` say about workflow files, good and bad.
+
+mod common;
+
+use common::World;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+const BROKEN: &str = "\
+workflow:
+  name: broken
+  entry_point: frist
+agents:
+  - name: first
+    type: script
+    command: echo
+    routes:
+      - to: secnod
+  - name: second
+    type: script
+    command: echo
+";
+
+#[test]
+fn everything_wrong_is_shown_with_its_place() {
+    let said = World::with(BROKEN).run(&["check", "w.yaml"]);
+    assert_eq!((said.code, said.stdout.as_str()), (3, ""));
+    for part in ["w.yaml:3:16", "w.yaml:9:13", "did you mean `first`?", "did you mean `second`?", "2 errors"]
+    {
+        assert!(said.stderr.contains(part), "no {part} in {}", said.stderr);
+    }
+    assert!(!said.stderr.contains('\x1b'));
+}
+
+#[test]
+fn a_program_gets_an_array() {
+    let world = World::with(BROKEN);
+    let said = world.run(&["validate", "w.yaml", "--format", "json"]);
+    assert_eq!(said.code, 3);
+    let found: Value = serde_json::from_str(&said.stdout).unwrap();
+    let keys: Vec<_> = found[0].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["code", "severity", "message", "file", "line", "column", "help"]);
+    let places: Vec<_> =
+        found.as_array().unwrap().iter().map(|one| (&one["severity"], &one["line"])).collect();
+    assert_eq!(places, [(&Value::from("error"), &Value::from(3)), (&Value::from("error"), &Value::from(9))]);
+}
+
+#[test]
+fn run_refuses_what_check_refuses() {
+    let said = World::with(BROKEN).run(&["run", "w.yaml", "-s"]);
+    assert_eq!((said.code, said.stdout.as_str()), (3, ""));
+    assert!(said.stderr.contains("w.yaml:3:16"), "{}", said.stderr);
+}
+
+#[test]
+fn warnings_stop_only_the_strict() {
+    let world = World::with(
+        "workflow: {name: w, entry_point: a}\nagents:\n  - {name: a, type: set, value: x}\n  - {name: lost, type: set, value: y}\n",
+    );
+    assert_eq!(world.run(&["check", "w.yaml"]).code, 0);
+    assert_eq!(world.run(&["check", "w.yaml", "--strict"]).code, 3);
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!(said.code, 0);
+    assert!(said.stderr.contains("lost"), "{}", said.stderr);
+    assert_eq!(world.run(&["run", "w.yaml", "--strict"]).code, 3);
+}
+
+#[test]
+fn bad_files_get_a_clear_error() {
+    let world = World::new();
+    world.write("broken.yaml", "workflow: {name: [\n");
+    world.write("binary.yaml", [0u8, 159, 146, 150, 255, 0, 1]);
+    world.write("empty.yaml", "");
+    world.write("list.yaml", "- a\n");
+    let bomb: String = (1..12).fold("a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned(), |text, n| {
+        let before = format!("*a{}", n - 1);
+        format!("{text}a{n}: &a{n} [{}]\n", vec![before.as_str(); 9].join(", "))
+    });
+    world.write("bomb.yaml", bomb);
+    for name in ["broken.yaml", "binary.yaml", "empty.yaml", "list.yaml", "bomb.yaml", "missing.yaml", "."] {
+        let said = world.run(&["run", name]);
+        assert_eq!((said.code, said.stdout.as_str()), (3, ""), "{name}: {}", said.stderr);
+        assert!(said.stderr.contains(name), "{name}: {}", said.stderr);
+        assert!(said.stderr.len() < 5_000, "{name}: {} bytes", said.stderr.len());
+        assert!(!said.stderr.contains("panicked"), "{name}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn several_files_are_checked_at_once() {
+    let world = World::with(BROKEN);
+    world.write(
+        "good.yaml",
+        "workflow: {name: g, entry_point: a}\nagents:\n  - {name: a, type: set, value: x}\n",
+    );
+    let said = world.run(&["check", "good.yaml", "w.yaml"]);
+    assert_eq!(said.code, 3);
+    assert!(said.stderr.contains("ok: good.yaml: 1 step"), "{}", said.stderr);
+}
+
+const DIAMOND: &str = "\
+workflow: {name: diamond}
+agents:
+  - {name: a, type: set, value: '1'}
+  - {name: b, type: set, value: '2', needs: [a]}
+  - {name: c, type: set, value: '3', needs: [a]}
+  - {name: d, type: set, value: '4', needs: [b, c]}
+";
+
+#[test]
+fn a_plan_shows_levels_and_what_bounds_it() {
+    let said = World::with(DIAMOND).run(&["plan", "w.yaml"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_snapshot!(said.stdout, @r"
+    diamond (w.yaml)
+      level 1
+        a                            set
+      level 2
+        b                            set         after a
+        c                            set         after a
+      level 3
+        d                            set         after b, c
+      critical path: a -> c -> d
+      parallelism: 1.33 (4 steps, longest chain 3)
+      limits: 10 iterations, 100000 tasks
+    ");
+}
+
+#[test]
+fn a_plan_has_forms_for_programs_and_drawings() {
+    let world = World::with(DIAMOND);
+    let json: Value =
+        serde_json::from_str(&world.run(&["plan", "w.yaml", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["workflows"][0]["levels"], serde_json::json!([["a"], ["b", "c"], ["d"]]));
+    assert!(world.run(&["plan", "w.yaml", "--format", "mermaid"]).stdout.contains("flowchart"));
+    assert!(world.run(&["plan", "w.yaml", "--format", "dot"]).stdout.starts_with("digraph"));
+}

@@ -1,0 +1,200 @@
+//! Runs as a caller sees them: output, words, exit codes.
+
+mod common;
+
+use common::World;
+use insta::assert_snapshot;
+
+const HELLO: &str = "\
+workflow:
+  name: hello
+  entry_point: greet
+  input:
+    who: {type: string, default: world}
+agents:
+  - name: greet
+    type: script
+    command: echo
+    args: ['hello {{ workflow.input.who }}']
+    routes: [{to: shout}]
+  - name: shout
+    type: set
+    value: '{{ greet.output.stdout | trim | upper }}'
+    output_type: string
+output:
+  said: '{{ shout.output }}'
+";
+
+const FAILING: &str = "\
+workflow: {name: failing, entry_point: bad}
+agents:
+  - name: bad
+    type: script
+    command: no-such-command-anywhere
+";
+
+#[test]
+fn the_result_is_json_on_stdout_and_nothing_else_is() {
+    let said = World::with(HELLO).run(&["run", "w.yaml", "-i", "who=Ada"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, "{\n  \"said\": \"HELLO ADA\"\n}\n"));
+    assert_snapshot!(said.stderr, @r"
+    [TIME] run [RUN] of hello (w.yaml)
+    [TIME] greet started
+    [TIME] greet done in [TOOK]
+    [TIME] greet -> shout
+    [TIME] shout done
+    hello succeeded in [TOOK]: 2 steps (run [RUN])
+    ");
+}
+
+#[test]
+fn quiet_says_how_it_ended_and_silent_nothing() {
+    let world = World::with(HELLO);
+    assert_snapshot!(world.run(&["run", "w.yaml", "-q"]).stderr, @"hello succeeded in [TOOK]: 2 steps (run [RUN])");
+    let silent = world.run(&["-s", "run", "w.yaml"]);
+    assert_eq!((silent.stderr.as_str(), silent.code), ("", 0));
+    assert!(silent.stdout.contains("HELLO WORLD"));
+}
+
+#[test]
+fn a_failed_run_names_step_class_and_way_on() {
+    let said = World::with(FAILING).run(&["run", "w.yaml", "-q"]);
+    assert_eq!((said.code, said.stdout.as_str()), (1, ""));
+    assert!(said.stderr.contains("error: step `bad`"), "{}", said.stderr);
+    assert!(said.stderr.contains("no-such-command-anywhere"), "{}", said.stderr);
+    assert!(said.stderr.contains("(fatal"), "{}", said.stderr);
+    assert!(said.stderr.ends_with("hint: convoke resume [RUN]"), "{}", said.stderr);
+}
+
+#[test]
+fn a_wrong_command_line_is_a_usage_error() {
+    let world = World::with(HELLO);
+    for args in
+        [&["run"][..], &["run", "w.yaml", "-i", "who"], &["frobnicate"], &["run", "w.yaml", "-q", "-s"]]
+    {
+        assert_eq!(world.run(args).code, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_refused_together() {
+    let said = World::with(HELLO).run(&["run", "w.yaml", "-i", "whom=x", "-i", "age=3"]);
+    assert_eq!(said.code, 3);
+    assert_snapshot!(said.stderr, @r"
+    error: input `whom` is not declared by this workflow
+      caused by: input `age` is not declared by this workflow
+    hint: whom: did you mean `who`?
+    hint: age: this workflow takes who
+    hint: give inputs with -i NAME=VALUE or --input-file FILE
+    ");
+}
+
+#[test]
+fn inputs_come_from_a_file_too() {
+    let world = World::with(HELLO);
+    world.write("in.yaml", "who: Grace\n");
+    assert!(world.run(&["run", "w.yaml", "--input-file", "in.yaml"]).stdout.contains("HELLO GRACE"));
+    assert_eq!(world.run(&["run", "w.yaml", "--input-file", "none.yaml"]).code, 3);
+}
+
+#[test]
+fn a_dry_run_spends_nothing() {
+    let world = World::with(HELLO);
+    let said = world.run(&["run", "w.yaml", "--dry-run"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, ""));
+    assert_snapshot!(said.stderr, @r#"
+    hello (w.yaml)
+      level 1
+        greet                        script
+      level 2
+        shout                        set         after greet
+      critical path: greet -> shout
+      parallelism: 1.00 (2 steps, longest chain 2)
+      limits: 10 iterations, 100000 tasks
+    inputs: {"who":"world"}
+    at most 60 attempts at once
+    nothing was run (--dry-run)
+    "#);
+    assert!(!world.state().exists());
+}
+
+#[test]
+fn agents_without_a_provider_are_refused_with_advice() {
+    let world = World::with("workflow: {name: a, entry_point: a}\nagents:\n  - {name: a, prompt: hi}\n");
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!((said.code, said.stdout.as_str()), (3, ""));
+    for word in ["no provider is set", "-p openai", "OPENAI_API_KEY", "-p scripted", "convoke.toml"] {
+        assert!(said.stderr.contains(word), "no {word} in {}", said.stderr);
+    }
+    let keyless = world.run(&["run", "w.yaml", "-p", "openai"]);
+    assert_eq!(keyless.code, 3);
+    assert!(keyless.stderr.contains("OPENAI_API_KEY"), "{}", keyless.stderr);
+    let other = world.run(&["run", "w.yaml", "-p", "copilot"]);
+    assert_eq!(other.code, 3);
+    assert!(other.stderr.contains("[providers.copilot]"), "{}", other.stderr);
+}
+
+#[test]
+fn a_scripted_provider_answers_offline() {
+    let world = World::with(
+        "workflow: {name: a, entry_point: a}\nagents:\n  - {name: a, prompt: hi}\noutput: {said: '{{ a.output.result }}'}\n",
+    );
+    world.write("replies.yaml", "a: [well met]\n");
+    world.write("convoke.toml", "[provider]\nname = 'scripted'\nfile = 'replies.yaml'\n");
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, "{\n  \"said\": \"well met\"\n}\n"), "{}", said.stderr);
+}
+
+#[test]
+fn a_limit_that_is_reached_has_its_own_code() {
+    let looping = "\
+workflow:
+  name: loop
+  entry_point: a
+  limits: {max_iterations: 3}
+agents:
+  - {name: a, type: set, value: x, routes: [{to: a}]}
+";
+    let said = World::with(looping).run(&["run", "w.yaml"]);
+    assert_eq!(said.code, 4, "{}", said.stderr);
+    assert!(said.stderr.contains("max_iterations"), "{}", said.stderr);
+}
+
+#[test]
+fn a_prompt_of_ten_megabytes_is_no_problem() {
+    let world =
+        World::with("workflow: {name: big, entry_point: a}\nagents:\n  - {name: a, prompt: !file big.txt}\n");
+    world.write("big.txt", "x".repeat(10_000_000));
+    let said = world.run(&["run", "w.yaml", "-p", "scripted", "-q"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+}
+
+#[test]
+fn the_configuration_says_where_each_value_came_from() {
+    let world = World::new();
+    world.write("convoke.toml", "machine_concurrency = 3\ncolour = 'never'\n");
+    let said = world.run(&["config", "show", "-q"]);
+    let shown: Vec<_> =
+        said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_snapshot!(world.comparable(&shown.join("\n")), @r#"
+    color = "auto" # default
+    machine_concurrency = 3 # convoke.toml:1
+    run.quiet = true # flag --quiet
+    run.strict = false # default
+    state_dir = "[DIR]/state" # environment variable CONVOKE_STATE_DIR
+    "#);
+    assert_snapshot!(said.stderr, @"warning: convoke.toml:2: unknown key `colour`; did you mean `color`?");
+}
+
+#[test]
+fn completions_manual_and_schema_can_be_made() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(world.run(&["completions", shell]).stdout.contains("convoke"), "{shell}");
+    }
+    assert!(world.run(&["man"]).stdout.contains("CONVOKE_STATE_DIR"));
+    assert_eq!(world.run(&["man", "pages"]).code, 0);
+    assert!(world.path("pages/convoke-run.1").is_file());
+    let schema: serde_json::Value = serde_json::from_str(&world.run(&["schema"]).stdout).unwrap();
+    assert!(schema.get("$schema").is_some() || schema.get("properties").is_some());
+}
