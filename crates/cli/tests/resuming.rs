@@ -1,0 +1,280 @@
+//! Runs that stop and go on: signals, crashes, gates, changed files.
+
+mod common;
+
+use common::World;
+use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+
+/// A step that ends only when somebody makes the file `go`, and leaves a witness of each start.
+const WAITING: &str = "\
+workflow: {name: waiting, entry_point: first}
+agents:
+  - {name: first, type: script, command: sh, args: [-c, 'echo first >> witness'], routes: [{to: second}]}
+  - name: second
+    type: script
+    command: sh
+    args: [-c, 'echo second >> witness; until [ -e go ]; do sleep 0.02; done; echo done']
+    on_unknown: retry
+output: {said: '{{ second.output.stdout | trim }}'}
+";
+
+const GATED: &str = "\
+workflow: {name: gated, entry_point: approve}
+agents:
+  - name: approve
+    type: human_gate
+    prompt: ship it?
+    options:
+      - {label: 'Yes', value: 'yes', route: ship}
+      - {label: 'No', value: 'no', route: $end, prompt_for: why}
+  - {name: ship, type: set, value: shipped, output_type: string}
+output: {said: '{{ ship.output }}'}
+";
+
+/// Reads what the program says until a line holds these words.
+fn wait_for(child: &mut Child, words: &str) -> BufReader<std::process::ChildStderr> {
+    let mut stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    let mut seen = String::new();
+    while !seen.lines().any(|line| line.contains(words)) {
+        assert_ne!(stderr.read_line(&mut seen).expect("stderr can be read"), 0, "it ended: {seen}");
+    }
+    stderr
+}
+
+fn rest(child: Child, mut stderr: BufReader<std::process::ChildStderr>) -> (i32, String) {
+    let mut text = String::new();
+    while stderr.read_line(&mut text).expect("stderr can be read") > 0 {}
+    (child.wait_with_output().expect("it ends").status.code().unwrap_or(-1), text)
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(child.id().try_into().expect("a process id")).expect("not zero");
+    kill_process(pid, signal).expect("it can be told");
+}
+
+fn witness(world: &World) -> String {
+    std::fs::read_to_string(world.path("witness"))
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn ctrl_c_lets_what_runs_end_and_says_how_to_resume() {
+    let world = World::with(WAITING);
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let mut stderr = wait_for(&mut child, "second started");
+    signal(&child, Signal::INT);
+    let mut seen = String::new();
+    while !seen.contains("stopping") {
+        assert_ne!(stderr.read_line(&mut seen).unwrap(), 0, "{seen}");
+    }
+    world.write("go", "");
+    let (code, text) = rest(child, stderr);
+    assert_eq!(code, 130, "{text}");
+    assert!(world.comparable(&text).ends_with("hint: convoke resume [RUN]"), "{text}");
+    let resumed = world.run(&["resume"]);
+    assert_eq!(
+        (resumed.code, resumed.stdout.as_str()),
+        (0, "{\n  \"said\": \"done\"\n}\n"),
+        "{}",
+        resumed.stderr
+    );
+    assert_eq!(witness(&world), "first second");
+}
+
+#[test]
+fn ctrl_c_twice_stops_at_once() {
+    let world = World::with(WAITING);
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let mut stderr = wait_for(&mut child, "second started");
+    signal(&child, Signal::INT);
+    let mut seen = String::new();
+    while !seen.contains("stopping") {
+        assert_ne!(stderr.read_line(&mut seen).unwrap(), 0, "{seen}");
+    }
+    signal(&child, Signal::INT);
+    let (code, text) = rest(child, stderr);
+    assert_eq!(code, 130, "{text}");
+    world.write("go", "");
+    assert_eq!(world.run(&["resume"]).code, 0);
+    assert_eq!(witness(&world), "first second second");
+}
+
+#[test]
+fn sigterm_has_its_own_code() {
+    let world = World::with(WAITING);
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let stderr = wait_for(&mut child, "second started");
+    signal(&child, Signal::TERM);
+    let (code, text) = rest(child, stderr);
+    assert_eq!(code, 143, "{text}");
+}
+
+#[test]
+fn a_killed_run_goes_on_and_nothing_finished_runs_again() {
+    let world = World::with(WAITING);
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let stderr = wait_for(&mut child, "second started");
+    signal(&child, Signal::KILL);
+    rest(child, stderr);
+    let listed = world.run(&["runs", "--format", "json"]);
+    assert!(listed.stdout.contains("\"interrupted\""), "{}", listed.stdout);
+    world.write("go", "");
+    let resumed = world.run(&["resume"]);
+    assert_eq!(
+        (resumed.code, resumed.stdout.as_str()),
+        (0, "{\n  \"said\": \"done\"\n}\n"),
+        "{}",
+        resumed.stderr
+    );
+    assert_eq!(witness(&world), "first second second");
+}
+
+#[test]
+fn a_second_owner_is_refused_by_name() {
+    let world = World::with(WAITING);
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let pid = child.id();
+    let stderr = wait_for(&mut child, "second started");
+    let refused = world.run(&["resume"]);
+    assert_eq!(refused.code, 6, "{}", refused.stderr);
+    assert!(refused.stderr.contains(&format!("process {pid}")), "{}", refused.stderr);
+    world.write("go", "");
+    assert_eq!(rest(child, stderr).0, 0);
+}
+
+#[test]
+fn another_process_stops_a_run() {
+    let world = World::with(WAITING);
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let stderr = wait_for(&mut child, "second started");
+    let run = world.newest();
+    let asked = world.run(&["stop", &run, "--now"]);
+    assert_eq!(asked.code, 0, "{}", asked.stderr);
+    let (code, text) = rest(child, stderr);
+    assert_eq!(code, 130, "{text}");
+    let listed = world.run(&["runs", "--format", "json"]);
+    assert!(listed.stdout.contains("\"cancelled\""), "{}", listed.stdout);
+    world.write("go", "");
+    assert_eq!(world.run(&["resume", &run]).code, 0);
+}
+
+#[test]
+fn a_failed_run_may_be_resumed() {
+    let world = World::with(
+        "workflow: {name: f, entry_point: a}\nagents:\n  - {name: a, type: script, command: sh, args: [-c, 'echo a >> witness'], routes: [{to: b}]}\n  - {name: b, type: script, command: ./tool}\n",
+    );
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    world.write("tool", "#!/bin/sh\necho b >> witness\n");
+    std::fs::set_permissions(world.path("tool"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let resumed = world.run(&["resume", &world.newest()]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert_eq!(witness(&world), "a b");
+    let again = world.run(&["resume", &world.newest()]);
+    assert_eq!(again.code, 3, "{}", again.stderr);
+}
+
+#[test]
+fn without_a_terminal_a_gate_parks_the_run_and_says_how_to_answer() {
+    let world = World::with(GATED);
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!((said.code, said.stdout.as_str()), (5, ""));
+    assert_snapshot!(said.stderr, @r"
+    [TIME] run [RUN] of gated (w.yaml)
+    [TIME] approve waits for a person
+    gated is parked in [TOOK]: 0 steps (run [RUN])
+    approve waits for a person:
+      ship it?
+      - yes: Yes
+      - no: No  (asks for why)
+      $ convoke answer [RUN] approve yes --resume
+      $ convoke answer [RUN] approve no --input why=TEXT --resume
+    hint: no terminal is attached to ask on; --skip-gates takes the first option of every gate
+    hint: convoke resume [RUN]
+    ");
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_refused() {
+    let world = World::with(GATED);
+    world.run(&["run", "w.yaml"]);
+    let run = world.newest();
+    for (args, words) in [
+        (&["answer", &run, "approve", "maybe"][..], "`yes`, `no`"),
+        (&["answer", &run, "approve", "no"], "--input why=TEXT"),
+        (&["answer", &run, "aprove", "yes"], "it waits for `approve`"),
+        (&["answer", "nothing", "approve", "yes"], "convoke runs"),
+    ] {
+        let said = world.run(args);
+        assert_eq!(said.code, 2, "{}", said.stderr);
+        assert!(said.stderr.contains(words), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn gates_are_skipped_on_run_and_on_resume() {
+    let world = World::with(GATED);
+    let said = world.run(&["run", "w.yaml", "--skip-gates"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, "{\n  \"said\": \"shipped\"\n}\n"));
+    world.run(&["run", "w.yaml"]);
+    let resumed = world.run(&["resume", "--skip-gates"]);
+    assert_eq!(
+        (resumed.code, resumed.stdout.as_str()),
+        (0, "{\n  \"said\": \"shipped\"\n}\n"),
+        "{}",
+        resumed.stderr
+    );
+}
+
+#[test]
+fn a_changed_file_is_refused_with_the_difference_until_it_is_accepted() {
+    let world = World::with(GATED);
+    world.run(&["run", "w.yaml"]);
+    world.write("w.yaml", GATED.replace("value: shipped", "value: gone"));
+    let refused = world.run(&["resume"]);
+    assert_eq!(refused.code, 3);
+    assert_snapshot!(refused.stderr, @r"
+    error: the workflow changed since run `[RUN]` was started
+    w.yaml:
+      …
+          - {label: 'Yes', value: 'yes', route: ship}
+          - {label: 'No', value: 'no', route: $end, prompt_for: why}
+      -   - {name: ship, type: set, value: shipped, output_type: string}
+      +   - {name: ship, type: set, value: gone, output_type: string}
+        output: {said: '{{ ship.output }}'}
+    hint: convoke resume [RUN] --accept-changes goes on with the file as it is now: 0 finished tasks would run again
+    ");
+    let accepted = world.run(&["resume", "--accept-changes", "--skip-gates"]);
+    assert_eq!(
+        (accepted.code, accepted.stdout.as_str()),
+        (0, "{\n  \"said\": \"gone\"\n}\n"),
+        "{}",
+        accepted.stderr
+    );
+}
+
+#[test]
+fn a_file_that_is_gone_does_not_keep_a_run_from_going_on() {
+    let world = World::with(GATED);
+    world.run(&["run", "w.yaml"]);
+    std::fs::remove_file(world.path("w.yaml")).unwrap();
+    let resumed = world.run(&["resume", "--skip-gates"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("`w.yaml` is gone"), "{}", resumed.stderr);
+}
+
+#[test]
+fn nothing_to_resume_is_a_usage_error() {
+    let said = World::new().run(&["resume"]);
+    assert_eq!(said.code, 2);
+    assert_snapshot!(said.stderr, @r"
+    error: no run of this folder is unfinished
+    hint: `convoke runs` lists the runs of every folder
+    ");
+}
