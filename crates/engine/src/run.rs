@@ -31,6 +31,9 @@ pub struct Run {
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
     pub(crate) interrupted_at: Option<Instant>,
     pub(crate) interactive: bool,
+    pub(crate) next_poll: Instant,
+    /// What was found in the inbox when the run was about to park.
+    pub(crate) mail: Vec<Fact>,
     /// What the run begins with, not on disk yet.
     pub(crate) opening: Vec<Stamped>,
 }
@@ -86,25 +89,26 @@ impl Run {
 
     /// Waits for the next facts: at least one, or a moment that something is due.
     async fn listen(&mut self) -> Vec<Fact> {
-        let mut facts = Vec::new();
-        let deadline = self.wake_at();
-        let poll = Instant::now() + INBOX_PERIOD;
-        loop {
-            let wake = deadline.unwrap_or(poll).min(poll);
-            tokio::select! {
-                biased;
-                count = self.facts.recv_many(&mut facts, TURN_LIMIT) => {
-                    debug_assert!(count > 0, "the run's own handle keeps the channel open");
-                    self.note_ends(&facts);
-                    return facts;
-                }
-                () = tokio::time::sleep_until(wake) => {
-                    self.read_inbox(&mut facts).await;
-                    self.expire_grace();
-                    return facts;
-                }
-            }
+        let mut facts = std::mem::take(&mut self.mail);
+        if !facts.is_empty() {
+            return facts;
         }
+        let wake = self.wake_at().unwrap_or(self.next_poll).min(self.next_poll);
+        tokio::select! {
+            biased;
+            count = self.facts.recv_many(&mut facts, TURN_LIMIT) => {
+                debug_assert!(count > 0, "the run's own handle keeps the channel open");
+                self.note_ends(&facts);
+            }
+            () = tokio::time::sleep_until(wake) => {}
+        }
+        // However busy the run is, a message of another process waits no longer than the period.
+        if self.next_poll <= Instant::now() {
+            self.read_inbox(&mut facts).await;
+            self.next_poll = Instant::now() + INBOX_PERIOD;
+        }
+        self.expire_grace();
+        facts
     }
 
     fn note_ends(&mut self, facts: &[Fact]) {
@@ -171,9 +175,17 @@ impl Run {
             return Ok(None);
         }
         match self.core.scheduler.parked() {
-            Some(waiting) => self.park(waiting).await.map(Some),
-            None => Ok(None),
+            Some(waiting) if !self.has_mail().await => self.park(waiting).await.map(Some),
+            _ => Ok(None),
         }
+    }
+
+    /// Whether somebody wrote to the run, perhaps while nobody drove it: an answer must not be left behind.
+    async fn has_mail(&mut self) -> bool {
+        let mut mail = Vec::new();
+        self.read_inbox(&mut mail).await;
+        self.mail = mail;
+        !self.mail.is_empty()
     }
 
     async fn let_go(&mut self, by: String) -> Result<Outcome, EngineError> {

@@ -97,6 +97,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         watchers: Some(watchers),
         interrupted_at: None,
         interactive: setup.options.interactive,
+        next_poll: tokio::time::Instant::now(),
+        mail: Vec::new(),
         opening: Vec::new(),
     };
     let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
