@@ -7,8 +7,8 @@ use crate::error::EngineError;
 use crate::fact::{Fact, What};
 use crate::handle::Notice;
 use crate::outcome::Outcome;
-use convoke_journal::{Append, Message, Writer};
-use convoke_model::{Event, RunStatus, Stamped};
+use convoke_journal::{Append, InboxMessage, Message, Writer};
+use convoke_model::{Event, RunStatus, Stamped, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -104,8 +104,7 @@ impl Run {
         }
         // However busy the run is, a message of another process waits no longer than the period.
         if self.next_poll <= Instant::now() {
-            self.read_inbox(&mut facts).await;
-            self.next_poll = Instant::now() + INBOX_PERIOD;
+            facts.extend(self.messages().await);
         }
         self.expire_grace();
         facts
@@ -134,7 +133,8 @@ impl Run {
     }
 
     /// Takes what other processes have sent.
-    async fn read_inbox(&mut self, facts: &mut Vec<Fact>) {
+    async fn messages(&mut self) -> Vec<Fact> {
+        self.next_poll = Instant::now() + INBOX_PERIOD;
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
             let messages = journal.map(|journal| match journal.inbox_changed() {
@@ -143,16 +143,9 @@ impl Run {
             });
             let _ = reply.send(messages.unwrap_or_default());
         });
+        let messages = answer.await.unwrap_or_default();
         let at = self.clock.now();
-        for message in answer.await.unwrap_or_default() {
-            let id = Some(message.id);
-            let what = match message.body {
-                Message::Answer { task, answer, by } => What::Answered { task, answer, by, message: id },
-                Message::Stop { now, by } => What::Stop { now, by, message: id },
-                Message::Unreadable { .. } => What::Unreadable { message: id },
-            };
-            facts.push(Fact { at, what });
-        }
+        messages.into_iter().map(|message| fact_of(message, at)).collect()
     }
 
     /// Whether driving is over, and how.
@@ -182,9 +175,7 @@ impl Run {
 
     /// Whether somebody wrote to the run, perhaps while nobody drove it: an answer must not be left behind.
     async fn has_mail(&mut self) -> bool {
-        let mut mail = Vec::new();
-        self.read_inbox(&mut mail).await;
-        self.mail = mail;
+        self.mail = self.messages().await;
         !self.mail.is_empty()
     }
 
@@ -199,4 +190,14 @@ impl Run {
         self.commit(vec![event], Vec::new()).await?;
         Ok(Outcome { status: RunStatus::Parked, output: None, failure: None, waiting })
     }
+}
+
+fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
+    let id = Some(message.id);
+    let what = match message.body {
+        Message::Answer { task, answer, by } => What::Answered { task, answer, by, message: id },
+        Message::Stop { now, by } => What::Stop { now, by, message: id },
+        Message::Unreadable { .. } => What::Unreadable { message: id },
+    };
+    Fact { at, what }
 }

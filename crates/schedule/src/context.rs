@@ -10,7 +10,7 @@ use crate::shown::map_value;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Class, Failure, JsonText, Payload, reason};
 use convoke_plan::template::{
-    ConditionId, RenderError, TemplateId, Value, from_json_text, parse_condition, parse_template,
+    ConditionId, RenderError, TemplateId, Value, from_json, from_json_text, parse_condition, parse_template,
 };
 use convoke_plan::{ContextMode, Kind, NodeIx, Plan, Text};
 use std::cell::RefCell;
@@ -198,11 +198,36 @@ impl Scheduler {
         what: &str,
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
+        self.render_at_end(frame, text, what, Names::new(), outputs)
+    }
+
+    /// Renders a hook's text, which may look at the workflow's result.
+    pub(crate) fn render_hook(
+        &self,
+        frame: FrameIx,
+        text: &Text,
+        hook: &str,
+        result: Option<&serde_json::Value>,
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
+        let result = result.map(|result| ("result".into(), from_json(result)));
+        self.render_at_end(frame, text, &format!("hook `{hook}`"), result.into_iter().collect(), outputs)
+    }
+
+    fn render_at_end(
+        &self,
+        frame: FrameIx,
+        text: &Text,
+        what: &str,
+        more: Names,
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
         let id = match text {
             Text::Literal(text) => return Ok(text.to_string()),
             Text::Template(id) => *id,
         };
-        let names = self.names_in_frame(frame, &self.template_roots(id), outputs);
+        let mut names = self.names_in_frame(frame, &self.template_roots(id), outputs);
+        names.extend(more);
         let name = &self.workflow_in(frame).name;
         let failed = |e| template_failure(&format!("workflow `{name}`: {what}"), &e);
         self.renderer.render(id, map_value(names)).map_err(failed)

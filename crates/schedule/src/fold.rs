@@ -537,7 +537,7 @@ impl Scheduler {
     fn step_ended(&mut self, task: TaskIx, end: End, was: TaskState) {
         let node = self.tasks[task].node;
         let frame_ix = self.tasks[task].place.frame;
-        let waiter = self.tasks[task].summary_for;
+        let (waiter, hook) = (self.tasks[task].summary_for, self.tasks[task].hook);
         let frame = self.frame_mut(frame_ix);
         frame.live -= 1;
         frame.waiting -= u32::from(was == TaskState::Waiting);
@@ -545,8 +545,10 @@ impl Scheduler {
             return self.summary_ended(task, waiter);
         }
         if end == End::Succeeded {
-            frame.history.push(task);
             frame.latest.insert(node, task);
+            if !hook {
+                frame.history.push(task);
+            }
         }
         if frame.stage == Stage::Opening && frame.ending.is_none() {
             self.enter(frame_ix);

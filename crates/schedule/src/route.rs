@@ -261,15 +261,22 @@ impl Scheduler {
 
     fn tell_start(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
         if let Some(Hook::Text(text)) = self.workflow_in(frame).hooks.on_start.clone() {
-            self.tell_hook(frame, "on_start", &text, outputs);
+            self.tell_hook(frame, "on_start", &text, None, outputs);
         }
     }
 
-    fn tell_hook(&mut self, frame: FrameIx, hook: &'static str, text: &Text, outputs: &dyn Outputs) {
+    fn tell_hook(
+        &mut self,
+        frame: FrameIx,
+        hook: &'static str,
+        text: &Text,
+        result: Option<&Value>,
+        outputs: &dyn Outputs,
+    ) {
         if self.frame(frame).told.contains(&hook) {
             return;
         }
-        let rendered = self.render_in_frame(frame, text, &format!("hook `{hook}`"), outputs);
+        let rendered = self.render_hook(frame, text, hook, result, outputs);
         let (text, failed) = match rendered {
             Ok(text) => (text, false),
             Err(failure) => (failure.message, true),
@@ -311,7 +318,9 @@ impl Scheduler {
         let stopped =
             matches!(self.frame(frame).ending, Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }));
         match hook {
-            Some(Hook::Text(text)) if !stopped => self.tell_hook(frame, word, &text, outputs),
+            Some(Hook::Text(text)) if !stopped => {
+                self.tell_hook(frame, word, &text, result.output.as_ref(), outputs);
+            }
             Some(Hook::Run(_)) if !stopped && !self.frame(frame).told.contains(&word) => {
                 let within = self.frame_task(frame);
                 return self.emit(Event::HookStarted { within, hook: word.into() });

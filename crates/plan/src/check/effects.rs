@@ -55,6 +55,12 @@ fn runtime(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     for (key, span) in keys {
         findings.extend(span.map(|span| no_effect("runtime", key, span)));
     }
+    if let Some((_, server)) = runtime.mcp_servers.first() {
+        let message = "runtime: `mcp_servers` has no effect yet, agents answer without tools";
+        let found =
+            Diagnostic::warning("workflow::no_effect", message, server.key.span.clone(), "not started");
+        findings.push(found.help("a script step can run what a tool would"));
+    }
 }
 
 fn no_effect(owner: &str, key: &str, span: &Span) -> Diagnostic {

@@ -79,9 +79,13 @@ impl Plan {
         &self.workflows[ix.0 as usize]
     }
 
-    /// The plan's identity: what it does, without the stored source texts.
+    /// The plan's identity: the texts that it was made from, before any substitution, so that an address or a key in
+    /// the environment does not make it another plan. A plan that came from no text is identified by what it does.
     pub fn digest(&self) -> Digest {
-        let identity = (&self.workflows, &self.templates, &self.conditions, &self.partials);
-        Digest::of(&serde_json::to_vec(&identity).expect("a plan is data"))
+        let identity = match self.sources.is_empty() {
+            false => serde_json::to_vec(&self.sources),
+            true => serde_json::to_vec(&(&self.workflows, &self.templates, &self.conditions, &self.partials)),
+        };
+        Digest::of(&identity.expect("a plan is data"))
     }
 }
