@@ -74,7 +74,7 @@ fn bad_files_get_a_clear_error() {
     world.write("list.yaml", "- a\n");
     let bomb: String = (1..12).fold("a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned(), |text, n| {
         let before = format!("*a{}", n - 1);
-        format!("{text}a{n}: &a{n} [{}]\n", vec![before.as_str(); 9].join(", "))
+        format!("{text}a{n}: &a{n} [{}]\n", [before.as_str(); 9].join(", "))
     });
     world.write("bomb.yaml", bomb);
     for name in ["broken.yaml", "binary.yaml", "empty.yaml", "list.yaml", "bomb.yaml", "missing.yaml", "."] {

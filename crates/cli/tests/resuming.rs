@@ -4,11 +4,12 @@ mod common;
 
 use common::World;
 use insta::assert_snapshot;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::process::{Child, ChildStderr};
 
-/// A step that ends only when somebody makes the file `go`, and leaves a witness of each start.
+/// The second step says on the pipe `here` that it runs, and ends when somebody makes the file `go`.
 const WAITING: &str = "\
 workflow: {name: waiting, entry_point: first}
 agents:
@@ -16,9 +17,11 @@ agents:
   - name: second
     type: script
     command: sh
-    args: [-c, 'echo second >> witness; until [ -e go ]; do sleep 0.02; done; echo done']
+    args: [-c, 'echo second >> witness; [ -p here ] && echo > here; until [ -e go ]; do sleep 0.02; done']
     on_unknown: retry
-output: {said: '{{ second.output.stdout | trim }}'}
+    routes: [{to: third}]
+  - {name: third, type: script, command: sh, args: [-c, 'echo third >> witness; echo done']}
+output: {said: '{{ third.output.stdout | trim }}'}
 ";
 
 const GATED: &str = "\
@@ -31,20 +34,36 @@ agents:
       - {label: 'Yes', value: 'yes', route: ship}
       - {label: 'No', value: 'no', route: $end, prompt_for: why}
   - {name: ship, type: set, value: shipped, output_type: string}
-output: {said: '{{ ship.output }}'}
+output: {said: '{{ ship.output if ship is defined else 0 }}'}
 ";
 
+/// Starts a run and waits until its second step really runs.
+fn start(world: &World) -> Child {
+    let pipe = world.path("here");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
+    let child = world.spawn(&["run", "w.yaml"]);
+    std::fs::read(&pipe).expect("the step says that it runs");
+    std::fs::remove_file(&pipe).expect("nobody needs it any more");
+    child
+}
+
 /// Reads what the program says until a line holds these words.
-fn wait_for(child: &mut Child, words: &str) -> BufReader<std::process::ChildStderr> {
+fn wait_for(child: &mut Child, words: &str) -> BufReader<ChildStderr> {
     let mut stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
     let mut seen = String::new();
-    while !seen.lines().any(|line| line.contains(words)) {
+    while !seen.contains(words) {
         assert_ne!(stderr.read_line(&mut seen).expect("stderr can be read"), 0, "it ended: {seen}");
     }
     stderr
 }
 
-fn rest(child: Child, mut stderr: BufReader<std::process::ChildStderr>) -> (i32, String) {
+/// The rest of what it says, once it has ended.
+fn end(mut child: Child) -> (i32, String) {
+    let stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    rest(child, stderr)
+}
+
+fn rest(child: Child, mut stderr: BufReader<ChildStderr>) -> (i32, String) {
     let mut text = String::new();
     while stderr.read_line(&mut text).expect("stderr can be read") > 0 {}
     (child.wait_with_output().expect("it ends").status.code().unwrap_or(-1), text)
@@ -66,17 +85,14 @@ fn witness(world: &World) -> String {
 #[test]
 fn ctrl_c_lets_what_runs_end_and_says_how_to_resume() {
     let world = World::with(WAITING);
-    let mut child = world.spawn(&["run", "w.yaml"]);
-    let mut stderr = wait_for(&mut child, "second started");
+    let mut child = start(&world);
     signal(&child, Signal::INT);
-    let mut seen = String::new();
-    while !seen.contains("stopping") {
-        assert_ne!(stderr.read_line(&mut seen).unwrap(), 0, "{seen}");
-    }
+    let stderr = wait_for(&mut child, "stopping");
     world.write("go", "");
     let (code, text) = rest(child, stderr);
     assert_eq!(code, 130, "{text}");
     assert!(world.comparable(&text).ends_with("hint: convoke resume [RUN]"), "{text}");
+    assert_eq!(witness(&world), "first second");
     let resumed = world.run(&["resume"]);
     assert_eq!(
         (resumed.code, resumed.stdout.as_str()),
@@ -84,44 +100,38 @@ fn ctrl_c_lets_what_runs_end_and_says_how_to_resume() {
         "{}",
         resumed.stderr
     );
-    assert_eq!(witness(&world), "first second");
+    assert_eq!(witness(&world), "first second third");
 }
 
 #[test]
 fn ctrl_c_twice_stops_at_once() {
     let world = World::with(WAITING);
-    let mut child = world.spawn(&["run", "w.yaml"]);
-    let mut stderr = wait_for(&mut child, "second started");
+    let mut child = start(&world);
     signal(&child, Signal::INT);
-    let mut seen = String::new();
-    while !seen.contains("stopping") {
-        assert_ne!(stderr.read_line(&mut seen).unwrap(), 0, "{seen}");
-    }
+    let stderr = wait_for(&mut child, "stopping");
     signal(&child, Signal::INT);
     let (code, text) = rest(child, stderr);
     assert_eq!(code, 130, "{text}");
     world.write("go", "");
     assert_eq!(world.run(&["resume"]).code, 0);
-    assert_eq!(witness(&world), "first second second");
+    assert_eq!(witness(&world), "first second second third");
 }
 
 #[test]
 fn sigterm_has_its_own_code() {
     let world = World::with(WAITING);
-    let mut child = world.spawn(&["run", "w.yaml"]);
-    let stderr = wait_for(&mut child, "second started");
+    let child = start(&world);
     signal(&child, Signal::TERM);
-    let (code, text) = rest(child, stderr);
+    let (code, text) = end(child);
     assert_eq!(code, 143, "{text}");
 }
 
 #[test]
 fn a_killed_run_goes_on_and_nothing_finished_runs_again() {
     let world = World::with(WAITING);
-    let mut child = world.spawn(&["run", "w.yaml"]);
-    let stderr = wait_for(&mut child, "second started");
+    let child = start(&world);
     signal(&child, Signal::KILL);
-    rest(child, stderr);
+    end(child);
     let listed = world.run(&["runs", "--format", "json"]);
     assert!(listed.stdout.contains("\"interrupted\""), "{}", listed.stdout);
     world.write("go", "");
@@ -132,36 +142,45 @@ fn a_killed_run_goes_on_and_nothing_finished_runs_again() {
         "{}",
         resumed.stderr
     );
-    assert_eq!(witness(&world), "first second second");
+    assert_eq!(witness(&world), "first second second third");
 }
 
 #[test]
 fn a_second_owner_is_refused_by_name() {
     let world = World::with(WAITING);
-    let mut child = world.spawn(&["run", "w.yaml"]);
-    let pid = child.id();
-    let stderr = wait_for(&mut child, "second started");
+    let child = start(&world);
     let refused = world.run(&["resume"]);
     assert_eq!(refused.code, 6, "{}", refused.stderr);
-    assert!(refused.stderr.contains(&format!("process {pid}")), "{}", refused.stderr);
+    assert!(refused.stderr.contains(&format!("process {}", child.id())), "{}", refused.stderr);
     world.write("go", "");
-    assert_eq!(rest(child, stderr).0, 0);
+    assert_eq!(end(child).0, 0);
 }
 
 #[test]
 fn another_process_stops_a_run() {
     let world = World::with(WAITING);
-    let mut child = world.spawn(&["run", "w.yaml"]);
-    let stderr = wait_for(&mut child, "second started");
+    let child = start(&world);
     let run = world.newest();
     let asked = world.run(&["stop", &run, "--now"]);
     assert_eq!(asked.code, 0, "{}", asked.stderr);
-    let (code, text) = rest(child, stderr);
+    let (code, text) = end(child);
     assert_eq!(code, 130, "{text}");
     let listed = world.run(&["runs", "--format", "json"]);
     assert!(listed.stdout.contains("\"cancelled\""), "{}", listed.stdout);
     world.write("go", "");
-    assert_eq!(world.run(&["resume", &run]).code, 0);
+    let resumed = world.run(&["resume", &run]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+}
+
+#[test]
+fn events_are_followed_to_the_end() {
+    let world = World::with(WAITING);
+    let child = start(&world);
+    let follower = world.spawn(&["events", &world.newest(), "-f"]);
+    world.write("go", "");
+    assert_eq!(end(child).0, 0);
+    let followed = world.said(follower.wait_with_output().unwrap());
+    assert!(followed.stdout.lines().last().unwrap().contains("waiting succeeded"), "{}", followed.stdout);
 }
 
 #[test]
@@ -176,8 +195,15 @@ fn a_failed_run_may_be_resumed() {
     let resumed = world.run(&["resume", &world.newest()]);
     assert_eq!(resumed.code, 0, "{}", resumed.stderr);
     assert_eq!(witness(&world), "a b");
+}
+
+#[test]
+fn a_run_that_ended_well_gives_the_same_answer_again() {
+    let world = World::with(GATED);
+    let first = world.run(&["run", "w.yaml", "--skip-gates"]);
     let again = world.run(&["resume", &world.newest()]);
-    assert_eq!(again.code, 3, "{}", again.stderr);
+    assert_eq!((again.code, again.stdout), (0, first.stdout), "{}", again.stderr);
+    assert!(again.stderr.contains("gated succeeded"), "{}", again.stderr);
 }
 
 #[test]
@@ -239,17 +265,17 @@ fn a_changed_file_is_refused_with_the_difference_until_it_is_accepted() {
     world.write("w.yaml", GATED.replace("value: shipped", "value: gone"));
     let refused = world.run(&["resume"]);
     assert_eq!(refused.code, 3);
-    assert_snapshot!(refused.stderr, @r"
+    assert_snapshot!(refused.stderr, @r#"
     error: the workflow changed since run `[RUN]` was started
     w.yaml:
       …
-          - {label: 'Yes', value: 'yes', route: ship}
-          - {label: 'No', value: 'no', route: $end, prompt_for: why}
+              - {label: 'Yes', value: 'yes', route: ship}
+              - {label: 'No', value: 'no', route: $end, prompt_for: why}
       -   - {name: ship, type: set, value: shipped, output_type: string}
       +   - {name: ship, type: set, value: gone, output_type: string}
-        output: {said: '{{ ship.output }}'}
+        output: {said: '{{ ship.output if ship is defined else 0 }}'}
     hint: convoke resume [RUN] --accept-changes goes on with the file as it is now: 0 finished tasks would run again
-    ");
+    "#);
     let accepted = world.run(&["resume", "--accept-changes", "--skip-gates"]);
     assert_eq!(
         (accepted.code, accepted.stdout.as_str()),
@@ -277,4 +303,31 @@ fn nothing_to_resume_is_a_usage_error() {
     error: no run of this folder is unfinished
     hint: `convoke runs` lists the runs of every folder
     ");
+}
+
+#[test]
+fn an_answer_of_another_process_lets_the_run_go_on() {
+    let world = World::with(GATED);
+    world.run(&["run", "w.yaml"]);
+    let answered = world.run(&["answer", &world.newest(), "approve", "yes", "--resume"]);
+    assert_eq!(
+        (answered.code, answered.stdout.as_str()),
+        (0, "{\n  \"said\": \"shipped\"\n}\n"),
+        "{}",
+        answered.stderr
+    );
+}
+
+#[test]
+fn an_answer_waits_until_somebody_drives_the_run() {
+    let world = World::with(GATED);
+    world.run(&["run", "w.yaml"]);
+    let answered = world.run(&["answer", &world.newest(), "approve", "no", "--input", "why=rain"]);
+    assert_eq!((answered.code, answered.stdout.as_str()), (0, ""));
+    assert_snapshot!(answered.stderr, @r"
+    answered `approve`; no process drives run [RUN]
+    hint: convoke resume [RUN]
+    ");
+    let resumed = world.run(&["resume"]);
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "{\n  \"said\": 0\n}\n"), "{}", resumed.stderr);
 }

@@ -12,13 +12,13 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
-use crate::stored;
+use crate::stored::{self, Stored};
 use crate::view::{Outline, State};
 use crate::watch::{Asker, History, Manner, News, Watch};
 use conclusion::Ended;
 use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, Setup, Start, prepare};
 use convoke_journal::{Reader, Sqlite, StateDir};
-use convoke_model::RunId;
+use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use equipment::Equipment;
 use signals::{Signal, Signals};
@@ -44,6 +44,13 @@ pub struct Drive<'a> {
     pub flags: &'a RunFlags,
 }
 
+/// How driving a run came to its end.
+struct Driven {
+    outcome: Outcome,
+    view: State,
+    signal: Option<Signal>,
+}
+
 impl Drive<'_> {
     /// Drives the run and says how it ended.
     pub fn finish(self) -> Result<Exit, CommandFailure> {
@@ -52,14 +59,19 @@ impl Drive<'_> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
-        let (outcome, view, signal) = runtime.block_on(self.drive(&run))?;
+        let driven = runtime.block_on(self.drive(&run))?;
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
-        Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial: flags.allow_partial }
-            .conclude()
+        let Driven { outcome, view, signal } = match driven {
+            Some(driven) => driven,
+            None => recorded(&state, &run)?,
+        };
+        let allow_partial = flags.allow_partial;
+        Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude()
     }
 
-    async fn drive(self, run: &RunId) -> Result<(Outcome, State, Option<Signal>), CommandFailure> {
+    /// `None` if the run had come to an end before, from which nothing follows.
+    async fn drive(self, run: &RunId) -> Result<Option<Driven>, CommandFailure> {
         let signals =
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
         let manner = self.manner();
@@ -77,7 +89,10 @@ impl Drive<'_> {
             }),
             clock: Clock::system(),
         };
-        let (engine, handle, notices) = prepare(setup)?;
+        let (engine, handle, notices) = match prepare(setup) {
+            Err(EngineError::Ended(_)) => return Ok(None),
+            prepared => prepared?,
+        };
         let (news, receiver) = channel();
         let asker = manner.map(|manner| Asker {
             manner,
@@ -97,7 +112,7 @@ impl Drive<'_> {
         let (outcome, signal) = attend(engine, handle, notices, news, signals).await;
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
-        Ok((outcome?, view, signal))
+        Ok(Some(Driven { outcome: outcome?, view, signal }))
     }
 
     fn options(&self, interactive: bool) -> Options {
@@ -115,6 +130,19 @@ impl Drive<'_> {
             false => (gate::is_attended() && !self.flags.no_interactive).then_some(Manner::Terminal),
         }
     }
+}
+
+/// The end of a run that ended before, as its journal tells it: a caller that missed it gets the same answer.
+fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
+    let stored = Stored::open(state, &run.0)?;
+    let report = convoke_engine::report::fold(&stored.events);
+    let output = match &report.output {
+        Some(output) => stored.text(output)?,
+        None => None,
+    };
+    let status = report.status.unwrap_or(RunStatus::Failed);
+    let outcome = Outcome { status, output, failure: report.failure, waiting: Vec::new() };
+    Ok(Driven { outcome, view: State::of(&stored.events), signal: None })
 }
 
 fn history(state: &StateDir, run: &RunId) -> History {

@@ -77,6 +77,13 @@ impl State {
         State { outline, expected, ..State::default() }
     }
 
+    /// The state after these events, without a plan.
+    pub fn of(events: &[Stamped]) -> State {
+        let mut state = State::new(Outline::default());
+        events.iter().for_each(|event| state.apply(event));
+        state
+    }
+
     /// The state after these events.
     #[cfg(test)]
     pub fn fold<'a>(outline: Outline, events: impl IntoIterator<Item = &'a Stamped>) -> State {

@@ -1,0 +1,131 @@
+//! What a person at a terminal sees and types: the live view, gates, Ctrl-C.
+
+mod common;
+
+use common::World;
+use rustix::fs::{OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Stdio};
+
+/// A program whose standard input and standard error are a terminal.
+struct Session {
+    terminal: File,
+    child: Child,
+    seen: String,
+}
+
+impl Session {
+    fn start(world: &World, args: &[&str]) -> Session {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("a terminal");
+        unlockpt(&master).expect("a terminal");
+        let name = ptsname(&master, Vec::new()).expect("a terminal");
+        let slave = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, rustix::fs::Mode::empty())
+            .expect("a terminal");
+        tcsetwinsize(&slave, Winsize { ws_row: 30, ws_col: 90, ws_xpixel: 0, ws_ypixel: 0 }).expect("a size");
+        let other: OwnedFd = slave.try_clone().expect("a copy");
+        let mut command = world.command(args);
+        command
+            .env("TERM", "xterm")
+            .stdin(Stdio::from(slave))
+            .stderr(Stdio::from(other))
+            .stdout(Stdio::piped());
+        let child = command.spawn().expect("the program runs");
+        Session { terminal: File::from(master), child, seen: String::new() }
+    }
+
+    /// Reads until these words are on the terminal.
+    fn wait_for(&mut self, words: &str) {
+        while !self.seen.contains(words) {
+            assert!(self.read(), "it ended without {words:?}: {}", self.seen);
+        }
+    }
+
+    fn read(&mut self) -> bool {
+        let mut piece = [0; 4096];
+        // A terminal whose other side is gone gives an error, not an end.
+        match self.terminal.read(&mut piece) {
+            Ok(0) | Err(_) => false,
+            Ok(count) => {
+                self.seen.push_str(&String::from_utf8_lossy(&piece[..count]));
+                true
+            }
+        }
+    }
+
+    fn type_line(&mut self, line: &str) {
+        writeln!(self.terminal, "{line}").expect("it can be typed");
+    }
+
+    /// Everything it said, its output and its exit code.
+    fn end(mut self) -> (String, String, i32) {
+        while self.read() {}
+        let output = self.child.wait_with_output().expect("it ends");
+        (self.seen, String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code().unwrap_or(-1))
+    }
+}
+
+const GATED: &str = "\
+workflow: {name: gated, entry_point: work}
+agents:
+  - {name: work, type: script, command: echo, args: [hi], routes: [{to: approve}]}
+  - name: approve
+    type: human_gate
+    prompt: ship it?
+    options:
+      - {label: 'Yes', value: 'yes', route: ship}
+      - {label: 'No', value: 'no', route: $end, prompt_for: why}
+  - {name: ship, type: set, value: shipped, output_type: string}
+output: {said: '{{ ship.output if ship is defined else approve.output.additional_input.why }}'}
+";
+
+#[test]
+fn a_gate_is_asked_at_the_terminal() {
+    let world = World::with(GATED);
+    let mut session = Session::start(&world, &["run", "w.yaml"]);
+    session.wait_for("2. No");
+    session.type_line("maybe");
+    session.wait_for("`maybe` is not among the options");
+    session.type_line("2");
+    session.wait_for("why:");
+    session.type_line("too early");
+    let (seen, stdout, code) = session.end();
+    assert_eq!((code, stdout.as_str()), (0, "{\n  \"said\": \"too early\"\n}\n"), "{seen}");
+    assert!(seen.contains("\x1b[") && seen.contains("succeeded"), "{seen}");
+}
+
+#[test]
+fn nobody_is_asked_when_the_user_says_so() {
+    let world = World::with(GATED);
+    let session = Session::start(&world, &["run", "w.yaml", "--no-interactive"]);
+    assert_eq!(session.end().2, 5);
+}
+
+#[test]
+fn leaving_a_question_lets_go_of_the_run() {
+    let world = World::with(GATED);
+    let mut session = Session::start(&world, &["run", "w.yaml"]);
+    session.wait_for("2. No");
+    session.terminal.write_all(b"\x04").unwrap();
+    let (seen, stdout, code) = session.end();
+    assert_eq!((code, stdout.as_str()), (130, ""), "{seen}");
+    assert!(seen.contains("convoke resume"), "{seen}");
+    let mut session = Session::start(&world, &["resume"]);
+    session.wait_for("2. No");
+    session.type_line("yes");
+    let (seen, stdout, code) = session.end();
+    assert_eq!((code, stdout.as_str()), (0, "{\n  \"said\": \"shipped\"\n}\n"), "{seen}");
+}
+
+#[test]
+fn without_colours_nothing_is_lost() {
+    let world = World::with(GATED);
+    let session = Session::start(&world, &["run", "w.yaml", "--skip-gates", "--color", "never"]);
+    let (seen, _, code) = session.end();
+    assert_eq!(code, 0);
+    assert!(!seen.contains("\x1b[3") && seen.contains("work done"), "{seen}");
+}
