@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use minijinja::Environment;
 use minijinja::machinery::{Token, tokenize};
 use minijinja::value::{Enumerator, Object, Value, ValueKind};
 
@@ -12,7 +13,35 @@ use super::error::TemplateError;
 /// What stands before the expression in the template that a condition becomes.
 pub(super) const BEFORE: &str = "{% if (";
 /// What stands after it.
-pub(super) const AFTER: &str = ") %}1{% endif %}";
+const AFTER: &str = ") %}1{% endif %}";
+/// The name of the test for texts that say no; not for authors.
+const SAYS_NO: &str = "says_no";
+
+/// The template that a condition becomes, and where its expression begins in the text as written.
+pub(super) fn template(text: &str) -> (String, usize) {
+    let range = expression(text).unwrap_or(0..text.len());
+    let inside = &text[range.clone()];
+    let template = match is_plain(text, &range) {
+        true => [BEFORE, inside, AFTER].concat(),
+        // Inside braces a value once was a text that was looked at: a model's or a command's "no" still is one.
+        false => [BEFORE, inside, ") and not ((", inside, ") is ", SAYS_NO, AFTER].concat(),
+    };
+    (template, range.start)
+}
+
+/// Whether a condition is written without braces.
+fn is_plain(text: &str, range: &Range<usize>) -> bool {
+    text.trim().len() == range.len()
+}
+
+/// Registers what only conditions use.
+pub(super) fn register(environment: &mut Environment<'_>) {
+    environment.add_test(SAYS_NO, |value: &Value| value.as_str().is_some_and(says_no));
+}
+
+fn says_no(text: &str) -> bool {
+    matches!(text.trim().to_lowercase().as_str(), "" | "no" | "false" | "0")
+}
 
 /// Finds the expression in a condition: the whole text, or what a single `{{ }}` encloses.
 pub(super) fn expression(text: &str) -> Result<Range<usize>, TemplateError> {
@@ -74,14 +103,26 @@ fn mixed(text: &str, range: Range<usize>) -> TemplateError {
 }
 
 /// The context of a condition: the names themselves, then the fields of `output`, then `name_field`.
+///
+/// Without braces a field of `output` comes before a step of the same name, unless the text reads that step.
 #[derive(Debug)]
 pub(super) struct Flattened {
     context: Value,
+    plain: Option<Arc<str>>,
 }
 
 impl Flattened {
-    pub(super) fn new(context: Value) -> Flattened {
-        Flattened { context }
+    pub(super) fn new(context: Value, text: &Arc<str>) -> Flattened {
+        let plain = expression(text).is_ok_and(|range| is_plain(text, &range));
+        Flattened { context, plain: plain.then(|| text.clone()) }
+    }
+
+    /// The field of `output` that a bare name means although something else has the name as well.
+    fn rather(&self, name: &str) -> Option<Value> {
+        let text = self.plain.as_deref()?;
+        let reserved = matches!(name, "output" | "workflow" | "context");
+        let read = ["output", "error"].iter().any(|key| text.contains(&format!("{name}.{key}")));
+        if reserved || read { None } else { self.field("output", name) }
     }
 
     fn field(&self, name: &str, field: &str) -> Option<Value> {
@@ -98,7 +139,9 @@ impl Object for Flattened {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let name = key.as_str()?;
         let joined = || name.match_indices('_').find_map(|(at, _)| self.field(&name[..at], &name[at + 1..]));
-        self.direct(name).or_else(|| self.field("output", name)).or_else(joined)
+        let rather = || self.rather(name);
+        let output = || self.field("output", name);
+        rather().or_else(|| self.direct(name)).or_else(output).or_else(joined)
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

@@ -10,7 +10,7 @@ use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior
 
 use super::limits::{DEPTH, FUEL, charge};
 use super::python::{python_text, write_text};
-use super::{filters, globals, methods, operators, predicates};
+use super::{condition, filters, globals, methods, operators, predicates};
 
 /// Jinja2's syntax as Conductor sets it: the last newline stays, blocks are not trimmed.
 pub(super) fn syntax() -> SyntaxConfig {
@@ -40,6 +40,7 @@ pub(super) fn environment() -> Environment<'static> {
     filters::register(&mut environment);
     predicates::register(&mut environment);
     globals::register(&mut environment);
+    condition::register(&mut environment);
     environment
 }
 

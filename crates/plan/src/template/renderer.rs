@@ -13,7 +13,7 @@ use std::sync::Arc;
 use minijinja::{Environment, Error, ErrorKind, Value};
 use serde::{Deserialize, Serialize};
 
-use super::condition::{AFTER, BEFORE, Flattened, expression};
+use super::condition::{self, BEFORE, Flattened};
 use super::environment::environment;
 use super::error::{RenderError, RenderFault};
 use super::is_literal;
@@ -125,7 +125,7 @@ impl Renderer {
     /// Whether a condition holds; its context also answers to the flattened names.
     pub fn test(&self, id: ConditionId, context: Value) -> Result<bool, RenderError> {
         let name = &self.conditions[id.0 as usize];
-        let context = Value::from_object(Flattened::new(context));
+        let context = Value::from_object(Flattened::new(context, &self.texts.conditions[id.0 as usize].text));
         let rendered = self.environment.get_template(name).and_then(|template| template.render(context));
         rendered.map(|text| !text.is_empty()).map_err(|error| self.texts.explain("condition", name, error))
     }
@@ -161,7 +161,7 @@ impl Texts {
         Some(match self.named(name)? {
             Named::Template(source) => rewrite(&source.text).text,
             Named::Partial(_, text) => rewrite(text).text,
-            Named::Condition(source) => rewrite(&condition_template(&source.text).0).text,
+            Named::Condition(source) => rewrite(&condition::template(&source.text).0).text,
         })
     }
 
@@ -186,7 +186,7 @@ impl Texts {
         let named = self.named(error.name().unwrap_or(name));
         let (written, rewritten, shift, file) = match named {
             Some(Named::Condition(source)) => {
-                let (template, start) = condition_template(&source.text);
+                let (template, start) = condition::template(&source.text);
                 (source.text.as_ref(), rewrite(&template), BEFORE.len() as isize - start as isize, None)
             }
             Some(Named::Partial(path, text)) => (text, rewrite(text), 0, Some(path.to_owned())),
@@ -215,12 +215,6 @@ impl Texts {
 /// A text as it is, with the line ends that templates have.
 fn with_newlines(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
-}
-
-/// The template that a condition becomes, and where its expression begins in the text as written.
-fn condition_template(text: &str) -> (String, usize) {
-    let range = expression(text).unwrap_or(0..text.len());
-    ([BEFORE, &text[range.clone()], AFTER].concat(), range.start)
 }
 
 /// Errors inside includes and blocks come wrapped; the one inside says what happened.

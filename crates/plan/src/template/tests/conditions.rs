@@ -93,6 +93,32 @@ fn conditions_are_expressions_over_direct_and_flattened_names() {
 }
 
 #[test]
+fn in_braces_a_text_that_says_no_does_not_hold() {
+    let said = |answer: &str| json!({"output": {"answer": answer}});
+    for answer in ["no", "No", "false", "FALSE", "0", " no\n", "  "] {
+        assert_eq!(test("{{ output.answer }}", &said(answer)), Ok(false), "{answer:?}");
+    }
+    for answer in ["yes", "none", "nope", "1"] {
+        assert_eq!(test("{{ output.answer }}", &said(answer)), Ok(true), "{answer:?}");
+    }
+    assert_eq!(test("answer", &said("no")), Ok(true), "a plain expression is not looked at as text");
+    assert_eq!(test("{{ output.answer or true }}", &said("")), Ok(true));
+}
+
+#[test]
+fn a_plain_name_is_a_field_of_the_output_before_it_is_a_step() {
+    let context = json!({
+        "output": {"score": 8, "workflow": 1},
+        "score": {"output": {"score": 8}},
+        "workflow": {"name": "w"},
+    });
+    assert_eq!(test("score > 7", &context), Ok(true));
+    assert_eq!(test("score.output.score > 7", &context), Ok(true));
+    assert_eq!(test("{{ score.output.score > 7 }}", &context), Ok(true));
+    assert_eq!(test("workflow.name == 'w'", &context), Ok(true));
+}
+
+#[test]
 fn a_scalar_output_is_compared_directly() {
     assert_eq!(test("output < 10", &json!({"output": 3})), Ok(true));
     assert_eq!(test("output > 4 and output < 10", &json!({"output": 3})), Ok(false));
