@@ -118,6 +118,7 @@ fn journal_hint(error: &JournalError) -> Option<&'static str> {
         JournalError::UnknownRun { .. } => Some("`convoke runs` lists the runs"),
         JournalError::AmbiguousRun { .. } => Some("give more of the run's name"),
         JournalError::StateDir { .. } => Some("choose another folder with --state-dir or CONVOKE_STATE_DIR"),
+        JournalError::DiskFull { .. } => Some("free some space; nothing that was finished is lost"),
         JournalError::Owned { .. } => Some("wait for it to end, or stop it with `convoke stop RUN`"),
         _ => None,
     }

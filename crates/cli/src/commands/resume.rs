@@ -4,7 +4,7 @@ use crate::args::{ResumeArgs, RunFlags};
 use crate::changes::{self, Current};
 use crate::compiling;
 use crate::console::Console;
-use crate::driving::{self, Drive};
+use crate::driving::{Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Origin};
@@ -70,9 +70,9 @@ pub fn go_on(
         }
     };
     let plan = with_provider(plan, console, flags);
-    driving::require_providers(&plan)?;
+    let equipment = Equipment::for_plan(&plan)?;
     let start = Start::Resume(changed);
-    Drive { console, state, plan: Arc::new(plan), journal, start, flags }.finish()
+    Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
 }
 
 /// The index believes what it says about a run that rests; from here on it must look again.

@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::clock;
 use crate::compiling;
 use crate::console::Console;
-use crate::driving::{self, Drive};
+use crate::driving::{self, Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
@@ -29,8 +29,8 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
-    driving::require_providers(&plan)?;
-    start(console, args, plan, inputs)
+    let equipment = Equipment::for_plan(&plan)?;
+    start(console, args, plan, inputs, equipment)
 }
 
 /// Says what would run, and spends nothing. Standard output stays free: it is for results.
@@ -53,6 +53,7 @@ fn start(
     args: &RunArgs,
     plan: Plan,
     inputs: Map<String, Value>,
+    equipment: Equipment,
 ) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
     let folder = std::env::current_dir().map_err(|error| {
@@ -79,7 +80,7 @@ fn start(
             .collect(),
     };
     let start = Start::Fresh(Box::new(started));
-    Drive { console, state, plan: Arc::new(plan), journal, start, flags: &args.flags }.finish()
+    Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
 }
 
 /// Makes the journal under a name that nobody has; two runs of one second collide once in a million.

@@ -9,7 +9,7 @@ use crate::stored::Stored;
 use crate::view::{State, words};
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
-use convoke_model::{Failure, RunId, RunStatus, TaskId};
+use convoke_model::{Failure, RunId, RunStatus, TaskId, reason};
 
 /// A run that is no longer driven.
 pub struct Ended<'a> {
@@ -103,7 +103,15 @@ impl Ended<'_> {
             None => self.console.complain(&format!("{} the run failed", self.console.paint.bad("error:"))),
         }
         self.console.conclude(&self.summary("failed"));
-        self.console.hint(&format!("convoke resume {}", self.run));
+        if !self.ended_by_its_author() {
+            self.console.hint(&format!("convoke resume {}", self.run));
+        }
+    }
+
+    /// A `terminate` step is final: there is nothing to resume.
+    fn ended_by_its_author(&self) -> bool {
+        let failure = self.outcome.failure.as_ref();
+        failure.and_then(|failure| failure.reason.as_deref()) == Some(reason::TERMINATED)
     }
 
     /// Which step, what kind of failure, its words and its advice.

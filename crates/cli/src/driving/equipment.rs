@@ -1,7 +1,7 @@
 //! What attempts are performed with: providers, processes, and how many at once.
 
 use crate::args::RunFlags;
-use crate::config::{Config, Origin};
+use crate::config::{Config, Entry, Origin};
 use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -24,15 +24,35 @@ pub struct Equipment {
 }
 
 impl Equipment {
-    /// What the plan's attempts need.
-    pub fn for_plan(plan: &Plan) -> Equipment {
+    /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
+    pub fn for_plan(plan: &Plan) -> Result<Equipment, CommandFailure> {
         let environment = Environment::new(std::env::vars_os(), &secrets(plan));
-        Equipment { providers: Arc::new(registry()), commands: Arc::new(Processes::new(environment)) }
+        let equipment =
+            Equipment { providers: Arc::new(registry()), commands: Arc::new(Processes::new(environment)) };
+        equipment.require_providers(plan)?;
+        Ok(equipment)
     }
 
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
         Arc::new(Attempts::new(self.providers.clone(), self.commands.clone()))
+    }
+
+    fn require_providers(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        for (step, provider) in providers(plan) {
+            if provider.name.is_empty() {
+                return Err(without_provider(step));
+            }
+            if !USABLE.contains(&provider.name.as_str()) {
+                return Err(with_unknown_provider(step, &provider.name));
+            }
+            if let Err(failure) = self.providers.get(provider) {
+                let refused =
+                    CommandFailure::new(Exit::Refused, format!("step `{step}`: {}", failure.message));
+                return Err(failure.hint.into_iter().fold(refused, CommandFailure::hint));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -67,24 +87,6 @@ fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
     agents.filter(|(_, provider)| seen.insert(*provider)).collect()
 }
 
-/// Refuses a plan whose agents nobody can answer, with advice.
-pub fn require_providers(plan: &Plan) -> Result<(), CommandFailure> {
-    let registry = registry();
-    for (step, provider) in providers(plan) {
-        if provider.name.is_empty() {
-            return Err(without_provider(step));
-        }
-        if !USABLE.contains(&provider.name.as_str()) {
-            return Err(with_unknown_provider(step, &provider.name));
-        }
-        if let Err(failure) = registry.get(provider) {
-            let refused = CommandFailure::new(Exit::Refused, format!("step `{step}`: {}", failure.message));
-            return Err(failure.hint.into_iter().fold(refused, CommandFailure::hint));
-        }
-    }
-    Ok(())
-}
-
 fn without_provider(step: &str) -> CommandFailure {
     CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"))
         .hint(
@@ -106,15 +108,31 @@ fn with_unknown_provider(step: &str, provider: &str) -> CommandFailure {
 
 /// How many attempts at once: the flag, the configuration or the file, within what the machine allows.
 pub fn run_limit(config: &Config, flags: &RunFlags, plan: &Plan) -> u32 {
-    let machine = config.machine_concurrency;
     let stated = flags.max_concurrency.or(config.max_concurrency);
+    let is_machine = |entry: &Entry| entry.key == "machine_concurrency" && entry.origin != Origin::Default;
+    let machine_is_stated = config.entries.iter().any(is_machine);
+    limit(stated, plan.root().limits.max_concurrency, config.machine_concurrency, machine_is_stated)
+}
+
+/// A number that somebody typed goes over a machine's limit that nobody set.
+fn limit(stated: Option<u32>, file: Option<u32>, machine: u32, machine_is_stated: bool) -> u32 {
     match stated {
-        // A number that somebody typed goes over a machine's limit that nobody set.
-        Some(number) if is_default(config, "machine_concurrency") => number,
-        _ => stated.or(plan.root().limits.max_concurrency).unwrap_or(machine).min(machine),
+        Some(number) if !machine_is_stated => number,
+        _ => stated.or(file).unwrap_or(machine).min(machine),
     }
 }
 
-fn is_default(config: &Config, key: &str) -> bool {
-    config.entries.iter().any(|entry| entry.key == key && entry.origin == Origin::Default)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_bounds_every_run_unless_its_limit_is_only_the_default() {
+        assert_eq!(limit(None, None, 60, false), 60);
+        assert_eq!(limit(None, Some(4), 60, false), 4);
+        assert_eq!(limit(None, Some(400), 60, false), 60);
+        assert_eq!(limit(Some(1_000), Some(4), 60, false), 1_000);
+        assert_eq!(limit(Some(1_000), Some(4), 60, true), 60);
+        assert_eq!(limit(Some(2), None, 60, true), 2);
+    }
 }

@@ -20,13 +20,12 @@ use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, 
 use convoke_journal::{Reader, Sqlite, StateDir};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
-use equipment::Equipment;
 use signals::{Signal, Signals};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-pub use equipment::{require_providers, run_limit};
+pub use equipment::{Equipment, run_limit};
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
@@ -40,6 +39,8 @@ pub struct Drive<'a> {
     pub journal: Sqlite,
     /// New or old.
     pub start: Start,
+    /// What its attempts are performed with.
+    pub equipment: Equipment,
     /// How the user wants it.
     pub flags: &'a RunFlags,
 }
@@ -59,7 +60,7 @@ impl Drive<'_> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
-        let driven = runtime.block_on(self.drive(&run))?;
+        let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
         let Driven { outcome, view, signal } = match driven {
@@ -76,13 +77,12 @@ impl Drive<'_> {
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
-        let equipment = Equipment::for_plan(&self.plan);
         let outline = Outline::of(&self.plan);
         let setup = Setup {
             options: self.options(manner.is_some()),
             plan: self.plan,
             journal: Box::new(self.journal),
-            executor: equipment.executor(),
+            executor: self.equipment.executor(),
             start: self.start,
             leftovers: Arc::new(|pid, start| {
                 convoke_tools::end_leftovers(pid, start);
@@ -129,6 +129,14 @@ impl Drive<'_> {
             true => resumed.then_some(Manner::FirstOption),
             false => (gate::is_attended() && !self.flags.no_interactive).then_some(Manner::Terminal),
         }
+    }
+}
+
+/// Whatever stopped the engine, the journal is as it was after the last commit.
+fn resumable(failure: CommandFailure, run: &RunId) -> CommandFailure {
+    match failure.exit {
+        Exit::State => failure.hint(format!("convoke resume {run}")),
+        _ => failure,
     }
 }
 
