@@ -25,5 +25,5 @@ pub use fact::{Fact, What};
 pub use handle::{Handle, Notice, Watch};
 pub use outcome::Outcome;
 pub use run::Run;
-pub use setup::{Changes, Options, Setup, Start, prepare};
+pub use setup::{Changes, Options, Setup, Start, prepare, replay};
 pub use store::Store;

@@ -111,7 +111,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
 }
 
 /// The state that the journal stands for, and the events that reopen it where it had ended.
-fn replay(
+pub fn replay(
     plan: &Arc<Plan>,
     history: Vec<Stamped>,
     changes: &Changes,

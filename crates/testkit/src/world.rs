@@ -1,13 +1,13 @@
 //! The world in which a run is simulated.
 
-use convoke_engine::{Core, Effect, Fact, Store, What};
+use convoke_engine::{Changes, Core, Effect, Fact, Store, What, replay};
 use convoke_govern::Governor;
 use convoke_model::{
     Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted,
     RunStatus, Stamped, TaskId, Timestamp, Usage,
 };
 use convoke_plan::Plan;
-use convoke_schedule::{Scheduler, TaskIx, replayable};
+use convoke_schedule::{Scheduler, TaskIx};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -92,12 +92,15 @@ impl World {
             version: "simulated".into(),
             metadata: Default::default(),
         };
-        let mut world = World::empty(plan, limit, script, Vec::new());
+        let scheduler = Scheduler::new(plan.clone());
+        let mut world = World::empty(plan, scheduler, limit, script, Vec::new());
         world.open(vec![Event::RunStarted(Box::new(started))]);
         world
     }
 
-    /// The same run after a crash that left these commits, with a new owner.
+    /// The same run after a crash that left these commits, or after it had ended, with a new owner.
+    ///
+    /// Panics where the engine would refuse to resume.
     pub fn resumed(
         plan: Arc<Plan>,
         limit: u32,
@@ -105,24 +108,27 @@ impl World {
         blobs: &World,
         script: Script,
     ) -> World {
-        let mut world = World::empty(plan, limit, script, commits);
+        let (scheduler, opening) = replay(&plan, commits.concat(), &Changes::None).expect("it can be resumed");
+        let mut world = World::empty(plan, scheduler, limit, script, commits);
         world.blobs.lock().expect("one thread").extend(blobs.blobs.lock().expect("one thread").clone());
-        world.open(Vec::new());
+        world.open(opening);
         world
     }
 
-    fn empty(plan: Arc<Plan>, limit: u32, script: Script, commits: Vec<Vec<Stamped>>) -> World {
+    fn empty(
+        plan: Arc<Plan>,
+        scheduler: Scheduler,
+        limit: u32,
+        script: Script,
+        commits: Vec<Vec<Stamped>>,
+    ) -> World {
         let blobs = Blobs::default();
         let lookup = blobs.clone();
         let store =
             Store::new(Box::new(move |digest| lookup.lock().expect("one thread").get(&digest).cloned()));
-        let mut scheduler = Scheduler::new(plan.clone());
-        let history: Vec<Stamped> = commits.iter().flatten().cloned().collect();
-        let last = history.last().map_or(START, |event| event.at);
-        let next_seq = history.last().map_or(1, |event| event.seq + 1);
-        for event in replayable(history) {
-            scheduler.apply(&event).expect("a journal that we wrote ourselves");
-        }
+        let newest = commits.iter().flatten().last();
+        let last = newest.map_or(START, |event| event.at);
+        let next_seq = newest.map_or(1, |event| event.seq + 1);
         World {
             plan,
             core: Core::new(scheduler, Governor::new(limit), store, next_seq, last),

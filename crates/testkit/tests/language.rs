@@ -93,7 +93,7 @@ agents:
   - {name: c, prompt: 'c'}
 output: {n: '{{ g.outputs | length }}', bad: '{{ g.errors.b.error }} {{ g.errors.b.agent }}'}
 ";
-    assert_eq!(output(text, json!({})), json!({"n": 2, "bad": "ExecutionError b"}));
+    assert_eq!(output(text, json!({})), json!({"n": 2, "bad": "ProviderError b"}));
 }
 
 #[test]
