@@ -5,6 +5,7 @@
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_plan::compile::{GivenInput, InputError};
+use convoke_plan::value::{SetType, read_set};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -43,12 +44,17 @@ fn read_file(path: &Path) -> Result<Map<String, Value>, CommandFailure> {
     }
 }
 
-/// JSON first, because its numbers and texts must stay exactly as they are; YAML otherwise.
+/// JSON first, because its numbers and texts must stay exactly as they are; YAML otherwise, read as workflow files are
+/// (`yes` and `007` are words). The strict reader only finds where a broken file is broken.
 fn parse(text: &str) -> Result<Value, String> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"));
     }
-    serde_saphyr::from_str(text).map_err(|error| format!("not valid YAML: {error}"))
+    let seen: Value = serde_saphyr::from_str(text).map_err(|error| format!("not valid YAML: {error}"))?;
+    match seen {
+        Value::Object(_) => read_set(text, SetType::Dict).map_err(|error| error.to_string()),
+        other => Ok(other),
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +75,12 @@ mod tests {
         let json = read("i.json", "{\"a\": 1, \"b\": [\"x\", true], \"c\": \"007\"}").unwrap();
         let yaml = read("i.yaml", "a: 1\nb: [x, true]\nc: \"007\"\n").unwrap();
         assert_eq!((Value::Object(json), Value::Object(yaml)), (expected.clone(), expected));
+    }
+
+    #[test]
+    fn words_of_yaml_stay_words() {
+        let read = read("i.yaml", "a: [yes, no, on, 0x10, true]\n").unwrap();
+        assert_eq!(Value::Object(read), json!({"a": ["yes", "no", "on", 16, true]}));
     }
 
     #[test]
