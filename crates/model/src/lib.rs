@@ -4,6 +4,7 @@
 //! fold of. Nothing here waits, reads a clock or decides what happens next; [`Failure::remedy`] is the one rule kept
 //! here, because plan, scheduler and reports must agree on it.
 
+mod ask;
 mod assignment;
 mod event;
 mod failure;
@@ -13,6 +14,7 @@ mod schema;
 mod time;
 mod usage;
 
+pub use ask::*;
 pub use assignment::*;
 pub use event::*;
 pub use failure::*;

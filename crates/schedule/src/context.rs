@@ -5,139 +5,20 @@
 
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
+use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
-use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Class, Failure, JsonText, Payload, reason};
-use convoke_plan::template::{
-    ConditionId, RenderError, TemplateId, Value, from_json, from_json_text, parse_condition, parse_template,
-};
-use convoke_plan::{ContextMode, Kind, NodeIx, Plan, Text};
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+use crate::task::TaskIx;
+use convoke_model::{Class, Failure, reason};
+use convoke_plan::template::{ConditionId, RenderError, Value, from_json};
+use convoke_plan::{ContextMode, Kind, Text};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// A context under construction.
 pub(crate) type Names = BTreeMap<Arc<str>, Value>;
 
-/// The first names of everything that a text refers to.
-#[derive(Debug)]
-pub(crate) enum Roots {
-    /// It may refer to anything (it includes other texts).
-    All,
-    /// Exactly these.
-    Names(Vec<Arc<str>>),
-}
-
-impl Roots {
-    fn want(&self, name: &str) -> bool {
-        match self {
-            Roots::All => true,
-            Roots::Names(names) => names.iter().any(|wanted| &**wanted == name),
-        }
-    }
-}
-
-/// Values that were read from payloads, and what texts refer to. A cache: dropping it changes nothing.
-pub(crate) struct Values {
-    template_roots: RefCell<Vec<Option<Arc<Roots>>>>,
-    condition_roots: RefCell<Vec<Option<Arc<Roots>>>>,
-    outputs: RefCell<HashMap<TaskIx, Value>>,
-    inputs: RefCell<HashMap<u32, Value>>,
-    items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
-}
-
-/// Values kept at most; beyond that the cache starts anew.
-const KEPT_VALUES: usize = 4096;
-
-impl Values {
-    pub fn new(plan: &Plan) -> Values {
-        Values {
-            template_roots: RefCell::new(vec![None; plan.templates.len()]),
-            condition_roots: RefCell::new(vec![None; plan.conditions.len()]),
-            outputs: RefCell::default(),
-            inputs: RefCell::default(),
-            items: RefCell::default(),
-        }
-    }
-}
-
 impl Scheduler {
-    /// The JSON text behind a payload; `None` for gathered ones and for blobs that are not to be had.
-    pub(crate) fn read(&self, payload: &Payload, outputs: &dyn Outputs) -> Option<JsonText> {
-        match payload {
-            Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => outputs.get(digest),
-            Payload::Gathered => None,
-        }
-    }
-
-    /// What a task gave, as templates see it.
-    pub(crate) fn output_value(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
-        if let Some(value) = self.values.outputs.borrow().get(&task) {
-            return value.clone();
-        }
-        let value = match &self.tasks[task].output {
-            None => Value::from(()),
-            Some(Payload::Gathered) => self.group_value(task, outputs),
-            Some(payload) => self.read_value(payload, outputs),
-        };
-        let mut kept = self.values.outputs.borrow_mut();
-        if kept.len() >= KEPT_VALUES {
-            kept.clear();
-        }
-        kept.insert(task, value.clone());
-        value
-    }
-
-    fn read_value(&self, payload: &Payload, outputs: &dyn Outputs) -> Value {
-        let text = self.read(payload, outputs);
-        text.and_then(|text| from_json_text(text.as_str()).ok()).unwrap_or_else(|| Value::from(()))
-    }
-
-    pub(crate) fn inputs_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
-        let mut inputs = self.values.inputs.borrow_mut();
-        inputs.entry(frame.0).or_insert_with(|| self.read_value(&self.frame(frame).inputs, outputs)).clone()
-    }
-
-    fn item_value(&self, group: TaskIx, index: u32, outputs: &dyn Outputs) -> Value {
-        let mut items = self.values.items.borrow_mut();
-        let list = items.entry(group).or_insert_with(|| {
-            let payload = self.group(group).items.clone().expect("a for_each has items");
-            let value = self.read_value(&payload, outputs);
-            Arc::new(value.try_iter().map(|items| items.collect()).unwrap_or_default())
-        });
-        list.get(index as usize).cloned().unwrap_or_else(|| Value::from(()))
-    }
-
-    fn template_roots(&self, id: TemplateId) -> Arc<Roots> {
-        let mut known = self.values.template_roots.borrow_mut();
-        known[id.0 as usize].get_or_insert_with(|| Arc::new(self.find_template_roots(id))).clone()
-    }
-
-    fn find_template_roots(&self, id: TemplateId) -> Roots {
-        let source = &self.plan.templates[id.0 as usize];
-        match parse_template(&source.text, source.base.as_deref(), &self.plan.partials) {
-            Ok(parsed) if parsed.includes().is_empty() => {
-                roots_of(parsed.references().iter().map(|r| &r.path))
-            }
-            _ => Roots::All,
-        }
-    }
-
-    fn condition_roots(&self, id: ConditionId) -> Arc<Roots> {
-        let mut known = self.values.condition_roots.borrow_mut();
-        known[id.0 as usize]
-            .get_or_insert_with(|| {
-                let text = &self.plan.conditions[id.0 as usize].text;
-                Arc::new(match parse_condition(text) {
-                    Ok(parsed) => roots_of(parsed.references().iter().map(|r| &r.path)),
-                    Err(_) => Roots::All,
-                })
-            })
-            .clone()
-    }
-
     /// Renders a text of a step, as the step sees the world.
     pub(crate) fn render(
         &self,
@@ -250,25 +131,6 @@ impl Scheduler {
             .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
     }
 
-    /// A condition may say `writer_output` for `writer.output`: the names behind such names are wanted as well.
-    fn with_flattened(&self, task: TaskIx, roots: &Roots) -> Roots {
-        let Roots::Names(names) = roots else { return Roots::All };
-        let mut all = names.clone();
-        let index = self.index_in(self.tasks[task].place.frame);
-        for name in names {
-            let cuts = name.match_indices('_').map(|(at, _)| &name[..at]);
-            for head in cuts {
-                if let Some((known, _)) = index.by_name.get_key_value(head) {
-                    all.push(known.clone());
-                }
-                if matches!(head, "workflow" | "context" | "output") {
-                    all.push(head.into());
-                }
-            }
-        }
-        Roots::Names(all)
-    }
-
     fn names(
         &self,
         task: TaskIx,
@@ -359,64 +221,8 @@ impl Scheduler {
         }
     }
 
-    /// The steps that a task sees, oldest first.
-    pub(crate) fn visible(&self, task: TaskIx, mode: ContextMode) -> Vec<TaskIx> {
-        match mode {
-            ContextMode::LastOnly => self.tasks[task].from.to_vec(),
-            _ => self.ancestors(task),
-        }
-    }
-
     pub(crate) fn wants(roots: &Roots, name: &str) -> bool {
         roots.want(name)
-    }
-
-    fn predecessor(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
-        self.tasks[task].from.iter().copied().find(|from| self.tasks[*from].node == node)
-    }
-
-    /// The newest ancestor that is an instance of a node.
-    pub(crate) fn ancestor_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
-        let mut next = self.heap_of(task);
-        let mut seen = HashSet::new();
-        while let Some((_, step)) = next.pop() {
-            if self.tasks[step].node == node && self.is_shown(step) {
-                return Some(step);
-            }
-            for from in self.tasks[step].from.iter().copied() {
-                if next.is_empty() || seen.insert(from) {
-                    next.push((self.tasks[from].ended, from));
-                }
-            }
-        }
-        None
-    }
-
-    fn heap_of(&self, task: TaskIx) -> BinaryHeap<(u32, TaskIx)> {
-        self.tasks[task].from.iter().map(|from| (self.tasks[*from].ended, *from)).collect()
-    }
-
-    /// All ancestors, oldest first.
-    pub(crate) fn ancestors(&self, task: TaskIx) -> Vec<TaskIx> {
-        let mut seen: HashSet<TaskIx> = self.tasks[task].from.iter().copied().collect();
-        let mut next: Vec<TaskIx> = seen.iter().copied().collect();
-        while let Some(step) = next.pop() {
-            next.extend(self.tasks[step].from.iter().copied().filter(|from| seen.insert(*from)));
-        }
-        let mut all: Vec<_> = seen.into_iter().filter(|step| self.is_shown(*step)).collect();
-        all.sort_by_key(|step| self.tasks[*step].ended);
-        all
-    }
-
-    fn is_shown(&self, step: TaskIx) -> bool {
-        matches!(self.tasks[step].state, TaskState::Ended(End::Succeeded | End::Failed))
-    }
-
-    fn lineage(&self, task: TaskIx, itself: bool) -> Vec<TaskIx> {
-        let mut steps = self.ancestors(task);
-        steps.extend(itself.then_some(task));
-        steps.retain(|step| self.tasks[*step].succeeded());
-        steps
     }
 
     fn history_value(&self, steps: Vec<TaskIx>) -> Value {
@@ -530,14 +336,6 @@ enum View {
     Full,
     /// Everything before the step, and the step itself.
     After,
-}
-
-fn roots_of<'a>(paths: impl Iterator<Item = &'a Vec<String>>) -> Roots {
-    let mut names: Vec<Arc<str>> =
-        paths.filter_map(|path| path.first()).map(|name| name.as_str().into()).collect();
-    names.sort();
-    names.dedup();
-    Roots::Names(names)
 }
 
 pub(crate) fn template_failure(what: &str, error: &RenderError) -> Failure {

@@ -1,7 +1,8 @@
 //! Explicit mode: a step sees what its `input` names, and nothing else.
 
-use crate::context::{Names, Roots};
+use crate::context::Names;
 use crate::outputs::Outputs;
+use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::TaskIx;

@@ -16,14 +16,17 @@ mod gate;
 mod group;
 mod index;
 mod launch;
+mod lineage;
 mod outputs;
 mod reopen;
+mod roots;
 mod route;
 mod scheduler;
 mod shown;
 mod task;
 mod timer;
 mod trim;
+mod values;
 
 pub use launch::Launch;
 pub use outputs::Outputs;

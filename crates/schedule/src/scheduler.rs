@@ -1,12 +1,12 @@
 //! The scheduler's state and its four entrances: apply, decide, launch, wake.
 
 use crate::agenda::Todo;
-use crate::context::Values;
 use crate::frame::{Frame, FrameIx};
 use crate::index::{WorkflowIndex, index};
 use crate::outputs::Outputs;
 use crate::task::{Task, TaskIx, TaskState, Tasks};
 use crate::timer::Timers;
+use crate::values::Values;
 use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Labels, Node, Plan, Workflow};

@@ -2,8 +2,9 @@
 //!
 //! Sizes are estimates: four characters of JSON to a token. Newest outputs are kept whole as long as they fit.
 
-use crate::context::{Names, Roots};
+use crate::context::Names;
 use crate::outputs::Outputs;
+use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::{TaskIx, TaskState};

@@ -1,0 +1,160 @@
+//! Attempts begin, end and wait.
+
+use super::Folded;
+use crate::agenda::Todo;
+use crate::frame::FrameIx;
+use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::task::{End, TaskIx, TaskState};
+use crate::timer::Alarm;
+use convoke_model::{Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use convoke_plan::Span;
+
+impl Scheduler {
+    pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
+        let task = self.known(id, "attempt_started")?;
+        self.expect(task, "attempt_started", |state| state == TaskState::Ready)?;
+        self.note_start(task);
+        self.unqueue(task);
+        self.tasks[task].attempts = attempt;
+        self.tasks[task].state = TaskState::Running;
+        self.running += 1;
+        Ok(())
+    }
+
+    /// The task's time begins with its first start.
+    pub(super) fn note_start(&mut self, task: TaskIx) {
+        if self.tasks[task].started.is_some() {
+            return;
+        }
+        self.tasks[task].started = Some(self.now);
+        if let Some(Span::Millis(limit)) = self.node(task).timeout {
+            self.timers.arm(self.now + std::time::Duration::from_millis(limit), Alarm::Deadline(task));
+        }
+    }
+
+    pub(super) fn attempt_finished(&mut self, id: &TaskId, output: &Payload, usage: &Usage) -> Folded {
+        let task = self.stop_running(id, "attempt_finished", usage)?;
+        self.tasks[task].output = Some(output.clone());
+        if self.tasks[task].cancelling.is_some() {
+            self.tasks[task].state = TaskState::Failing;
+            self.todo(Todo::Remedy(task));
+        } else {
+            self.end(task, End::Succeeded);
+        }
+        Ok(())
+    }
+
+    pub(super) fn attempt_failed(&mut self, id: &TaskId, failure: &Failure, usage: &Usage) -> Folded {
+        let task = self.stop_running(id, "attempt_failed", usage)?;
+        if failure.reason.as_deref() == Some(convoke_model::reason::INTERRUPTED) {
+            self.make_ready(task);
+            return Ok(());
+        }
+        self.tasks[task].failures += 1;
+        self.tasks[task].failure = Some(Box::new(failure.clone()));
+        self.tasks[task].state = TaskState::Failing;
+        self.todo(Todo::Remedy(task));
+        Ok(())
+    }
+
+    pub(super) fn attempt_suspended(
+        &mut self,
+        id: &TaskId,
+        state: &Payload,
+        waits: &WaitsFor,
+        usage: &Usage,
+    ) -> Folded {
+        let task = self.stop_running(id, "attempt_suspended", usage)?;
+        self.tasks[task].suspended = Some(state.clone());
+        self.vacate(task);
+        match waits {
+            WaitsFor::Time(at) => {
+                self.tasks[task].state = TaskState::Backoff(*at);
+                self.timers.arm(*at, Alarm::Wake(task));
+            }
+            WaitsFor::Gate(ask) => {
+                self.tasks[task].state = TaskState::Failing;
+                self.tasks[task].ask = Some(Payload::Inline(ask.clone()));
+                self.todo(Todo::Ask(task));
+            }
+            WaitsFor::Children => self.tasks[task].state = TaskState::Open,
+        }
+        Ok(())
+    }
+
+    pub(super) fn attempt_lost(&mut self, id: &TaskId) -> Folded {
+        let task = self.stop_running(id, "attempt_lost", &Usage::default())?;
+        self.make_ready(task);
+        Ok(())
+    }
+
+    pub(super) fn stop_running(
+        &mut self,
+        id: &TaskId,
+        what: &str,
+        usage: &Usage,
+    ) -> Result<TaskIx, IllegalEvent> {
+        let task = self.known(id, what)?;
+        self.expect(task, what, |state| state == TaskState::Running)?;
+        self.running -= 1;
+        self.tasks[task].state = TaskState::Failing;
+        self.spend(self.tasks[task].place.frame, usage);
+        Ok(task)
+    }
+
+    pub(super) fn spend(&mut self, frame: FrameIx, usage: &Usage) {
+        if usage.is_zero() {
+            return;
+        }
+        let mut next = Some(frame);
+        while let Some(ix) = next {
+            self.frame_mut(ix).usage += *usage;
+            self.look_later(ix);
+            next = self.frame(ix).parent.map(|task| self.tasks[task].place.frame);
+        }
+    }
+
+    pub(super) fn retry_scheduled(&mut self, id: &TaskId, at: Timestamp) -> Folded {
+        let task = self.known(id, "retry_scheduled")?;
+        let fits = |state| matches!(state, TaskState::Failing | TaskState::Ready | TaskState::Open);
+        self.expect(task, "retry_scheduled", fits)?;
+        // What failed without an attempt of its own (it could not begin, its workflow failed) is not counted yet.
+        self.tasks[task].failures += u32::from(self.tasks[task].state != TaskState::Failing);
+        self.close_inner(task);
+        self.unqueue(task);
+        self.tasks[task].state = TaskState::Backoff(at);
+        self.timers.arm(at, Alarm::Wake(task));
+        self.vacate(task);
+        Ok(())
+    }
+
+    pub(super) fn task_woken(&mut self, id: &TaskId) -> Folded {
+        let task = self.known(id, "task_woken")?;
+        let fits = |state| matches!(state, TaskState::Backoff(_) | TaskState::Asking | TaskState::Waiting);
+        self.expect(task, "task_woken", fits)?;
+        self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
+        let waited = self.tasks[task].state == TaskState::Waiting && self.tasks[task].place.within.is_none();
+        self.frame_mut(self.tasks[task].place.frame).waiting -= u32::from(waited);
+        self.offer(task);
+        Ok(())
+    }
+
+    pub(super) fn gate_opened(&mut self, id: &TaskId, ask: &Payload) -> Folded {
+        let task = self.known(id, "gate_opened")?;
+        self.expect(task, "gate_opened", |state| matches!(state, TaskState::Ready | TaskState::Failing))?;
+        self.note_start(task);
+        self.tasks[task].ask = Some(ask.clone());
+        self.tasks[task].state = TaskState::Asking;
+        self.asking += 1;
+        self.vacate(task);
+        Ok(())
+    }
+
+    pub(super) fn gate_answered(&mut self, id: &TaskId, answer: &Payload) -> Folded {
+        let task = self.known(id, "gate_answered")?;
+        self.expect(task, "gate_answered", |state| state == TaskState::Asking)?;
+        self.tasks[task].answer = Some(answer.clone());
+        self.todo(Todo::Answered(task));
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! A task ends, and whoever waits for it hears of that.
+
+use super::Folded;
+use crate::agenda::Todo;
+use crate::frame::{FrameEnding, Stage, Summary};
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{CauseKind, Failure, Payload, TaskId};
+use convoke_plan::{Join, Need, NodeIx, Requires};
+
+impl Scheduler {
+    pub(super) fn task_succeeded(&mut self, id: &TaskId, output: &Payload) -> Folded {
+        let task = self.known(id, "task_succeeded")?;
+        self.expect(task, "task_succeeded", |state| !matches!(state, TaskState::Ended(_)))?;
+        self.note_start(task);
+        self.tasks[task].output = Some(output.clone());
+        self.end(task, End::Succeeded);
+        Ok(())
+    }
+
+    pub(super) fn task_failed(&mut self, id: &TaskId, failure: &Failure) -> Folded {
+        let task = self.known(id, "task_failed")?;
+        self.expect(task, "task_failed", |state| !matches!(state, TaskState::Ended(_)))?;
+        self.tasks[task].failure = Some(Box::new(failure.clone()));
+        self.end(task, End::Failed);
+        Ok(())
+    }
+
+    pub(super) fn task_skipped(&mut self, id: &TaskId, kind: CauseKind) -> Folded {
+        self.missed_steps |= matches!(kind, CauseKind::NeedFailed | CauseKind::JoinUnmet);
+        self.task_over(id, End::Skipped)
+    }
+
+    pub(super) fn task_over(&mut self, id: &TaskId, end: End) -> Folded {
+        let task = self.known(id, "task_skipped or task_cancelled")?;
+        self.expect(task, "its end", |state| !matches!(state, TaskState::Ended(_)))?;
+        self.end(task, end);
+        Ok(())
+    }
+
+    pub(super) fn cancel_requested(&mut self, id: &TaskId, cause: &convoke_model::Cause) -> Folded {
+        let task = self.known(id, "cancel_requested")?;
+        self.tasks[task].cancelling = Some(Box::new(cause.clone()));
+        if let Some(frame) = self.tasks[task].frame {
+            self.frame_mut(frame).ending = Some(FrameEnding::Cancelled(cause.clone()));
+            self.frame_mut(frame).swept = false;
+            self.look_later(frame);
+        }
+        self.todo(Todo::Group(task));
+        Ok(())
+    }
+
+    pub(super) fn summary_wanted(&mut self, id: &TaskId, covers: &[TaskId]) -> Folded {
+        let task = self.known(id, "summary_started")?;
+        self.expect(task, "summary_started", |state| state == TaskState::Ready)?;
+        let covers: Vec<_> =
+            covers.iter().map(|id| self.known(id, "summary_started")).collect::<Result<_, _>>()?;
+        self.unqueue(task);
+        self.summary_started(task, &covers);
+        Ok(())
+    }
+
+    /// A summary is written, or could not be: the step that waits for it goes on either way.
+    pub(super) fn summary_ended(&mut self, summary: TaskIx, waiter: TaskIx) {
+        let covers = self.tasks[summary].from.len();
+        let frame = self.tasks[summary].place.frame;
+        self.frame_mut(frame).summary = Some(Summary { task: summary, covers });
+        if self.tasks[waiter].state == TaskState::Held {
+            self.make_ready(waiter);
+        }
+    }
+
+    /// The one place where a task ends.
+    pub(super) fn end(&mut self, task: TaskIx, end: End) {
+        self.unqueue(task);
+        self.close_inner(task);
+        let was = std::mem::replace(&mut self.tasks[task].state, TaskState::Ended(end));
+        self.asking -= u32::from(was == TaskState::Asking);
+        self.running -= u32::from(was == TaskState::Running);
+        self.ended += 1;
+        self.tasks[task].ended = self.ended;
+        let place = self.tasks[task].place;
+        if place.within.is_some() {
+            self.member_ended(task, end);
+        } else {
+            self.step_ended(task, end, was);
+        }
+        self.tell_dependents(task, end);
+        self.todo(Todo::Follow(task));
+    }
+
+    pub(super) fn step_ended(&mut self, task: TaskIx, end: End, was: TaskState) {
+        let node = self.tasks[task].node;
+        let frame_ix = self.tasks[task].place.frame;
+        let (waiter, hook) = (self.tasks[task].summary_for, self.tasks[task].hook);
+        let frame = self.frame_mut(frame_ix);
+        frame.live -= 1;
+        frame.waiting -= u32::from(was == TaskState::Waiting);
+        if let Some(waiter) = waiter {
+            return self.summary_ended(task, waiter);
+        }
+        if end == End::Succeeded {
+            frame.latest.insert(node, task);
+            if !hook {
+                frame.history.push(task);
+            }
+        }
+        if frame.stage == Stage::Opening && frame.ending.is_none() {
+            self.enter(frame_ix);
+        }
+        self.look_later(frame_ix);
+    }
+
+    pub(super) fn unqueue(&mut self, task: TaskIx) {
+        if std::mem::take(&mut self.tasks[task].queued) {
+            self.queued -= 1;
+        }
+    }
+
+    /// Counts an end for every task that waits for it.
+    pub(super) fn tell_dependents(&mut self, task: TaskIx, end: End) {
+        let (node, place) = (self.tasks[task].node, self.tasks[task].place);
+        let index = self.index.clone();
+        let dependents = &index[self.frame(place.frame).workflow.0 as usize].dependents[node.0 as usize];
+        for dependent in dependents {
+            if let Some(waiter) = self.beside(place, *dependent) {
+                self.count_need(waiter, task, node, end);
+            }
+        }
+    }
+
+    /// Counts one need of a waiting task as met or unmet.
+    pub(crate) fn count_need(&mut self, waiter: TaskIx, task: TaskIx, node: NodeIx, end: End) {
+        if self.tasks[waiter].state != TaskState::Waiting {
+            return;
+        }
+        let plan = self.plan.clone();
+        let waiting =
+            plan.workflow(self.frame(self.tasks[waiter].place.frame).workflow).node(self.tasks[waiter].node);
+        let Some(need) = waiting.needs.iter().find(|need| need.node == node) else { return };
+        if meets(need, waiting.join, end) {
+            self.tasks[waiter].met += 1;
+            let mut from = std::mem::take(&mut self.tasks[waiter].from).into_vec();
+            from.push(task);
+            self.tasks[waiter].from = from.into();
+        } else {
+            self.tasks[waiter].unmet += 1;
+        }
+        self.check_join(waiter, waiting.join, waiting.needs.len() as u32, task, end);
+    }
+
+    pub(super) fn check_join(&mut self, waiter: TaskIx, join: Join, total: u32, last: TaskIx, end: End) {
+        let (met, unmet) = (self.tasks[waiter].met, self.tasks[waiter].unmet);
+        let wanted = match join {
+            Join::All => total,
+            Join::Any | Join::FirstSuccess => 1,
+            Join::Quorum(k) => k.min(total),
+        };
+        if met >= wanted {
+            if self.tasks[waiter].place.within.is_none() {
+                let frame = self.tasks[waiter].place.frame;
+                self.frame_mut(frame).waiting -= 1;
+            }
+            if met + unmet < total {
+                self.todo(Todo::Losers(waiter));
+            }
+            self.offer(waiter);
+        } else if total - unmet < wanted {
+            let kind = match (join, end) {
+                (Join::All, End::Failed) => CauseKind::NeedFailed,
+                (Join::All, _) => CauseKind::NeedSkipped,
+                _ => CauseKind::JoinUnmet,
+            };
+            self.todo(Todo::Skip(waiter, kind, Some(last)));
+        }
+    }
+}
+
+fn meets(need: &Need, join: Join, end: End) -> bool {
+    let requires = if join == Join::FirstSuccess { Requires::Success } else { need.requires };
+    match requires {
+        Requires::Success => end == End::Succeeded,
+        Requires::Completed => matches!(end, End::Succeeded | End::Failed),
+        Requires::Any => true,
+    }
+}

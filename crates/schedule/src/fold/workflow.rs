@@ -1,0 +1,220 @@
+//! Workflows begin, go on along their routes, and come to an end.
+
+use super::{Folded, illegal};
+use crate::agenda::Todo;
+use crate::frame::{Frame, FrameEnding, FrameIx, Stage};
+use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::task::{Place, TaskIx, TaskState};
+use crate::timer::Alarm;
+use convoke_model::{Ending, Payload, RunStarted, TaskId};
+use convoke_plan::{Hook, NodeIx, WorkflowIx};
+
+impl Scheduler {
+    pub(super) fn run_started(&mut self, started: &RunStarted) -> Folded {
+        if !self.frames.is_empty() {
+            return Err(illegal("run_started", "the run has started already"));
+        }
+        self.seed = started.seed;
+        self.skip_gates = started.skip_gates;
+        self.frames.push(Frame::new(WorkflowIx(0), None, 0, started.inputs.clone()));
+        self.begin_frame(FrameIx(0));
+        Ok(())
+    }
+
+    /// A workflow begins: with its `on_start` step, if it has one, else with its entries.
+    pub(super) fn begin_frame(&mut self, frame: FrameIx) {
+        self.arm_frame(frame);
+        match self.workflow_in(frame).hooks.on_start {
+            Some(Hook::Run(node)) => self.add_hook(frame, node, "on_start"),
+            _ => self.enter(frame),
+        }
+        self.look_later(frame);
+    }
+
+    pub(super) fn add_hook(&mut self, frame: FrameIx, node: NodeIx, hook: &'static str) {
+        let step = self.add_step(frame, node, &[]);
+        self.tasks[step].hook = true;
+        self.frame_mut(frame).told.push(hook);
+        self.make_ready(step);
+    }
+
+    pub(super) fn hook_started(&mut self, within: Option<&TaskId>, hook: &str) -> Folded {
+        let frame = self.frame_within(within, "hook_started")?;
+        let hooks = &self.workflow_in(frame).hooks;
+        let (named, word) = if hook == "on_complete" {
+            (hooks.on_complete.clone(), "on_complete")
+        } else {
+            (hooks.on_error.clone(), "on_error")
+        };
+        let Some(Hook::Run(node)) = named else {
+            return Err(illegal("hook_started", "the workflow has no such hook"));
+        };
+        self.frame_mut(frame).stage = Stage::Closing;
+        self.add_hook(frame, node, word);
+        Ok(())
+    }
+
+    pub(super) fn hook_rendered(&mut self, within: Option<&TaskId>, hook: &str) -> Folded {
+        let frame = self.frame_within(within, "hook_rendered")?;
+        let word = ["on_start", "on_complete", "on_error"].into_iter().find(|word| *word == hook);
+        self.frame_mut(frame).told.extend(word);
+        Ok(())
+    }
+
+    pub(super) fn frame_within(&self, within: Option<&TaskId>, what: &str) -> Result<FrameIx, IllegalEvent> {
+        let frame = match within {
+            None => Some(FrameIx(0)),
+            Some(id) => self.tasks[self.known(id, what)?].frame,
+        };
+        frame
+            .filter(|frame| (frame.0 as usize) < self.frames.len())
+            .ok_or_else(|| illegal(what, "that workflow does not run"))
+    }
+
+    pub(super) fn arm_frame(&mut self, frame: FrameIx) {
+        if let Some(limit) = self.workflow_in(frame).limits.timeout_ms {
+            self.timers.arm(self.now + std::time::Duration::from_millis(limit), Alarm::frame(frame));
+        }
+    }
+
+    /// A new owner: attempts that the last one left running were cut off, whatever they did.
+    pub(super) fn run_owned(&mut self) -> Folded {
+        for task in self.tasks.indices() {
+            if self.tasks[task].state == TaskState::Running {
+                self.todo(Todo::Lost(task));
+            }
+        }
+        Ok(())
+    }
+
+    /// A reopened run gets its whole time again, and what is open again its whole number of attempts.
+    pub(super) fn reopened(&mut self, tasks: &[TaskId]) -> Folded {
+        for id in tasks {
+            if let Some(task) = self.tasks.find(id) {
+                self.tasks[task].failures = 0;
+                self.tasks[task].failure = None;
+            }
+        }
+        if !self.frames.is_empty() {
+            self.arm_frame(FrameIx(0));
+        }
+        Ok(())
+    }
+
+    /// Creates what a workflow starts with. Part of the fold of whatever made it start.
+    pub(crate) fn enter(&mut self, frame: FrameIx) {
+        let plan = self.plan.clone();
+        let workflow = plan.workflow(self.frame(frame).workflow);
+        self.frame_mut(frame).stage = Stage::Working;
+        for (ix, node) in workflow.indexed() {
+            if !node.needs.is_empty() && !self.index_in(frame).inner[ix.0 as usize] {
+                self.add_step(frame, ix, &[]);
+                self.frame_mut(frame).waiting += 1;
+            }
+        }
+        for entry in &workflow.entry {
+            let step = self.add_step(frame, *entry, &[]);
+            self.count_visit(frame, *entry);
+            self.make_ready(step);
+        }
+        self.look_later(frame);
+    }
+
+    /// A step of a workflow (not a member of a group).
+    pub(crate) fn add_step(&mut self, frame: FrameIx, node: NodeIx, from: &[TaskIx]) -> TaskIx {
+        let visit = self.frame_mut(frame).visit(node);
+        let id = self.step_id(frame, node, visit);
+        let step = self.tasks.add(id, node, Place { frame, within: None, item: None }, from.into());
+        let frame = self.frame_mut(frame);
+        frame.live += 1;
+        frame.steps.push(step);
+        frame.needed.entry(node).or_insert(step);
+        step
+    }
+
+    pub(crate) fn step_id(&self, frame: FrameIx, node: NodeIx, visit: u32) -> TaskId {
+        let parent = self.frame(frame).parent.map(|task| &self.tasks[task].id);
+        TaskId::new(parent, &self.workflow_in(frame).node(node).name, None, visit)
+    }
+
+    pub(crate) fn count_visit(&mut self, frame: FrameIx, node: NodeIx) {
+        if !self.workflow_in(frame).node(node).kind.is_group() {
+            self.frame_mut(frame).iterations += 1;
+        }
+    }
+
+    pub(super) fn open_sub_plan(&mut self, task: TaskIx, workflow: WorkflowIx, inputs: &Payload) {
+        let depth = self.frame(self.tasks[task].place.frame).depth + 1;
+        let mut frame = Frame::new(workflow, Some(task), depth, inputs.clone());
+        if let Some(earlier) = self.tasks[task].frame {
+            frame.visits = self.frame(earlier).visits.clone();
+        }
+        let ix = FrameIx(self.frames.len() as u32);
+        self.frames.push(frame);
+        self.tasks[task].frame = Some(ix);
+        self.tasks[task].state = TaskState::Open;
+        self.begin_frame(ix);
+    }
+
+    pub(super) fn budget_exceeded(&mut self) -> Folded {
+        if let Some(frame) = self.frames.first_mut() {
+            frame.budget_reports += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn route_taken(
+        &mut self,
+        from: &TaskId,
+        to: Option<&TaskId>,
+        output: Option<&Payload>,
+        on_error: bool,
+    ) -> Folded {
+        let task = self.known(from, "route_taken")?;
+        let frame = self.tasks[task].place.frame;
+        self.tasks[task].followed = true;
+        self.tasks[task].handled |= on_error;
+        if let Some(output) = output {
+            self.frame_mut(frame).end_outputs.push(output.clone());
+        }
+        if let Some(to) = to {
+            let segment = to.segments().last().expect("an id has parts");
+            let known = self.index_in(frame).by_name.get(segment.node.as_str()).copied();
+            let node = known.ok_or_else(|| illegal(&format!("route_taken to {to}"), "no such node"))?;
+            let next = self.add_step(frame, node, &[task]);
+            self.tasks[next].after_error = on_error;
+            self.count_visit(frame, node);
+            self.make_ready(next);
+        }
+        self.look_later(frame);
+        Ok(())
+    }
+
+    pub(super) fn workflow_ending(&mut self, within: Option<&TaskId>, ending: &Ending) -> Folded {
+        let frame = self.frame_within(within, "workflow_ending")?;
+        if self.frame(frame).ending.is_none() {
+            self.frame_mut(frame).ending = Some(FrameEnding::Stated(ending.clone()));
+        }
+        self.look_later(frame);
+        Ok(())
+    }
+
+    pub(super) fn stop_requested(&mut self, now: bool) -> Folded {
+        if let Some(root) = self.frames.first_mut() {
+            let harder = now && root.ending == Some(FrameEnding::Stopped { now: false });
+            if root.ending.is_none() || harder {
+                root.ending = Some(FrameEnding::Stopped { now });
+                root.swept = false;
+            }
+            self.look_later(FrameIx(0));
+        }
+        Ok(())
+    }
+
+    /// A sub-workflow's step is over, and with it the workflow that it ran.
+    pub(super) fn close_inner(&mut self, task: TaskIx) {
+        if let Some(frame) = self.tasks[task].frame {
+            self.frame_mut(frame).stage = Stage::Closed;
+        }
+    }
+}
