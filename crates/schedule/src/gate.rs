@@ -46,7 +46,7 @@ impl Scheduler {
                 let store_ask = store(outputs, &serde_json::to_value(&ask).expect("an ask is JSON"));
                 self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask: store_ask });
                 let answer =
-                    Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false };
+                    Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: true };
                 self.settle_gate(task, &answer, outputs);
             }
             Ok(ask) => self.open_gate(task, &ask, outputs),
@@ -254,8 +254,8 @@ fn form_output(
 ) -> Json {
     let mut answers = serde_json::Map::new();
     let mut items = Vec::new();
-    let mut transcript = String::new();
-    for question in questions {
+    let mut transcript = Vec::new();
+    for (position, question) in questions.iter().enumerate() {
         let answer = given.get(&question.id).or(question.default.as_ref().filter(|_| !aborted));
         let source = match (given.get(&question.id), answer) {
             (Some(text), _) if question.choices.contains(text) => "choice",
@@ -265,10 +265,10 @@ fn form_output(
         };
         if let Some(answer) = answer {
             answers.insert(question.id.clone(), json!(answer));
-            transcript.push_str(&format!("Q: {}\nA: {answer}\n", question.text));
+            transcript.push(format!("Q{}. {}\nA: {answer}", position + 1, question.text));
         }
         items.push(json!({
-            "id": question.id, "question": question.text, "answer": answer.cloned().unwrap_or_default(),
+            "id": question.id, "question": question.text, "answer": answer,
             "source": source, "skipped": answer.is_none(),
         }));
     }
@@ -281,7 +281,44 @@ fn form_output(
         "completed"
     };
     json!({
-        "answers": answers, "items": items, "transcript": transcript, "answered_count": answered,
+        "answers": answers, "items": items, "transcript": transcript.join("\n\n"), "answered_count": answered,
         "skipped_count": questions.len() - answered, "answered_any": answered > 0, "outcome": outcome,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_that_nobody_answers_keeps_its_defaults_and_says_what_was_skipped() {
+        let asked = json!([
+            "Who?",
+            { "id": "how", "text": "How?", "choices": ["slow", "fast"], "default": "fast" },
+        ]);
+        let mut questions: Vec<_> = asked.as_array().unwrap().iter().filter_map(question_from).collect();
+        number_questions(&mut questions);
+        let expected = json!({
+            "answers": { "how": "fast" },
+            "items": [
+                { "id": "q1", "question": "Who?", "answer": null, "source": "skipped", "skipped": true },
+                { "id": "how", "question": "How?", "answer": "fast", "source": "default", "skipped": false },
+            ],
+            "transcript": "Q2. How?\nA: fast",
+            "answered_count": 1, "skipped_count": 1, "answered_any": true, "outcome": "skipped_remaining",
+        });
+        assert_eq!(form_output(&questions, &IndexMap::new(), false, true), expected);
+    }
+
+    #[test]
+    fn a_transcript_separates_its_answers_by_a_blank_line() {
+        let mut questions: Vec<_> =
+            [json!("Who?"), json!("When?")].iter().filter_map(question_from).collect();
+        number_questions(&mut questions);
+        let given =
+            IndexMap::from([("q1".to_owned(), "Ann".to_owned()), ("q2".to_owned(), "now".to_owned())]);
+        let output = form_output(&questions, &given, false, false);
+        assert_eq!(output["transcript"], "Q1. Who?\nA: Ann\n\nQ2. When?\nA: now");
+        assert_eq!(output["outcome"], "completed");
+    }
 }
