@@ -3,7 +3,7 @@
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Class, Failure};
+use convoke_model::{Class, Failure, reason};
 use convoke_plan::Kind;
 use convoke_plan::template::{Object, Value};
 use indexmap::IndexMap;
@@ -49,7 +49,9 @@ impl Scheduler {
                 aligned.push(value.clone());
                 good.push((key, value));
             } else if let Some(failure) = self.tasks[*member].failure.as_deref() {
-                let value = error_entry(if each { "item_key" } else { "agent_name" }, &key, failure);
+                let asks = matches!(self.node(*member).kind, Kind::Agent(_));
+                let who = if each { "item_key" } else { "agent_name" };
+                let value = error_entry(who, &key, failure, asks);
                 aligned.push(value.clone());
                 bad.push((key, value));
             } else {
@@ -78,9 +80,9 @@ impl Scheduler {
 }
 
 /// The four keys that Conductor stores; the spellings of its documentation can be read as well.
-fn error_entry(who: &str, name: &str, failure: &Failure) -> Value {
+fn error_entry(who: &str, name: &str, failure: &Failure, asks_a_model: bool) -> Value {
     let hint = failure.hint.as_deref().map_or(Value::from(()), Value::from);
-    let word = exception_type(failure);
+    let word = exception_type(failure, asks_a_model);
     let message = Value::from(failure.message.as_str());
     Value::from_object(Shown {
         listed: IndexMap::from_iter([
@@ -98,14 +100,36 @@ fn error_entry(who: &str, name: &str, failure: &Failure) -> Value {
 }
 
 /// The name that Conductor's own error of this kind has.
-fn exception_type(failure: &Failure) -> &'static str {
+fn exception_type(failure: &Failure, asks_a_model: bool) -> &'static str {
     match failure.class {
         Class::RateLimit | Class::Capacity | Class::Transient | Class::Permission | Class::Refused => {
             "ProviderError"
         }
+        Class::Timeout if asks_a_model && failure.reason.as_deref() == Some(reason::TASK_TIMEOUT) => {
+            "AgentTimeoutError"
+        }
         Class::Timeout => "TimeoutError",
         Class::InvalidOutput => "ValidationError",
         Class::Budget => "LimitError",
+        Class::Fatal if failure.reason.as_deref() == Some(reason::TEMPLATE) => "TemplateError",
+        Class::Fatal if asks_a_model => "ProviderError",
         Class::Security | Class::Conflict | Class::Cancelled | Class::Fatal => "ExecutionError",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_names_that_conductor_gives_them() {
+        let refused = Failure::new(Class::Fatal, "openai answered 400").reason("bad_request");
+        let unreadable = Failure::new(Class::Fatal, "template error").reason(reason::TEMPLATE);
+        let late = Failure::new(Class::Timeout, "timed out").reason(reason::TASK_TIMEOUT);
+        assert_eq!(exception_type(&refused, true), "ProviderError");
+        assert_eq!(exception_type(&refused, false), "ExecutionError");
+        assert_eq!(exception_type(&unreadable, true), "TemplateError");
+        assert_eq!(exception_type(&late, true), "AgentTimeoutError");
+        assert_eq!(exception_type(&late, false), "TimeoutError");
     }
 }
