@@ -32,6 +32,9 @@ const DEFAULT_KEY: &str = "${OPENAI_API_KEY}";
 /// An answer this long is no answer; the bound keeps a broken service from filling the memory.
 const MOST_BYTES: usize = 64 << 20;
 
+/// A key shorter than this is a word, not a secret.
+const SECRET_LENGTH: usize = 8;
+
 /// How long a service that has said all is given to end its response properly.
 const HANG_UP: Duration = Duration::from_millis(50);
 
@@ -181,10 +184,12 @@ impl OpenAi {
         Failure::new(Class::Transient, message).reason("connection_lost")
     }
 
-    /// Services like to repeat what they were sent.
+    /// Services like to repeat what they were sent. Leaving out a word would garble what they say.
     fn redacted(&self, message: String) -> String {
         match &self.key {
-            Some(key) if !key.expose_secret().is_empty() => message.replace(key.expose_secret(), "***"),
+            Some(key) if key.expose_secret().len() >= SECRET_LENGTH => {
+                message.replace(key.expose_secret(), "***")
+            }
             _ => message,
         }
     }

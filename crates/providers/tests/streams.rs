@@ -217,6 +217,14 @@ async fn a_key_is_never_in_a_failure() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_no_secret_does_not_garble_a_failure() {
+    let told = json!({"error": {"message": "no such model"}});
+    let server = Server::start(vec![plain("404 Not Found", "", &told)]).await;
+    let failure = Asked::default().of(&*openai_with_key(&server.url, "o")).await.unwrap_err();
+    assert_eq!(failure.message, "openai answered 404 Not Found: no such model");
+}
+
+#[tokio::test]
 async fn a_parameter_that_is_not_known_is_left_out_from_then_on() {
     let told = json!({"error": {"message": "Unsupported parameter: 'max_tokens'", "param": "max_tokens"}});
     let server = Server::start(vec![plain("400 Bad Request", "", &told), answer("one"), answer("two")]).await;

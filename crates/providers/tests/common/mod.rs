@@ -83,6 +83,11 @@ impl Heard {
 
 /// The provider for a service at this address.
 pub fn openai(base_url: &str) -> Arc<dyn Provider> {
+    openai_with_key(base_url, KEY)
+}
+
+/// The provider for a service at this address, with a key.
+pub fn openai_with_key(base_url: &str, key: &'static str) -> Arc<dyn Provider> {
     let settings = ProviderSettings {
         name: "openai".into(),
         base_url: Some(base_url.into()),
@@ -90,7 +95,7 @@ pub fn openai(base_url: &str) -> Arc<dyn Provider> {
         headers: vec![("X-Team".into(), "${TEAM:-blue}".into())],
         ..ProviderSettings::default()
     };
-    let lookup = Arc::new(|name: &str| (name == "MOCK_KEY").then(|| KEY.to_owned()));
+    let lookup = Arc::new(|name: &str| (name == "MOCK_KEY").then(|| key.to_owned()));
     Registry::new(Options::default(), lookup).get(&settings).unwrap()
 }
 
