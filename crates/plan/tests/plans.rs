@@ -38,7 +38,7 @@ fn defaults_of_the_language_are_filled_in() {
     assert_eq!(workflow.dir, ".");
     let first = agent(&plan, "a");
     assert_eq!(first.settings.request_timeout.as_secs(), 600);
-    assert_eq!(first.settings.parse_recovery, 5);
+    assert_eq!(first.settings.parse_recovery, 2);
     assert_eq!(first.settings.provider, ProviderSettings::default());
     assert_eq!(node(&plan, "a").retry, Retry::agent_default());
     assert_eq!(node(&plan, "s").retry, Retry::once());

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// For one request to a service, where nothing is said.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often an answer that cannot be read is sent back, where nothing is said.
-const PARSE_RECOVERY: u32 = 5;
+const PARSE_RECOVERY: u32 = 2;
 
 impl Builder<'_> {
     /// The plan's form of an agent.
