@@ -7,7 +7,6 @@ use crate::difference::difference;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::sources::Disk;
-use crate::stored::Origin;
 use crate::view::words;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
 use convoke_model::{Digest, Event, RunId, Stamped};
@@ -89,7 +88,7 @@ fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
 /// Compares the stored texts with the files, and only if they differ, what they mean.
 pub fn look(
     console: &Console,
-    origin: &Origin,
+    file: &str,
     before: &Plan,
     flags: &RunFlags,
 ) -> Result<Current, CommandFailure> {
@@ -104,7 +103,7 @@ pub fn look(
     if words.is_empty() {
         return Ok(Current::Same);
     }
-    let file = Path::new(&origin.file);
+    let file = Path::new(file);
     let compiled = compiling::compile_file(file, &console.config, flags.provider.as_deref())?;
     let plan = compiling::accept(console, file, compiled, flags.strict || console.config.strict)?;
     if plan.digest() == before.digest() {

@@ -5,7 +5,6 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_journal::{Error, Index, Owner, Reader, RunRow, StateDir};
 use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId};
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The state folder, to look at.
@@ -39,15 +38,6 @@ pub fn ourselves() -> Owner {
 pub fn actor(how: &str) -> String {
     let user = crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "somebody".to_owned());
     format!("{user} ({how})")
-}
-
-/// Where a run came from, stored with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The workflow file, as it was given.
-    pub file: String,
-    /// The folder it was started in.
-    pub folder: String,
 }
 
 /// A run that was read back.

@@ -331,3 +331,15 @@ fn an_answer_waits_until_somebody_drives_the_run() {
     let resumed = world.run(&["resume"]);
     assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "{\n  \"said\": 0\n}\n"), "{}", resumed.stderr);
 }
+
+#[test]
+fn a_run_that_was_killed_before_its_first_event_begins() {
+    let world = World::with(GATED);
+    let first = world.run(&["run", "w.yaml", "--skip-gates"]);
+    let dir = common::only_folder(&world.state().join("runs"));
+    rusqlite::Connection::open(dir.join("journal.db")).unwrap().execute_batch("DELETE FROM records").unwrap();
+    std::fs::remove_file(dir.join("tip")).unwrap();
+    let name = dir.file_name().unwrap().to_str().unwrap().to_owned();
+    let resumed = world.run(&["resume", &name]);
+    assert_eq!((resumed.code, resumed.stdout), (0, first.stdout), "{}", resumed.stderr);
+}

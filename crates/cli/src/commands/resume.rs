@@ -7,10 +7,10 @@ use crate::console::Console;
 use crate::driving::{Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::stored::{self, Origin};
+use crate::stored;
 use convoke_engine::{Changes, Start};
 use convoke_journal::{Index, Journal, RunRow, Sqlite, StateDir};
-use convoke_model::{RunId, RunStatus};
+use convoke_model::{RunId, RunStarted, RunStatus};
 use convoke_plan::{Kind, Plan};
 use std::sync::Arc;
 
@@ -53,9 +53,9 @@ pub fn go_on(
 ) -> Result<Exit, CommandFailure> {
     let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
     list_as_running(&state, run)?;
-    let origin = enter_folder(&journal, run)?;
+    let started = enter_folder(&journal, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
-    let (plan, changed) = match changes::look(console, &origin, &before, flags)? {
+    let (plan, changed) = match changes::look(console, &started.file, &before, flags)? {
         Current::Same => (before, Changes::None),
         Current::Gone(path) => {
             console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
@@ -71,7 +71,7 @@ pub fn go_on(
     };
     let plan = with_provider(plan, console, flags);
     let equipment = Equipment::for_plan(&plan)?;
-    let start = Start::Resume(changed);
+    let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
 }
 
@@ -84,17 +84,25 @@ fn list_as_running(state: &StateDir, run: &RunId) -> Result<(), CommandFailure> 
     Ok(())
 }
 
+/// A run that was killed before its first event has not begun: it begins now.
+fn how_to_start(journal: &Sqlite, started: RunStarted, plan: &Plan, changed: Changes) -> Start {
+    match journal.next_seq() {
+        0 | 1 => Start::Fresh(Box::new(RunStarted { plan: plan.digest(), ..started })),
+        _ => Start::Resume(changed),
+    }
+}
+
 /// Commands and files are found from the folder that the run was started in, so that is where it goes on.
-fn enter_folder(journal: &Sqlite, run: &RunId) -> Result<Origin, CommandFailure> {
-    let origin: Origin = serde_json::from_str(journal.meta()?.source.as_str()).map_err(|error| {
+fn enter_folder(journal: &Sqlite, run: &RunId) -> Result<RunStarted, CommandFailure> {
+    let started: RunStarted = serde_json::from_str(journal.meta()?.source.as_str()).map_err(|error| {
         CommandFailure::new(Exit::Refused, format!("run `{run}` does not say where it came from: {error}"))
     })?;
-    std::env::set_current_dir(&origin.folder).map_err(|error| {
+    std::env::set_current_dir(&started.folder).map_err(|error| {
         let words =
-            format!("run `{run}` was started in `{}`, which cannot be entered: {error}", origin.folder);
+            format!("run `{run}` was started in `{}`, which cannot be entered: {error}", started.folder);
         CommandFailure::new(Exit::Refused, words)
     })?;
-    Ok(origin)
+    Ok(started)
 }
 
 /// `-p` on resume changes who answers, not what was asked: finished tasks stay finished.

@@ -9,10 +9,10 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::plan_text;
-use crate::stored::{self, Origin};
+use crate::stored;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
-use convoke_model::{JsonText, Payload, RunId, RunStarted};
+use convoke_model::{JsonText, Payload, RunStarted};
 use convoke_plan::Plan;
 use convoke_plan::compile::check_inputs;
 use serde_json::{Map, Value};
@@ -59,14 +59,11 @@ fn start(
     let folder = std::env::current_dir().map_err(|error| {
         CommandFailure::new(Exit::Refused, format!("the current folder cannot be used: {error}"))
     })?;
-    let origin = Origin { file: args.file.display().to_string(), folder: folder.display().to_string() };
-    let meta = RunMeta { plan: JsonText::of(&plan), source: JsonText::of(&origin) };
-    let journal = create(&state, &meta)?;
     let started = RunStarted {
-        run: journal.run().clone(),
+        run: run_id(clock::now(), entropy()),
         workflow: plan.root().name.to_string(),
-        file: origin.file,
-        folder: origin.folder,
+        file: args.file.display().to_string(),
+        folder: folder.display().to_string(),
         plan: plan.digest(),
         // However large the inputs are, the first event holds them: nothing else would find them again.
         inputs: Payload::Inline(JsonText::of(&inputs)),
@@ -79,18 +76,26 @@ fn start(
             .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
             .collect(),
     };
+    let (journal, started) = create(&state, &plan, started)?;
     let start = Start::Fresh(Box::new(started));
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
 }
 
 /// Makes the journal under a name that nobody has; two runs of one second collide once in a million.
-fn create(state: &StateDir, meta: &RunMeta) -> Result<Sqlite, CommandFailure> {
+///
+/// What is to be the first event is stored with the journal, so that a crash before that event loses nothing.
+fn create(
+    state: &StateDir,
+    plan: &Plan,
+    mut started: RunStarted,
+) -> Result<(Sqlite, RunStarted), CommandFailure> {
     let owner = stored::ourselves();
+    let plan = JsonText::of(plan);
     for _ in 0..8 {
-        let run: RunId = run_id(clock::now(), entropy());
-        match Sqlite::create(state, &run, meta, &owner) {
-            Err(Error::RunExists { .. }) => continue,
-            made => return Ok(made?),
+        let meta = RunMeta { plan: plan.clone(), source: JsonText::of(&started) };
+        match Sqlite::create(state, &started.run, &meta, &owner) {
+            Err(Error::RunExists { .. }) => started.run = run_id(clock::now(), entropy()),
+            made => return Ok((made?, started)),
         }
     }
     Err(CommandFailure::new(Exit::State, "no free name for the run was found"))
