@@ -151,10 +151,10 @@ fn shortened(mut lines: Vec<String>) -> Vec<String> {
     let (mut kept, rest): (Vec<_>, Vec<_>) = lines.drain(..).partition(bad);
     let room = MOST_ABOVE.saturating_sub(kept.len());
     let skipped = rest.len().saturating_sub(room);
-    kept.extend(rest.into_iter().skip(skipped));
     if skipped > 0 {
-        kept.push(format!("… and {} more", words::count(skipped as u64)));
+        kept.push(format!("… {} more lines", words::count(skipped as u64)));
     }
+    kept.extend(rest.into_iter().skip(skipped));
     kept
 }
 
@@ -169,7 +169,8 @@ mod tests {
         let short = shortened(lines);
         assert_eq!(short.len(), MOST_ABOVE + 1);
         assert!(short[0].contains("failed"));
-        assert_eq!(short.last().unwrap(), "… and 477 more");
+        assert_eq!(short[1], "… 477 more lines");
+        assert_eq!(short.last().unwrap(), "g[499] done");
     }
 
     #[test]
