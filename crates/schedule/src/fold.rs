@@ -13,6 +13,7 @@ use convoke_plan::Kind;
 
 mod attempt;
 mod end;
+mod time;
 mod workflow;
 
 pub(crate) type Folded = Result<(), IllegalEvent>;

@@ -115,7 +115,11 @@ impl Scheduler {
 
     /// Takes an event of the journal into the state.
     pub fn apply(&mut self, stamped: &Stamped) -> Result<(), IllegalEvent> {
-        self.now = self.now.max(stamped.at);
+        let before = self.now;
+        self.now = before.max(stamped.at);
+        if Scheduler::begins_ownership(&stamped.event) {
+            self.stood_still(self.now.since(before));
+        }
         self.fold(&stamped.event)
     }
 

@@ -8,6 +8,7 @@ use crate::task::TaskIx;
 use convoke_model::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 /// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +34,20 @@ pub(crate) struct Timers(BinaryHeap<Reverse<(Timestamp, Alarm)>>);
 impl Timers {
     pub fn arm(&mut self, at: Timestamp, alarm: Alarm) {
         self.0.push(Reverse((at, alarm)));
+    }
+
+    /// Moves some timers by a time.
+    pub fn postpone(&mut self, by: Duration, moves: impl Fn(Alarm) -> bool) {
+        if by.is_zero() {
+            return;
+        }
+        let moved = |Reverse((at, alarm))| Reverse((if moves(alarm) { at + by } else { at }, alarm));
+        self.0 = std::mem::take(&mut self.0).into_iter().map(moved).collect();
+    }
+
+    /// Drops some timers.
+    pub fn forget(&mut self, drops: impl Fn(Alarm) -> bool) {
+        self.0.retain(|Reverse((_, alarm))| !drops(*alarm));
     }
 
     pub fn next(&self) -> Option<Timestamp> {

@@ -7,7 +7,6 @@ use crate::scheduler::{IllegalEvent, Scheduler};
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
-use convoke_plan::Span;
 
 impl Scheduler {
     pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
@@ -19,17 +18,6 @@ impl Scheduler {
         self.tasks[task].state = TaskState::Running;
         self.running += 1;
         Ok(())
-    }
-
-    /// The task's time begins with its first start.
-    pub(super) fn note_start(&mut self, task: TaskIx) {
-        if self.tasks[task].started.is_some() {
-            return;
-        }
-        self.tasks[task].started = Some(self.now);
-        if let Some(Span::Millis(limit)) = self.node(task).timeout {
-            self.timers.arm(self.now + std::time::Duration::from_millis(limit), Alarm::Deadline(task));
-        }
     }
 
     pub(super) fn attempt_finished(&mut self, id: &TaskId, output: &Payload, usage: &Usage) -> Folded {

@@ -5,7 +5,6 @@ use crate::agenda::Todo;
 use crate::frame::{Frame, FrameEnding, FrameIx, Stage};
 use crate::scheduler::{IllegalEvent, Scheduler};
 use crate::task::{Place, TaskIx, TaskState};
-use crate::timer::Alarm;
 use convoke_model::{Ending, Payload, RunStarted, TaskId};
 use convoke_plan::{Hook, NodeIx, WorkflowIx};
 
@@ -71,12 +70,6 @@ impl Scheduler {
             .ok_or_else(|| illegal(what, "that workflow does not run"))
     }
 
-    pub(super) fn arm_frame(&mut self, frame: FrameIx) {
-        if let Some(limit) = self.workflow_in(frame).limits.timeout_ms {
-            self.timers.arm(self.now + std::time::Duration::from_millis(limit), Alarm::frame(frame));
-        }
-    }
-
     /// A new owner: attempts that the last one left running were cut off, whatever they did.
     pub(super) fn run_owned(&mut self) -> Folded {
         for task in self.tasks.indices() {
@@ -95,9 +88,7 @@ impl Scheduler {
                 self.tasks[task].failure = None;
             }
         }
-        if !self.frames.is_empty() {
-            self.arm_frame(FrameIx(0));
-        }
+        self.renew_time(tasks);
         Ok(())
     }
 

@@ -1,0 +1,94 @@
+//! Limits of time, across owners of a run.
+
+mod common;
+
+use common::{drive, fresh};
+use convoke_engine::{Changes, Start};
+use convoke_journal::{Memory, Message};
+use convoke_model::{Answer, RunStatus, TaskId, Timestamp};
+use convoke_plan::Plan;
+use convoke_testkit::plan_of;
+use std::sync::Arc;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn gated(limits: &str, gate: &str) -> Arc<Plan> {
+    let text = format!(
+        "
+workflow: {{name: gated, entry_point: ask, limits: {{{limits}}}}}
+agents:
+  - name: ask
+    type: human_gate
+    prompt: 'go on?'
+    {gate}
+    options: [{{label: Yes, value: y, route: $end}}]
+output: {{said: '{{{{ ask.output.selected }}}}'}}
+"
+    );
+    plan_of(&text, &[])
+}
+
+async fn answered_after_an_hour(plan: &Arc<Plan>) -> RunStatus {
+    let journal = Memory::new();
+    let parked = drive(plan, journal.clone(), fresh(plan), Duration::ZERO).await;
+    assert_eq!(parked.status, RunStatus::Parked);
+    let answer = Answer::Choice { value: "y".into(), input: Default::default() };
+    let task = TaskId::new(None, "ask", None, 1);
+    journal.send(Timestamp(2), Message::Answer { task, answer, by: "somebody".into() });
+    drive(plan, journal.reopen(), Start::Resume(Changes::None), HOUR).await.status
+}
+
+#[tokio::test]
+async fn time_that_nobody_drove_the_run_is_not_the_workflows() {
+    assert_eq!(answered_after_an_hour(&gated("timeout_seconds: 60", "")).await, RunStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn a_person_has_no_more_time_because_nobody_drove_the_run() {
+    assert_eq!(answered_after_an_hour(&gated("max_iterations: 5", "timeout: 60s")).await, RunStatus::Failed);
+}
+
+async fn resumed_after_its_time_was_over(text: &str) {
+    let plan = plan_of(text, &[]);
+    let journal = Memory::new();
+    let failed = drive(&plan, journal.clone(), fresh(&plan), Duration::ZERO).await;
+    assert_eq!(failed.status, RunStatus::Failed, "{text}");
+    let ended = drive(&plan, journal.reopen(), Start::Resume(Changes::None), HOUR).await;
+    assert_eq!((ended.status, ended.failure), (RunStatus::Succeeded, None), "{text}");
+}
+
+#[tokio::test]
+async fn a_run_whose_time_was_over_has_it_again_when_it_is_resumed() {
+    resumed_after_its_time_was_over(
+        "
+workflow: {name: w, entry_point: a, limits: {timeout_seconds: 1}}
+agents:
+  - {name: a, prompt: x}
+",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_step_or_group_whose_time_was_over_has_it_again_when_it_is_resumed() {
+    resumed_after_its_time_was_over(
+        "
+workflow: {name: w, entry_point: a}
+agents:
+  - {name: a, prompt: x, timeout: 50ms}
+",
+    )
+    .await;
+    resumed_after_its_time_was_over(
+        "
+workflow: {name: w, entry_point: g}
+parallel:
+  - {name: g, agents: [a, b], timeout: 50ms}
+agents:
+  - {name: a, prompt: x}
+  - {name: b, type: set, value: '1'}
+",
+    )
+    .await;
+}

@@ -1,0 +1,71 @@
+//! Limits of time, across owners.
+//!
+//! A limit bounds work, not the nights between: while nobody drove the run its limits stood still. Only a person's time
+//! to answer went on. What is open again after it failed has its whole time again.
+
+use crate::frame::{FrameIx, Stage};
+use crate::scheduler::Scheduler;
+use crate::task::{TaskIx, TaskState};
+use crate::timer::Alarm;
+use convoke_model::{Event, TaskId};
+use convoke_plan::Span;
+use std::collections::HashSet;
+use std::time::Duration;
+
+impl Scheduler {
+    /// Whether an event is of a new owner, so that the time before it was nobody's.
+    pub(crate) fn begins_ownership(event: &Event) -> bool {
+        matches!(event, Event::RunOwned { .. } | Event::RunReopened { .. } | Event::PlanChanged { .. })
+    }
+
+    /// Nobody drove the run for this long.
+    pub(crate) fn stood_still(&mut self, idle: Duration) {
+        let tasks = &self.tasks;
+        self.timers.postpone(idle, |alarm| match alarm {
+            Alarm::Wake(_) => false,
+            Alarm::Deadline(task) => tasks[task].state != TaskState::Asking,
+            Alarm::FrameDeadline(_) => true,
+        });
+    }
+
+    /// Gives every workflow that is open, and these tasks, their whole time.
+    pub(super) fn renew_time(&mut self, tasks: &[TaskId]) {
+        let renewed: HashSet<TaskIx> = tasks.iter().filter_map(|id| self.tasks.find(id)).collect();
+        self.timers.forget(|alarm| match alarm {
+            Alarm::Wake(_) => false,
+            Alarm::Deadline(task) => renewed.contains(&task),
+            Alarm::FrameDeadline(_) => true,
+        });
+        for task in renewed {
+            match self.tasks[task].state {
+                TaskState::Waiting | TaskState::Held | TaskState::Ready => self.tasks[task].started = None,
+                _ => self.arm_task(task),
+            }
+        }
+        for frame in (0..self.frames.len() as u32).map(FrameIx) {
+            if self.frame(frame).stage != Stage::Closed {
+                self.arm_frame(frame);
+            }
+        }
+    }
+
+    pub(super) fn arm_frame(&mut self, frame: FrameIx) {
+        if let Some(limit) = self.workflow_in(frame).limits.timeout_ms {
+            self.timers.arm(self.now + Duration::from_millis(limit), Alarm::frame(frame));
+        }
+    }
+
+    /// The task's time begins with its first start.
+    pub(super) fn note_start(&mut self, task: TaskIx) {
+        if self.tasks[task].started.is_none() {
+            self.tasks[task].started = Some(self.now);
+            self.arm_task(task);
+        }
+    }
+
+    fn arm_task(&mut self, task: TaskIx) {
+        if let Some(Span::Millis(limit)) = self.node(task).timeout {
+            self.timers.arm(self.now + Duration::from_millis(limit), Alarm::Deadline(task));
+        }
+    }
+}
