@@ -198,9 +198,7 @@ impl Scheduler {
         let trimmed = if view == View::OfMode { self.trimming(task, mode, outputs) } else { None };
         let mut add = |step: TaskIx| {
             let name = self.node(step).name.clone();
-            if !names.contains_key(&name) {
-                names.insert(name, self.entry_value(step, outputs));
-            }
+            names.entry(name).or_insert_with(|| self.entry_value(step, outputs));
         };
         if view == View::After {
             add(task);
