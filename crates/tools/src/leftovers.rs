@@ -24,8 +24,9 @@ pub fn end_leftovers(pid: u32, start: u64) -> Leftovers {
     let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Leftovers::None };
     let marks = match Process::find(group) {
         Some(leader) if leader.start != start => return Leftovers::None,
-        Some(leader) => vec![leader.mark()],
-        None => members(group, start).map(|member| member.mark()).collect(),
+        Some(leader) if leader.is_alive() => vec![leader.mark()],
+        // A leader that is gone, or dead and not yet buried, no longer says its mark; its members do.
+        _ => members(group, start).map(|member| member.mark()).collect(),
     };
     // While a group has members its id is given to nobody else, and a marked member is one of ours.
     let marks: Vec<String> = marks.into_iter().flatten().collect();
