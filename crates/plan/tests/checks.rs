@@ -455,6 +455,15 @@ agents:
   - {name: a, prompt: x}
   - {name: b, prompt: '{{ a.output.x }}'}
 ", &[("workflow::never_before", 6)]),
+        ("sibling in `input`, whatever the mode", "
+workflow: {name: w, entry_point: g}
+parallel:
+  - {name: g, agents: [a, b, c]}
+agents:
+  - {name: a, prompt: x}
+  - {name: b, prompt: x, input: [a.output]}
+  - {name: c, prompt: x, input: ['a.output?']}
+", &[("workflow::never_before", 6), ("workflow::never_before", 7)]),
         ("sibling along needs", "
 workflow: {name: w, entry_point: g}
 parallel:

@@ -55,9 +55,19 @@ impl Paths<'_, '_> {
         match self.unknown(owner, "input", text, &reference.path) {
             Some(found) if reference.optional => Some(as_warning(found)),
             Some(found) => Some(found),
+            None if self.is_sibling(&reference.path[0], ix) => {
+                self.never_before(owner, "input", text, &reference.path[0], ix)
+            }
             None if reference.optional || !self.is_explicit() => None,
             None => self.never_before(owner, "input", text, &reference.path[0], ix),
         }
+    }
+
+    /// Whether a name is another member of a group that this item stands in: no mode could ever show its output.
+    fn is_sibling(&self, name: &str, ix: usize) -> bool {
+        let parents = &self.outline.parents;
+        let other = self.outline.find(name).filter(|other| *other != ix);
+        other.is_some_and(|other| parents[other].iter().any(|group| parents[ix].contains(group)))
     }
 
     /// Only explicit mode looks at `input` at all.
@@ -91,9 +101,13 @@ impl Paths<'_, '_> {
         }
         let message = format!("{owner}: {key} `{}` is an output that cannot be there by then", text.value);
         let found = Diagnostic::error("workflow::never_before", message, text.span.clone(), "has not run")
-            .also(self.outline.items[from].name().span.clone(), format!("`{name}` stands here"))
-            .help("no route or need leads from it to here");
-        Some(found)
+            .also(self.outline.items[from].name().span.clone(), format!("`{name}` stands here"));
+        Some(match self.is_sibling(name, ix) {
+            true => {
+                found.help(format!("members run side by side; add `needs: [{name}]` to let it run first"))
+            }
+            false => found.help("no route or need leads from it to here"),
+        })
     }
 
     /// A path whose first name is nothing.
