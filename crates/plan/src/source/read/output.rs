@@ -105,7 +105,7 @@ fn allowed(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: ValueType) -> Opt
         if fits(&value, kind) {
             values.push(value);
         } else {
-            let why = format!("the allowed value {} is not a {}", item.describe(), kind.word());
+            let why = format!("`enum` allows {}, which is not a {}", item.describe(), kind.word());
             contradiction(cx, &fields.owner, &why, &item.span);
         }
     }
