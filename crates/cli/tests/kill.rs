@@ -117,7 +117,7 @@ impl Trial {
         let time = usual.mul_f64(self.random.below(1000) as f64 / 1000.0);
         let line = lines(&self.world).len() + self.random.below(2 * TASKS as u64) as usize;
         let begin = Instant::now();
-        until("a moment to kill", || {
+        until(&format!("{}: a moment to kill", self.name()), || {
             let reached = if by_time { begin.elapsed() >= time } else { lines(&self.world).len() >= line };
             reached || process.has_ended()
         });

@@ -123,6 +123,17 @@ impl World {
     }
 }
 
+impl Drop for World {
+    /// What a failed test leaves behind is kept to be looked at.
+    #[allow(clippy::print_stderr, reason = "whoever reads the failure needs the place")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            eprintln!("its files are kept in {}", self.folder.path().display());
+        }
+    }
+}
+
 /// What a command said and how it ended.
 pub struct Said {
     /// The exit code; `None` after a signal.
