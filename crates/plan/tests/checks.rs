@@ -464,6 +464,21 @@ agents:
   - {name: b, prompt: x, input: [a.output]}
   - {name: c, prompt: x, input: ['a.output?']}
 ", &[("workflow::never_before", 6), ("workflow::never_before", 7)]),
+        ("items of an outer fan-out", "
+workflow: {name: w, entry_point: outer}
+for_each:
+  - {name: outer, type: for_each, source: workflow.input.rows, as: row, run: inner}
+  - {name: inner, type: for_each, source: row, as: cell, run: deep}
+  - {name: deep, type: for_each, source: cell.parts, as: part, agent: {name: b, prompt: '{{ part }}'}}
+agents: []
+", &[]),
+        ("items of a fan-out elsewhere", "
+workflow: {name: w, entry_point: one}
+for_each:
+  - {name: one, type: for_each, source: workflow.input.rows, as: row, agent: {name: a, prompt: x}, routes: [{to: two}]}
+  - {name: two, type: for_each, source: row, as: cell, agent: {name: b, prompt: x}}
+agents: []
+", &[("workflow::bad_source", 4)]),
         ("sibling along needs", "
 workflow: {name: w, entry_point: g}
 parallel:

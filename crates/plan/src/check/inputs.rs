@@ -78,12 +78,29 @@ impl Paths<'_, '_> {
     fn source(&self, owner: &str, source: &Spanned<String>, ix: usize) -> Option<Diagnostic> {
         let path: Vec<String> = source.value.split('.').map(str::to_owned).collect();
         if path.len() < 3 {
-            return None;
+            return self.short_source(owner, source, &path[0], ix);
         }
         if let Some(found) = self.unknown(owner, "source", source, &path) {
             return Some(found);
         }
         self.never_before(owner, "source", source, &path[0], ix)
+    }
+
+    /// A path of one or two parts leads from an item of a fan-out around this one, or nowhere.
+    fn short_source(
+        &self,
+        owner: &str,
+        source: &Spanned<String>,
+        name: &str,
+        ix: usize,
+    ) -> Option<Diagnostic> {
+        if !self.is_any_loop_variable(name) || self.is_loop_variable(ix, name) {
+            return None;
+        }
+        let message =
+            format!("{owner}: source `{}` is an item of a for_each that is not around it", source.value);
+        let found = Diagnostic::error("workflow::bad_source", message, source.span.clone(), "not there");
+        Some(found.help("only what an outer for_each runs sees its items"))
     }
 
     /// A path into something that cannot have run when the item starts.

@@ -72,9 +72,6 @@ pub(super) fn for_each(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
     fields.word(cx, "type");
     let missing = || Spanned::new(String::new(), name.span.clone());
     let source = fields.text(cx, "source");
-    if let Some(source) = &source {
-        check_source(cx, source, &fields.owner);
-    }
     let variable = fields.text(cx, "as");
     if let Some(variable) = &variable {
         check_variable(cx, variable, &fields.owner);
@@ -122,6 +119,16 @@ fn is_identifier(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(|c| c.is_alphabetic() || c == '_')
         && characters.all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// Sources are looked at once all groups are known: an item of an outer fan-out may be a list by itself.
+pub(super) fn check_sources(cx: &mut Reader<'_>, groups: &[ForEach]) {
+    for group in groups.iter().filter(|group| !group.source.value.is_empty()) {
+        let first = group.source.value.split('.').next().unwrap_or_default();
+        if !groups.iter().any(|outer| outer.variable.value == first) {
+            check_source(cx, &group.source, &format!("for_each group `{}`", group.name.value));
+        }
+    }
 }
 
 /// Whether a path to a list has its three parts; reports it if not.

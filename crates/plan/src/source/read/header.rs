@@ -32,6 +32,7 @@ pub(in crate::source) fn workflow(
     workflow.agents = steps(cx, &mut fields);
     workflow.parallel = items(cx, &mut fields, "parallel", "parallel group", group::parallel);
     workflow.for_each = items(cx, &mut fields, "for_each", "for_each group", group::for_each);
+    group::check_sources(cx, &workflow.for_each);
     workflow.output = fields.template_map(cx, "output");
     fields.finish(cx);
     judge_entry_point(cx, &workflow, root);
