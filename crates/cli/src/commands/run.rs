@@ -70,15 +70,18 @@ fn start(
         seed: entropy(),
         skip_gates: args.flags.skip_gates,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        metadata: args
-            .metadata
-            .iter()
-            .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
-            .collect(),
+        metadata: metadata(&plan, args),
     };
     let (journal, started) = create(&state, &plan, started)?;
     let start = Start::Fresh(Box::new(started));
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
+}
+
+/// The author's words, those of the command line on top.
+fn metadata(plan: &Plan, args: &RunArgs) -> indexmap::IndexMap<String, Value> {
+    let mut all = plan.root().metadata.clone();
+    all.extend(args.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))));
+    all
 }
 
 /// Makes the journal under a name that nobody has; two runs of one second collide once in a million.

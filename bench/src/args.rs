@@ -1,0 +1,71 @@
+//! The command line.
+
+use crate::benchmark::{ALL, Benchmark};
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+
+/// Measures what Convoke costs. Use a release build on a machine that does nothing else.
+#[derive(Debug, Parser)]
+pub struct Args {
+    /// What to measure
+    #[arg(value_enum, default_value_t)]
+    pub what: What,
+    /// Fewer rounds: enough to see a change of a quarter
+    #[arg(long)]
+    pub quick: bool,
+    /// Exit with 1 where a bound is missed
+    #[arg(long)]
+    pub check: bool,
+    /// The program to measure, instead of a release build of this workspace
+    #[arg(long, value_name = "PATH")]
+    pub bin: Option<PathBuf>,
+    /// Where runs are kept meanwhile, on the disk to be measured; beside this program unless told
+    #[arg(long, value_name = "FOLDER")]
+    pub place: Option<PathBuf>,
+}
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum What {
+    /// Everything
+    #[default]
+    All,
+    /// One agent, 10 000 agents, one agent
+    Fanout,
+    /// 300 agents of 50 ms under a limit of 60
+    Limit,
+    /// 1 000 agents, one after the other
+    Chain,
+    /// A run of 10 000 tasks that was killed when 90 % were done
+    Resume,
+    /// The smallest commands
+    Startup,
+    /// 100 000 agents: memory, and time per agent beside 1 000
+    Memory,
+}
+
+impl What {
+    /// The benchmarks to run.
+    pub fn benchmarks(self) -> Vec<&'static Benchmark> {
+        let name = self.name();
+        ALL.iter().filter(|benchmark| self == What::All || benchmark.name == name).collect()
+    }
+
+    /// As it is typed.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_but_all_is_one_benchmark() {
+        for what in What::value_variants().iter().filter(|what| **what != What::All) {
+            assert_eq!(what.benchmarks().len(), 1, "{what:?}");
+        }
+        assert_eq!(What::All.benchmarks().len(), ALL.len());
+    }
+}

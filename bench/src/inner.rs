@@ -1,0 +1,84 @@
+//! Jobs that a child of this program does: what has no command of its own.
+
+mod decide;
+mod engine;
+mod floor;
+
+use crate::child::Meter;
+use crate::error::Error;
+use convoke_plan::Plan;
+use convoke_plan::compile;
+use convoke_plan::source::{SourceReadError, Sources};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// A job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// Nothing: what it takes to start a program.
+    Nothing,
+    /// Tasks of the runtime that do nothing, in a `JoinSet`.
+    Floor {
+        /// How many.
+        count: u32,
+    },
+    /// The pure half of a fan-out: scheduler, governor, prompts; no runtime, no journal.
+    Decide {
+        /// How many.
+        count: u32,
+        /// At once.
+        limit: u32,
+    },
+    /// A fan-out through the engine with the memory journal.
+    FanOut {
+        /// How many.
+        count: u32,
+        /// At once.
+        limit: u32,
+    },
+    /// Agents of 50 ms through the engine.
+    Wait {
+        /// How many.
+        count: u32,
+        /// At once.
+        limit: u32,
+        /// The state folder; none means the memory journal.
+        state: Option<PathBuf>,
+    },
+}
+
+/// Does a job and says what it took, as JSON.
+pub fn run(job: &str) -> Result<ExitCode, Error> {
+    let job: Job = serde_json::from_str(job).map_err(|error| Error::Odd(format!("job `{job}`: {error}")))?;
+    let spent = match job {
+        Job::Nothing => Ok(Meter::start().spent()),
+        Job::Floor { count } => floor::run(count),
+        Job::Decide { count, limit } => decide::run(count, limit),
+        Job::FanOut { count, limit } => engine::fan_out(count, limit),
+        Job::Wait { count, limit, state } => engine::wait(count, limit, state),
+    }?;
+    println!("{}", serde_json::to_string(&spent).expect("it is JSON"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plan of a workflow that needs no other file.
+pub fn compile(text: &str) -> Result<Arc<Plan>, Error> {
+    let compiled = compile::compile("workflow.yaml", &OneFile(text), &compile::Options::default());
+    let findings: Vec<_> = compiled.diagnostics.iter().map(|found| found.message.to_string()).collect();
+    compiled.plan.map(Arc::new).ok_or_else(|| Error::Odd(format!("a workflow is refused: {findings:?}")))
+}
+
+struct OneFile<'a>(&'a str);
+
+impl Sources for OneFile<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
+        (path == "workflow.yaml").then(|| self.0.as_bytes().to_vec()).ok_or(SourceReadError::NotFound)
+    }
+
+    fn env(&self, _name: &str) -> Option<String> {
+        None
+    }
+}

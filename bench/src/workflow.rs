@@ -1,0 +1,140 @@
+//! The workflows that are measured, as text.
+
+use std::fmt::Write;
+
+/// Answers of nothing but the declared shape, at once.
+pub const AT_ONCE: &str = "scripted";
+
+/// One agent, `count` agents, one agent. Each has a prompt to render, each of the many an answer to check.
+pub fn fan_out(provider: &str) -> String {
+    format!(
+        r#"workflow:
+  name: fan-out
+  entry_point: begin
+  runtime: {{provider: {provider}}}
+  limits: {{max_tasks: 1000000}}
+  input:
+    count: {{type: number}}
+agents:
+  - name: begin
+    prompt: "Say what to do with {{{{ workflow.input.count }}}} items."
+    routes: [{{to: items}}]
+  - name: items
+    type: set
+    values:
+      list: "{{{{ range(workflow.input.count) | list | json }}}}"
+    routes: [{{to: work}}]
+  - name: finish
+    prompt: "Sum up {{{{ work.outputs | length }}}} answers."
+for_each:
+  - name: work
+    type: for_each
+    source: items.output.list
+    as: item
+    max_concurrent: 100000
+    agent:
+      name: worker
+      prompt: "Do item {{{{ item }}}} of {{{{ workflow.input.count }}}}."
+      output:
+        answer: {{type: string}}
+    routes: [{{to: finish}}]
+output:
+  done: "{{{{ work.count }}}}"
+"#
+    )
+}
+
+/// One agent for each of the items that are given, nothing before and nothing after.
+pub fn flat(provider: &str) -> String {
+    format!(
+        r#"workflow:
+  name: flat
+  entry_point: work
+  runtime: {{provider: {provider}}}
+agents: []
+for_each:
+  - name: work
+    type: for_each
+    source: workflow.input.items
+    as: item
+    max_concurrent: 100000
+    agent:
+      name: worker
+      prompt: "Do item {{{{ item }}}}."
+output:
+  done: "{{{{ work.count }}}}"
+"#
+    )
+}
+
+/// `count` agents, each after the one before and with its answer.
+pub fn chain(count: usize) -> String {
+    let mut text = format!(
+        "workflow:\n  name: chain\n  entry_point: s1\n  runtime: {{provider: {AT_ONCE}}}\n  \
+         limits: {{max_iterations: 1000000}}\nagents:\n"
+    );
+    for step in 1..=count {
+        let before = match step {
+            1 => "Begin.".to_owned(),
+            _ => format!("Go on from {{{{ s{}.output.answer }}}}.", step - 1),
+        };
+        let route = if step == count { "$end".to_owned() } else { format!("s{}", step + 1) };
+        writeln!(
+            text,
+            "  - name: s{step}\n    prompt: \"{before}\"\n    output: {{answer: {{type: string}}}}\n    \
+             routes: [{{to: {route}}}]"
+        )
+        .expect("text takes text");
+    }
+    writeln!(text, "output:\n  last: \"{{{{ s{count}.output.answer }}}}\"").expect("text takes text");
+    text
+}
+
+/// One step that computes a value.
+pub const ONE_SET: &str = "workflow: {name: one-set, entry_point: only}
+agents:
+  - name: only
+    type: set
+    values: {answer: \"{{ 6 * 7 }}\"}
+output: {answer: \"{{ only.output.answer }}\"}
+";
+
+/// One agent.
+pub const ONE_AGENT: &str = "workflow: {name: one-agent, entry_point: only, runtime: {provider: scripted}}
+agents:
+  - name: only
+    prompt: Say something.
+    output: {answer: {type: string}}
+output: {answer: \"{{ only.output.answer }}\"}
+";
+
+/// Replies that come at once, but for the last tenth of ten thousand items, which take `late`.
+pub fn replies(late_ms: u64) -> String {
+    format!(
+        "replies: {{begin: [ok], finish: [ok]}}\nmatch:\n  - pattern: \"^Do item 9[0-9]{{3}} \"\n    \
+         replies: [{{json: {{answer: done}}, delay_ms: {late_ms}}}]\ndefault: [{{answer: done}}]\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inner::compile;
+
+    #[test]
+    fn every_workflow_is_sound() {
+        let file = "{name: scripted, file: replies.yaml}";
+        let slow = "{name: scripted, latency_ms: 50}";
+        for text in [
+            fan_out(AT_ONCE),
+            fan_out(file),
+            flat(slow),
+            chain(1),
+            chain(20),
+            ONE_SET.into(),
+            ONE_AGENT.into(),
+        ] {
+            assert!(compile(&text).is_ok(), "{}\n{text}", compile(&text).unwrap_err());
+        }
+    }
+}
