@@ -13,6 +13,7 @@ use convoke_plan::Kind;
 
 mod attempt;
 mod end;
+mod place;
 mod time;
 mod workflow;
 
@@ -76,7 +77,7 @@ impl Scheduler {
     }
 
     fn task_started(&mut self, id: &TaskId, until: Option<Timestamp>, inputs: Option<&Payload>) -> Folded {
-        let task = self.known(id, "task_started")?;
+        let task = self.begun(id, "task_started")?;
         self.expect(task, "task_started", |state| state == TaskState::Ready)?;
         self.note_start(task);
         let kind = &self.node(task).kind;
@@ -101,7 +102,7 @@ impl Scheduler {
     }
 
     fn fanned_out(&mut self, id: &TaskId, count: u32, items: &Payload, keys: Option<&[String]>) -> Folded {
-        let task = self.known(id, "fanned_out")?;
+        let task = self.begun(id, "fanned_out")?;
         self.expect(task, "fanned_out", |state| state == TaskState::Ready)?;
         if keys.is_some_and(|keys| keys.len() != count as usize) {
             return Err(illegal(&format!("fanned_out of {id}"), "it has not one key per item"));

@@ -139,7 +139,7 @@ impl Scheduler {
     }
 
     /// Gives free places to who waits for one, then to items that do not exist yet.
-    fn fill(&mut self, group: TaskIx) {
+    pub(crate) fn fill(&mut self, group: TaskIx) {
         while self.group(group).has_place() {
             let state = self.group_mut(group);
             if let Some(held) = state.held.pop_front() {
@@ -156,6 +156,19 @@ impl Scheduler {
             let item = self.add_item(group, next);
             self.offer(item);
         }
+    }
+
+    /// Brings the next item into being, without a place; false where all exist.
+    pub(crate) fn add_held(&mut self, group: TaskIx) -> bool {
+        let state = self.group(group);
+        let next = state.members.len() as u32;
+        if next >= state.total {
+            return false;
+        }
+        let item = self.add_item(group, next);
+        self.tasks[item].state = TaskState::Held;
+        self.group_mut(group).held.push_back(item);
+        true
     }
 
     fn add_item(&mut self, group: TaskIx, index: u32) -> TaskIx {

@@ -1,4 +1,5 @@
 //! A run in memory, driven by whoever comes.
+#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use convoke_agent::{Admission, Sink};
 use convoke_engine::{Clock, Executor, Options, Outcome, Setup, Start, prepare};
@@ -8,7 +9,8 @@ use convoke_model::{
 };
 use convoke_plan::Plan;
 use futures::future::BoxFuture;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +37,65 @@ impl Executor for SlowAtFirst {
     }
 }
 
+/// Some tasks fail at their first attempt; it counts who was attempted, and how many at once.
+pub struct FailsAtFirst {
+    failing: Vec<&'static str>,
+    attempts: Mutex<Vec<(String, u32)>>,
+    running: Arc<AtomicUsize>,
+    peak: AtomicUsize,
+}
+
+impl FailsAtFirst {
+    /// These tasks fail.
+    pub fn of(failing: &[&'static str]) -> FailsAtFirst {
+        FailsAtFirst {
+            failing: failing.to_vec(),
+            attempts: Mutex::default(),
+            running: Arc::default(),
+            peak: AtomicUsize::default(),
+        }
+    }
+
+    /// Every attempt so far.
+    pub fn attempts(&self) -> Vec<(String, u32)> {
+        self.attempts.lock().expect("nobody panics while holding it").clone()
+    }
+
+    /// The most attempts at once.
+    pub fn peak(&self) -> usize {
+        self.peak.load(Ordering::SeqCst)
+    }
+}
+
+impl Executor for FailsAtFirst {
+    fn attempt(
+        &self,
+        assignment: Assignment,
+        _admission: Arc<dyn Admission>,
+        _sink: Arc<dyn Sink>,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd> {
+        let task = assignment.task.to_string();
+        let fails = assignment.attempt == 1 && self.failing.contains(&task.as_str());
+        self.attempts.lock().expect("nobody panics while holding it").push((task, assignment.attempt));
+        let running = self.running.clone();
+        self.peak.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        Box::pin(async move {
+            // Whoever else may start does so meanwhile.
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            running.fetch_sub(1, Ordering::SeqCst);
+            if fails {
+                let failure = Failure::new(Class::Fatal, "it fails at first");
+                return AttemptEnd::Failed { failure, usage: Usage::default(), partial: None };
+            }
+            let output = JsonText::of(&serde_json::json!({ "result": "done" }));
+            AttemptEnd::Finished { output, usage: Usage::default() }
+        })
+    }
+}
+
 /// A new run of a plan.
 pub fn fresh(plan: &Plan) -> Start {
     Start::Fresh(Box::new(RunStarted {
@@ -53,12 +114,23 @@ pub fn fresh(plan: &Plan) -> Start {
 
 /// Drives a run, beginning so long after its first moment.
 pub async fn drive(plan: &Arc<Plan>, journal: Memory, start: Start, after: Duration) -> Outcome {
+    drive_by(Arc::new(SlowAtFirst), plan, journal, start, after).await
+}
+
+/// Drives a run whose attempts somebody else performs.
+pub async fn drive_by(
+    executor: Arc<dyn Executor>,
+    plan: &Arc<Plan>,
+    journal: Memory,
+    start: Start,
+    after: Duration,
+) -> Outcome {
     let setup = Setup {
         plan: plan.clone(),
         journal: Box::new(journal),
-        executor: Arc::new(SlowAtFirst),
+        executor,
         start,
-        options: Options { max_concurrency: 1, interactive: false, pid: 1, host: "here".into() },
+        options: Options { max_concurrency: 8, interactive: false, pid: 1, host: "here".into() },
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     };

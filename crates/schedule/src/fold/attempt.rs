@@ -10,7 +10,7 @@ use convoke_model::{Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
 
 impl Scheduler {
     pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
-        let task = self.known(id, "attempt_started")?;
+        let task = self.begun(id, "attempt_started")?;
         self.expect(task, "attempt_started", |state| state == TaskState::Ready)?;
         self.note_start(task);
         self.unqueue(task);
@@ -128,7 +128,7 @@ impl Scheduler {
     }
 
     pub(super) fn gate_opened(&mut self, id: &TaskId, ask: &Payload) -> Folded {
-        let task = self.known(id, "gate_opened")?;
+        let task = self.begun(id, "gate_opened")?;
         self.expect(task, "gate_opened", |state| matches!(state, TaskState::Ready | TaskState::Failing))?;
         self.note_start(task);
         self.tasks[task].ask = Some(ask.clone());

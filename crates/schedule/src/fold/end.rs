@@ -10,7 +10,7 @@ use convoke_plan::{Join, Need, NodeIx, Requires};
 
 impl Scheduler {
     pub(super) fn task_succeeded(&mut self, id: &TaskId, output: &Payload) -> Folded {
-        let task = self.known(id, "task_succeeded")?;
+        let task = self.begun(id, "task_succeeded")?;
         self.expect(task, "task_succeeded", |state| !matches!(state, TaskState::Ended(_)))?;
         self.note_start(task);
         self.tasks[task].output = Some(output.clone());
@@ -19,7 +19,7 @@ impl Scheduler {
     }
 
     pub(super) fn task_failed(&mut self, id: &TaskId, failure: &Failure) -> Folded {
-        let task = self.known(id, "task_failed")?;
+        let task = self.begun(id, "task_failed")?;
         self.expect(task, "task_failed", |state| !matches!(state, TaskState::Ended(_)))?;
         self.tasks[task].failure = Some(Box::new(failure.clone()));
         self.end(task, End::Failed);
@@ -51,7 +51,7 @@ impl Scheduler {
     }
 
     pub(super) fn summary_wanted(&mut self, id: &TaskId, covers: &[TaskId]) -> Folded {
-        let task = self.known(id, "summary_started")?;
+        let task = self.begun(id, "summary_started")?;
         self.expect(task, "summary_started", |state| state == TaskState::Ready)?;
         let covers: Vec<_> =
             covers.iter().map(|id| self.known(id, "summary_started")).collect::<Result<_, _>>()?;

@@ -89,7 +89,7 @@ impl Scheduler {
             }
         }
         self.renew_time(tasks);
-        Ok(())
+        self.settle_places()
     }
 
     /// Creates what a workflow starts with. Part of the fold of whatever made it start.

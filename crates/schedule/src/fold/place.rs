@@ -1,0 +1,78 @@
+//! Places in groups, where the history is not all that happened.
+//!
+//! A reopened task is left without its end, so it holds its place while the events that followed are folded. What began
+//! then must find one all the same: the journal is right, and a limit is about what may start, not about what did.
+//! Whoever takes the run over gives the places out anew, so that no limit is passed from there on.
+
+use super::Folded;
+use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::task::{TaskIx, TaskState};
+use convoke_model::TaskId;
+use convoke_plan::Kind;
+
+impl Scheduler {
+    /// The task that an event says has begun; its group makes room for it.
+    pub(super) fn begun(&mut self, id: &TaskId, what: &str) -> Result<TaskIx, IllegalEvent> {
+        if self.tasks.find(id).is_none() {
+            self.reach(id);
+        }
+        let task = self.known(id, what)?;
+        if self.waits_for_a_place(task) {
+            self.squeeze_in(task);
+        }
+        Ok(task)
+    }
+
+    /// Brings the items of a fan-out into being, up to the one with this id.
+    fn reach(&mut self, id: &TaskId) {
+        let Some(last) = id.segments().last() else { return };
+        let fans_out = |scheduler: &Scheduler, task: &TaskIx| {
+            let open = scheduler.tasks[*task].state == TaskState::Open;
+            let node = scheduler.node(*task);
+            open && *node.name == *last.node && matches!(node.kind, Kind::ForEach(_))
+        };
+        let groups: Vec<_> = self.tasks.indices().filter(|task| fans_out(self, task)).collect();
+        for group in groups {
+            while self.tasks.find(id).is_none() && self.add_held(group) {}
+        }
+    }
+
+    /// Some tasks are held back for something else, with their place.
+    fn waits_for_a_place(&self, task: TaskIx) -> bool {
+        self.tasks[task].state == TaskState::Held && !self.tasks[task].placed
+    }
+
+    /// Gives a held member a place beyond its group's limit.
+    fn squeeze_in(&mut self, task: TaskIx) {
+        if let Some(group) = self.tasks[task].place.within {
+            self.group_mut(group).active += 1;
+            self.tasks[task].placed = true;
+            self.make_ready(task);
+        }
+    }
+
+    /// Takes back the places of members that have not begun, and gives them out anew.
+    pub(super) fn settle_places(&mut self) -> Folded {
+        for group in self.tasks.indices() {
+            if self.tasks[group].state == TaskState::Open && self.tasks[group].group.is_some() {
+                self.hold_ready(group);
+                self.fill(group);
+            }
+        }
+        Ok(())
+    }
+
+    fn hold_ready(&mut self, group: TaskIx) {
+        let members = self.group(group).members.clone();
+        for member in &members {
+            if self.tasks[*member].state == TaskState::Ready
+                && std::mem::take(&mut self.tasks[*member].placed)
+            {
+                self.tasks[*member].state = TaskState::Held;
+                self.group_mut(group).active -= 1;
+            }
+        }
+        let held = members.into_iter().filter(|member| self.waits_for_a_place(*member)).collect();
+        self.group_mut(group).held = held;
+    }
+}
