@@ -3,13 +3,13 @@
 //! Only what a text names is built. A step sees its ancestors (needs, routes taken, enclosing groups) and never
 //! whatever else happens to be finished, so the same plan and answers always render the same text.
 
-use crate::frame::FrameIx;
+use crate::frame::{FrameEnding, FrameIx, Stage};
 use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::TaskIx;
-use convoke_model::{Class, Failure, reason};
+use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, Value, from_json};
 use convoke_plan::{ContextMode, Kind, Text};
 use std::collections::{BTreeMap, HashSet};
@@ -138,8 +138,11 @@ impl Scheduler {
         outputs: &dyn Outputs,
         view: View,
     ) -> Result<Names, Failure> {
-        let mut names = Names::new();
         let frame = self.tasks[task].place.frame;
+        if self.tasks[task].hook && self.tasks[task].summary_for.is_none() {
+            return Ok(self.names_of_hook(frame, roots, outputs));
+        }
+        let mut names = Names::new();
         let workflow = self.workflow_in(frame);
         let mode = if view == View::OfMode { workflow.context.mode } else { ContextMode::Accumulate };
         if mode == ContextMode::Explicit {
@@ -306,22 +309,42 @@ impl Scheduler {
         names
     }
 
+    /// A step that a hook runs belongs to the whole workflow: it sees what a hook's text sees.
+    fn names_of_hook(&self, frame: FrameIx, roots: &Roots, outputs: &dyn Outputs) -> Names {
+        let mut names = self.names_in_frame(frame, roots, outputs);
+        if roots.want("result")
+            && self.frame(frame).stage == Stage::Closing
+            && let Some(result) = self.frame_result(frame, outputs).output
+        {
+            names.insert("result".into(), from_json(&result));
+        }
+        names
+    }
+
     /// Hooks at the end of a workflow may look at why it failed.
     fn add_ending(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
-        use crate::frame::FrameEnding::Stated;
-        let Some(Stated(convoke_model::Ending::Failed { task, failure })) = &self.frame(frame).ending else {
+        let Some(FrameEnding::Stated(ending)) =
+            self.frame(frame).ending.as_ref().filter(|_| roots.want("error"))
+        else {
             return;
         };
-        if roots.want("error") {
-            let mut fields = vec![
-                ("class", Value::from(failure.class.word())),
-                ("type", Value::from(failure.class.word())),
-                ("message", Value::from(failure.message.as_str())),
-                ("step", Value::from(task.as_ref().map(|task| task.0.to_string()))),
-            ];
-            fields.extend(failure.hint.as_deref().map(|hint| ("suggestion", Value::from(hint))));
-            names.insert("error".into(), map_value(fields));
-        }
+        let (class, message, step, hint) = match ending {
+            Ending::Failed { task, failure } => {
+                (failure.class, failure.message.as_str(), task.as_ref(), failure.hint.as_deref())
+            }
+            Ending::Terminated { task, success: false, reason, .. } => {
+                (Class::Fatal, reason.as_str(), Some(task), None)
+            }
+            Ending::Terminated { .. } => return,
+        };
+        let mut fields = vec![
+            ("class", Value::from(class.word())),
+            ("type", Value::from(class.word())),
+            ("message", Value::from(message)),
+            ("step", Value::from(step.map(|task| task.0.to_string()))),
+        ];
+        fields.extend(hint.map(|hint| ("suggestion", Value::from(hint))));
+        names.insert("error".into(), map_value(fields));
     }
 }
 

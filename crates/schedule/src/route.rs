@@ -359,7 +359,7 @@ impl Scheduler {
         self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
     }
 
-    fn frame_result(&mut self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+    pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
         match self.frame(frame).ending.clone() {
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => FrameResult::failed(failure),
@@ -373,7 +373,7 @@ impl Scheduler {
         }
     }
 
-    fn natural_end(&mut self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+    fn natural_end(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
         match self.frame_output(frame, outputs) {
             Ok(output) => FrameResult { status: self.natural_status(frame), output, failure: None },
             Err(failure) => FrameResult::failed(failure),
@@ -396,7 +396,7 @@ impl Scheduler {
     }
 
     /// The workflow's own output, `$end` routes on top.
-    fn frame_output(&mut self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
+    fn frame_output(&self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
         let declared = self.workflow_in(frame).output.clone();
         let added = self.frame(frame).end_outputs.clone();
         if declared.is_none() && added.is_empty() {
@@ -417,7 +417,7 @@ impl Scheduler {
     }
 
     fn terminated_end(
-        &mut self,
+        &self,
         frame: FrameIx,
         task: &TaskId,
         success: bool,
@@ -444,10 +444,10 @@ pub(crate) fn below(cause: Cause, instead: CauseKind) -> Cause {
 }
 
 /// How a workflow ended.
-struct FrameResult {
-    status: RunStatus,
-    output: Option<Value>,
-    failure: Option<Failure>,
+pub(crate) struct FrameResult {
+    pub status: RunStatus,
+    pub output: Option<Value>,
+    pub failure: Option<Failure>,
 }
 
 impl FrameResult {

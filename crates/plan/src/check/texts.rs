@@ -50,11 +50,12 @@ pub(crate) struct Site<'a> {
 /// All texts of a workflow.
 pub(crate) fn texts<'a>(outline: &Outline<'a>) -> Vec<Site<'a>> {
     let mut found = Vec::new();
+    let by_hook: Vec<usize> = outline.hook_steps().into_iter().map(|(_, ix)| ix).collect();
     for (ix, item) in outline.items.iter().enumerate() {
         let owner = format!("{} `{}`", item.word(), item.name().value);
         if let Item::Step(step) = item {
-            Collector { view: View::Before(ix), step: Some(step), owner: owner.clone(), found: &mut found }
-                .step(step);
+            let view = if by_hook.contains(&ix) { View::Hook } else { View::Before(ix) };
+            Collector { view, step: Some(step), owner: owner.clone(), found: &mut found }.step(step);
         }
         let mut after = Collector { view: View::After(ix), step: None, owner, found: &mut found };
         item.common().routes.iter().for_each(|route| after.route(route));
