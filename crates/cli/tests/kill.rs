@@ -195,6 +195,28 @@ impl Trial {
     }
 }
 
+/// The first milliseconds of a run, when its journal is being made.
+#[test]
+fn a_run_that_is_killed_while_it_is_made_is_there_or_it_is_not() {
+    let seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
+    eprintln!("seed {seed}");
+    let mut random = Random(seed);
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: x}]\n",
+    );
+    for _ in 0..40 {
+        let time = Duration::from_micros(random.below(30_000));
+        let mut process = world.start(&["run", "w.yaml"]);
+        let begin = Instant::now();
+        until("a moment to kill", || begin.elapsed() >= time);
+        process.kill();
+    }
+    for run in world.runs() {
+        Events::of(&world, &run);
+        world.convoke(&["resume", &run]).exits(0);
+    }
+}
+
 #[test]
 fn of_many_resumes_at_once_one_goes_on_and_the_others_name_it() {
     let world = World::with_workflow(
