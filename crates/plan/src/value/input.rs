@@ -36,8 +36,8 @@ impl InputType {
     }
 }
 
-/// Reads an input that nobody declared: words, numbers and JSON become values, what only resembles a number (`007`,
-/// `+49`, `1.2.3`) stays a text.
+/// Reads an input that nobody declared: words, JSON and whatever Python takes for a number (`007`, `+49`) become
+/// values, as in Conductor. Whoever wants a text declares one.
 pub fn read_by_look(text: &str) -> Value {
     let trimmed = text.trim();
     let as_it_is = || Value::String(text.to_owned());
@@ -49,11 +49,6 @@ pub fn read_by_look(text: &str) -> Value {
     }
     if trimmed.starts_with(['[', '{']) {
         return serde_json::from_str(trimmed).unwrap_or_else(|_| as_it_is());
-    }
-    let digits = trimmed.strip_prefix('-').unwrap_or(trimmed);
-    let padded = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
-    if padded || trimmed.starts_with('+') || trimmed.contains('_') {
-        return as_it_is();
     }
     let number = if trimmed.contains('.') { python_float(trimmed) } else { python_integer(trimmed) };
     number.unwrap_or_else(as_it_is)
@@ -136,8 +131,8 @@ mod tests {
             ("[1, 2]", json!([1, 2])),
             ("{\"k\": \"v\"}", json!({"k": "v"})),
             ("[1,", json!("[1,")),
-            ("007", json!("007")),
-            ("+49", json!("+49")),
+            ("007", json!(7)),
+            ("+49", json!(49)),
             ("1.2.3", json!("1.2.3")),
             ("1e3", json!("1e3")),
             ("words", json!("words")),
