@@ -183,8 +183,8 @@ impl Scheduler {
         let workflow = self.workflow_in(frame);
         map_value([
             ("input", input),
-            ("dir", Value::from(workflow.dir.as_str())),
-            ("file", Value::from(workflow.file.as_str())),
+            ("dir", Value::from(absolute(&self.folder, &workflow.dir))),
+            ("file", Value::from(absolute(&self.folder, &workflow.file))),
             ("name", Value::from(&*workflow.name)),
         ])
     }
@@ -359,6 +359,37 @@ enum View {
     After,
 }
 
+/// A path as seen from anywhere: commands may run in other folders than the run does.
+fn absolute(folder: &str, path: &str) -> String {
+    if path.starts_with('/') || !folder.starts_with('/') {
+        return path.to_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
 pub(crate) fn template_failure(what: &str, error: &RenderError) -> Failure {
     Failure::new(Class::Fatal, format!("{what}: template error: {error}")).reason(reason::TEMPLATE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_begin_at_the_root_where_the_run_knows_its_folder() {
+        assert_eq!(absolute("/work/here", "."), "/work/here");
+        assert_eq!(absolute("/work/here", "./sub/w.yaml"), "/work/here/sub/w.yaml");
+        assert_eq!(absolute("/work/here", "../there/w.yaml"), "/work/there/w.yaml");
+        assert_eq!(absolute("/work/here", "/else/w.yaml"), "/else/w.yaml");
+        assert_eq!(absolute("/", "w.yaml"), "/w.yaml");
+        assert_eq!(absolute(".", "sub"), "sub");
+    }
 }

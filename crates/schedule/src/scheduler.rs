@@ -72,6 +72,8 @@ pub struct Scheduler {
     pub(crate) frame_agenda: VecDeque<FrameIx>,
     pub(crate) timers: Timers,
     pub(crate) seed: u64,
+    /// Where the run was started.
+    pub(crate) folder: String,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -101,6 +103,7 @@ impl Scheduler {
             frame_agenda: VecDeque::new(),
             timers: Timers::default(),
             seed: 0,
+            folder: String::new(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,

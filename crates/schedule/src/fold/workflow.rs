@@ -14,6 +14,7 @@ impl Scheduler {
             return Err(illegal("run_started", "the run has started already"));
         }
         self.seed = started.seed;
+        self.folder.clone_from(&started.folder);
         self.skip_gates = started.skip_gates;
         self.frames.push(Frame::new(WorkflowIx(0), None, 0, started.inputs.clone()));
         self.begin_frame(FrameIx(0));
