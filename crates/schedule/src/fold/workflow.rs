@@ -166,7 +166,8 @@ impl Scheduler {
         let frame = self.tasks[task].place.frame;
         self.tasks[task].followed = true;
         self.tasks[task].handled |= on_error;
-        if let Some(output) = output {
+        // On the way to another step an output is rendered for its errors alone.
+        if let (Some(output), None) = (output, to) {
             self.frame_mut(frame).end_outputs.push(output.clone());
         }
         if let Some(to) = to {
