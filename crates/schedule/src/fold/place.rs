@@ -13,10 +13,13 @@ use convoke_plan::Kind;
 impl Scheduler {
     /// The task that an event says has begun; its group makes room for it.
     pub(super) fn begun(&mut self, id: &TaskId, what: &str) -> Result<TaskIx, IllegalEvent> {
-        if self.tasks.find(id).is_none() {
-            self.reach(id);
-        }
-        let task = self.known(id, what)?;
+        let task = match self.tasks.find(id) {
+            Some(task) => task,
+            None => {
+                self.reach(id);
+                self.known(id, what)?
+            }
+        };
         if self.waits_for_a_place(task) {
             self.squeeze_in(task);
         }
