@@ -7,6 +7,9 @@ const LISTED: usize = 12;
 
 /// The nearest of the names that would do, and the names themselves.
 pub(super) fn instead(written: &str, available: &[&str]) -> String {
+    // A step whose name is missing is reported by itself.
+    let named: Vec<&str> = available.iter().copied().filter(|name| !name.is_empty()).collect();
+    let available = named.as_slice();
     let near = nearest(written, available.iter().copied()).map(|near| format!("did you mean `{near}`? "));
     format!("{}{}", near.unwrap_or_default(), list(available))
 }
@@ -18,5 +21,16 @@ fn list(available: &[&str]) -> String {
             format!("available: {} and {} more", available[..LISTED].join(", "), count - LISTED)
         }
         _ => format!("available: {}", available.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_name_is_not_advice() {
+        assert_eq!(instead("a", &[""]), "there are none");
+        assert_eq!(instead("writr", &["", "writer"]), "did you mean `writer`? available: writer");
     }
 }
