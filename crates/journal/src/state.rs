@@ -50,7 +50,7 @@ impl StateDir {
         };
         let mut runs: Vec<_> = entries
             .filter_map(|entry| Some(RunId(entry.ok()?.file_name().to_str()?.into())))
-            .filter(is_safe)
+            .filter(|run| is_safe(run) && !is_being_made(&self.run_dir(run)))
             .collect();
         runs.sort();
         Ok(runs)
@@ -63,7 +63,7 @@ impl StateDir {
     /// The folder of a run that exists; a name that could lead elsewhere is no run.
     pub(crate) fn existing(&self, run: &RunId) -> Result<PathBuf, Error> {
         let dir = self.run_dir(run);
-        if !is_safe(run) || !dir.join("journal.db").is_file() {
+        if !is_safe(run) || !dir.join("journal.db").is_file() || is_being_made(&dir) {
             return Err(Error::unknown_run(run));
         }
         Ok(dir)
@@ -89,6 +89,22 @@ impl StateDir {
         let runs = self.runs_dir();
         File::open(&runs).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &runs))
     }
+}
+
+/// A folder holds this file for as long as its journal is being made: what a kill leaves behind then is no run.
+const MAKING: &str = "making";
+
+pub(crate) fn begin_making(dir: &Path) -> Result<(), Error> {
+    private_file(&dir.join(MAKING)).map(drop)
+}
+
+pub(crate) fn end_making(dir: &Path) -> Result<(), Error> {
+    let path = dir.join(MAKING);
+    fs::remove_file(&path).map_err(Error::io("remove", &path))
+}
+
+fn is_being_made(dir: &Path) -> bool {
+    dir.join(MAKING).exists()
 }
 
 /// Opens a file that only its owner can read, making it if need be.

@@ -70,6 +70,8 @@ pub struct World {
     pub peak: usize,
     /// Every launch, in order: task and attempt.
     pub launches: Vec<(TaskId, u32)>,
+    /// Attempts that are told to stop are done already: their output comes all the same.
+    pub stubborn: bool,
     /// Answers for gates, given as soon as a gate opens.
     pub answers: HashMap<String, Answer>,
     limit: u32,
@@ -108,7 +110,8 @@ impl World {
         blobs: &World,
         script: Script,
     ) -> World {
-        let (scheduler, opening) = replay(&plan, commits.concat(), &Changes::None).expect("it can be resumed");
+        let (scheduler, opening) =
+            replay(&plan, commits.concat(), &Changes::None).expect("it can be resumed");
         let mut world = World::empty(plan, scheduler, limit, script, commits);
         world.blobs.lock().expect("one thread").extend(blobs.blobs.lock().expect("one thread").clone());
         world.open(opening);
@@ -142,6 +145,7 @@ impl World {
             commits,
             peak: 0,
             launches: Vec::new(),
+            stubborn: false,
             answers: HashMap::new(),
             limit,
         }
@@ -231,11 +235,12 @@ impl World {
     /// An attempt that is told to stop ends a moment later.
     fn abort(&mut self, task: TaskIx) {
         let Some((order, attempt)) = self.running.get(&task).copied() else { return };
-        self.due.remove(&order);
+        let own = self.due.remove(&order);
         self.order += 1;
         self.running.insert(task, (self.order, attempt));
         self.pending.push(Reverse((self.now + Duration::from_millis(1), self.order)));
-        let end = Behaviour::fails(Duration::ZERO, Class::Cancelled).end;
+        let cancelled = || Behaviour::fails(Duration::ZERO, Class::Cancelled).end;
+        let end = own.filter(|_| self.stubborn).map_or_else(cancelled, |(_, _, end)| end);
         self.due.insert(self.order, (task, attempt, end));
     }
 

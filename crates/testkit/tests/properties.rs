@@ -213,9 +213,10 @@ proptest! {
 
     /// P9: a stop at any moment ends everything within the time an attempt takes to stop, once each.
     #[test]
-    fn a_stop_at_any_moment_reaches_everything(seed in any::<u64>(), steps in 1u64..14, limit in 1u32..5, moment in 1usize..40) {
+    fn a_stop_at_any_moment_reaches_everything(stubborn in any::<bool>(), seed in any::<u64>(), steps in 1u64..14, limit in 1u32..5, moment in 1usize..40) {
         let generated = generate(seed, steps);
         let mut world = world(&generated, limit, seed, 10);
+        world.stubborn = stubborn;
         if world.run(moment).is_some() {
             return Ok(());
         }

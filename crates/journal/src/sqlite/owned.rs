@@ -10,7 +10,7 @@ use crate::ballast::Ballast;
 use crate::inbox::OwnerInbox;
 use crate::owner::OwnerLock;
 use crate::record::{Chain, Record, encode, join_ids};
-use crate::state::private_file;
+use crate::state::{begin_making, end_making, private_file};
 use crate::tip::{Tip, TipFile};
 use crate::{Error, InboxMessage, Journal, MessageId, Owner, StateDir};
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
@@ -46,7 +46,9 @@ impl Sqlite {
     /// Makes the journal of a new run and owns it, with epoch 1.
     pub fn create(state: &StateDir, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
         let dir = state.make_run_dir(run)?;
-        let made = Sqlite::create_in(&dir, run, meta, owner).and_then(|journal| {
+        let made = begin_making(&dir).and_then(|()| {
+            let journal = Sqlite::create_in(&dir, run, meta, owner)?;
+            end_making(&dir)?;
             state.sync_names()?;
             Ok(journal)
         });

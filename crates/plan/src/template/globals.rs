@@ -13,7 +13,7 @@ use super::list::Dict;
 use super::python::python_repr;
 
 /// Names of the functions, for messages about unknown ones.
-pub(super) const NAMES: [&str; 20] = [
+pub(super) const NAMES: [&str; 12] = [
     "range",
     "dict",
     "cycler",
@@ -22,15 +22,7 @@ pub(super) const NAMES: [&str; 20] = [
     "int",
     "float",
     "str",
-    "bool",
     "len",
-    "list",
-    "abs",
-    "min",
-    "max",
-    "sum",
-    "round",
-    "sorted",
     "loop",
     "caller",
     "super",
@@ -43,24 +35,10 @@ pub(super) fn register(environment: &mut Environment<'_>) {
     environment.add_function("dict", dict);
     environment.add_function("cycler", |args: Rest<Value>| Cycler::new(args.0).map(Value::from_object));
     environment.add_function("joiner", joiner);
-    // Python's own functions are Jinja2's filters under another name.
-    let filters = [
-        ("int", "__int"),
-        ("float", "__float"),
-        ("str", "string"),
-        ("bool", "__bool"),
-        ("len", "length"),
-        ("list", "list"),
-    ];
-    let more = [
-        ("abs", "abs"),
-        ("min", "__min"),
-        ("max", "__max"),
-        ("sum", "sum"),
-        ("round", "__round"),
-        ("sorted", "__sorted"),
-    ];
-    for (name, filter) in filters.into_iter().chain(more) {
+    // Python's own functions are Jinja2's filters under another name. Only those that conditions had: each further name
+    // would be `defined` for a step that is called so and has not run yet.
+    let filters = [("int", "__int"), ("float", "__float"), ("str", "string"), ("len", "length")];
+    for (name, filter) in filters {
         environment.add_function(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             state.apply_filter(filter, &args.into_values())
         });

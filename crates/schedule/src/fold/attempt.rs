@@ -22,13 +22,9 @@ impl Scheduler {
 
     pub(super) fn attempt_finished(&mut self, id: &TaskId, output: &Payload, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_finished", usage)?;
+        // Also when it was told to stop: it was done before that reached it, and a task has one end.
         self.tasks[task].output = Some(output.clone());
-        if self.tasks[task].cancelling.is_some() {
-            self.tasks[task].state = TaskState::Failing;
-            self.todo(Todo::Remedy(task));
-        } else {
-            self.end(task, End::Succeeded);
-        }
+        self.end(task, End::Succeeded);
         Ok(())
     }
 
