@@ -4,6 +4,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -345,6 +346,14 @@ fn age(text: &str) -> Result<std::time::Duration, String> {
     Ok(std::time::Duration::from_secs(number.saturating_mul(seconds)))
 }
 
+/// Conductor's `--input.NAME=VALUE` is our `--input NAME=VALUE`.
+pub fn as_conductor_writes(words: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    words.map(|word| match word.to_str().and_then(|text| text.strip_prefix("--input.")) {
+        Some(given) if given.contains('=') => format!("--input={given}").into(),
+        _ => word,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,6 +362,13 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn conductor_inputs_are_inputs() {
+        let words = ["convoke", "run", "w.yaml", "--input.n=1", "--input.x"].map(OsString::from);
+        let words: Vec<_> = as_conductor_writes(words.into_iter()).collect();
+        assert_eq!(words[3..], ["--input=n=1", "--input.x"].map(OsString::from));
     }
 
     #[test]

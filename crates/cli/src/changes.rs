@@ -10,15 +10,15 @@ use crate::sources::Disk;
 use crate::view::words;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
 use convoke_model::{Digest, Event, RunId, Stamped};
-use convoke_plan::{Plan, Sources};
+use convoke_plan::{Kind, Plan, Sources};
 use convoke_schedule::{Scheduler, changed, replayable};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The workflow files as they are now.
 pub enum Current {
-    /// As they were.
-    Same,
+    /// As they were; with the plan that they make in the environment of now.
+    Same(Option<Box<Plan>>),
     /// One cannot be read any more.
     Gone(String),
     /// They make another plan; with the difference in words.
@@ -100,14 +100,15 @@ pub fn look(
             words.push_str(&format!("{}:\n{}", source.path, difference(&source.text, &now)));
         }
     }
-    if words.is_empty() {
-        return Ok(Current::Same);
-    }
     let file = Path::new(file);
+    if words.is_empty() {
+        let compiled = compiling::compile_file(file, &console.config, flags.provider.as_deref());
+        return Ok(Current::Same(compiled.ok().and_then(|compiled| compiled.plan).map(Box::new)));
+    }
     let compiled = compiling::compile_file(file, &console.config, flags.provider.as_deref())?;
     let plan = compiling::accept(console, file, compiled, flags.strict || console.config.strict)?;
     if plan.digest() == before.digest() {
-        Ok(Current::Same)
+        Ok(Current::Same(Some(Box::new(plan))))
     } else {
         Ok(Current::Changed(Box::new(plan), words))
     }
@@ -130,5 +131,19 @@ pub fn refusal(journal: &Sqlite, run: &RunId, before: Plan, now: &Plan, differen
 fn affected(journal: &Sqlite, before: Plan, now: &Plan) -> Option<u64> {
     let mut scheduler = Scheduler::new(Arc::new(before));
     replayable(journal.read_all().ok()?).iter().try_for_each(|event| scheduler.apply(event)).ok()?;
-    Some(changed(&scheduler, now).len() as u64)
+    Some(changed(&scheduler, now).dropped.len() as u64)
+}
+
+/// The plan of before, with addresses and keys as the environment of now has them: a service may have moved.
+pub fn with_addresses_of(mut before: Plan, now: &Plan) -> Plan {
+    for (old, new) in before.workflows.iter_mut().zip(&now.workflows) {
+        for (node, fresh) in old.nodes.iter_mut().zip(&new.nodes) {
+            let (Kind::Agent(agent), Kind::Agent(fresh)) = (&mut node.kind, &fresh.kind) else { continue };
+            // Another name means that `-p` chose the provider then; that choice stands.
+            if agent.settings.provider.name == fresh.settings.provider.name {
+                Arc::make_mut(&mut agent.settings).provider = fresh.settings.provider.clone();
+            }
+        }
+    }
+    before
 }

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Help, version and usage errors end the program in here, before any file is read.
-    let cli = args::Cli::parse();
+    let cli = args::Cli::parse_from(args::as_conductor_writes(std::env::args_os()));
     let console = match console::Console::open(&cli.global) {
         Ok(console) => console,
         Err(failure) => return end_badly(&failure, paint::Paint::off()),

@@ -14,7 +14,7 @@ use convoke_govern::Governor;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{Event, RunStarted, Stamped};
 use convoke_plan::Plan;
-use convoke_schedule::{Scheduler, changed, reopen, replayable};
+use convoke_schedule::{Changed, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
@@ -128,7 +128,8 @@ pub fn replay(
         state = fold(written_under, replayable(with(&history, &opening)))?;
     }
     if let Changes::Accept { .. } = changes {
-        opening.push(Event::PlanChanged { plan: plan.digest(), dropped: changed(&state, plan) });
+        let Changed { dropped, opened } = changed(&state, plan);
+        opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened });
         state = fold(plan, replayable(with(&history, &opening)))?;
     }
     // The reopening itself is applied again as the first event of the new owner, where it does no harm.

@@ -48,8 +48,11 @@ pub enum Event {
     PlanChanged {
         /// The plan from here on.
         plan: Digest,
-        /// Finished tasks that run again.
+        /// Tasks that run again, with everything below them.
         dropped: Vec<TaskId>,
+        /// Groups that are open again because of some of their members; what is unchanged below them stays.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        opened: Vec<TaskId>,
     },
     /// A task that is not an attempt began: a group, a sub-workflow, a wait.
     TaskStarted {

@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn numbers_sort_as_numbers() {
-        let mut ids = vec![id("r[10]"), id("r[2]#10"), id("r[2]#2"), id("r[2]"), id("r"), id("r[2]/a")];
+        let mut ids = [id("r[10]"), id("r[2]#10"), id("r[2]#2"), id("r[2]"), id("r"), id("r[2]/a")];
         ids.sort();
         let text: Vec<_> = ids.iter().map(|i| &*i.0).collect();
         assert_eq!(text, ["r", "r[2]", "r[2]/a", "r[2]#2", "r[2]#10", "r[10]"]);

@@ -30,6 +30,6 @@ mod values;
 
 pub use launch::Launch;
 pub use outputs::Outputs;
-pub use reopen::{NotReopened, Reopening, changed, reopen, replayable};
+pub use reopen::{Changed, NotReopened, Reopening, changed, reopen, replayable};
 pub use scheduler::{Command, Finished, IllegalEvent, Scheduler, Turn};
 pub use task::{End, TaskIx, TaskState};

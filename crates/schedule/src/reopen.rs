@@ -7,7 +7,7 @@ use crate::frame::{FrameEnding, FrameIx};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Ending, Event, RunStatus, Stamped, TaskId};
-use convoke_plan::Plan;
+use convoke_plan::{Kind, Node, NodeIx, Plan, Workflow};
 use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
@@ -47,20 +47,40 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     Ok(found)
 }
 
+/// What a changed plan means for the tasks there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// They run again, with everything below them.
+    pub dropped: Vec<TaskId>,
+    /// Groups that are open again; members that are unchanged stay finished.
+    pub opened: Vec<TaskId>,
+}
+
 /// Finds what a changed plan would do again: what changed, and what depends on it.
-pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Vec<TaskId> {
-    let mut dropped: HashSet<TaskIx> = HashSet::new();
+pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
+    let (mut dropped, mut opened) = (HashSet::new(), HashSet::new());
     for task in scheduler.tasks.indices() {
         let place = scheduler.tasks[task].place;
         let above = place.within.or(scheduler.frame(place.frame).parent);
-        let follows = scheduler.tasks[task].from.iter().any(|from| dropped.contains(from));
-        if follows || above.is_some_and(|above| dropped.contains(&above)) || !scheduler.is_same(task, plan) {
+        let is_stale = |from: &TaskIx| dropped.contains(from) || opened.contains(from);
+        // A member's predecessors are its group's: what is stale there concerns the group.
+        let follows = scheduler.tasks[task].from.iter().any(is_stale);
+        if follows || above.is_some_and(|above| dropped.contains(&above)) {
             dropped.insert(task);
+        } else if !scheduler.is_same(task, plan) {
+            if scheduler.is_same_group(task, plan) {
+                opened.insert(task)
+            } else {
+                dropped.insert(task)
+            };
         }
     }
-    let mut ids: Vec<_> = dropped.into_iter().map(|task| scheduler.tasks[task].id.clone()).collect();
-    ids.sort();
-    ids
+    let ids = |tasks: HashSet<TaskIx>| {
+        let mut ids: Vec<_> = tasks.into_iter().map(|task| scheduler.tasks[task].id.clone()).collect();
+        ids.sort();
+        ids
+    };
+    Changed { dropped: ids(dropped), opened: ids(opened) }
 }
 
 /// The events that still count, with every reopening carried out.
@@ -71,7 +91,9 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
             Event::RunReopened { tasks, restarted } => {
                 kept = without_ends(kept, &tasks.iter().collect(), restarted);
             }
-            Event::PlanChanged { dropped, .. } => kept = without_ends(kept, &HashSet::new(), dropped),
+            Event::PlanChanged { dropped, opened, .. } => {
+                kept = without_ends(kept, &opened.iter().collect(), dropped);
+            }
             _ => {}
         }
         kept.push(stamped);
@@ -92,9 +114,11 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::HookStarted { within, .. } => !opened(within),
         Event::HookRendered { within, hook, .. } => hook == "on_start" || !opened(within),
         Event::TaskFailed { task, .. }
+        | Event::TaskSucceeded { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::TaskCancelled { task, .. }
         | Event::CancelRequested { task, .. } => !open.contains(task),
+        Event::RouteTaken { from, .. } => !open.contains(from),
         _ => true,
     };
     let about = task_of(&stamped.event);
@@ -192,11 +216,31 @@ impl Scheduler {
 
     /// Whether a task would do the same under another plan.
     fn is_same(&self, task: TaskIx, plan: &Plan) -> bool {
+        self.counterpart(task, plan).is_some_and(|(_, node)| node.hash == self.node(task).hash)
+    }
+
+    /// Whether a group has the same members, or goes through the same list, under another plan.
+    fn is_same_group(&self, task: TaskIx, plan: &Plan) -> bool {
+        let Some((workflow, node)) = self.counterpart(task, plan) else { return false };
+        let name = |workflow: &Workflow, node: &NodeIx| workflow.node(*node).name.clone();
+        match (&self.node(task).kind, &node.kind) {
+            (Kind::Parallel(old), Kind::Parallel(new)) => {
+                let before = old.members.iter().map(|member| name(self.workflow_of(task), member));
+                before.eq(new.members.iter().map(|member| name(workflow, member)))
+            }
+            (Kind::ForEach(old), Kind::ForEach(new)) => {
+                let head =
+                    (&old.source, &old.variable, &old.key_by) == (&new.source, &new.variable, &new.key_by);
+                head && name(self.workflow_of(task), &old.body) == name(workflow, &new.body)
+            }
+            _ => false,
+        }
+    }
+
+    /// The node of another plan that a task would be an instance of.
+    fn counterpart<'p>(&self, task: TaskIx, plan: &'p Plan) -> Option<(&'p Workflow, &'p Node)> {
+        let workflow = plan.workflows.get(self.frame(self.tasks[task].place.frame).workflow.0 as usize)?;
         let name = &self.node(task).name;
-        let Some(workflow) = plan.workflows.get(self.frame(self.tasks[task].place.frame).workflow.0 as usize)
-        else {
-            return false;
-        };
-        workflow.nodes.iter().any(|node| node.name == *name && node.hash == self.node(task).hash)
+        Some((workflow, workflow.nodes.iter().find(|node| node.name == *name)?))
     }
 }

@@ -289,7 +289,11 @@ impl Scheduler {
     fn check_budget(&mut self, frame: FrameIx) {
         let limits = &self.workflow_in(frame).limits;
         let (Some(budget), enforce) = (limits.budget_micros, limits.enforce_budget) else { return };
-        let spent = self.frame(frame).usage.cost_micros;
+        let usage = self.frame(frame).usage;
+        let spent = usage.cost_micros;
+        if spent == 0 && usage.output_tokens > 0 {
+            self.tell_unpriced(frame);
+        }
         if spent <= budget {
             return;
         }
@@ -305,6 +309,17 @@ impl Scheduler {
             );
             self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
         }
+    }
+
+    /// A budget in money means nothing for a model without a price; that must not go unsaid.
+    fn tell_unpriced(&mut self, frame: FrameIx) {
+        if frame.0 > 0 || self.frame(frame).told.contains(&"unpriced") {
+            return;
+        }
+        self.frame_mut(frame).told.push("unpriced");
+        let message =
+            "limits.budget_usd cannot be kept: no price is known for the models in use (cost.pricing)";
+        self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message: message.into() });
     }
 
     /// Everything has ended: the closing hook, then the end itself.

@@ -118,6 +118,19 @@ impl World {
         world
     }
 
+    /// The same run under a changed plan that was accepted.
+    ///
+    /// Panics where the engine would refuse to resume.
+    pub fn changed(before: Arc<Plan>, now: Arc<Plan>, limit: u32, earlier: &World, script: Script) -> World {
+        let commits = earlier.commits.clone();
+        let changes = Changes::Accept { before };
+        let (scheduler, opening) = replay(&now, commits.concat(), &changes).expect("it can be resumed");
+        let mut world = World::empty(now, scheduler, limit, script, commits);
+        world.blobs.lock().expect("one thread").extend(earlier.blobs.lock().expect("one thread").clone());
+        world.open(opening);
+        world
+    }
+
     fn empty(
         plan: Arc<Plan>,
         scheduler: Scheduler,

@@ -137,3 +137,28 @@ output: {a: '{{ a.output.said }}'}
     assert_eq!(last.finish().output, Some(json!({"a": "bad"})));
     assert_eq!(last.launches[0].1, 5, "attempt numbers go on");
 }
+
+#[test]
+fn an_accepted_change_runs_again_what_changed_and_what_depends_on_it() {
+    let text = |right: &str| {
+        format!(
+            "
+workflow: {{name: w, entry_point: g}}
+parallel: [{{name: g, agents: [left, right], routes: [{{to: after}}]}}]
+agents:
+  - {{name: left, prompt: left}}
+  - {{name: right, prompt: {right}}}
+  - {{name: after, prompt: 'after {{{{ g.outputs.right.said }}}}', routes: [{{to: last}}]}}
+  - {{name: last, prompt: bad}}
+output: {{last: '{{{{ after.output.said }}}}'}}
+"
+        )
+    };
+    let (before, now) = (plan_of(&text("right"), &[]), plan_of(&text("other"), &[]));
+    let mut first = World::new(before.clone(), json!({}), 2, 1, failing("bad"));
+    assert_eq!(first.finish().status, RunStatus::Failed);
+    let mut second = World::changed(before, now, 2, &first, failing(""));
+    assert_eq!(second.finish().output, Some(json!({"last": "after other"})));
+    let launches: Vec<_> = second.launches.iter().map(|(task, _)| &*task.0).collect();
+    assert_eq!(launches, ["g/right", "after", "last"], "`left` did not change");
+}

@@ -56,7 +56,8 @@ pub fn go_on(
     let started = enter_folder(&journal, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let (plan, changed) = match changes::look(console, &started.file, &before, flags)? {
-        Current::Same => (before, Changes::None),
+        Current::Same(None) => (before, Changes::None),
+        Current::Same(Some(now)) => (changes::with_addresses_of(before, &now), Changes::None),
         Current::Gone(path) => {
             console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
             (before, Changes::None)
