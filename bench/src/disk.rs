@@ -40,6 +40,11 @@ pub fn sync_time(taken: &[Duration]) -> f64 {
     median(&taken.iter().map(Duration::as_secs_f64).collect::<Vec<_>>())
 }
 
+/// The mean of some durable writes, in seconds: what many of them in a row take.
+pub fn mean_sync_time(taken: &[Duration]) -> f64 {
+    taken.iter().sum::<Duration>().as_secs_f64() / taken.len() as f64
+}
+
 /// Copies a folder and what is in it.
 pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(Error::io("make", to))?;

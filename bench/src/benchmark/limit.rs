@@ -21,7 +21,7 @@ const PROBES: usize = 50;
 /// With the memory journal against the ideal; with SQLite against the ideal and six durable writes.
 pub fn run(workshop: &Workshop) -> Result<Vec<Figure>, Error> {
     let (mut memory, mut durable, mut plain, mut syncs) = (vec![], vec![], vec![], vec![]);
-    for _ in 0..workshop.rounds.some {
+    for _ in 0..workshop.rounds.many {
         memory.push(seconds(agents(workshop, false)?) / IDEAL);
         let mut probes = disk::syncs(workshop.place(), PROBES)?;
         let taken = seconds(agents(workshop, true)?);
