@@ -75,16 +75,27 @@ impl Run {
             return Ok(());
         }
         let append = Append { events: all, blobs: self.core.store.take_pending(), consumed };
+        let events = self.make_durable(append).await?;
+        if let Some(watchers) = &self.watchers {
+            let _ = watchers.send(Notice::Committed(events.into()));
+        }
+        Ok(())
+    }
+
+    /// While nothing runs there is nothing to hear meanwhile, and the commit is made right here; otherwise on the
+    /// journal's own thread, so that attempts go on.
+    async fn make_durable(&mut self, append: Append) -> Result<Vec<Stamped>, EngineError> {
+        if self.attempts.len() == 0 {
+            self.writer.append_here(&append)?;
+            return Ok(append.events);
+        }
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.append(append, move |append, result| {
             let _ = reply.send((append.events, result));
         });
         let (events, result) = answer.await.map_err(|_| convoke_journal::Error::Closed)?;
         result?;
-        if let Some(watchers) = &self.watchers {
-            let _ = watchers.send(Notice::Committed(events.into()));
-        }
-        Ok(())
+        Ok(events)
     }
 
     /// Waits for the next facts: at least one, or a moment that something is due.

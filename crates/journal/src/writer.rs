@@ -6,6 +6,7 @@
 use crate::{Error, Journal, MessageId};
 use convoke_model::{Blob, Stamped};
 use std::sync::mpsc::{SendError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// What one commit is made of.
@@ -27,22 +28,35 @@ const QUEUE: usize = 32;
 /// The handle to a journal on its own thread. Dropping it finishes what was asked and closes the journal.
 pub struct Writer {
     questions: Option<SyncSender<Question>>,
-    thread: Option<JoinHandle<Box<dyn Journal>>>,
+    thread: Option<JoinHandle<()>>,
+    /// Taken for one question at a time, here or on the thread.
+    journal: Arc<Mutex<Box<dyn Journal>>>,
 }
 
 impl Writer {
     /// Starts the thread.
-    pub fn start(mut journal: Box<dyn Journal>) -> Result<Writer, Error> {
+    pub fn start(journal: Box<dyn Journal>) -> Result<Writer, Error> {
         let (questions, queue) = sync_channel::<Question>(QUEUE);
+        let journal = Arc::new(Mutex::new(journal));
+        let shared = journal.clone();
         let work = move || {
             while let Ok(question) = queue.recv() {
-                question(Ok(&mut *journal));
+                match shared.lock() {
+                    Ok(mut journal) => question(Ok(&mut **journal)),
+                    Err(_) => question(Err(Error::Closed)),
+                }
             }
-            journal
         };
         let thread = std::thread::Builder::new().name("journal".into()).spawn(work);
         let thread = thread.map_err(Error::io("start thread for", "journal".as_ref()))?;
-        Ok(Writer { questions: Some(questions), thread: Some(thread) })
+        Ok(Writer { questions: Some(questions), thread: Some(thread), journal })
+    }
+
+    /// Appends on the caller's own thread, for a caller that has nothing else to do meanwhile: two hand-overs between
+    /// threads cost as much as a quick disk.
+    pub fn append_here(&self, append: &Append) -> Result<(), Error> {
+        let mut journal = self.journal.lock().map_err(|_| Error::Closed)?;
+        journal.append(&append.events, &append.blobs, &append.consumed)
     }
 
     /// Appends, then tells `reply` how it went and gives the events back.
@@ -66,12 +80,19 @@ impl Writer {
 
     /// Finishes what was asked and gives the journal back; `Closed` if its thread has panicked.
     pub fn finish(mut self) -> Result<Box<dyn Journal>, Error> {
-        self.stop().ok_or(Error::Closed)
+        self.stop();
+        let journal =
+            std::mem::replace(&mut self.journal, Arc::new(Mutex::new(Box::new(crate::Memory::new()))));
+        let journal = Arc::try_unwrap(journal).map_err(|_| Error::Closed)?;
+        journal.into_inner().map_err(|_: PoisonError<_>| Error::Closed)
     }
 
-    fn stop(&mut self) -> Option<Box<dyn Journal>> {
+    fn stop(&mut self) {
         self.questions = None;
-        self.thread.take()?.join().ok()
+        if let Some(thread) = self.thread.take() {
+            // A thread that has panicked has poisoned the journal, which is what its users see.
+            let _ = thread.join();
+        }
     }
 }
 

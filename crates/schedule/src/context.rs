@@ -385,10 +385,10 @@ mod tests {
 
     #[test]
     fn paths_begin_at_the_root_where_the_run_knows_its_folder() {
-        assert_eq!(absolute("/work/here", "."), "/work/here");
-        assert_eq!(absolute("/work/here", "./sub/w.yaml"), "/work/here/sub/w.yaml");
-        assert_eq!(absolute("/work/here", "../there/w.yaml"), "/work/there/w.yaml");
-        assert_eq!(absolute("/work/here", "/else/w.yaml"), "/else/w.yaml");
+        assert_eq!(absolute("/home/here", "."), "/home/here");
+        assert_eq!(absolute("/home/here", "./sub/w.yaml"), "/home/here/sub/w.yaml");
+        assert_eq!(absolute("/home/here", "../there/w.yaml"), "/home/there/w.yaml");
+        assert_eq!(absolute("/home/here", "/else/w.yaml"), "/else/w.yaml");
         assert_eq!(absolute("/", "w.yaml"), "/w.yaml");
         assert_eq!(absolute(".", "sub"), "sub");
     }
