@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// What a program took.
@@ -25,15 +26,14 @@ pub fn run(command: &mut Command) -> Result<(Spent, String), Error> {
     let words = words(command);
     let started = Instant::now();
     let mut child = spawn(command)?;
-    let mut output = String::new();
-    let pipe = child.stdout.take().expect("it was asked for");
-    read(pipe, &mut output, &words)?;
+    let said = child.stderr.take().map(|pipe| thread::spawn(move || read(pipe)));
+    let output = read(child.stdout.take().expect("it was asked for"));
     let (status, usage) = wait(&child).map_err(|source| failed_wait(&words, source))?;
     let spent =
         Spent { wall: started.elapsed(), cpu: cpu(&usage), peak_bytes: usage.ru_maxrss as u64 * 1024 };
     match code(status) {
         0 => Ok((spent, output)),
-        code => Err(Error::Child { command: words, code, said: last_words(&mut child) }),
+        code => Err(Error::Child { command: words, code, said: last_words(said) }),
     }
 }
 
@@ -43,9 +43,11 @@ fn spawn(command: &mut Command) -> Result<Child, Error> {
     child.map_err(Error::io("start", command.get_program().as_ref()))
 }
 
-fn read(mut pipe: impl Read, into: &mut String, words: &str) -> Result<(), Error> {
-    pipe.read_to_string(into).map_err(Error::io("read the output of", words.as_ref()))?;
-    Ok(())
+/// All that comes out of a pipe; a program that is not read from would wait for ever.
+fn read(mut pipe: impl Read) -> String {
+    let mut bytes = Vec::new();
+    let _ = pipe.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn failed_wait(words: &str, source: io::Error) -> Error {
@@ -106,12 +108,10 @@ fn own_cpu() -> Duration {
     cpu(&usage)
 }
 
-fn last_words(child: &mut Child) -> String {
-    let mut said = String::new();
-    if let Some(pipe) = &mut child.stderr {
-        let _ = pipe.read_to_string(&mut said);
-    }
-    said.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" / ")
+fn last_words(said: Option<JoinHandle<String>>) -> String {
+    let said = said.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let lines: Vec<_> = said.lines().collect();
+    lines[lines.len().saturating_sub(3)..].join(" / ")
 }
 
 fn words(command: &Command) -> String {
@@ -131,6 +131,13 @@ mod tests {
         assert_eq!(output, "20000\n");
         assert!(spent.cpu > Duration::from_micros(500) && spent.wall >= spent.cpu / 4, "{spent:?}");
         assert!(spent.peak_bytes > 100_000);
+    }
+
+    #[test]
+    fn a_program_may_say_more_than_a_pipe_holds() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "head -c 300000 /dev/zero >&2; echo done"]).stderr(Stdio::piped());
+        assert_eq!(run(&mut command).unwrap().1, "done\n");
     }
 
     #[test]
