@@ -112,6 +112,8 @@ impl Talk<'_> {
             model: question.model,
             messages: question.messages,
             schema: question.schema,
+            native_schema: true,
+            tools: &[],
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             reasoning_effort: self.call.reasoning_effort.as_deref(),

@@ -90,6 +90,7 @@ fn resolved(config: &Config, provider: &Provider) -> Provider {
         name: base.settings.name,
         base_url: own.settings.base_url.or(base.settings.base_url),
         api_key: own.settings.api_key.or(base.settings.api_key),
+        api_key_file: own.settings.api_key_file.or(base.settings.api_key_file),
         headers: own.settings.headers,
         file: own.settings.file.or(base.settings.file),
         latency_ms: own.settings.latency_ms.or(base.settings.latency_ms),

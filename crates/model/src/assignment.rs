@@ -84,7 +84,7 @@ pub struct AgentSettings {
 /// Which provider, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ProviderSettings {
-    /// `openai`, `scripted`, …
+    /// `openai`, `anthropic`, `scripted`, …
     pub name: String,
     /// Where its interface is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +92,9 @@ pub struct ProviderSettings {
     /// The key, as a reference such as `${OPENAI_API_KEY}`; resolved at launch, never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// A file that holds the key and that only its owner may read; used where `api_key` is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<String>,
     /// Further headers, values as references.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,

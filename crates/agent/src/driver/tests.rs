@@ -76,7 +76,7 @@ impl Commands for Echo {
 
 fn said(text: &str) -> Option<Result<Reply, Failure>> {
     let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
-    Some(Ok(Reply { text: text.into(), finish: Finish::Stop, usage, model: "m".into() }))
+    Some(Ok(Reply::said(text, Finish::Stop, usage, "m")))
 }
 
 fn attempts(replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>) -> (Attempts, Arc<Told>) {

@@ -146,6 +146,7 @@ impl Values {
             name: get("name").unwrap_or_default(),
             base_url: get("base_url"),
             api_key: get("api_key"),
+            api_key_file: get("api_key_file"),
             headers: Vec::new(),
             file: get("file"),
             latency_ms: self.number(&format!("{below}.latency_ms")),

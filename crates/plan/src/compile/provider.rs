@@ -87,6 +87,7 @@ fn over(chosen: &ProviderSettings, file: ProviderSettings) -> ProviderSettings {
         name: chosen.name.clone(),
         base_url: chosen.base_url.clone().or(file.base_url),
         api_key: chosen.api_key.clone().or(file.api_key),
+        api_key_file: chosen.api_key_file.clone().or(file.api_key_file),
         headers: if chosen.headers.is_empty() { file.headers } else { chosen.headers.clone() },
         file: chosen.file.clone().or(file.file),
         latency_ms: chosen.latency_ms.or(file.latency_ms),
