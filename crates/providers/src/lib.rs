@@ -4,9 +4,11 @@
 //! nothing, keeps no money and reads no environment: credentials are references that a function given by the caller
 //! resolves, proxies and certificates are explicit [`Options`]. [`Registry`] finds providers by their settings, and
 //! [`preset`] says what a name stands for. `wire` is one exchange, whatever the protocol; a file per protocol says what
-//! goes out and puts together what comes back.
+//! goes out and puts together what comes back. [`Recording`] writes down what providers are asked and say,
+//! and [`Replay`] answers from what was written.
 
 mod anthropic;
+mod cassette;
 mod connection;
 mod credentials;
 mod dates;
@@ -26,6 +28,7 @@ mod trouble;
 mod wire;
 
 pub use anthropic::Anthropic;
+pub use cassette::{CASSETTE_FILE, Recording, Replay, Scrubber, Tape};
 pub use connection::Options;
 pub use gemini::Gemini;
 pub use openai::OpenAi;
