@@ -121,6 +121,12 @@ pub struct RunFlags {
     /// A run that ended in part exits with 0
     #[arg(long)]
     pub allow_partial: bool,
+    /// Write every call to a model to a cassette in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Answer from the cassette in this folder; no model is asked
+    #[arg(long, value_name = "DIR")]
+    pub replay: Option<PathBuf>,
 }
 
 /// `convoke run`.

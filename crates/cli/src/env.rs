@@ -82,6 +82,19 @@ pub fn first(names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| get_filled(name))
 }
 
+/// The values of all variables whose names say that they hold a secret.
+pub fn secrets() -> Vec<String> {
+    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    all.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.into_string().ok()).collect()
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
 /// A variable's value, if it is set to something.
 pub fn get_filled(name: &str) -> Option<String> {
     get(name).filter(|value| !value.is_empty())
@@ -90,6 +103,12 @@ pub fn get_filled(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_tell_secrets() {
+        assert!(is_secret("OPENAI_API_KEY") && is_secret("github_token") && is_secret("DB_PASSWORD"));
+        assert!(!is_secret("PATH") && !is_secret("HOME"));
+    }
 
     #[test]
     fn each_variable_is_listed_once() {

@@ -19,6 +19,7 @@ mod paint;
 mod plan_text;
 mod sources;
 mod stored;
+mod tape;
 mod view;
 mod watch;
 

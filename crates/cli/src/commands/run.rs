@@ -10,11 +10,13 @@ use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::plan_text;
 use crate::stored;
+use crate::tape::Tape;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{JsonText, Payload, RunStarted};
 use convoke_plan::Plan;
 use convoke_plan::compile::check_inputs;
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -29,7 +31,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
-    let equipment = Equipment::for_plan(&plan)?;
+    let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
 }
 
@@ -70,15 +72,19 @@ fn start(
         seed: entropy(),
         skip_gates: args.flags.skip_gates,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        metadata: args
-            .metadata
-            .iter()
-            .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
-            .collect(),
+        metadata: metadata(args),
     };
     let (journal, started) = create(&state, &plan, started)?;
     let start = Start::Fresh(Box::new(started));
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
+}
+
+/// What the user attached, and where the run's calls are written to or come from.
+fn metadata(args: &RunArgs) -> IndexMap<String, Value> {
+    let attached = args.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    let tape = Tape::of_run(&args.flags);
+    let tape = tape.memory().map(|(key, folder)| (key.to_owned(), Value::from(folder.display().to_string())));
+    attached.chain(tape).collect()
 }
 
 /// Makes the journal under a name that nobody has; two runs of one second collide once in a million.

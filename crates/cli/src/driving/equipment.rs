@@ -5,9 +5,10 @@ use crate::config::{Config, Entry, Origin};
 use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::tape::{self, Tape};
 use convoke_agent::{Attempts, Providers};
 use convoke_engine::Executor;
-use convoke_model::ProviderSettings;
+use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Options, Registry, names};
 use convoke_tools::{Environment, Processes};
@@ -19,18 +20,39 @@ const USABLE: [&str; 2] = ["openai", "scripted"];
 
 /// Providers and processes for one plan.
 pub struct Equipment {
-    providers: Arc<Registry>,
+    providers: Arc<dyn Providers>,
+    /// The cassette that stands for them, which wants to know what the run writes down.
+    replay: Option<Arc<convoke_providers::Replay>>,
     commands: Arc<Processes>,
 }
 
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
-    pub fn for_plan(plan: &Plan) -> Result<Equipment, CommandFailure> {
+    pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
         let environment = Environment::new(std::env::vars_os(), &secrets(plan));
-        let equipment =
-            Equipment { providers: Arc::new(registry()), commands: Arc::new(Processes::new(environment)) };
-        equipment.require_providers(plan)?;
-        Ok(equipment)
+        let commands = Arc::new(Processes::new(environment));
+        let scrubber = || tape::scrubber(providers(plan).into_iter().map(|(_, provider)| provider));
+        if let Tape::Replay(folder) = tape {
+            let replay = Arc::new(convoke_providers::Replay::load(folder, scrubber()).map_err(tape::refused)?);
+            return Ok(Equipment { providers: replay.clone(), replay: Some(replay), commands });
+        }
+        let live = Equipment { providers: Arc::new(registry()), replay: None, commands };
+        live.require_providers(plan)?;
+        let recorded = match tape {
+            Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
+            Tape::RecordOn(folder) => Some(convoke_providers::Tape::go_on(folder)),
+            Tape::Off | Tape::Replay(_) => None,
+        };
+        let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
+        let recording = convoke_providers::Recording::new(live.providers, file, scrubber());
+        Ok(Equipment { providers: Arc::new(recording), ..live })
+    }
+
+    /// Takes note of what the run has written down.
+    pub fn observe(&self, events: &[Stamped]) {
+        if let Some(replay) = &self.replay {
+            replay.observe(events);
+        }
     }
 
     /// Who performs attempts.

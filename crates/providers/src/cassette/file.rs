@@ -28,8 +28,11 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// Begins a cassette in a folder; one that is there already is not written over.
+    /// Begins a cassette in a folder; one that has calls on it is not written over.
     pub fn create(folder: &Path) -> Result<Tape, Failure> {
+        if load(folder).is_ok_and(|calls| calls.is_empty()) {
+            return Tape::go_on(folder);
+        }
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error.to_string()))?;
         let made = OpenOptions::new().append(true).create_new(true).open(folder.join(CASSETTE_FILE));
         let tape = Tape { file: Mutex::new(made.map_err(|error| not_made(folder, &error))?) };

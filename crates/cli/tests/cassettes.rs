@@ -1,0 +1,193 @@
+//! `run --record` and `run --replay`: a run that asked models is had again without them.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::World;
+
+/// Agents that end in another order than they begin, a retry, a loop and a for_each.
+const BUSY: &str = r#"
+workflow:
+  name: busy
+  entry_point: all
+  runtime: {provider: {name: scripted, file: replies.yaml}}
+  input:
+    topic: {type: string, default: tea}
+    numbers: {type: array, default: [1, 2, 3, 4, 5, 6]}
+parallel:
+  - {name: all, agents: [slow, quick, flaky], routes: [{to: each}]}
+for_each:
+  - name: each
+    type: for_each
+    source: workflow.input.numbers
+    as: number
+    max_concurrent: 3
+    agent: {name: item, prompt: "Number {{ number }}"}
+    routes: [{to: check}]
+agents:
+  - {name: slow, prompt: "Slowly about {{ workflow.input.topic }}"}
+  - {name: quick, prompt: Quickly}
+  - {name: flaky, prompt: Flaky, retry: {max_attempts: 3, delay_seconds: 0.05}}
+  - name: check
+    prompt: "Check {{ context.iteration }}"
+    output: {good: {type: boolean}}
+    routes: [{to: $end, when: output.good}, {to: check}]
+output:
+  items: "{{ each.outputs | json }}"
+  slow: "{{ all.outputs.slow.result }}"
+"#;
+
+const REPLIES: &str = r#"
+replies:
+  slow: {say: late, delay_ms: 120}
+  quick: {say: soon, delay_ms: 40}
+  flaky: [{status: 503}, {say: third, delay_ms: 90}]
+  check: [{good: false}, {good: true}]
+match:
+  - {pattern: "Number [135]", replies: {say: odd, delay_ms: 60}}
+  - {pattern: "Number [246]", replies: {say: even, delay_ms: 20}}
+"#;
+
+fn recorded() -> World {
+    let world = World::with_workflow(BUSY);
+    world.write("replies.yaml", REPLIES);
+    world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0).mentions(&["recorded to tape"]);
+    // Nobody is left who could answer.
+    std::fs::remove_file(world.work().join("replies.yaml")).unwrap();
+    world
+}
+
+/// The events of the newest run, without what differs from run to run.
+fn events(world: &World) -> Vec<Value> {
+    let said = world.convoke(&["events", &world.runs()[0], "--format", "json"]).exits(0);
+    let lines = said.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|stamped| timeless(stamped["event"].clone())).collect()
+}
+
+fn timeless(mut event: Value) -> Value {
+    for (kind, keys) in
+        [("run_started", &["run", "seed"][..]), ("run_owned", &["pid"]), ("retry_scheduled", &["at"])]
+    {
+        if let Some(Value::Object(fields)) = event.get_mut(kind) {
+            keys.iter().for_each(|key| drop(fields.remove(*key)));
+        }
+    }
+    event
+}
+
+#[test]
+fn a_recorded_run_is_had_again_without_its_provider() {
+    let world = recorded();
+    let replayed = world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
+    assert_eq!(replayed.json()["slow"], "late");
+    let replayed = replayed.mentions(&["replayed from tape: no model is asked"]);
+    assert!(!replayed.stderr.contains("not_on_cassette"), "{replayed}");
+    let started = &events(&world)[0]["run_started"];
+    assert_eq!(started["metadata"], json!({"replayed_from": "tape"}));
+}
+
+#[test]
+fn replays_are_alike_event_by_event() {
+    let world = recorded();
+    let replayed: Vec<_> = (0..4)
+        .map(|_| {
+            world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
+            events(&world)
+        })
+        .collect();
+    assert!(replayed[0].len() > 30);
+    for other in &replayed[1..] {
+        let parts = replayed[0].iter().zip(other).position(|(a, b)| a != b);
+        assert_eq!(&replayed[0], other, "they part at event {parts:?}");
+    }
+}
+
+#[test]
+fn replays_that_ask_one_at_a_time_come_to_an_end() {
+    let world = recorded();
+    let said = world.convoke(&["run", "w.yaml", "--replay", "tape", "--max-concurrency", "1"]).exits(0);
+    assert_eq!(said.json()["slow"], "late");
+}
+
+#[test]
+fn a_request_that_was_not_recorded_fails_and_shows_the_nearest() {
+    let world = recorded();
+    let said = world.convoke(&["run", "w.yaml", "--replay", "tape", "-i", "topic=coffee"]).exits(1);
+    said.mentions(&["call 3 of step `slow`", "recorded \"Slowly about tea\", asked \"Slowly about coffee\""]);
+    let failed = events(&world).into_iter().find_map(|event| event.get("attempt_failed").cloned());
+    let failure = &failed.expect("an attempt failed")["failure"];
+    assert_eq!((&failure["class"], &failure["reason"]), (&json!("fatal"), &json!("not_on_cassette")));
+}
+
+#[test]
+fn a_replay_that_was_parked_is_resumed_as_a_replay() {
+    let world = World::with_workflow(
+        r#"
+workflow: {name: gated, entry_point: draft, runtime: {provider: {name: scripted, file: replies.yaml}}}
+agents:
+  - {name: draft, prompt: Draft it, routes: [{to: gate}]}
+  - {name: gate, type: human_gate, prompt: Good?, options: [{label: Yes, value: yes_, route: polish}]}
+  - {name: polish, prompt: "Polish {{ draft.output.result }}"}
+output: {text: "{{ polish.output.result }}"}
+"#,
+    );
+    world.write("replies.yaml", "{draft: rough, polish: smooth}");
+    world.convoke(&["run", "w.yaml", "--record", "tape", "--skip-gates"]).exits(0);
+    std::fs::remove_file(world.work().join("replies.yaml")).unwrap();
+    world.convoke(&["run", "w.yaml", "--replay", "tape", "--no-interactive"]).exits(5);
+    let run = world.runs()[0].clone();
+    let said = world.convoke(&["answer", &run, "gate", "yes_", "--resume"]).exits(0);
+    assert_eq!(said.json(), json!({"text": "smooth"}));
+}
+
+#[test]
+fn a_recording_that_was_parked_goes_on_with_its_cassette() {
+    let world = World::with_workflow(
+        r#"
+workflow: {name: gated, entry_point: draft, runtime: {provider: {name: scripted, file: replies.yaml}}}
+agents:
+  - {name: draft, prompt: Draft it, routes: [{to: gate}]}
+  - {name: gate, type: human_gate, prompt: Good?, options: [{label: Yes, value: yes_, route: polish}]}
+  - {name: polish, prompt: "Polish {{ draft.output.result }}"}
+output: {text: "{{ polish.output.result }}"}
+"#,
+    );
+    world.write("replies.yaml", "{draft: rough, polish: smooth}");
+    world.convoke(&["run", "w.yaml", "--record", "tape", "--no-interactive"]).exits(5);
+    assert_eq!(world.read("tape/cassette.jsonl").lines().count(), 2);
+    world.convoke(&["answer", &world.run(), "gate", "yes_", "--resume"]).exits(0);
+    assert_eq!(world.read("tape/cassette.jsonl").lines().count(), 3);
+}
+
+#[test]
+fn cassettes_are_refused_with_words() {
+    let world = recorded();
+    world.convoke(&["run", "w.yaml", "--record", "tape", "--replay", "tape"]).exits(2);
+    world
+        .convoke(&["run", "w.yaml", "--replay", "nowhere"])
+        .exits(3)
+        .mentions(&["there is no cassette in `nowhere`"]);
+    world.write("replies.yaml", REPLIES);
+    let said = world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(3);
+    said.mentions(&["there is a cassette in `tape` already", "hint: remove it"]);
+}
+
+#[test]
+fn no_secret_of_the_environment_reaches_a_cassette() {
+    let secret = "canary-0123456789/abc";
+    let world = World::with_workflow(
+        "
+workflow: {name: leaky, entry_point: look, runtime: {provider: scripted}}
+agents:
+  - {name: look, type: script, command: printenv, args: [SERVICE_TOKEN], env: {SERVICE_TOKEN: '${SERVICE_TOKEN}'}, routes: [{to: tell}]}
+  - {name: tell, prompt: 'It says {{ look.output.stdout }}'}
+output: {told: '{{ tell.output.result }}'}
+",
+    )
+    .env("SERVICE_TOKEN", secret);
+    let said = world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0);
+    assert!(said.stdout.contains(secret), "the workflow passes it on\n{said}");
+    let tape = world.read("tape/cassette.jsonl");
+    assert!(tape.contains("It says [secret]") && !tape.contains("canary"), "{tape}");
+    world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
+}
