@@ -17,6 +17,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         validator,
         tools: None,
         max_iterations: None,
+        fallback: None,
         pricing: Arc::default(),
     };
     AgentCall {

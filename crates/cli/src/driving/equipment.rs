@@ -1,5 +1,6 @@
 //! What attempts are performed with: providers, processes, and how many at once.
 
+use crate::advice;
 use crate::args::RunFlags;
 use crate::config::{Config, Entry, Origin};
 use crate::env;
@@ -10,13 +11,10 @@ use convoke_agent::{Attempts, Providers};
 use convoke_engine::Executor;
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Options, Registry, names};
+use convoke_providers::{Options, Registry, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// The names of providers that can answer.
-const USABLE: [&str; 2] = ["openai", "scripted"];
 
 /// Providers and processes for one plan.
 pub struct Equipment {
@@ -65,7 +63,7 @@ impl Equipment {
             if provider.name.is_empty() {
                 return Err(without_provider(step));
             }
-            if !USABLE.contains(&provider.name.as_str()) {
+            if !preset::is_known(&provider.name) {
                 return Err(with_unknown_provider(step, &provider.name));
             }
             if let Err(failure) = self.providers.get(provider) {
@@ -78,7 +76,8 @@ impl Equipment {
     }
 }
 
-fn registry() -> Registry {
+/// Every provider that can be made, with the network and the keys of this process.
+pub fn registry() -> Registry {
     let certificates = env::get_filled(env::CA_FILE).and_then(|path| std::fs::read(path).ok());
     let options = Options {
         https_proxy: env::first(&env::HTTPS_PROXY),
@@ -91,11 +90,7 @@ fn registry() -> Registry {
 
 /// The variables that hold the keys of the plan's providers; no command inherits them.
 fn secrets(plan: &Plan) -> Vec<String> {
-    let texts = providers(plan).into_iter().flat_map(|(_, provider)| {
-        let headers = provider.headers.iter().map(|(_, value)| value.as_str());
-        provider.api_key.as_deref().into_iter().chain(headers).flat_map(names).collect::<Vec<_>>()
-    });
-    texts.collect()
+    providers(plan).into_iter().flat_map(|(_, provider)| preset::secret_names(provider)).collect()
 }
 
 /// Each provider of the plan once, with a step that asks it.
@@ -110,19 +105,16 @@ fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
 }
 
 fn without_provider(step: &str) -> CommandFailure {
-    CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"))
-        .hint(
-            "-p openai asks any OpenAI-compatible service: set OPENAI_API_KEY, \
-             or base_url and api_key below [provider] in convoke.toml",
-        )
-        .hint("-p scripted tries the workflow offline, with made-up answers")
-        .hint("in the workflow file: `runtime: {provider: openai}` below `workflow:`")
+    let failure =
+        CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"));
+    let advised = advice::to_get_an_answer().iter().fold(failure, |failure, line| failure.hint(*line));
+    advised.hint("`convoke doctor` says which providers answer, and with which models")
 }
 
 fn with_unknown_provider(step: &str, provider: &str) -> CommandFailure {
     let words = format!("step `{step}` asks provider `{provider}`, which is not available here");
     CommandFailure::new(Exit::Refused, words)
-        .hint(format!("-p NAME has another provider answer: {}", USABLE.join(", ")))
+        .hint(format!("-p NAME has another provider answer: {}", preset::names_in_words()))
         .hint(format!(
             "or say in convoke.toml what `{provider}` stands for: [providers.{provider}] with name, base_url and api_key"
         ))
