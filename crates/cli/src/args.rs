@@ -91,6 +91,8 @@ pub enum Command {
     Stop(StopArgs),
     /// Answer a gate or the questions that a run waits for
     Answer(Box<AnswerArgs>),
+    /// Say which providers answer, with which models, and what to set where none does
+    Doctor(DoctorArgs),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -282,6 +284,17 @@ pub struct AnswerArgs {
     /// For `--resume`.
     #[command(flatten)]
     pub flags: RunFlags,
+}
+
+/// `convoke doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Only this provider; may be repeated
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// `convoke config`.

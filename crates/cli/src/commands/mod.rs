@@ -4,6 +4,7 @@ mod answer;
 mod check;
 mod completions;
 mod config;
+mod doctor;
 mod events;
 mod man;
 mod plan;
@@ -36,6 +37,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Schema => schema::run(console),
+        Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),
         Command::Man(args) => man::run(console, args.dir.as_deref()),

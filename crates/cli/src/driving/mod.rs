@@ -25,7 +25,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-pub use equipment::{Equipment, run_limit};
+pub use equipment::{Equipment, registry, run_limit};
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
