@@ -89,6 +89,8 @@ pub enum Command {
     Prune(PruneArgs),
     /// Ask a run to stop
     Stop(StopArgs),
+    /// Run workflows against recorded answers and compare what they give
+    Test(TestArgs),
     /// Answer a gate or the questions that a run waits for
     Answer(Box<AnswerArgs>),
     /// Say which providers answer, with which models, and what to set where none does
@@ -148,6 +150,9 @@ pub struct RunArgs {
     /// Show what would run and spend nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// A file of scripted replies that answers every agent; for `convoke test`
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["record", "replay", "provider"])]
+    pub replies: Option<PathBuf>,
     /// Shared with `resume`.
     #[command(flatten)]
     pub flags: RunFlags,
@@ -258,6 +263,20 @@ pub struct StopArgs {
     /// Do not let attempts finish
     #[arg(long)]
     pub now: bool,
+}
+
+/// `convoke test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Workflow files, files of tests (NAME.tests.yaml), or folders of them
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Ask the models where a cassette is missing, and make it
+    #[arg(long)]
+    pub record: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// `convoke answer`.

@@ -13,19 +13,23 @@ use crate::stored;
 use crate::tape::Tape;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
-use convoke_model::{JsonText, Payload, RunStarted};
-use convoke_plan::Plan;
+use convoke_model::{JsonText, Payload, ProviderSettings, RunStarted};
 use convoke_plan::compile::check_inputs;
+use convoke_plan::{Kind, Plan};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
     let compiled = compiling::compile_file(&args.file, &console.config, args.flags.provider.as_deref())?;
-    let plan = compiling::accept(console, &args.file, compiled, strict)?;
+    let mut plan = compiling::accept(console, &args.file, compiled, strict)?;
+    if let Some(file) = &args.replies {
+        answer_from(&mut plan, file);
+    }
     let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
     let inputs = check_inputs(plan.root(), &given).map_err(|errors| inputs::refused(&errors))?;
     if args.dry_run {
@@ -33,6 +37,17 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     }
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
+}
+
+/// Has every agent answered from a file of scripted replies.
+fn answer_from(plan: &mut Plan, file: &Path) {
+    let file = Some(file.display().to_string());
+    let scripted = ProviderSettings { name: "scripted".to_owned(), file, ..ProviderSettings::default() };
+    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
+        if let Kind::Agent(agent) = &mut node.kind {
+            Arc::make_mut(&mut agent.settings).provider = scripted.clone();
+        }
+    }
 }
 
 /// Says what would run, and spends nothing. Standard output stays free: it is for results.

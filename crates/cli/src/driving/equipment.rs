@@ -31,7 +31,8 @@ impl Equipment {
         let commands = Arc::new(Processes::new(environment));
         let scrubber = || tape::scrubber(providers(plan).into_iter().map(|(_, provider)| provider));
         if let Tape::Replay(folder) = tape {
-            let replay = Arc::new(convoke_providers::Replay::load(folder, scrubber()).map_err(tape::refused)?);
+            let replay =
+                Arc::new(convoke_providers::Replay::load(folder, scrubber()).map_err(tape::refused)?);
             return Ok(Equipment { providers: replay.clone(), replay: Some(replay), commands });
         }
         let live = Equipment { providers: Arc::new(registry()), replay: None, commands };

@@ -39,11 +39,6 @@ impl Replay {
         Ok(Replay::of(folder.display().to_string(), file::load(folder)?, scrubber))
     }
 
-    /// A cassette without calls, for runs that must not ask anybody.
-    pub fn empty() -> Replay {
-        Replay::of("(none)".to_owned(), Vec::new(), Scrubber::default())
-    }
-
     fn of(folder: String, calls: Vec<Call>, scrubber: Scrubber) -> Replay {
         let slots = calls.iter().map(|call| {
             let attempt = (call.task.clone(), call.attempt);
