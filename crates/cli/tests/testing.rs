@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::json;
-use support::World;
+use support::{World, copy};
 
 const GREETER: &str = "
 workflow: {name: greeter, entry_point: greet, runtime: {provider: {name: scripted, file: replies.yaml}}, input: {who: {type: string, default: Ada}}}
@@ -74,4 +74,17 @@ fn what_cannot_be_tested_is_refused() {
         .exits(2)
         .mentions(&["has no tests", "hint: write them to `w.tests.yaml`"]);
     world.convoke(&["test", "."]).exits(2).mentions(&["folder `.` has no tests"]);
+}
+
+#[test]
+fn every_example_passes_its_tests_offline() {
+    let world = World::new();
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    copy(&examples, &world.work().join("examples"));
+    // What the scripted provider would say is taken away: only the cassettes are left.
+    for kept in ["for-each", "gate", "parallel-research", "retry-and-errors", "review-loop"] {
+        std::fs::remove_file(world.work().join(format!("examples/replies/{kept}.yaml"))).unwrap();
+    }
+    let said = world.convoke(&["test", "examples"]);
+    assert!(said.stdout.ends_with("10 passed, 0 failed\n"), "{said}");
 }
