@@ -11,7 +11,7 @@ use convoke_agent::{Attempts, Providers};
 use convoke_engine::Executor;
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Options, Registry, preset};
+use convoke_providers::{Options, Recording, Registry, Replay, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct Equipment {
     providers: Arc<dyn Providers>,
     /// The cassette that stands for them, which wants to know what the run writes down.
-    replay: Option<Arc<convoke_providers::Replay>>,
+    replay: Option<Arc<Replay>>,
     commands: Arc<Processes>,
 }
 
@@ -31,8 +31,7 @@ impl Equipment {
         let commands = Arc::new(Processes::new(environment));
         let scrubber = || tape::scrubber(providers(plan).into_iter().map(|(_, provider)| provider));
         if let Tape::Replay(folder) = tape {
-            let replay =
-                Arc::new(convoke_providers::Replay::load(folder, scrubber()).map_err(tape::refused)?);
+            let replay = Arc::new(Replay::load(folder, scrubber()).map_err(tape::refused)?);
             return Ok(Equipment { providers: replay.clone(), replay: Some(replay), commands });
         }
         let live = Equipment { providers: Arc::new(registry()), replay: None, commands };
@@ -43,7 +42,7 @@ impl Equipment {
             Tape::Off | Tape::Replay(_) => None,
         };
         let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
-        let recording = convoke_providers::Recording::new(live.providers, file, scrubber());
+        let recording = Recording::new(live.providers, file, scrubber());
         Ok(Equipment { providers: Arc::new(recording), ..live })
     }
 
