@@ -59,6 +59,20 @@ fn a_name_that_nobody_knows_is_told_from_one_without_a_key() {
 }
 
 #[test]
+fn a_service_that_answers_with_an_error_is_not_told_to_be_set_up() {
+    let world = World::new();
+    let address = service("no list");
+    world.write("convoke.toml", format!("[providers.mine]\nname = \"gemini\"\nbase_url = \"{address}\"\n"));
+    let said = world.run(&["doctor", "-p", "mine"]);
+    assert!(
+        said.code == 1 && said.stdout.starts_with("mine              does not answer  "),
+        "{}",
+        said.stdout
+    );
+    assert!(!said.stdout.contains("GEMINI_API_KEY"), "{}", said.stdout);
+}
+
+#[test]
 fn a_key_in_a_file_that_others_can_read_is_refused() {
     let world = World::with(
         "workflow: {name: a, entry_point: a, runtime: {provider: {name: anthropic, api_key_file: key}}}\nagents:\n  - {name: a, prompt: hi}\n",

@@ -33,6 +33,16 @@ struct Finding {
     advice: Option<&'static str>,
 }
 
+impl Finding {
+    /// What to do. How to set a service up helps only where nobody answered; one that did says more itself.
+    fn remedy<'a>(&'a self, failure: &'a Failure) -> Option<&'a str> {
+        let unheard =
+            matches!(failure.reason.as_deref(), Some("no_credentials" | "connect" | "connect_timeout"));
+        let own = failure.hint.as_deref();
+        if unheard { self.advice.or(own) } else { own }
+    }
+}
+
 /// Asks every provider, or those that are named; fails if none answers.
 pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -92,8 +102,7 @@ fn line(finding: &Finding) -> String {
     let (state, more) = match &finding.outcome {
         Ok(models) => ("answers", format!("{}{default}", in_words(models))),
         Err(failure) => {
-            let advice = finding.advice.or(failure.hint.as_deref());
-            let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+            let advice = finding.remedy(failure).map(|advice| format!("; {advice}")).unwrap_or_default();
             let state = if is_set_up(failure) { "does not answer" } else { "is not set up" };
             (state, format!("{}{advice}", failure.message))
         }
@@ -130,6 +139,6 @@ fn provider_record(finding: &Finding) -> Value {
         "default_model": finding.default,
         "problem": failure.map(|failure| &failure.message),
         "class": failure.map(|failure| failure.class.word()),
-        "advice": failure.and_then(|failure| finding.advice.or(failure.hint.as_deref())),
+        "advice": failure.and_then(|failure| finding.remedy(failure)),
     })
 }
