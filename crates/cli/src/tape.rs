@@ -63,6 +63,15 @@ impl Tape {
         }
     }
 
+    /// What to say about a run that goes on so; its first line may be long gone.
+    pub fn announcement(&self) -> Option<String> {
+        let (word, folder) = self.memory()?;
+        Some(match word {
+            REPLAYED => format!("replaying from {}: no model is asked", folder.display()),
+            _ => format!("recording to {}", folder.display()),
+        })
+    }
+
     /// The word and the folder that a run remembers.
     pub fn memory(&self) -> Option<(&'static str, &Path)> {
         match self {

@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::World;
+use support::model::Model;
 
 /// Agents that end in another order than they begin, a retry, a loop and a for_each.
 const BUSY: &str = r#"
@@ -86,20 +87,75 @@ fn a_recorded_run_is_had_again_without_its_provider() {
     assert_eq!(started["metadata"], json!({"replayed_from": "tape"}));
 }
 
+/// The attempts that ended, in order.
+fn ends(events: &[Value]) -> Vec<(&Value, &Value)> {
+    let end = |event: &'_ Value| event.get("attempt_finished").or(event.get("attempt_failed")).is_some();
+    let ended = events.iter().filter(|event| end(event));
+    ended
+        .flat_map(|event| event.as_object().unwrap().values())
+        .map(|end| (&end["task"], &end["attempt"]))
+        .collect()
+}
+
+/// Replays are like each other in every event, and end their attempts in the order of the recording.
+fn assert_replays_are_alike(world: &World) {
+    let recording = events(world);
+    let replay = || {
+        world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
+        events(world)
+    };
+    let first = replay();
+    assert_eq!(ends(&first), ends(&recording));
+    for _ in 0..3 {
+        let other = replay();
+        let parts = first.iter().zip(&other).position(|(a, b)| a != b);
+        assert_eq!(first, other, "they part at event {parts:?}");
+    }
+}
+
 #[test]
 fn replays_are_alike_event_by_event() {
-    let world = recorded();
-    let replayed: Vec<_> = (0..4)
-        .map(|_| {
-            world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
-            events(&world)
-        })
-        .collect();
-    assert!(replayed[0].len() > 30);
-    for other in &replayed[1..] {
-        let parts = replayed[0].iter().zip(other).position(|(a, b)| a != b);
-        assert_eq!(&replayed[0], other, "they part at event {parts:?}");
-    }
+    assert_replays_are_alike(&recorded());
+}
+
+/// Forty agents that all could be answered at once, and forty more that each wait for one of them.
+#[test]
+fn replays_are_alike_however_much_runs_at_once() {
+    let pair = |n: usize| {
+        format!("  - {{name: a{n}, prompt: A {n}}}\n  - {{name: b{n}, needs: [a{n}], prompt: B {n}}}\n")
+    };
+    let agents: String = (0..40).map(pair).collect();
+    let head = "workflow: {name: wide, runtime: {provider: {name: scripted, file: replies.yaml}}}\nagents:\n";
+    let world = World::with_workflow(&format!("{head}{agents}output: {{done: 'yes'}}\n"));
+    let reply = |n: usize| {
+        format!(
+            "  a{n}: {{say: x, delay_ms: {}}}\n  b{n}: {{say: x, delay_ms: {}}}\n",
+            n * 17 % 40,
+            n * 7 % 40
+        )
+    };
+    world.write("replies.yaml", format!("replies:\n{}", (0..40).map(reply).collect::<String>()));
+    world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0);
+    assert_replays_are_alike(&world);
+}
+
+#[test]
+fn a_model_is_asked_once_and_neither_it_nor_its_key_is_needed_again() {
+    let Value::Object(replies) = json!({"m": [{"json": {"word": "yes"}}]}) else { panic!("a map") };
+    let model = Model::start(&replies);
+    let text = "
+workflow: {name: w, entry_point: ask, runtime: {provider: {name: openai, base_url: MODEL_URL, api_key: '${SERVICE_KEY:-}'}}}
+agents: [{name: ask, model: m, prompt: Yes or no?, output: {word: {type: string}}}]
+output: {word: '{{ ask.output.word }}'}
+";
+    let world = World::with_workflow(&text.replace("MODEL_URL", &model.url()));
+    let mut recording = world.command(&["run", "w.yaml", "--record", "tape"]);
+    let said =
+        support::Said::from(recording.env("SERVICE_KEY", "canary-0123456789").output().unwrap()).exits(0);
+    let asked = model.asked().len();
+    assert!(asked > 0 && !world.read("tape/cassette.jsonl").contains("canary"));
+    let replayed = world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
+    assert_eq!((said.stdout, model.asked().len()), (replayed.stdout, asked));
 }
 
 #[test]
@@ -138,6 +194,7 @@ output: {text: "{{ polish.output.result }}"}
     let run = world.runs()[0].clone();
     let said = world.convoke(&["answer", &run, "gate", "yes_", "--resume"]).exits(0);
     assert_eq!(said.json(), json!({"text": "smooth"}));
+    said.mentions(&["replaying from tape: no model is asked"]);
 }
 
 #[test]
