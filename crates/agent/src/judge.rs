@@ -123,7 +123,7 @@ mod tests {
     use convoke_model::Usage;
 
     fn reply(text: &str, finish: Finish) -> Reply {
-        Reply { text: text.into(), finish, usage: Usage::default(), model: String::new() }
+        Reply::said(text, finish, Usage::default(), "")
     }
 
     fn schema(value: Value) -> OutputSchema {

@@ -81,7 +81,10 @@ pub fn tokens_of(text: &str) -> u64 {
 
 /// Our estimate of the tokens in a request.
 pub fn tokens_in(messages: &[Message]) -> u64 {
-    messages.iter().map(|message| tokens_of(&message.text)).sum()
+    let of_calls = |message: &Message| -> u64 {
+        message.tool_calls.iter().map(|call| tokens_of(&call.name) + tokens_of(call.arguments.as_str())).sum()
+    };
+    messages.iter().map(|message| tokens_of(&message.text) + of_calls(message)).sum()
 }
 
 /// A dollar per million tokens is a millionth of a dollar per token. A price of the cache that is not given is that of
@@ -107,7 +110,7 @@ mod tests {
     }
 
     fn reply(usage: Usage) -> Result<Reply, Failure> {
-        Ok(Reply { text: "x".into(), finish: Finish::Stop, usage, model: "m-2026".into() })
+        Ok(Reply::said("x", Finish::Stop, usage, "m-2026"))
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod answer;
 mod command;
 mod conversation;
 mod driver;
+mod fallback;
 mod fit;
 mod grade;
 mod judge;

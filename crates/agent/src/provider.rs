@@ -1,10 +1,11 @@
 //! What the rest of Convoke asks of a model service: one request, one reply.
 //!
 //! A provider retries nothing, prices nothing and judges no answer: `driver` does that for all of them. A dropped
-//! future must close its connection at once, because that is how an attempt is cancelled.
+//! future must close its connection at once, because that is how an attempt is cancelled. Tools are offered and asked
+//! for here; whether one may be called, and calling it, is decided elsewhere.
 
 use crate::Sink;
-use convoke_model::{Failure, OutputSchema, ProviderSettings, TaskId, Usage};
+use convoke_model::{Class, Failure, JsonText, OutputSchema, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -21,6 +22,17 @@ pub trait Provider: Send + Sync {
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
+
+    /// Whether it can be told the shape of an answer by other means than words in the prompt.
+    fn has_native_schema(&self, _model: &str) -> bool {
+        false
+    }
+
+    /// The models that can be asked for, as the service names them.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
+        let message = format!("{} does not list its models", self.name());
+        Box::pin(std::future::ready(Err(Failure::new(Class::Fatal, message).reason("no_list"))))
+    }
 }
 
 /// The services that can be asked, found by their settings.
@@ -38,6 +50,10 @@ pub struct Request<'a> {
     pub messages: &'a [Message],
     /// The shape of the answer, if one is declared.
     pub schema: Option<&'a OutputSchema>,
+    /// Ask for that shape by the service's own means too, where it has them.
+    pub native_schema: bool,
+    /// The tools that the model may ask for.
+    pub tools: &'a [ToolSpec],
     /// Sampling temperature.
     pub temperature: Option<f64>,
     /// The most tokens to answer with.
@@ -75,14 +91,35 @@ pub enum Purpose {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// What is said; of a tool, what it gave.
     pub text: String,
+    /// The tools that the model asks for with this message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The call that this is the result of; only messages of tools have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_of: Option<ResultOf>,
+    /// What the service wants back with the message, word for word, and nobody else reads: signed thoughts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoughts: Option<JsonText>,
 }
 
 impl Message {
     /// A message of a role.
     pub fn new(role: Role, text: impl Into<String>) -> Message {
-        Message { role, text: text.into() }
+        Message { role, text: text.into(), tool_calls: Vec::new(), result_of: None, thoughts: None }
+    }
+
+    /// What the model said, calls and all, as part of the conversation that goes on.
+    pub fn of_reply(reply: &Reply) -> Message {
+        let (tool_calls, thoughts) = (reply.tool_calls.clone(), reply.thoughts.clone());
+        Message { tool_calls, thoughts, ..Message::new(Role::Assistant, reply.text.clone()) }
+    }
+
+    /// What a tool gave.
+    pub fn tool_result(call: &ToolCall, text: impl Into<String>, failed: bool) -> Message {
+        let result_of = Some(ResultOf { id: call.id.clone(), name: call.name.clone(), failed });
+        Message { result_of, ..Message::new(Role::Tool, text) }
     }
 }
 
@@ -96,6 +133,8 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
+    /// A tool that the model asked for.
+    Tool,
 }
 
 impl Role {
@@ -105,8 +144,52 @@ impl Role {
             Role::System => "system",
             Role::User => "user",
             Role::Assistant => "assistant",
+            Role::Tool => "tool",
         }
     }
+}
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name; services allow 64 letters, digits, `_` and `-`.
+    pub name: String,
+    /// What it is for, in words for the model.
+    pub description: String,
+    /// The shape of its arguments, as JSON Schema.
+    pub input_schema: serde_json::Value,
+}
+
+/// A model's wish to have a tool called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The service's name for this call, or ours where it has none.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments. What the model wrote and nobody can read is here as a JSON text, which no tool's schema allows.
+    pub arguments: JsonText,
+}
+
+impl ToolCall {
+    /// A call with its arguments as the model wrote them; no arguments are an empty object.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &str) -> ToolCall {
+        let written = if arguments.trim().is_empty() { "{}" } else { arguments };
+        let arguments = JsonText::parse(written.to_owned()).unwrap_or_else(|_| JsonText::of(written));
+        ToolCall { id: id.into(), name: name.into(), arguments }
+    }
+}
+
+/// Which call a message of a tool answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultOf {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Whether the text says what went wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
 }
 
 /// How long each phase of a request may take.
@@ -138,12 +221,24 @@ impl Timeouts {
 pub struct Reply {
     /// The text, or the arguments of the call that carries a structured answer.
     pub text: String,
+    /// The tools it wants called before it goes on, in its order. Never any where none were offered.
+    pub tool_calls: Vec<ToolCall>,
+    /// See [`Message::thoughts`].
+    pub thoughts: Option<JsonText>,
     /// Why it stopped.
     pub finish: Finish,
     /// Tokens only; money is added by the driver.
     pub usage: Usage,
     /// The model that answered, as the service names it.
     pub model: String,
+}
+
+impl Reply {
+    /// A reply of text alone.
+    pub fn said(text: impl Into<String>, finish: Finish, usage: Usage, model: impl Into<String>) -> Reply {
+        let (text, model) = (text.into(), model.into());
+        Reply { text, tool_calls: Vec::new(), thoughts: None, finish, usage, model }
+    }
 }
 
 /// Why a model stopped.
@@ -156,4 +251,36 @@ pub enum Finish {
     Length,
     /// It, or a filter, declined.
     Refusal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn arguments_are_json_whatever_the_model_wrote() {
+        let arguments = |text: &str| ToolCall::new("1", "f", text).arguments.value();
+        assert_eq!(arguments("{\"a\": 1}"), json!({"a": 1}));
+        assert_eq!(arguments(" "), json!({}));
+        assert_eq!(arguments("{\"a\": "), json!("{\"a\": "));
+    }
+
+    #[test]
+    fn messages_without_tools_are_stored_as_before() {
+        let message = Message::new(Role::User, "hi");
+        assert_eq!(serde_json::to_value(&message).unwrap(), json!({"role": "user", "text": "hi"}));
+        let old: Message = serde_json::from_value(json!({"role": "user", "text": "hi"})).unwrap();
+        assert_eq!(old, message);
+    }
+
+    #[test]
+    fn a_call_and_its_result_belong_together() {
+        let call = ToolCall::new("c1", "count", "{}");
+        let mut reply = Reply::said("", Finish::Stop, Usage::default(), "m");
+        reply.tool_calls.push(call.clone());
+        assert_eq!(Message::of_reply(&reply).tool_calls, reply.tool_calls);
+        let result = Message::tool_result(&call, "three", false);
+        assert_eq!((result.role, result.result_of.unwrap().id.as_str()), (Role::Tool, "c1"));
+    }
 }

@@ -4,6 +4,7 @@
 //! closes its connection, and what it used is accounted for.
 
 use crate::conversation::leftovers;
+use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::{
     Admission, CallDemand, Conversation, Ending, Next, Note, Provider, Question, Reply, Report, Request,
@@ -61,14 +62,34 @@ impl Talk<'_> {
         ledger: &mut Ledger<'_>,
         heard: &Heard<'_>,
     ) -> Ending {
+        let mut models = Models::new(self.call, &self.assignment.step, self.assignment.attempt);
         loop {
             let question = match conversation.next(self.call) {
                 Next::Done(ending) => return ending.clone(),
                 Next::Ask(question) => question,
             };
-            let reply = self.ask(&question, ledger, heard).await;
+            let reply = self.ask_one_of(&mut models, question, ledger, heard).await;
             if let Some(Note { code, message }) = conversation.feed(self.call, &self.assignment.step, reply) {
                 self.sink.report(Report::Noted { code, message });
+            }
+        }
+    }
+
+    /// Asks the first model of the chain that can answer.
+    async fn ask_one_of(
+        &self,
+        models: &mut Models<'_>,
+        question: Question<'_>,
+        ledger: &mut Ledger<'_>,
+        heard: &Heard<'_>,
+    ) -> Result<Reply, Failure> {
+        let named = question.model;
+        loop {
+            let question = Question { model: models.instead_of(named), ..question };
+            let reply = self.ask(&question, ledger, heard).await;
+            match models.turn(named, &reply) {
+                Some(note) => self.sink.report(note),
+                None => return reply,
             }
         }
     }
@@ -112,6 +133,8 @@ impl Talk<'_> {
             model: question.model,
             messages: question.messages,
             schema: question.schema,
+            native_schema: true,
+            tools: &[],
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             reasoning_effort: self.call.reasoning_effort.as_deref(),

@@ -90,8 +90,12 @@ pub enum Command {
     Prune(PruneArgs),
     /// Ask a run to stop
     Stop(StopArgs),
+    /// Run workflows against recorded answers and compare what they give
+    Test(TestArgs),
     /// Answer a gate or the questions that a run waits for
     Answer(Box<AnswerArgs>),
+    /// Say which providers answer, with which models, and what to set where none does
+    Doctor(DoctorArgs),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -122,6 +126,12 @@ pub struct RunFlags {
     /// A run that ended in part exits with 0
     #[arg(long)]
     pub allow_partial: bool,
+    /// Write every call to a model to a cassette in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Answer from the cassette in this folder; no model is asked
+    #[arg(long, value_name = "DIR")]
+    pub replay: Option<PathBuf>,
 }
 
 /// `convoke run`.
@@ -141,6 +151,9 @@ pub struct RunArgs {
     /// Show what would run and spend nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// A file of scripted replies that answers every agent; for `convoke test`
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["record", "replay", "provider"])]
+    pub replies: Option<PathBuf>,
     /// Shared with `resume`.
     #[command(flatten)]
     pub flags: RunFlags,
@@ -253,6 +266,20 @@ pub struct StopArgs {
     pub now: bool,
 }
 
+/// `convoke test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Workflow files, files of tests (NAME.tests.yaml), or folders of them
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Ask the models where a cassette is missing, and make it
+    #[arg(long)]
+    pub record: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
 /// `convoke answer`.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
@@ -277,6 +304,17 @@ pub struct AnswerArgs {
     /// For `--resume`.
     #[command(flatten)]
     pub flags: RunFlags,
+}
+
+/// `convoke doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Only this provider; may be repeated
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// `convoke config`.

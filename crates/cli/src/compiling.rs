@@ -64,6 +64,7 @@ fn options(config: &Config, provider: Option<&str>) -> Options {
     Options {
         provider_override: provider.map(|name| named(config, name).settings),
         default_provider: config.provider.as_ref().map(|provider| resolved(config, provider).settings),
+        prices: config.prices.clone(),
         provider_map: config.providers.iter().map(|(name, p)| (name.clone(), p.settings.clone())).collect(),
     }
 }
@@ -90,7 +91,8 @@ fn resolved(config: &Config, provider: &Provider) -> Provider {
         name: base.settings.name,
         base_url: own.settings.base_url.or(base.settings.base_url),
         api_key: own.settings.api_key.or(base.settings.api_key),
-        headers: own.settings.headers,
+        api_key_file: own.settings.api_key_file.or(base.settings.api_key_file),
+        headers: if own.settings.headers.is_empty() { base.settings.headers } else { own.settings.headers },
         file: own.settings.file.or(base.settings.file),
         latency_ms: own.settings.latency_ms.or(base.settings.latency_ms),
     };

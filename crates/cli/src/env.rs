@@ -67,6 +67,13 @@ pub const LIST: &[Variable] = &[
     reads("NO_PROXY", "hosts that are reached without a proxy (also no_proxy)"),
     reads(CA_FILE, "a file of certificates to trust besides the built-in ones"),
     reads("OPENAI_API_KEY", "the key of the `openai` provider where nothing else names one"),
+    reads("ANTHROPIC_API_KEY", "the key of the `anthropic` provider where nothing else names one"),
+    reads("GEMINI_API_KEY", "the key of the `gemini` provider where nothing else names one"),
+    reads("OPENROUTER_API_KEY", "the key of the `openrouter` provider where nothing else names one"),
+    reads("AZURE_OPENAI_API_KEY", "the key of the `azure` provider where nothing else names one"),
+    reads("AZURE_OPENAI_ENDPOINT", "the address of the `azure` provider where nothing else names one"),
+    reads("LLAMA_API_KEY", "the key of the `llamacpp` provider, if it needs one"),
+    reads("VLLM_API_KEY", "the key of the `vllm` provider, if it needs one"),
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
     reads("XDG_STATE_HOME", "the state folder, instead of ~/.local/state"),
     reads(USER, "recorded as who answered a gate or stopped a run"),
@@ -82,6 +89,19 @@ pub fn first(names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| get_filled(name))
 }
 
+/// The values of all variables whose names say that they hold a secret.
+pub fn secrets() -> Vec<String> {
+    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    all.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.into_string().ok()).collect()
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
 /// A variable's value, if it is set to something.
 pub fn get_filled(name: &str) -> Option<String> {
     get(name).filter(|value| !value.is_empty())
@@ -90,6 +110,12 @@ pub fn get_filled(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_tell_secrets() {
+        assert!(is_secret("OPENAI_API_KEY") && is_secret("github_token") && is_secret("DB_PASSWORD"));
+        assert!(!is_secret("PATH") && !is_secret("HOME"));
+    }
 
     #[test]
     fn each_variable_is_listed_once() {

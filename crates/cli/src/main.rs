@@ -1,5 +1,6 @@
 //! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
 
+mod advice;
 mod args;
 mod changes;
 mod clock;
@@ -19,6 +20,7 @@ mod paint;
 mod plan_text;
 mod sources;
 mod stored;
+mod tape;
 mod view;
 mod watch;
 

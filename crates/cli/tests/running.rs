@@ -135,6 +135,26 @@ fn agents_without_a_provider_are_refused_with_advice() {
 }
 
 #[test]
+fn the_journal_says_that_another_model_answered() {
+    let world = World::with(
+        "workflow: {name: a, entry_point: a, runtime: {provider: {name: scripted, file: replies.yaml}}}\nagents:\n  - {name: a, prompt: hi, models: [big, small]}\noutput: {said: '{{ a.output.result }}'}\n",
+    );
+    world.write("replies.yaml", "replies: {a: [{status: 429}, hello]}\n");
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, "{\n  \"said\": \"hello\"\n}\n"), "{}", said.stderr);
+    let run = world.run(&["runs", "--format", "json"]).stdout;
+    let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
+    let run = run[0]["id"].as_str().expect("a run").to_owned();
+    let events = world.run(&["events", &run, "--format", "json"]).stdout;
+    let notes: Vec<_> = events.lines().filter(|line| line.contains("model_fallback")).collect();
+    assert_eq!(notes.len(), 1, "{events}");
+    assert!(
+        notes[0].contains("model `big` gave no answer (rate_limit") && notes[0].contains("asking `small`")
+    );
+    assert!(!events.contains("attempt_failed"), "{events}");
+}
+
+#[test]
 fn a_scripted_provider_answers_offline() {
     let world = World::with(
         "workflow: {name: a, entry_point: a}\nagents:\n  - {name: a, prompt: hi}\noutput: {said: '{{ a.output.result }}'}\n",

@@ -77,6 +77,9 @@ pub struct AgentSettings {
     pub tools: Option<Vec<String>>,
     /// The most rounds of tool calls.
     pub max_iterations: Option<u32>,
+    /// Models to ask when the first one cannot answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Fallback>,
     /// Prices per model, for the cost of a call.
     pub pricing: Arc<IndexMap<String, Price>>,
 }
@@ -84,7 +87,7 @@ pub struct AgentSettings {
 /// Which provider, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ProviderSettings {
-    /// `openai`, `scripted`, …
+    /// `openai`, `anthropic`, `scripted`, …
     pub name: String,
     /// Where its interface is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +95,9 @@ pub struct ProviderSettings {
     /// The key, as a reference such as `${OPENAI_API_KEY}`; resolved at launch, never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// A file that holds the key and that only its owner may read; used where `api_key` is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<String>,
     /// Further headers, values as references.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
@@ -101,6 +107,15 @@ pub struct ProviderSettings {
     /// Delay of the scripted provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
+}
+
+/// Models to ask when the first one cannot answer, by the same provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The models after the first, in order.
+    pub models: Vec<String>,
+    /// The attempts that the step has: a fault that may pass is worth another model only in the last one.
+    pub attempts: u32,
 }
 
 /// What a model costs, in US dollars per million tokens.

@@ -2,7 +2,7 @@
 
 mod world;
 
-use convoke_model::{Class, Classes, ProviderSettings, Retry};
+use convoke_model::{Class, Classes, Fallback, Price, ProviderSettings, Retry};
 use convoke_plan::compile::{GivenInput, Options, check_inputs};
 use convoke_plan::*;
 use serde_json::json;
@@ -128,6 +128,43 @@ fn providers_come_from_the_file_the_flag_or_the_configuration() {
     let flag = Options { provider_override: Some(named("scripted")), ..plain };
     assert_eq!(of(&flag, "a"), named("scripted"));
     assert_eq!(of(&flag, "b"), named("scripted"));
+}
+
+#[test]
+fn a_chain_of_models_is_a_first_one_and_the_rest() {
+    let file = "workflow: {name: w, entry_point: a}\nagents:\n  - {name: a, prompt: x, models: [big, small, tiny], routes: [{to: b}]}\n  - {name: b, prompt: x, models: [big, small], retry: {max_attempts: 5, retry_on: [timeout]}}\n";
+    let plan = plan(file);
+    let of = |name: &str| (agent(&plan, name).model.clone(), agent(&plan, name).settings.fallback.clone());
+    let chain = |models: &[&str], attempts| {
+        Some(Fallback { models: models.iter().map(|model| model.to_string()).collect(), attempts })
+    };
+    assert_eq!(of("a"), (Some(Text::Literal("big".into())), chain(&["small", "tiny"], 3)));
+    assert_eq!(of("b").1, chain(&["small"], 1));
+}
+
+#[test]
+fn a_key_may_be_in_a_file_and_a_token_has_a_header_of_its_own() {
+    let of = |provider: &str| {
+        let file = format!(
+            "workflow: {{name: w, entry_point: a, runtime: {{provider: {provider}}}}}\nagents:\n  - {{name: a, prompt: x}}\n"
+        );
+        let plan = World::default().file("main.yaml", &file).env("T", "secret").compile().plan.unwrap();
+        agent(&plan, "a").settings.provider.clone()
+    };
+    assert_eq!(of("{name: anthropic, api_key_file: key}").api_key_file.as_deref(), Some("key"));
+    let token = of("{name: claude, auth_token: '${T}'}");
+    assert_eq!((token.api_key, token.headers), (None, vec![("Authorization".into(), "Bearer ${T}".into())]));
+}
+
+#[test]
+fn prices_of_the_configuration_stand_behind_those_of_the_file() {
+    let file = "workflow: {name: w, entry_point: a, cost: {pricing: {m: {input_per_mtok: 1, output_per_mtok: 2}}}}\nagents:\n  - {name: a, prompt: x}\n";
+    let price = |input| Price { input_per_mtok: input, ..Price::default() };
+    let prices = BTreeMap::from([("m".into(), price(9.0)), ("n".into(), price(3.0))]);
+    let options = Options { prices, ..Options::default() };
+    let plan = World::default().file("main.yaml", file).compile_with(&options).plan.unwrap();
+    let known = agent(&plan, "a").settings.pricing.clone();
+    assert_eq!((known["m"].input_per_mtok, known["n"].input_per_mtok), (1.0, 3.0));
 }
 
 #[test]

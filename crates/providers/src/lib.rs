@@ -2,16 +2,37 @@
 //!
 //! A provider turns a `Request` into one exchange and its outcome into a `Reply` or a typed `Failure`. It retries
 //! nothing, keeps no money and reads no environment: credentials are references that a function given by the caller
-//! resolves, proxies and certificates are explicit [`Options`]. [`Registry`] finds providers by their settings.
+//! resolves, proxies and certificates are explicit [`Options`]. [`Registry`] finds providers by their settings, and
+//! [`preset`] says what a name stands for. `wire` is one exchange, whatever the protocol; a file per protocol says what
+//! goes out and puts together what comes back. [`Recording`] writes down what providers are asked and say,
+//! and [`Replay`] answers from what was written.
 
+mod anthropic;
+mod cassette;
 mod connection;
+mod credentials;
+mod dates;
+mod fault;
+mod gemini;
+mod limits;
 mod openai;
+mod parts;
+mod phases;
+pub mod preset;
 mod reference;
 mod registry;
+mod responses;
 mod scripted;
+mod spare;
+mod trouble;
+mod wire;
 
+pub use anthropic::Anthropic;
+pub use cassette::{CASSETTE_FILE, Recording, Replay, Scrubber, Tape};
 pub use connection::Options;
+pub use gemini::Gemini;
 pub use openai::OpenAi;
 pub use reference::{Lookup, names};
 pub use registry::Registry;
+pub use responses::Responses;
 pub use scripted::Scripted;

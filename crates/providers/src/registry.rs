@@ -1,15 +1,13 @@
 //! Finds the provider for some settings, and keeps it.
 
 use crate::connection::{self, Options};
-use crate::{Lookup, OpenAi, Scripted};
+use crate::preset::{self, Protocol};
+use crate::{Anthropic, Gemini, Lookup, OpenAi, Responses, Scripted};
 use convoke_agent::{Provider, Providers};
 use convoke_model::{Class, Failure, ProviderSettings};
 use reqwest::Client;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
-
-/// The providers that this build of Convoke has.
-const KNOWN: &str = "openai, scripted";
 
 /// All providers, made when they are first asked for.
 pub struct Registry {
@@ -27,11 +25,17 @@ impl Registry {
     }
 
     fn make(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
-        match settings.name.as_str() {
-            "openai" => Ok(Arc::new(OpenAi::new(self.client()?, settings, &self.lookup)?)),
-            "scripted" => Ok(Arc::new(Scripted::new(settings)?)),
-            other => Err(unknown(other)),
+        if settings.name == "scripted" {
+            return Ok(Arc::new(Scripted::new(settings)?));
         }
+        let preset = preset::find(&settings.name).ok_or_else(|| unknown(&settings.name))?;
+        let (client, lookup) = (self.client()?, &self.lookup);
+        Ok(match preset.protocol {
+            Protocol::Chat => Arc::new(OpenAi::new(client, settings, preset, lookup)?),
+            Protocol::Responses => Arc::new(Responses::new(client, settings, preset, lookup)?),
+            Protocol::Messages => Arc::new(Anthropic::new(client, settings, preset, lookup)?),
+            Protocol::Gemini => Arc::new(Gemini::new(client, settings, preset, lookup)?),
+        })
     }
 
     fn client(&self) -> Result<Client, Failure> {
@@ -56,8 +60,9 @@ impl Providers for Registry {
 }
 
 fn unknown(name: &str) -> Failure {
+    let known = preset::names_in_words();
     let name = if name.is_empty() { "(none)" } else { name };
-    Failure::new(Class::Fatal, format!("provider `{name}` is not available; there are {KNOWN}"))
+    Failure::new(Class::Fatal, format!("provider `{name}` is not available; there are {known}"))
         .reason("unknown_provider")
         .hint("choose one with `-p`, or say in the configuration what stands for it")
 }
@@ -76,7 +81,8 @@ mod tests {
         let first = registry.get(&settings("scripted")).unwrap();
         assert!(Arc::ptr_eq(&first, &registry.get(&settings("scripted")).unwrap()));
         let Err(failure) = registry.get(&settings("copilot")) else { panic!("made a copilot") };
-        assert_eq!(failure.message, "provider `copilot` is not available; there are openai, scripted");
+        let wanted = "provider `copilot` is not available; there are openai, openai-responses, ";
+        assert!(failure.message.starts_with(wanted), "{failure}");
     }
 
     #[test]

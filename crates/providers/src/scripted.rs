@@ -107,7 +107,7 @@ fn reply(request: &Request<'_>, text: String, usage: Option<(u64, u64)>) -> Repl
         usage.unwrap_or_else(|| (tokens_in(request.messages), tokens_of(&text)));
     let usage =
         Usage { calls: 1, input_tokens, output_tokens, estimated: usage.is_none(), ..Usage::default() };
-    Reply { text, finish: Finish::Stop, usage, model: request.model.to_owned() }
+    Reply::said(text, Finish::Stop, usage, request.model)
 }
 
 fn nothing(request: &Request<'_>) -> Failure {

@@ -17,6 +17,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         validator,
         tools: None,
         max_iterations: None,
+        fallback: None,
         pricing: Arc::default(),
     };
     AgentCall {
@@ -38,7 +39,7 @@ fn grader(max_retries: u32) -> Option<Validator> {
 }
 
 fn said(text: &str) -> Result<Reply, Failure> {
-    Ok(Reply { text: text.into(), finish: Finish::Stop, usage: Usage::default(), model: "m".into() })
+    Ok(Reply::said(text, Finish::Stop, Usage::default(), "m"))
 }
 
 fn asked<'a>(conversation: &'a Conversation, call: &'a AgentCall) -> Question<'a> {

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     CallDemand, CallPermit, Finish, Provider, Reply, Report, Request, ScriptResult, Silent, Unlimited,
 };
-use convoke_model::{AgentSettings, Class, Price, ProviderSettings, TaskId};
+use convoke_model::{AgentSettings, Class, Fallback, Price, ProviderSettings, TaskId};
 use futures::future::BoxFuture;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -15,6 +15,7 @@ use std::time::Duration;
 struct Told {
     replies: Mutex<VecDeque<Option<Result<Reply, Failure>>>>,
     dropped: AtomicU32,
+    models: Mutex<Vec<String>>,
 }
 
 struct CountDrop<'a>(&'a AtomicU32);
@@ -32,11 +33,12 @@ impl Provider for Told {
 
     fn complete<'a>(
         &'a self,
-        _request: &'a Request<'a>,
+        request: &'a Request<'a>,
         sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
         Box::pin(async move {
             let guard = CountDrop(&self.dropped);
+            self.models.lock().unwrap().push(request.model.to_owned());
             let next = self.replies.lock().unwrap().pop_front().flatten();
             let Some(reply) = next else {
                 sink.report(Report::Progress { text: "so far ".into() });
@@ -76,7 +78,7 @@ impl Commands for Echo {
 
 fn said(text: &str) -> Option<Result<Reply, Failure>> {
     let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
-    Some(Ok(Reply { text: text.into(), finish: Finish::Stop, usage, model: "m".into() }))
+    Some(Ok(Reply::said(text, Finish::Stop, usage, "m")))
 }
 
 fn attempts(replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>) -> (Attempts, Arc<Told>) {
@@ -98,6 +100,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         validator: None,
         tools: None,
         max_iterations: None,
+        fallback: None,
         pricing: Arc::new([("m".to_owned(), price)].into()),
     };
     let call = AgentCall {
@@ -169,6 +172,71 @@ async fn the_session_ends_in_time() {
     let end = run(&attempts, agent(Some(Duration::from_secs(30)))).await;
     let AttemptEnd::Failed { failure, .. } = end else { panic!("no failure") };
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Timeout, Some("session_timeout")));
+}
+
+fn with_models(mut assignment: Assignment, attempt: u32) -> Assignment {
+    let Work::Agent(call) = &mut assignment.work else { panic!("an agent") };
+    let fallback = Fallback { models: vec!["n".into(), "o".into()], attempts: 3 };
+    Arc::make_mut(&mut call.settings).fallback = Some(fallback);
+    assignment.attempt = attempt;
+    assignment
+}
+
+fn failing(class: Class) -> Option<Result<Reply, Failure>> {
+    Some(Err(Failure::new(class, "no")))
+}
+
+/// The models that were asked, and what was noted.
+async fn asked_with_fallback(
+    replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>,
+    attempt: u32,
+) -> (Vec<String>, Vec<String>, AttemptEnd) {
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<String>>);
+    impl Sink for Notes {
+        fn report(&self, report: Report) {
+            if let Report::Noted { code: "model_fallback", message } = report {
+                self.0.lock().unwrap().push(message);
+            }
+        }
+    }
+    let (attempts, told) = attempts(replies);
+    let (assignment, notes) = (with_models(agent(None), attempt), Notes::default());
+    let end = attempts.attempt(assignment, &Unlimited, &notes, CancellationToken::new()).await;
+    (told.models.lock().unwrap().clone(), notes.0.into_inner().unwrap(), end)
+}
+
+#[tokio::test]
+async fn the_next_model_answers_for_one_that_cannot() {
+    let refusal = Some(Ok(Reply::said("I will not.", Finish::Refusal, Usage::default(), "n")));
+    let (models, notes, end) =
+        asked_with_fallback([failing(Class::RateLimit), refusal, said("prose"), said("{\"n\": 1}")], 1).await;
+    assert!(matches!(end, AttemptEnd::Finished { .. }), "{end:?}");
+    assert_eq!(models, ["m", "n", "o", "o"]);
+    let wanted = [
+        "step `a`: model `m` gave no answer (rate_limit: no); asking `n`",
+        "step `a`: model `n` gave no answer (refused); asking `o`",
+    ];
+    assert_eq!(notes, wanted);
+}
+
+#[tokio::test]
+async fn a_fault_that_may_pass_is_first_left_to_further_attempts() {
+    let (models, _, end) = asked_with_fallback([failing(Class::Transient)], 2).await;
+    assert!(models == ["m"] && matches!(end, AttemptEnd::Failed { .. }));
+    let (models, _, end) = asked_with_fallback([failing(Class::Transient), said("{\"n\": 1}")], 3).await;
+    assert!(models == ["m", "n"] && matches!(end, AttemptEnd::Finished { .. }), "{models:?}");
+}
+
+#[tokio::test]
+async fn what_another_model_cannot_mend_is_a_failure_at_once() {
+    for class in [Class::Permission, Class::Fatal, Class::Budget] {
+        assert_eq!(asked_with_fallback([failing(class)], 3).await.0, ["m"]);
+    }
+    let all = [failing(Class::Timeout), failing(Class::Capacity), failing(Class::RateLimit)];
+    let (models, notes, end) = asked_with_fallback(all, 1).await;
+    let AttemptEnd::Failed { failure, usage, .. } = end else { panic!("no failure") };
+    assert_eq!((models.len(), notes.len(), failure.class, usage.calls), (3, 2, Class::RateLimit, 3));
 }
 
 /// Admits a number of calls and counts what is held.

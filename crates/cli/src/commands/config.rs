@@ -30,6 +30,7 @@ fn record(entry: &Entry) -> Value {
         (_, true) => json!(shown(entry).trim_matches('"')),
         (Scalar::Text(text), _) => json!(text),
         (Scalar::Number(number), _) => json!(number),
+        (Scalar::Fraction(text), _) => json!(text.parse::<f64>().unwrap_or_default()),
         (Scalar::Switch(switch), _) => json!(switch),
         (Scalar::Other(word), _) => json!(word),
     };
@@ -44,7 +45,7 @@ fn shown(entry: &Entry) -> String {
 fn is_secret(entry: &Entry) -> bool {
     let reference =
         matches!(&entry.value, Scalar::Text(text) if text.starts_with("${") && text.ends_with('}'));
-    entry.key.ends_with("api_key") && !reference
+    (entry.key.ends_with("api_key") || entry.key.contains(".headers.")) && !reference
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod answer;
 mod check;
 mod completions;
 mod config;
+mod doctor;
 mod events;
 mod man;
 mod plan;
@@ -14,6 +15,7 @@ mod runs;
 mod schema;
 mod show;
 mod stop;
+mod test;
 mod verify;
 
 use crate::args::{Cli, Command, ConfigCommand};
@@ -35,7 +37,9 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Verify(args) => verify::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
+        Command::Test(args) => test::run(console, &args),
         Command::Schema => schema::run(console),
+        Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),
         Command::Man(args) => man::run(console, args.dir.as_deref()),

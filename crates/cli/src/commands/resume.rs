@@ -8,6 +8,7 @@ use crate::driving::{Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
+use crate::tape::Tape;
 use convoke_engine::{Changes, Start};
 use convoke_journal::{Index, Journal, RunRow, Sqlite, StateDir};
 use convoke_model::{RunId, RunStarted, RunStatus};
@@ -51,6 +52,7 @@ pub fn go_on(
     accept: bool,
     flags: &RunFlags,
 ) -> Result<Exit, CommandFailure> {
+    let tape = Tape::of_resume(flags)?;
     let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
     list_as_running(&state, run)?;
     let started = enter_folder(&journal, run)?;
@@ -71,7 +73,9 @@ pub fn go_on(
         }
     };
     let plan = with_provider(plan, console, flags);
-    let equipment = Equipment::for_plan(&plan)?;
+    let tape = tape.or_as_started(&started.metadata);
+    let equipment = Equipment::for_plan(&plan, &tape)?;
+    tape.announcement().iter().for_each(|words| console.say(words));
     let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
 }

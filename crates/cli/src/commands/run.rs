@@ -10,27 +10,44 @@ use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::plan_text;
 use crate::stored;
+use crate::tape::Tape;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
-use convoke_model::{JsonText, Payload, RunStarted};
-use convoke_plan::Plan;
+use convoke_model::{JsonText, Payload, ProviderSettings, RunStarted};
 use convoke_plan::compile::check_inputs;
+use convoke_plan::{Kind, Plan};
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
     let compiled = compiling::compile_file(&args.file, &console.config, args.flags.provider.as_deref())?;
-    let plan = compiling::accept(console, &args.file, compiled, strict)?;
+    let mut plan = compiling::accept(console, &args.file, compiled, strict)?;
+    if let Some(file) = &args.replies {
+        answer_from(&mut plan, file);
+    }
     let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
     let inputs = check_inputs(plan.root(), &given).map_err(|errors| inputs::refused(&errors))?;
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
-    let equipment = Equipment::for_plan(&plan)?;
+    let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
+}
+
+/// Has every agent answered from a file of scripted replies.
+fn answer_from(plan: &mut Plan, file: &Path) {
+    let file = Some(file.display().to_string());
+    let scripted = ProviderSettings { name: "scripted".to_owned(), file, ..ProviderSettings::default() };
+    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
+        if let Kind::Agent(agent) = &mut node.kind {
+            Arc::make_mut(&mut agent.settings).provider = scripted.clone();
+        }
+    }
 }
 
 /// Says what would run, and spends nothing. Standard output stays free: it is for results.
@@ -77,10 +94,14 @@ fn start(
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
 }
 
-/// The author's words, those of the command line on top.
-fn metadata(plan: &Plan, args: &RunArgs) -> indexmap::IndexMap<String, Value> {
+/// The author's words, those of the command line on top, and where the run's calls are written to or come from.
+fn metadata(plan: &Plan, args: &RunArgs) -> IndexMap<String, Value> {
     let mut all = plan.root().metadata.clone();
     all.extend(args.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))));
+    let tape = Tape::of_run(&args.flags);
+    all.extend(
+        tape.memory().map(|(key, folder)| (key.to_owned(), Value::from(folder.display().to_string()))),
+    );
     all
 }
 

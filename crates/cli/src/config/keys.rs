@@ -11,6 +11,8 @@ pub enum Kind {
     Count(u64),
     /// `true` or `false`.
     Switch,
+    /// A number that may have a fraction, not below nothing.
+    Price,
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -26,15 +28,23 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("provider.name", Kind::Text),
     ("provider.base_url", Kind::Text),
     ("provider.api_key", Kind::Text),
+    ("provider.api_key_file", Kind::Text),
+    ("provider.headers.*", Kind::Text),
     ("provider.model", Kind::Text),
     ("provider.file", Kind::Text),
     ("provider.latency_ms", Kind::Count(0)),
     ("providers.*.name", Kind::Text),
     ("providers.*.base_url", Kind::Text),
     ("providers.*.api_key", Kind::Text),
+    ("providers.*.api_key_file", Kind::Text),
+    ("providers.*.headers.*", Kind::Text),
     ("providers.*.model", Kind::Text),
     ("providers.*.file", Kind::Text),
     ("providers.*.latency_ms", Kind::Count(0)),
+    ("pricing.*.input_per_mtok", Kind::Price),
+    ("pricing.*.output_per_mtok", Kind::Price),
+    ("pricing.*.cache_read_per_mtok", Kind::Price),
+    ("pricing.*.cache_write_per_mtok", Kind::Price),
 ];
 
 /// What a key takes, if it is a key.
@@ -63,6 +73,8 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         (Kind::Count(least), Scalar::Number(number)) if u64::try_from(*number).is_ok_and(|n| n >= least) => {
             None
         }
+        (Kind::Price, Scalar::Number(number)) if *number >= 0 => None,
+        (Kind::Price, Scalar::Fraction(text)) if text.parse().is_ok_and(|price: f64| price >= 0.0) => None,
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
     }
@@ -73,6 +85,7 @@ fn expected(kind: Kind) -> String {
         Kind::Text => "text".to_owned(),
         Kind::Count(least) => format!("a whole number from {least}"),
         Kind::Switch => "true or false".to_owned(),
+        Kind::Price => "a number from 0".to_owned(),
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),
     }
 }

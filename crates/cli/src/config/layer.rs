@@ -15,6 +15,8 @@ pub enum Scalar {
     Text(String),
     /// A whole number.
     Number(i64),
+    /// A number with a fraction, as written.
+    Fraction(String),
     /// True or false.
     Switch(bool),
     /// Something that no key takes, by the name of its type.
@@ -26,6 +28,7 @@ impl fmt::Display for Scalar {
         match self {
             Scalar::Text(text) => write!(f, "{text:?}"),
             Scalar::Number(number) => write!(f, "{number}"),
+            Scalar::Fraction(text) => f.write_str(text),
             Scalar::Switch(switch) => write!(f, "{switch}"),
             Scalar::Other(word) => f.write_str(word),
         }
@@ -134,11 +137,17 @@ impl Layer {
     /// Adds a value, if it fits its key.
     pub fn push(&mut self, key: &str, value: Scalar, origin: Origin) -> Result<(), LayerError> {
         let path: Vec<_> = key.split('.').collect();
-        let kind = keys::kind_of(&path).expect("callers name keys of the list");
+        self.push_at(&path, value, origin)
+    }
+
+    /// The same for a path, of which a part that the user chose may hold dots.
+    fn push_at(&mut self, path: &[&str], value: Scalar, origin: Origin) -> Result<(), LayerError> {
+        let kind = keys::kind_of(path).expect("callers name keys of the list");
+        let key = path.join(".");
         if let Some(message) = keys::mismatch(kind, &value) {
-            return Err(LayerError::Value { key: key.to_owned(), origin, message });
+            return Err(LayerError::Value { key, origin, message });
         }
-        self.entries.push(Entry { key: key.to_owned(), value, origin });
+        self.entries.push(Entry { key, value, origin });
         Ok(())
     }
 
@@ -154,7 +163,7 @@ impl Layer {
             match value.get_ref() {
                 DeValue::Table(inner) if keys::is_table(above) => self.walk(above, inner, file)?,
                 _ if keys::kind_of(above).is_none() => self.warn_unknown(above, &origin),
-                value => self.push(&above.join("."), scalar(value), origin)?,
+                value => self.push_at(above, scalar(value), origin)?,
             }
             above.pop();
         }
@@ -191,6 +200,7 @@ fn scalar(value: &DeValue<'_>) -> Scalar {
         DeValue::Boolean(switch) => Scalar::Switch(*switch),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map_or(Scalar::Other("a number that is too large"), Scalar::Number),
+        DeValue::Float(number) => Scalar::Fraction(number.as_str().to_owned()),
         other => Scalar::Other(other.type_str()),
     }
 }

@@ -8,10 +8,10 @@ mod layer;
 pub use layer::{Entry, LayerError, Origin, Scalar};
 
 use crate::args::{ColorChoice, Global};
-use convoke_model::ProviderSettings;
+use convoke_model::{Price, ProviderSettings};
 use indexmap::IndexMap;
 use layer::Layer;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The defaults, with a comment per key.
@@ -36,6 +36,8 @@ pub struct Config {
     pub provider: Option<Provider>,
     /// What provider names stand for.
     pub providers: BTreeMap<String, Provider>,
+    /// Prices by model, for those that a workflow file says nothing about.
+    pub prices: BTreeMap<String, Price>,
     /// Every value with its origin, in the order of the defaults.
     pub entries: Vec<Entry>,
     /// What is odd about the configuration, in words.
@@ -107,6 +109,7 @@ impl Config {
             max_concurrency: values.count("run.max_concurrency"),
             provider: values.provider("provider"),
             providers: values.providers(),
+            prices: values.prices(),
             entries: values.0.into_values().collect(),
             warnings,
         })
@@ -146,7 +149,8 @@ impl Values {
             name: get("name").unwrap_or_default(),
             base_url: get("base_url"),
             api_key: get("api_key"),
-            headers: Vec::new(),
+            api_key_file: get("api_key_file"),
+            headers: self.headers(below),
             file: get("file"),
             latency_ms: self.number(&format!("{below}.latency_ms")),
         };
@@ -154,15 +158,50 @@ impl Values {
         (provider != Provider::default()).then_some(provider).map(named_by_its_address)
     }
 
+    fn headers(&self, below: &str) -> Vec<(String, String)> {
+        let start = format!("{below}.headers.");
+        let names = self.0.keys().filter_map(|key| key.strip_prefix(&start));
+        names.filter_map(|name| Some((name.to_owned(), self.text(&format!("{start}{name}"))?))).collect()
+    }
+
+    fn prices(&self) -> BTreeMap<String, Price> {
+        let models = self.0.keys().filter_map(|key| key.strip_prefix("pricing.")?.rsplit_once('.'));
+        let models: BTreeSet<_> = models.map(|(model, _)| model.to_owned()).collect();
+        let price = |model: &str| {
+            let get = |key: &str| self.fraction(&format!("pricing.{model}.{key}")).unwrap_or(0.0);
+            Price {
+                input_per_mtok: get("input_per_mtok"),
+                output_per_mtok: get("output_per_mtok"),
+                cache_read_per_mtok: get("cache_read_per_mtok"),
+                cache_write_per_mtok: get("cache_write_per_mtok"),
+            }
+        };
+        models.into_iter().map(|model| (model.clone(), price(&model))).collect()
+    }
+
+    fn fraction(&self, key: &str) -> Option<f64> {
+        match &self.0.get(key)?.value {
+            Scalar::Number(number) => Some(*number as f64),
+            Scalar::Fraction(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
     fn providers(&self) -> BTreeMap<String, Provider> {
-        let names = self.0.keys().filter_map(|key| key.strip_prefix("providers.")?.split_once('.'));
-        let names: std::collections::BTreeSet<_> = names.map(|(name, _)| name.to_owned()).collect();
+        let names = self.0.keys().filter_map(|key| provider_name(key.strip_prefix("providers.")?));
+        let names: BTreeSet<_> = names.map(str::to_owned).collect();
         let read = |name: String| {
             let provider = self.provider(&format!("providers.{name}"))?;
             Some((name, provider))
         };
         names.into_iter().filter_map(read).collect()
     }
+}
+
+/// The name in `NAME.key` or `NAME.headers.key`; it may hold dots.
+fn provider_name(below: &str) -> Option<&str> {
+    let with_header = below.rsplit_once(".headers.").map(|(name, _)| name);
+    with_header.or_else(|| below.rsplit_once('.').map(|(name, _)| name))
 }
 
 /// A provider with an address and no name is one that speaks OpenAI's protocol, the only one that has addresses.
@@ -265,5 +304,25 @@ mod tests {
     fn without_a_home_there_is_no_state_folder() {
         let layers = vec![Layer::from_toml(DEFAULTS, None).unwrap()];
         assert!(matches!(Config::resolve(layers, || None), Err(ConfigError::NoHome)));
+    }
+
+    #[test]
+    fn prices_and_headers_are_read_and_names_may_hold_dots() {
+        let text = "[pricing.\"gpt-5.2\"]\ninput_per_mtok = 1.25\noutput_per_mtok = 10\n\
+                    [providers.\"my.own\"]\nbase_url = \"http://x\"\nheaders.X-Team = \"blue\"\n";
+        let layers = vec![
+            Layer::from_toml(DEFAULTS, None).unwrap(),
+            Layer::from_toml(text, Some("convoke.toml".into())).unwrap(),
+        ];
+        let config = Config::resolve(layers, || Some("/state".into())).unwrap();
+        let wanted = Price { input_per_mtok: 1.25, output_per_mtok: 10.0, ..Price::default() };
+        assert_eq!(config.prices["gpt-5.2"], wanted);
+        let own = &config.providers["my.own"].settings;
+        assert_eq!(
+            (own.name.as_str(), &own.headers[..]),
+            ("openai", &[("X-Team".into(), "blue".into())][..])
+        );
+        let negative = Layer::from_toml("[pricing.m]\ninput_per_mtok = -1.5\n", Some("convoke.toml".into()));
+        assert!(negative.unwrap_err().to_string().ends_with("expected a number from 0, found -1.5"));
     }
 }

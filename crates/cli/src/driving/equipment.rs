@@ -1,36 +1,56 @@
 //! What attempts are performed with: providers, processes, and how many at once.
 
+use crate::advice;
 use crate::args::RunFlags;
 use crate::config::{Config, Entry, Origin};
 use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::tape::{self, Tape};
 use convoke_agent::{Attempts, Providers};
 use convoke_engine::Executor;
-use convoke_model::ProviderSettings;
+use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Options, Registry, names};
+use convoke_providers::{Options, Recording, Registry, Replay, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The names of providers that can answer.
-const USABLE: [&str; 2] = ["openai", "scripted"];
-
 /// Providers and processes for one plan.
 pub struct Equipment {
-    providers: Arc<Registry>,
+    providers: Arc<dyn Providers>,
+    /// The cassette that stands for them, which wants to know what the run writes down.
+    replay: Option<Arc<Replay>>,
     commands: Arc<Processes>,
 }
 
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
-    pub fn for_plan(plan: &Plan) -> Result<Equipment, CommandFailure> {
+    pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
         let environment = Environment::new(std::env::vars_os(), &secrets(plan));
-        let equipment =
-            Equipment { providers: Arc::new(registry()), commands: Arc::new(Processes::new(environment)) };
-        equipment.require_providers(plan)?;
-        Ok(equipment)
+        let commands = Arc::new(Processes::new(environment));
+        let scrubber = || tape::scrubber(providers(plan).into_iter().map(|(_, provider)| provider));
+        if let Tape::Replay(folder) = tape {
+            let replay = Arc::new(Replay::load(folder, scrubber()).map_err(tape::refused)?);
+            return Ok(Equipment { providers: replay.clone(), replay: Some(replay), commands });
+        }
+        let live = Equipment { providers: Arc::new(registry()), replay: None, commands };
+        live.require_providers(plan)?;
+        let recorded = match tape {
+            Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
+            Tape::RecordOn(folder) => Some(convoke_providers::Tape::go_on(folder)),
+            Tape::Off | Tape::Replay(_) => None,
+        };
+        let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
+        let recording = Recording::new(live.providers, file, scrubber());
+        Ok(Equipment { providers: Arc::new(recording), ..live })
+    }
+
+    /// Takes note of what the run has written down.
+    pub fn observe(&self, events: &[Stamped]) {
+        if let Some(replay) = &self.replay {
+            replay.observe(events);
+        }
     }
 
     /// Who performs attempts.
@@ -43,7 +63,7 @@ impl Equipment {
             if provider.name.is_empty() {
                 return Err(without_provider(step));
             }
-            if !USABLE.contains(&provider.name.as_str()) {
+            if !preset::is_known(&provider.name) {
                 return Err(with_unknown_provider(step, &provider.name));
             }
             if let Err(failure) = self.providers.get(provider) {
@@ -56,7 +76,8 @@ impl Equipment {
     }
 }
 
-fn registry() -> Registry {
+/// Every provider that can be made, with the network and the keys of this process.
+pub fn registry() -> Registry {
     let certificates = env::get_filled(env::CA_FILE).and_then(|path| std::fs::read(path).ok());
     let options = Options {
         https_proxy: env::first(&env::HTTPS_PROXY),
@@ -69,11 +90,7 @@ fn registry() -> Registry {
 
 /// The variables that hold the keys of the plan's providers; no command inherits them.
 fn secrets(plan: &Plan) -> Vec<String> {
-    let texts = providers(plan).into_iter().flat_map(|(_, provider)| {
-        let headers = provider.headers.iter().map(|(_, value)| value.as_str());
-        provider.api_key.as_deref().into_iter().chain(headers).flat_map(names).collect::<Vec<_>>()
-    });
-    texts.collect()
+    providers(plan).into_iter().flat_map(|(_, provider)| preset::secret_names(provider)).collect()
 }
 
 /// Each provider of the plan once, with a step that asks it.
@@ -88,19 +105,16 @@ fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
 }
 
 fn without_provider(step: &str) -> CommandFailure {
-    CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"))
-        .hint(
-            "-p openai asks any OpenAI-compatible service: set OPENAI_API_KEY, \
-             or base_url and api_key below [provider] in convoke.toml",
-        )
-        .hint("-p scripted tries the workflow offline, with made-up answers")
-        .hint("in the workflow file: `runtime: {provider: openai}` below `workflow:`")
+    let failure =
+        CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"));
+    let advised = advice::to_get_an_answer().iter().fold(failure, |failure, line| failure.hint(*line));
+    advised.hint("`convoke doctor` says which providers answer, and with which models")
 }
 
 fn with_unknown_provider(step: &str, provider: &str) -> CommandFailure {
     let words = format!("step `{step}` asks provider `{provider}`, which is not available here");
     CommandFailure::new(Exit::Refused, words)
-        .hint(format!("-p NAME has another provider answer: {}", USABLE.join(", ")))
+        .hint(format!("-p NAME has another provider answer: {}", preset::names_in_words()))
         .hint(format!(
             "or say in convoke.toml what `{provider}` stands for: [providers.{provider}] with name, base_url and api_key"
         ))

@@ -25,7 +25,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-pub use equipment::{Equipment, run_limit};
+pub use equipment::{Equipment, registry, run_limit};
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
@@ -109,7 +109,8 @@ impl Drive<'_> {
             asker,
         };
         let watcher = watch.start(receiver);
-        let (outcome, signal) = attend(engine, handle, notices, news, signals).await;
+        let (outcome, signal) =
+            attend(engine, handle, notices, Listeners { news, equipment: &self.equipment }, signals).await;
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
         Ok(Some(Driven { outcome: outcome?, view, signal }))
@@ -164,7 +165,7 @@ async fn attend(
     engine: Run,
     handle: Handle,
     mut notices: convoke_engine::Watch,
-    news: Sender<News>,
+    listeners: Listeners<'_>,
     mut signals: Signals,
 ) -> (Result<Outcome, EngineError>, Option<Signal>) {
     let mut driving = pin!(engine.drive());
@@ -173,25 +174,36 @@ async fn attend(
         tokio::select! {
             biased;
             outcome = &mut driving => break outcome,
-            Some(notice) = notices.recv() => pass_on(notice, &news),
+            Some(notice) = notices.recv() => listeners.pass_on(notice),
             signal = signals.next() => {
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 handle.interrupt(again || signal == Signal::Terminate, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
-                news.send(News::Leaving(words.to_owned())).ok();
+                listeners.news.send(News::Leaving(words.to_owned())).ok();
             }
         }
     };
     while let Ok(notice) = notices.try_recv() {
-        pass_on(notice, &news);
+        listeners.pass_on(notice);
     }
     (outcome, first)
 }
 
-/// The watcher may be gone before the run is; nothing depends on it.
-fn pass_on(notice: Notice, news: &Sender<News>) {
-    match notice {
-        Notice::Committed(events) => drop(news.send(News::Events(events))),
-        Notice::Progress { .. } => {}
+/// Who hears of what the run has written down.
+struct Listeners<'a> {
+    news: Sender<News>,
+    equipment: &'a Equipment,
+}
+
+impl Listeners<'_> {
+    /// The watcher may be gone before the run is; nothing depends on it.
+    fn pass_on(&self, notice: Notice) {
+        match notice {
+            Notice::Committed(events) => {
+                self.equipment.observe(&events);
+                drop(self.news.send(News::Events(events)));
+            }
+            Notice::Progress { .. } => {}
+        }
     }
 }

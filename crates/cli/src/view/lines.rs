@@ -2,6 +2,7 @@
 
 use super::{State, words};
 use crate::paint::Paint;
+use crate::tape;
 use convoke_model::{
     Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, reason,
 };
@@ -48,7 +49,8 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
 }
 
 fn run_started(started: &RunStarted) -> String {
-    format!("run {} of {} ({})", started.run, started.workflow, started.file)
+    let tape = tape::words(&started.metadata);
+    format!("run {} of {} ({}){tape}", started.run, started.workflow, started.file)
 }
 
 fn plan_changed(dropped: &[TaskId]) -> String {

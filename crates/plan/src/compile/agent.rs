@@ -4,7 +4,7 @@ use super::build::Builder;
 use super::fields;
 use crate::plan::{Agent, Text};
 use crate::source::workflow::{AgentStep, OutputMode, Retry, Validator};
-use convoke_model::{AgentSettings, Validator as ModelValidator};
+use convoke_model::{AgentSettings, Class, Fallback, Retry as ModelRetry, Validator as ModelValidator};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Builder<'_> {
         let working_dir = step.working_dir.as_ref().or(runtime.working_dir.as_ref());
         Agent {
             settings: Arc::new(self.agent_settings(step, retry)),
-            model: self.texts.optional(step.model.as_ref()).or(default_model),
+            model: first_model(step).or(self.texts.optional(step.model.as_ref())).or(default_model),
             system: self.texts.optional(step.system_prompt.as_ref()),
             prompt: self.texts.optional(step.prompt.as_ref()).unwrap_or_else(|| literal("")),
             reasoning_effort: self.texts.optional(step.reasoning_effort.as_ref()).or(default_effort),
@@ -58,6 +58,7 @@ impl Builder<'_> {
             validator: step.validator.as_ref().map(validator),
             tools: self.tools(step),
             max_iterations: iterations.map(|value| value.value as u32),
+            fallback: fallback(step, retry),
             pricing: self.pricing.clone(),
         }
     }
@@ -67,6 +68,20 @@ impl Builder<'_> {
         let names = step.tools.as_ref().or(self.source.tools.as_ref())?;
         Some(names.iter().map(|name| name.value.clone()).collect())
     }
+}
+
+fn first_model(step: &AgentStep) -> Option<Text> {
+    step.models.as_ref()?.first().map(|model| literal(&model.value))
+}
+
+fn fallback(step: &AgentStep, retry: Option<&Retry>) -> Option<Fallback> {
+    let models: Vec<_> = step.models.as_ref()?.iter().skip(1).map(|model| model.value.clone()).collect();
+    let attempts = match retry {
+        None => ModelRetry::agent_default().max_attempts,
+        Some(retry) if retry.retry_on.contains(&Class::Transient) => retry.max_attempts.value,
+        Some(_) => 1,
+    };
+    (!models.is_empty()).then_some(Fallback { models, attempts })
 }
 
 fn validator(source: &Validator) -> ModelValidator {

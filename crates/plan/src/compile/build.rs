@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
             texts,
             skills,
             providers: Providers::new(options, source.runtime.provider.as_ref(), inherited),
-            pricing: Arc::new(pricing(&source.cost)),
+            pricing: Arc::new(pricing(&source.cost, options)),
             extra: Vec::new(),
             lines: Lines::new(&source.file),
         }
@@ -200,14 +200,20 @@ fn limits(source: &source::Limits) -> Limits {
     }
 }
 
-fn pricing(source: &source::Cost) -> IndexMap<String, Price> {
+/// The file's prices, and behind them those of the configuration.
+fn pricing(source: &source::Cost, options: &Options) -> IndexMap<String, Price> {
     let price = |entry: &source::Entry<source::Pricing>| Price {
         input_per_mtok: entry.value.input_per_mtok,
         output_per_mtok: entry.value.output_per_mtok,
         cache_read_per_mtok: entry.value.cache_read_per_mtok,
         cache_write_per_mtok: entry.value.cache_write_per_mtok,
     };
-    source.pricing.iter().map(|(model, entry)| (model.clone(), price(entry))).collect()
+    let mut prices: IndexMap<_, _> =
+        source.pricing.iter().map(|(model, entry)| (model.clone(), price(entry))).collect();
+    for (model, price) in &options.prices {
+        prices.entry(model.clone()).or_insert(*price);
+    }
+    prices
 }
 
 /// Where the lines of a file begin: counting them anew for each of a thousand steps would be slow.

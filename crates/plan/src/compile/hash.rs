@@ -145,7 +145,7 @@ fn kind_fields(kind: &mut Value) -> &mut Map<String, Value> {
 
 fn settle_agent(fields: &mut Map<String, Value>) {
     let Some(settings) = fields.get_mut("settings").and_then(Value::as_object_mut) else { return };
-    for limit in ["request_timeout", "session_timeout", "pricing", "parse_recovery"] {
+    for limit in ["request_timeout", "session_timeout", "pricing", "parse_recovery", "fallback"] {
         settings.remove(limit);
     }
     if let Some(provider) = settings.get_mut("provider").and_then(Value::as_object_mut) {

@@ -27,7 +27,7 @@ use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 use crate::source::Sources;
-use convoke_model::ProviderSettings;
+use convoke_model::{Price, ProviderSettings};
 use std::collections::BTreeMap;
 
 /// What a plan depends on besides its files.
@@ -39,6 +39,8 @@ pub struct Options {
     pub default_provider: Option<ProviderSettings>,
     /// What the configuration says about providers, by the name that files use.
     pub provider_map: BTreeMap<String, ProviderSettings>,
+    /// Prices by model, for those that the file says nothing about.
+    pub prices: BTreeMap<String, Price>,
 }
 
 /// A plan, or why there is none.

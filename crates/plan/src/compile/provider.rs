@@ -1,6 +1,6 @@
 //! Which provider an agent asks: the file, the command line and the configuration have a say.
 //!
-//! Names that this program cannot speak to (other vendors') pass through the configuration's map; one that nothing
+//! Names that this program cannot speak to pass through the configuration's map; one that nothing
 //! maps keeps its name, and it is the command line's part to refuse the run with advice.
 
 use super::Options;
@@ -9,8 +9,8 @@ use crate::source::settings::Provider;
 use crate::source::text::SecretText;
 use convoke_model::ProviderSettings;
 
-/// Providers that are implemented here.
-const OWN: [&str; 2] = ["openai", "scripted"];
+/// Agents that name one of these keep it, whatever the command line chooses for the rest.
+const KEPT: [&str; 2] = ["openai", "scripted"];
 
 /// Resolves the providers of one workflow.
 pub(super) struct Providers<'a> {
@@ -55,7 +55,7 @@ impl<'a> Providers<'a> {
             return settings.clone();
         }
         match &self.options.provider_override {
-            Some(chosen) if !OWN.contains(&name) || chosen.name == name => chosen.clone(),
+            Some(chosen) if !KEPT.contains(&name) || chosen.name == name => chosen.clone(),
             _ => ProviderSettings { name: name.to_owned(), ..ProviderSettings::default() },
         }
     }
@@ -72,6 +72,14 @@ fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
     if let Some(key) = credential(provider) {
         settings.api_key = Some(key.raw.value.clone());
     }
+    if let Some(token) = provider.auth_token.as_ref().filter(|_| is_anthropic(&settings.name)) {
+        // The service takes keys and tokens in different headers.
+        settings.api_key = provider.api_key.as_ref().map(|key| key.raw.value.clone());
+        settings.headers.push(("Authorization".into(), format!("Bearer {}", token.raw.value)));
+    }
+    if let Some(file) = &provider.api_key_file {
+        settings.api_key_file = Some(join_beside(&provider.span.file.path, &file.value));
+    }
     if let Some(file) = &provider.file {
         settings.file = Some(join_beside(&provider.span.file.path, &file.value));
     }
@@ -81,12 +89,17 @@ fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
     settings
 }
 
+fn is_anthropic(name: &str) -> bool {
+    matches!(name, "anthropic" | "claude")
+}
+
 /// What was chosen goes over what the file says about the same provider.
 fn over(chosen: &ProviderSettings, file: ProviderSettings) -> ProviderSettings {
     ProviderSettings {
         name: chosen.name.clone(),
         base_url: chosen.base_url.clone().or(file.base_url),
         api_key: chosen.api_key.clone().or(file.api_key),
+        api_key_file: chosen.api_key_file.clone().or(file.api_key_file),
         headers: if chosen.headers.is_empty() { file.headers } else { chosen.headers.clone() },
         file: chosen.file.clone().or(file.file),
         latency_ms: chosen.latency_ms.or(file.latency_ms),

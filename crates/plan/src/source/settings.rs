@@ -58,6 +58,8 @@ pub struct Provider {
     pub base_url: Option<Spanned<String>>,
     /// Credential, kept as a reference.
     pub api_key: Option<SecretText>,
+    /// File that holds the credential, as written.
+    pub api_key_file: Option<Spanned<String>>,
     /// Credential, kept as a reference.
     pub bearer_token: Option<SecretText>,
     /// Credential, kept as a reference.

@@ -106,8 +106,36 @@ pub const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 /// Vendor word: context size classes.
 pub const CONTEXT_TIERS: &[&str] = &["default", "long_context"];
 /// Providers that have settings of their own in the language.
-pub const PROVIDERS: &[&str] =
-    &["copilot", "openai", "claude", "claude-agent-sdk", "hermes", "aca", "scripted"];
+pub const PROVIDERS: &[&str] = &[
+    "copilot",
+    "openai",
+    "claude",
+    "claude-agent-sdk",
+    "hermes",
+    "aca",
+    "scripted",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "openrouter",
+    "azure",
+    "ollama",
+    "llamacpp",
+    "vllm",
+];
+/// Providers that answer here, over the network.
+pub const SERVICES: &[&str] = &[
+    "openai",
+    "openai-responses",
+    "claude",
+    "anthropic",
+    "gemini",
+    "openrouter",
+    "azure",
+    "ollama",
+    "llamacpp",
+    "vllm",
+];
 /// `kind` at the top of a file.
 pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
 

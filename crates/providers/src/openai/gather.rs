@@ -1,11 +1,12 @@
 //! Puts the pieces of an answer together.
 //!
-//! Knows nothing of the network. An answer counts only once the service has said why it stopped: text that just ends
-//! is cut off. Arguments of a function call are a structured answer as well; they win over text beside them.
+//! An answer counts only once the service has said why it stopped: text that just ends is cut off.
 
-use super::Trouble;
-use super::fault::Fault;
-use convoke_agent::{Finish, Reply, Request, tokens_in, tokens_of};
+use crate::fault::Fault;
+use crate::parts::Parts;
+use crate::trouble::Trouble;
+use crate::wire::{Gather, Step};
+use convoke_agent::{Finish, Reply, Request};
 use convoke_model::Usage;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,71 +14,82 @@ use serde_json::Value;
 /// What has come of an answer.
 #[derive(Default)]
 pub struct Gathering {
-    text: String,
-    arguments: String,
-    refusal: String,
+    parts: Parts,
     finish: Option<Finish>,
-    complete: bool,
-    usage: Option<Tokens>,
-    model: String,
 }
 
-impl Gathering {
-    /// Takes the next piece; gives the text in it, if any.
-    pub fn take(&mut self, data: &str) -> Result<Option<String>, Trouble> {
+impl Gather for Gathering {
+    fn take(&mut self, data: &str) -> Result<Step, Trouble> {
+        if data.trim() == "[DONE]" {
+            self.finish.get_or_insert(Finish::Stop);
+            return Ok(Step::Done);
+        }
         let chunk: Chunk =
             serde_json::from_str(data).map_err(|error| Trouble::Unreadable(error.to_string()))?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(Trouble::Fault(Fault::in_stream(&error)));
         }
         if let Some(model) = chunk.model {
-            self.model = model;
+            self.parts.model = model;
         }
-        if chunk.usage.is_some() {
-            self.usage = chunk.usage;
+        if let Some(tokens) = chunk.usage {
+            self.parts.usage = tokens.usage();
         }
         let first = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index == 0);
-        Ok(first.and_then(|choice| self.take_choice(choice)))
+        Ok(first.map_or(Step::Quiet, |choice| self.take_choice(choice)))
     }
 
-    /// Notes that the service has said all.
-    pub fn complete(&mut self) {
-        self.complete = true;
+    fn whole(&mut self, text: &str) -> Result<(), Trouble> {
+        self.take(text)?;
+        self.finish.get_or_insert(Finish::Stop);
+        Ok(())
     }
 
-    /// How much has come, in bytes.
-    pub fn len(&self) -> usize {
-        self.text.len() + self.arguments.len()
+    fn len(&self) -> usize {
+        self.parts.len()
     }
 
-    fn take_choice(&mut self, choice: Choice) -> Option<String> {
+    fn reply(self, request: &Request<'_>) -> Result<Reply, Trouble> {
+        match self.finish {
+            Some(finish) => Ok(self.parts.reply(request, finish)),
+            None => Err(Trouble::Cut("it ended without a reason".into())),
+        }
+    }
+}
+
+impl Gathering {
+    /// Takes a piece; gives what of it can be shown.
+    fn take_choice(&mut self, choice: Choice) -> Step {
         if let Some(reason) = choice.finish_reason {
             self.finish = Some(finish_of(&reason));
         }
-        let message = choice.delta.or(choice.message)?;
-        if let Some(refusal) = message.refusal {
-            self.refusal.push_str(&refusal);
-        }
+        let Some(message) = choice.delta.or(choice.message) else { return Step::Quiet };
+        self.parts.refusal.push_str(&message.refusal.unwrap_or_default());
         let text = message.content.map(words).unwrap_or_default();
-        self.text.push_str(&text);
-        let arguments = message.tool_calls.and_then(first_arguments).unwrap_or_default();
-        self.arguments.push_str(&arguments);
-        let piece = if text.is_empty() { arguments } else { text };
-        (!piece.is_empty()).then_some(piece)
+        self.parts.text.push_str(&text);
+        let calls = message.tool_calls.unwrap_or_default();
+        let arguments: String = calls.into_iter().map(|call| self.take_call(call)).collect();
+        if text.is_empty() { Step::Arguments(arguments) } else { Step::Text(text) }
     }
 
-    /// The whole answer.
-    pub fn reply(self, request: &Request<'_>) -> Result<Reply, Trouble> {
-        let finish = match (self.finish, self.complete) {
-            _ if !self.refusal.is_empty() => Finish::Refusal,
-            (Some(finish), _) => finish,
-            (None, true) => Finish::Stop,
-            (None, false) => return Err(Trouble::Cut("it ended without a reason".into())),
-        };
-        let text = [self.arguments, self.text, self.refusal].into_iter().find(|text| !text.is_empty());
-        let text = text.unwrap_or_default();
-        let usage = self.usage.and_then(Tokens::usage).unwrap_or_else(|| estimate(request, &text));
-        Ok(Reply { text, finish, usage, model: self.model })
+    fn take_call(&mut self, piece: ToolCall) -> String {
+        let call = self.parts.call(piece.index, &piece.id.unwrap_or_default());
+        let Some(function) = piece.function else { return String::new() };
+        if let Some(name) = function.name.filter(|_| call.name.is_empty()) {
+            call.name = name;
+        }
+        let arguments = function.arguments.map(written).unwrap_or_default();
+        call.arguments.push_str(&arguments);
+        arguments
+    }
+}
+
+/// Arguments are text that holds JSON; some imitations send the JSON itself.
+fn written(arguments: Value) -> String {
+    match arguments {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        other => other.to_string(),
     }
 }
 
@@ -89,16 +101,6 @@ fn finish_of(reason: &str) -> Finish {
     }
 }
 
-fn estimate(request: &Request<'_>, text: &str) -> Usage {
-    Usage {
-        calls: 1,
-        input_tokens: tokens_in(request.messages),
-        output_tokens: tokens_of(text),
-        estimated: true,
-        ..Usage::default()
-    }
-}
-
 /// Text, or a list of parts of which some are text.
 fn words(content: Value) -> String {
     match content {
@@ -106,10 +108,6 @@ fn words(content: Value) -> String {
         Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
         _ => String::new(),
     }
-}
-
-fn first_arguments(calls: Vec<ToolCall>) -> Option<String> {
-    calls.into_iter().find(|call| call.index == 0)?.function?.arguments
 }
 
 #[derive(Deserialize)]
@@ -149,7 +147,9 @@ struct Words {
 #[derive(Deserialize)]
 struct ToolCall {
     #[serde(default)]
-    index: u32,
+    index: u64,
+    #[serde(default)]
+    id: Option<String>,
     #[serde(default)]
     function: Option<Function>,
 }
@@ -157,7 +157,9 @@ struct ToolCall {
 #[derive(Deserialize)]
 struct Function {
     #[serde(default)]
-    arguments: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<Value>,
 }
 
 #[derive(Deserialize)]

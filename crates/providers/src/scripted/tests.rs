@@ -38,6 +38,8 @@ impl Asked {
             model: "m",
             messages: &self.messages,
             schema: self.schema.as_ref(),
+            native_schema: true,
+            tools: &[],
             temperature: None,
             max_tokens: None,
             reasoning_effort: None,

@@ -1,7 +1,9 @@
 //! What the tests of providers share: a way to ask, and a server that does exactly what it is told.
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
-use convoke_agent::{Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts};
+use convoke_agent::{
+    Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts, ToolSpec,
+};
 use convoke_model::{Failure, OutputSchema, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
 use serde_json::{Value, json};
@@ -19,6 +21,8 @@ pub const KEY: &str = "sk-very-secret";
 pub struct Asked {
     pub messages: Vec<Message>,
     pub schema: Option<OutputSchema>,
+    pub tools: Vec<ToolSpec>,
+    pub reasoning_effort: Option<&'static str>,
     pub timeouts: Timeouts,
     pub max_tokens: Option<u64>,
     pub task: TaskId,
@@ -29,6 +33,8 @@ impl Default for Asked {
         Asked {
             messages: vec![Message::new(Role::System, "Be brief."), Message::new(Role::User, "How many?")],
             schema: None,
+            tools: Vec::new(),
+            reasoning_effort: None,
             timeouts: Timeouts::within(Duration::from_secs(30)),
             max_tokens: None,
             task: TaskId("counter".into()),
@@ -42,9 +48,11 @@ impl Asked {
             model: "m-1",
             messages: &self.messages,
             schema: self.schema.as_ref(),
+            native_schema: true,
+            tools: &self.tools,
             temperature: Some(0.5),
             max_tokens: self.max_tokens,
-            reasoning_effort: None,
+            reasoning_effort: self.reasoning_effort,
             timeouts: self.timeouts,
             step: "counter",
             purpose: Purpose::Answer,
@@ -88,8 +96,13 @@ pub fn openai(base_url: &str) -> Arc<dyn Provider> {
 
 /// The provider for a service at this address, with a key.
 pub fn openai_with_key(base_url: &str, key: &'static str) -> Arc<dyn Provider> {
+    provider("openai", base_url, key)
+}
+
+/// A provider by its name, for a service at this address, with a key.
+pub fn provider(name: &str, base_url: &str, key: &'static str) -> Arc<dyn Provider> {
     let settings = ProviderSettings {
-        name: "openai".into(),
+        name: name.into(),
         base_url: Some(base_url.into()),
         api_key: Some("${MOCK_KEY}".into()),
         headers: vec![("X-Team".into(), "${TEAM:-blue}".into())],
@@ -101,8 +114,10 @@ pub fn openai_with_key(base_url: &str, key: &'static str) -> Arc<dyn Provider> {
 
 /// One thing that the server does after a request.
 pub enum Act {
-    /// Send these bytes.
+    /// Send this text.
     Send(String),
+    /// Send these bytes.
+    Raw(Vec<u8>),
     /// Close the connection.
     Close,
     /// Do nothing until the client has closed the connection.
@@ -154,7 +169,9 @@ async fn serve(
         let acts = answers.lock().unwrap().pop_front().expect("one request more than expected");
         for act in acts {
             match act {
-                Act::Send(text) => stream.write_all(text.as_bytes()).await.unwrap(),
+                // A client that has hung up is noticed by who waits for that.
+                Act::Send(text) => drop(stream.write_all(text.as_bytes()).await),
+                Act::Raw(bytes) => drop(stream.write_all(&bytes).await),
                 Act::Close => return,
                 Act::Hold => {
                     while !matches!(stream.read(&mut [0; 64]).await, Ok(0) | Err(_)) {}
@@ -178,7 +195,9 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Value)> {
     };
     let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
-    while bytes.len() < head_end + length.unwrap() {
+    // A request that asks for a document has no body.
+    let Some(length) = length else { return Some((head, Value::Null)) };
+    while bytes.len() < head_end + length {
         stream.read_buf(&mut bytes).await.ok()?;
     }
     Some((head, serde_json::from_slice(&bytes[head_end..]).unwrap()))

@@ -48,9 +48,14 @@ pub static PROVIDER: ObjectType = ObjectType {
         optional("name", Text, "name of the provider (default copilot)"),
         optional("base_url", Text, "address of the service"),
         optional("api_key", Secret, "credential; keep it in the environment: `${NAME}`"),
+        optional(
+            "api_key_file",
+            Text,
+            "file with the credential, relative to this one; only its owner may read it",
+        ),
         optional("bearer_token", Secret, "credential (copilot)"),
-        optional("auth_token", Secret, "credential (claude)"),
-        optional("headers", SECRET_MAP, "further request headers (copilot, openai)"),
+        optional("auth_token", Secret, "credential (anthropic, claude)"),
+        optional("headers", SECRET_MAP, "further request headers"),
         optional("file", Text, "file of replies, relative to this one (scripted)"),
         optional("latency_ms", Integer(0, 86_400_000), "how long every reply takes (scripted)"),
         optional(

@@ -147,6 +147,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     // Agents.
     of(AGENT, "provider", Text, "model service of this step").ignored_by(GATE),
     of(AGENT, "model", Template, "model of this step").ignored_by(GATE),
+    of(AGENT, "models", TEXTS, "models of this step: the next one is asked when one cannot answer"),
     of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked").required_by(GATE),
     of(AGENT, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
     of(AGENT, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),

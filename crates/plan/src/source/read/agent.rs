@@ -2,7 +2,7 @@
 
 use super::super::settings::Sandbox;
 use super::super::text::{Spanned, Text};
-use super::super::workflow::{AgentStep, Dialog, OutputMode, Validator};
+use super::super::workflow::{AgentStep, Dialog, Names, OutputMode, Validator};
 use super::fields::{Fields, is_template};
 use super::{Reader, output, runtime};
 
@@ -11,6 +11,7 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
     let step = AgentStep {
         provider: runtime::provider_name(cx, fields, "provider"),
         model: fields.template(cx, "model"),
+        models: models(cx, fields),
         prompt: fields.template(cx, "prompt"),
         system_prompt: fields.template(cx, "system_prompt"),
         tools: fields.names(cx, "tools"),
@@ -32,6 +33,26 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
     raw_with_schema(cx, fields, &step);
     two_timeouts(cx, fields);
     step
+}
+
+/// Fixed names: what a chain is must be known before the run.
+fn models(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Names> {
+    let place = fields.place_of("models")?.clone();
+    if fields.place_of("model").is_some() {
+        let message = format!("`model` and `models` of {} exclude one another", fields.owner);
+        cx.error("workflow::excludes", message, &place, "keep one of the two");
+    }
+    let models = fields.names(cx, "models")?;
+    let odd = models.iter().find(|model| model.value.trim().is_empty() || is_template(&model.value));
+    let why = match odd {
+        Some(model) if is_template(&model.value) => "must name fixed models, found a template",
+        Some(_) => "has an empty name",
+        None if models.is_empty() => "is empty",
+        None => return Some(models),
+    };
+    let message = format!("`models` of {} {why}", fields.owner);
+    cx.error("workflow::empty_value", message, odd.map_or(&place, |model| &model.span), "not a model");
+    None
 }
 
 fn raw_with_schema(cx: &mut Reader<'_>, fields: &Fields<'_>, step: &AgentStep) {

@@ -6,6 +6,7 @@ use super::super::keys::runtime::PROVIDER;
 use super::super::settings::Provider;
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
+use super::super::words::{PROVIDERS, SERVICES};
 use super::Reader;
 use super::fields::Fields;
 use super::runtime::{judge_provider, non_blank};
@@ -19,11 +20,12 @@ const ACA: &[&str] = &["aca"];
 /// Keys that go with some of the known providers only. A name that a configuration defines may take all of the
 /// general ones.
 const OWNERS: &[(&str, &[&str])] = &[
-    ("base_url", &["copilot", "openai", "claude", "hermes"]),
-    ("api_key", &["copilot", "openai", "claude", "hermes"]),
-    ("auth_token", &["claude"]),
+    ("base_url", &["copilot", "hermes"]),
+    ("api_key", &["copilot", "hermes"]),
+    ("api_key_file", &["copilot"]),
+    ("auth_token", &["claude", "anthropic"]),
     ("bearer_token", COPILOT),
-    ("headers", &["copilot", "openai"]),
+    ("headers", COPILOT),
     ("file", SCRIPTED),
     ("latency_ms", SCRIPTED),
     ("type", COPILOT),
@@ -43,8 +45,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("lifecycle", ACA),
     ("auth", ACA),
 ];
+/// Keys that every service takes which answers here.
+const OF_SERVICES: &[&str] = &["base_url", "api_key", "api_key_file", "headers"];
 const GENERAL: &[&str] =
-    &["base_url", "api_key", "auth_token", "bearer_token", "headers", "type", "wire_api"];
+    &["base_url", "api_key", "api_key_file", "auth_token", "bearer_token", "headers", "type", "wire_api"];
 
 /// Reads a provider, as a name or with settings.
 pub(super) fn provider(cx: &mut Reader<'_>, node: &Node, owner: &str) -> Option<Provider> {
@@ -71,6 +75,7 @@ fn short(name: Spanned<String>) -> Provider {
         name,
         base_url: None,
         api_key: None,
+        api_key_file: None,
         bearer_token: None,
         auth_token: None,
         runtime_token: None,
@@ -89,6 +94,7 @@ fn with_settings(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: Spanned<Str
         span: fields.span.clone(),
         base_url: non_blank(cx, fields, "base_url"),
         api_key: fields.secret(cx, "api_key"),
+        api_key_file: non_blank(cx, fields, "api_key_file"),
         bearer_token: fields.secret(cx, "bearer_token"),
         auth_token: fields.secret(cx, "auth_token"),
         runtime_token: fields.secret(cx, "runtime_token"),
@@ -158,15 +164,19 @@ fn judge_pool(cx: &mut Reader<'_>, fields: &Fields<'_>, endpoint: Option<&Spanne
 }
 
 fn judge_owners(cx: &mut Reader<'_>, fields: &Fields<'_>, name: &str) {
-    let known = super::super::words::PROVIDERS.contains(&name);
+    let known = PROVIDERS.contains(&name);
+    let is_service = SERVICES.contains(&name);
     for (key, owners) in OWNERS {
-        let allowed = if known { owners.contains(&name) } else { GENERAL.contains(key) };
+        let of_service = is_service && OF_SERVICES.contains(key);
+        let allowed = if known { of_service || owners.contains(&name) } else { GENERAL.contains(key) };
         if allowed {
             continue;
         }
         if let Some(place) = fields.place_of(key) {
             let message = format!("`{key}` is not a setting of {}", fields.owner);
             let finding = cx.error("workflow::not_allowed_here", message, place, "not allowed here");
+            let services = SERVICES.iter().filter(|_| OF_SERVICES.contains(key));
+            let owners: Vec<&str> = owners.iter().chain(services).copied().collect();
             finding.help = Some(format!("`{key}` belongs to the provider {}", owners.join(", ")));
         }
     }

@@ -36,6 +36,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("max_depth", "agent human_gate questions script set terminate wait"),
     ("max_session_seconds", "script set terminate wait workflow"),
     ("model", "questions script set terminate wait workflow"),
+    ("models", "human_gate questions script set terminate wait workflow"),
     ("options", "questions script set terminate wait workflow"),
     ("output", "questions terminate wait"),
     ("output_mode", "human_gate questions script set terminate wait workflow"),
@@ -141,6 +142,9 @@ fn single_rules_of_the_types_hold() {
         ("prompt: x, timeout: 3, timeout_seconds: 3", "workflow::excludes", &["timeout_seconds"]),
         ("prompt: x, session_key: \"{{ x }}\"", "workflow::empty_value", &["session_key", "template"]),
         ("prompt: x, session_key: \"\"", "workflow::empty_value", &["session_key", "empty"]),
+        ("prompt: x, models: []", "workflow::empty_value", &["models", "empty"]),
+        ("prompt: x, models: [\"{{ m }}\"]", "workflow::empty_value", &["models", "template"]),
+        ("prompt: x, model: a, models: [b]", "workflow::excludes", &["model", "models"]),
         ("prompt: x, validator: {criteria: \" \"}", "workflow::empty_value", &["criteria"]),
         ("prompt: x, validator: {}", "workflow::missing_key", &["criteria"]),
         (

@@ -85,6 +85,8 @@ pub struct AgentStep {
     pub provider: Option<Spanned<String>>,
     /// Model (template).
     pub model: Option<Text>,
+    /// Models in the order in which they are asked.
+    pub models: Option<Names>,
     /// Prompt (template); `None` when absent.
     pub prompt: Option<Text>,
     /// System prompt (template).

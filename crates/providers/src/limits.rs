@@ -1,25 +1,36 @@
 //! What the service's headers say about its limits.
 
+use crate::dates::seconds_of;
 use convoke_agent::{Limits, Meter};
 use reqwest::header::HeaderMap;
 
 /// The limits, if the service states any.
-pub fn seen(headers: &HeaderMap, model: &str) -> Option<Limits> {
+pub fn seen(headers: &HeaderMap, provider: &str, model: &str) -> Option<Limits> {
     let (requests, tokens) = (meter(headers, "requests"), meter(headers, "tokens"));
     if requests == Meter::default() && tokens == Meter::default() {
         return None;
     }
-    Some(Limits { provider: "openai".into(), model: model.into(), requests, tokens })
+    Some(Limits { provider: provider.into(), model: model.into(), requests, tokens })
 }
 
+/// Two families of names are in use; no service sends both.
 fn meter(headers: &HeaderMap, what: &str) -> Meter {
-    let text = |kind: &str| headers.get(format!("x-ratelimit-{kind}-{what}"))?.to_str().ok();
+    let text = |kind: &str| {
+        let names = [format!("x-ratelimit-{kind}-{what}"), format!("anthropic-ratelimit-{what}-{kind}")];
+        names.iter().find_map(|name| headers.get(name)?.to_str().ok())
+    };
     let number = |kind: &str| text(kind)?.trim().parse().ok();
     Meter {
         limit: number("limit"),
         remaining: number("remaining"),
-        resets_in_ms: text("reset").and_then(millis_of),
+        resets_in_ms: text("reset").and_then(|reset| millis_of(reset).or_else(|| until(reset, headers))),
     }
+}
+
+/// Milliseconds until a moment, measured against the response's own date.
+fn until(moment: &str, headers: &HeaderMap) -> Option<u64> {
+    let now = seconds_of(headers.get("date")?.to_str().ok()?)?;
+    Some(seconds_of(moment)?.saturating_sub(now) * 1000)
 }
 
 /// Milliseconds of a duration such as `6m0s`, `1.5s`, `20ms` or plain seconds.
@@ -64,11 +75,26 @@ mod tests {
             ("x-ratelimit-remaining-tokens", "149984"),
         ];
         let headers = pairs.iter().map(|(k, v)| (k.parse().unwrap(), v.parse().unwrap())).collect();
-        let limits = seen(&headers, "m").unwrap();
+        let limits = seen(&headers, "openai", "m").unwrap();
         let requests = Meter { limit: Some(60), remaining: Some(59), resets_in_ms: Some(360_500) };
         assert_eq!(limits.requests, requests);
         assert_eq!(limits.tokens.remaining, Some(149_984));
-        assert_eq!(seen(&HeaderMap::new(), "m"), None);
+        assert_eq!(seen(&HeaderMap::new(), "openai", "m"), None);
+    }
+
+    #[test]
+    fn moments_are_measured_against_the_responses_own() {
+        let pairs = [
+            ("date", "Wed, 21 Oct 2015 07:28:00 GMT"),
+            ("anthropic-ratelimit-requests-limit", "50"),
+            ("anthropic-ratelimit-requests-remaining", "0"),
+            ("anthropic-ratelimit-requests-reset", "2015-10-21T07:28:09Z"),
+            ("anthropic-ratelimit-tokens-remaining", "8000"),
+        ];
+        let headers = pairs.iter().map(|(k, v)| (k.parse().unwrap(), v.parse().unwrap())).collect();
+        let limits = seen(&headers, "anthropic", "m").unwrap();
+        assert_eq!(limits.requests, Meter { limit: Some(50), remaining: Some(0), resets_in_ms: Some(9000) });
+        assert_eq!(limits.tokens.remaining, Some(8000));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! The class comes from the status and the machine-readable code, never from the words. The words are passed on.
 
+use crate::dates::seconds_of;
 use convoke_model::{Class, Failure};
+use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
-use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
 /// Words of a service are cut here.
@@ -21,13 +22,11 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Reads the error from a response.
-    pub async fn read(response: Response) -> Fault {
-        let status = response.status();
-        let retry_after_ms = retry_after(response.headers());
-        let text = response.text().await.unwrap_or_default();
-        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Fault { retry_after_ms, ..Fault::told(status, &body) }
+    /// Reads the error from a response: its status, its headers, its body.
+    pub fn read(status: StatusCode, headers: &HeaderMap, text: String) -> Fault {
+        let body: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let fault = Fault::told(status, &body);
+        Fault { retry_after_ms: retry_after(headers).or(fault.retry_after_ms), ..fault }
     }
 
     /// Reads the error that a stream carries instead of an answer.
@@ -36,12 +35,16 @@ impl Fault {
             Value::String(text) => text.parse().ok(),
             number => number.as_u64().and_then(|number| u16::try_from(number).ok()),
         });
+        let word = |key: &str| error.get(key).and_then(Value::as_str).and_then(status_of);
+        let code = code.or_else(|| word("type")).or_else(|| word("code"));
         let status =
             code.and_then(|code| StatusCode::from_u16(code).ok()).filter(|status| !status.is_success());
         Fault::told(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error)
     }
 
     fn told(status: StatusCode, body: &Value) -> Fault {
+        // Some services wrap what would have been a stream of one piece into a list.
+        let body = body.get(0).unwrap_or(body);
         let error = body.get("error").unwrap_or(body);
         let text = |key: &str| match error.get(key) {
             Some(Value::String(text)) => text.clone(),
@@ -52,8 +55,12 @@ impl Fault {
             Some(words) => words.to_owned(),
             None => text("message"),
         };
-        let code = format!("{} {}", text("code"), text("type"));
-        Fault { status, code, parameter: text("param"), message: cut(&message), retry_after_ms: None }
+        let details = error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let detail = |key: &str| details.iter().find_map(|detail| detail.get(key)?.as_str());
+        let code = format!("{} {} {}", text("code"), text("type"), detail("reason").unwrap_or_default());
+        let parameter = text("param");
+        let retry_after_ms = detail("retryDelay").and_then(millis_of_delay);
+        Fault { status, code, parameter, message: cut(&message), retry_after_ms }
     }
 
     /// Whether the request itself was refused.
@@ -67,11 +74,11 @@ impl Fault {
     }
 
     /// What it means.
-    pub fn failure(self) -> Failure {
+    pub fn failure(self, provider: &str) -> Failure {
         let (class, reason) = self.class();
         let status = self.status;
         let words = if self.message.is_empty() { String::new() } else { format!(": {}", self.message) };
-        let mut failure = Failure::new(class, format!("openai answered {status}{words}")).reason(reason);
+        let mut failure = Failure::new(class, format!("{provider} answered {status}{words}")).reason(reason);
         failure.hint = hint(class, reason).map(str::to_owned);
         failure.retry_after_ms = self.retry_after_ms;
         failure
@@ -81,6 +88,7 @@ impl Fault {
         let says = |word: &str| self.code.contains(word);
         match self.status.as_u16() {
             _ if says("insufficient_quota") || says("billing") => (Class::Budget, "insufficient_quota"),
+            _ if says("API_KEY_INVALID") => (Class::Permission, "credentials"),
             _ if says("content_filter") || says("content_policy") => (Class::Refused, "content_filter"),
             429 => (Class::RateLimit, "status_429"),
             401 | 403 | 407 => (Class::Permission, "credentials"),
@@ -88,11 +96,34 @@ impl Fault {
             408 => (Class::Timeout, "status_408"),
             503 | 529 => (Class::Capacity, "overloaded"),
             409 | 425 | 500.. => (Class::Transient, "server_error"),
-            _ if says("context_length_exceeded") => (Class::Fatal, "context_length_exceeded"),
+            _ if says("context_length_exceeded") || says("exceed_context_size_error") => {
+                (Class::Fatal, "context_length_exceeded")
+            }
             404 => (Class::Fatal, "not_found"),
             _ => (Class::Fatal, "bad_request"),
         }
     }
+}
+
+/// The status that a service would have given, had its answer not begun.
+fn status_of(word: &str) -> Option<u16> {
+    Some(match word {
+        "invalid_request_error" => 400,
+        "authentication_error" | "invalid_api_key" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" | "model_not_found" => 404,
+        "rate_limit_error" | "rate_limit_exceeded" => 429,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => return None,
+    })
+}
+
+/// Milliseconds of a delay such as `30s` or `1.5s`.
+fn millis_of_delay(text: &str) -> Option<u64> {
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
+    Some((seconds.max(0.0) * 1000.0).ceil() as u64)
 }
 
 fn hint(class: Class, reason: &str) -> Option<&'static str> {
@@ -128,34 +159,13 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     Some(then.saturating_sub(now) * 1000)
 }
 
-/// Seconds since 1970 of a date such as `Wed, 21 Oct 2015 07:28:00 GMT`.
-fn seconds_of(date: &str) -> Option<u64> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let mut fields = date.split_once(", ")?.1.split([' ', ':']);
-    let number = |fields: &mut dyn Iterator<Item = &str>| fields.next()?.parse::<u64>().ok();
-    let day = number(&mut fields)?;
-    let month = MONTHS.find(fields.next().filter(|name| name.len() == 3)?)? as u64 / 3 + 1;
-    let year = number(&mut fields)?;
-    let (hour, minute, second) = (number(&mut fields)?, number(&mut fields)?, number(&mut fields)?);
-    Some(((days_from_civil(year, month, day)? * 24 + hour) * 60 + minute) * 60 + second)
-}
-
-/// Days since 1970-01-01, counting years from March (so that the leap day comes last).
-fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
-    let year = if month <= 2 { year.checked_sub(1)? } else { year };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    (era * 146_097 + day_of_era).checked_sub(719_468)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     fn failure(status: u16, body: Value) -> Failure {
-        Fault::told(StatusCode::from_u16(status).unwrap(), &body).failure()
+        Fault::told(StatusCode::from_u16(status).unwrap(), &body).failure("openai")
     }
 
     #[test]
@@ -212,13 +222,31 @@ mod tests {
         assert_eq!(from(&[date, ("date", "Wed, 21 Oct 2015 07:27:30 GMT")]), Some(30_000));
         assert_eq!(from(&[date, ("date", "Thu, 22 Oct 2015 07:27:30 GMT")]), Some(0));
         assert_eq!(from(&[("retry-after", "soon")]), None);
-        assert_eq!(seconds_of("Thu, 01 Jan 1970 00:00:01 GMT"), Some(1));
-        assert_eq!(seconds_of("Wed, 21 Oct 2015 07:28:00 GMT"), Some(1_445_412_480));
     }
 
     #[test]
     fn an_error_in_a_stream_is_a_fault() {
-        assert_eq!(Fault::in_stream(&json!({"code": 429, "message": "m"})).failure().class, Class::RateLimit);
-        assert_eq!(Fault::in_stream(&json!({"message": "m"})).failure().class, Class::Transient);
+        for (error, class) in [
+            (json!({"code": 429, "message": "m"}), Class::RateLimit),
+            (json!({"message": "m"}), Class::Transient),
+            (json!({"type": "overloaded_error", "message": "m"}), Class::Capacity),
+            (json!({"type": "rate_limit_error", "message": "m"}), Class::RateLimit),
+            (json!({"code": "rate_limit_exceeded", "message": "m"}), Class::RateLimit),
+            (json!({"type": "api_error", "message": "m"}), Class::Transient),
+            (json!({"type": "invalid_request_error", "message": "m"}), Class::Fatal),
+        ] {
+            assert_eq!(Fault::in_stream(&error).failure("x").class, class, "{error}");
+        }
+    }
+
+    #[test]
+    fn details_say_why_and_when() {
+        let delay = json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"});
+        let body = json!([{"error": {"code": 429, "message": "m", "details": [delay]}}]);
+        let failure = failure(429, body);
+        assert_eq!((failure.class, failure.retry_after_ms), (Class::RateLimit, Some(1500)));
+        let body =
+            json!({"error": {"code": 400, "message": "m", "details": [{"reason": "API_KEY_INVALID"}]}});
+        assert_eq!(self::failure(400, body).class, Class::Permission);
     }
 }

@@ -1,0 +1,144 @@
+//! `convoke doctor`: which providers answer, with which models, and what to set where none does.
+//!
+//! Asks for lists of models only, all providers at once; nothing is spent. A provider without a key is not asked.
+
+use crate::advice;
+use crate::args::{DoctorArgs, Format};
+use crate::compiling;
+use crate::config::{Config, Provider};
+use crate::console::Console;
+use crate::driving;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::view::words::plural;
+use convoke_agent::Providers;
+use convoke_model::Failure;
+use convoke_providers::{Registry, preset};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+/// Other names for the same service and the same key.
+const ALIASES: [&str; 2] = ["claude", "openai-responses"];
+
+/// So many models are named on a line.
+const NAMED: usize = 5;
+
+/// What was found out about a provider.
+struct Finding {
+    name: String,
+    /// The model of agents that name none.
+    default: Option<String>,
+    /// The models, or why there are none.
+    outcome: Result<Vec<String>, Failure>,
+    advice: Option<&'static str>,
+}
+
+impl Finding {
+    /// What to do. How to set a service up helps only where nobody answered; one that did says more itself.
+    fn remedy<'a>(&'a self, failure: &'a Failure) -> Option<&'a str> {
+        let unheard =
+            matches!(failure.reason.as_deref(), Some("no_credentials" | "connect" | "connect_timeout"));
+        let own = failure.hint.as_deref();
+        if unheard { self.advice.or(own) } else { own }
+    }
+}
+
+/// Asks every provider, or those that are named; fails if none answers.
+pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let registry = driving::registry();
+    let findings = runtime.block_on(examine(&registry, candidates(&console.config, &args.provider)));
+    let healthy = findings.iter().any(|finding| finding.outcome.is_ok());
+    match args.format {
+        Format::Json => console.json(&record(&findings, healthy))?,
+        Format::Text => console.data(&findings.iter().map(line).collect::<Vec<_>>().join("\n"))?,
+    }
+    if healthy {
+        return Ok(Exit::Success);
+    }
+    let failure = CommandFailure::new(Exit::Failed, "no provider answers");
+    Err(advice::to_get_an_answer().iter().fold(failure, |failure, line| failure.hint(*line)))
+}
+
+/// What the configuration names, then the presets that it does not. The default provider is one of them.
+fn candidates(config: &Config, wanted: &[String]) -> Vec<(String, Provider)> {
+    if !wanted.is_empty() {
+        return wanted.iter().map(|name| (name.clone(), compiling::named(config, name))).collect();
+    }
+    let configured = config.providers.iter().map(|(name, provider)| (name.clone(), provider.clone()));
+    let presets = preset::ALL.iter().map(|preset| preset.name);
+    let presets = presets.filter(|name| !ALIASES.contains(name) && !config.providers.contains_key(*name));
+    let presets = presets.map(|name| (name.to_owned(), compiling::named(config, name)));
+    let own = config.provider.as_ref().filter(|provider| provider.settings.name == "scripted");
+    let own = own.map(|provider| (provider.settings.name.clone(), provider.clone()));
+    configured.chain(presets).chain(own).collect()
+}
+
+async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Vec<Finding> {
+    let mut asking = JoinSet::new();
+    for (at, (name, provider)) in candidates.into_iter().enumerate() {
+        let advice = preset::find(&provider.settings.name).map(|preset| preset.advice);
+        let service = match provider.settings.name.as_str() {
+            "scripted" => Ok(None),
+            _ => registry.get(&provider.settings).map(Some),
+        };
+        asking.spawn(async move {
+            let outcome = match service {
+                Ok(Some(service)) => service.models().await,
+                // Made-up answers need no model.
+                Ok(None) => Ok(Vec::new()),
+                Err(failure) => Err(failure),
+            };
+            (at, Finding { name, default: provider.model, outcome, advice })
+        });
+    }
+    let mut findings = asking.join_all().await;
+    findings.sort_by_key(|(at, _)| *at);
+    findings.into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn line(finding: &Finding) -> String {
+    let default = finding.default.as_ref().map(|model| format!(" (default: {model})")).unwrap_or_default();
+    let (state, more) = match &finding.outcome {
+        Ok(models) => ("answers", format!("{}{default}", in_words(models))),
+        Err(failure) => {
+            let advice = finding.remedy(failure).map(|advice| format!("; {advice}")).unwrap_or_default();
+            let state = if is_set_up(failure) { "does not answer" } else { "is not set up" };
+            (state, format!("{}{advice}", failure.message))
+        }
+    };
+    format!("{:<18}{state:<17}{more}", finding.name)
+}
+
+/// A provider without a key or an address was never asked.
+fn is_set_up(failure: &Failure) -> bool {
+    failure.reason.as_deref() != Some("no_credentials")
+}
+
+fn in_words(models: &[String]) -> String {
+    let named = models.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if models.len() > NAMED { ", …" } else { "" };
+    match models.len() {
+        0 => "no models".to_owned(),
+        count => format!("{}: {named}{more}", plural(count as u64, "model")),
+    }
+}
+
+fn record(findings: &[Finding], healthy: bool) -> Value {
+    let providers: Vec<_> = findings.iter().map(provider_record).collect();
+    let advice = if healthy { &[] } else { advice::to_get_an_answer() };
+    json!({"answers": healthy, "providers": providers, "advice": advice})
+}
+
+fn provider_record(finding: &Finding) -> Value {
+    let failure = finding.outcome.as_ref().err();
+    json!({
+        "name": finding.name,
+        "answers": failure.is_none(),
+        "models": finding.outcome.as_deref().unwrap_or_default(),
+        "default_model": finding.default,
+        "problem": failure.map(|failure| &failure.message),
+        "class": failure.map(|failure| failure.class.word()),
+        "advice": failure.and_then(|failure| finding.remedy(failure)),
+    })
+}

@@ -1,0 +1,150 @@
+//! What came of a run, against what its test expects. Pure.
+
+use super::case::Expect;
+use convoke_model::{Event, Stamped, TaskId, Usage};
+use serde_json::Value;
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// How it ended; `refused` if it did not begin.
+    pub status: String,
+    /// Calls to models.
+    pub calls: u64,
+    output: Option<Value>,
+    /// Tasks that began.
+    ran: Vec<TaskId>,
+    /// What was said on standard error, and why it failed.
+    said: String,
+}
+
+impl Found {
+    /// A workflow that was refused, with the words that refused it.
+    pub fn refused(said: String) -> Found {
+        Found { status: "refused".to_owned(), said, ..Found::default() }
+    }
+
+    /// A run, as its events tell it.
+    pub fn of(events: &[Stamped], status: String, output: Option<Value>, mut said: String) -> Found {
+        let mut used = Usage::default();
+        let mut ran = Vec::new();
+        for stamped in events {
+            match &stamped.event {
+                Event::AttemptFinished { usage, .. } | Event::AttemptFailed { usage, .. } => used += *usage,
+                Event::AttemptStarted { task, .. }
+                | Event::TaskStarted { task, .. }
+                | Event::TaskSucceeded { task, .. }
+                | Event::GateOpened { task, .. }
+                | Event::FannedOut { task, .. } => ran.push(task.clone()),
+                Event::RunFinished { failure: Some(failure), .. } => said.push_str(&failure.message),
+                _ => {}
+            }
+        }
+        Found { status, calls: used.calls, output, ran, said }
+    }
+
+    /// Whether a step ran, by its name or by the whole path of one of its tasks.
+    fn has_run(&self, step: &str) -> bool {
+        let named = |task: &TaskId| task.segments().last().is_some_and(|last| last.node == step);
+        self.ran.iter().any(|task| &*task.0 == step || named(task))
+    }
+}
+
+/// Everything that is not as expected, in words.
+pub fn problems(expect: &Expect, found: &Found) -> Vec<String> {
+    let mut problems = Vec::new();
+    let status = expect.status.as_deref().unwrap_or("succeeded");
+    if found.status != status {
+        problems.push(format!("status: expected {status}, was {}\n{}", found.status, found.said.trim()));
+    }
+    let output = found.output.as_ref().unwrap_or(&Value::Null);
+    if let Some(part) = &expect.output {
+        compare("output", part, output, Extra::Allowed, &mut problems);
+    }
+    if let Some(whole) = &expect.exact_output {
+        compare("output", whole, output, Extra::Wrong, &mut problems);
+    }
+    let missing = expect.ran.iter().filter(|step| !found.has_run(step));
+    problems.extend(missing.map(|step| format!("step `{step}` did not run")));
+    let surplus = expect.skipped.iter().filter(|step| found.has_run(step));
+    problems.extend(surplus.map(|step| format!("step `{step}` ran")));
+    if let Some(most) = expect.max_calls.filter(|most| found.calls > *most) {
+        problems.push(format!("max_calls: expected at most {most}, were {}", found.calls));
+    }
+    if let Some(words) = expect.error.as_ref().filter(|words| !found.said.contains(*words)) {
+        problems.push(format!("error: expected the words {words:?}, was\n{}", found.said.trim()));
+    }
+    problems
+}
+
+/// What fields mean that were not asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    Allowed,
+    Wrong,
+}
+
+fn compare(path: &str, expected: &Value, was: &Value, extra: Extra, problems: &mut Vec<String>) {
+    match (expected, was) {
+        (Value::Object(expected), Value::Object(was)) => {
+            for (name, value) in expected {
+                let there = was.get(name).unwrap_or(&Value::Null);
+                compare(&format!("{path}.{name}"), value, there, extra, problems);
+            }
+            let more = was.keys().filter(|name| extra == Extra::Wrong && !expected.contains_key(*name));
+            problems.extend(more.map(|name| format!("{path}.{name}: not expected, was {}", was[name])));
+        }
+        (Value::Array(expected), Value::Array(was)) if expected.len() == was.len() => {
+            for (at, (value, there)) in expected.iter().zip(was).enumerate() {
+                compare(&format!("{path}[{at}]"), value, there, extra, problems);
+            }
+        }
+        (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => {}
+        (a, b) if a == b => {}
+        _ => problems.push(format!("{path}: expected {expected}, was {was}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn found() -> Found {
+        let output = Some(json!({"score": 9, "tags": ["a", {"b": 1, "c": 2}]}));
+        let ran = vec![TaskId("write#2".into()), TaskId("all/slow".into())];
+        Found { status: "succeeded".into(), calls: 3, output, ran, said: "error: too slow".into() }
+    }
+
+    fn problems_of(expect: Value) -> Vec<String> {
+        problems(&serde_json::from_value(expect).unwrap(), &found())
+    }
+
+    #[test]
+    fn what_is_as_expected_has_no_problems() {
+        let expect = json!({"output": {"score": 9.0, "tags": ["a", {"b": 1}]}, "ran": ["write", "slow", "all/slow"],
+            "skipped": ["publish"], "max_calls": 3, "error": "slow"});
+        assert_eq!(problems_of(expect), Vec::<String>::new());
+        assert_eq!(problems_of(json!({})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_problem_is_named() {
+        let expect = json!({"status": "failed", "output": {"score": 8, "none": 1}, "ran": ["publish"],
+            "skipped": ["write"], "max_calls": 2, "error": "fast"});
+        assert_eq!(
+            problems_of(expect),
+            [
+                "status: expected failed, was succeeded\nerror: too slow",
+                "output.score: expected 8, was 9",
+                "output.none: expected 1, was null",
+                "step `publish` did not run",
+                "step `write` ran",
+                "max_calls: expected at most 2, were 3",
+                "error: expected the words \"fast\", was\nerror: too slow",
+            ]
+        );
+        let exact = problems_of(json!({"exact_output": {"tags": ["a", {"b": 1}]}}));
+        assert_eq!(exact, ["output.tags[1].c: not expected, was 2", "output.score: not expected, was 9"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! `convoke test`: runs workflows against cassettes and compares what they give with what their tests say.
+//!
+//! Each test is a run of its own, in a process and a state folder of its own, so that nothing of one reaches another
+//! and the user's runs stay as they are.
+
+mod case;
+mod findings;
+mod trial;
+
+use crate::args::{Format, TestArgs};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use case::{Case, Suite};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// How one test ended.
+#[derive(Debug, Serialize)]
+struct Verdict {
+    file: String,
+    name: String,
+    passed: bool,
+    /// How the run ended.
+    status: String,
+    /// Calls to models.
+    calls: u64,
+    /// What is not as expected.
+    problems: Vec<String>,
+}
+
+/// Runs every test and says which passed.
+pub fn run(console: &Console, args: &TestArgs) -> Result<Exit, CommandFailure> {
+    let mut verdicts = Vec::new();
+    for suite in suites(&args.paths)? {
+        for case in &suite.cases {
+            let verdict = judge(&suite, case, args.record)?;
+            if args.format == Format::Text {
+                console.data(&text(console, &verdict))?;
+            }
+            verdicts.push(verdict);
+        }
+    }
+    let failed = verdicts.iter().filter(|verdict| !verdict.passed).count();
+    let passed = verdicts.len() - failed;
+    match args.format {
+        Format::Text => console.data(&format!("{passed} passed, {failed} failed"))?,
+        Format::Json => {
+            console.json(&serde_json::json!({"passed": passed, "failed": failed, "tests": verdicts}))?;
+        }
+    }
+    if failed == 0 { Ok(Exit::Success) } else { Err(CommandFailure::explained(Exit::Failed)) }
+}
+
+fn judge(suite: &Suite, case: &Case, record: bool) -> Result<Verdict, CommandFailure> {
+    let (status, calls, problems) = match trial::run(suite, case, record)? {
+        Ok(found) => (found.status.clone(), found.calls, findings::problems(&case.expect, &found)),
+        Err(problem) => ("not_run".to_owned(), 0, vec![problem]),
+    };
+    let (file, name) = (suite.workflow.display().to_string(), case.name.clone());
+    Ok(Verdict { file, name, passed: problems.is_empty(), status, calls, problems })
+}
+
+fn text(console: &Console, verdict: &Verdict) -> String {
+    let word = if verdict.passed { console.paint.good("ok    ") } else { console.paint.bad("FAILED") };
+    let problems = verdict.problems.iter().flat_map(|problem| problem.lines());
+    let problems: String = problems.map(|line| format!("\n         {line}")).collect();
+    format!("{word}   {}: {}{problems}", verdict.file, verdict.name)
+}
+
+/// The tests of every file and folder, in the order given; a folder's by name.
+fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, CommandFailure> {
+    let mut files = Vec::new();
+    for path in paths {
+        let before = files.len();
+        match path.is_dir() {
+            true => collect(path, &mut files)?,
+            false => files.push(case::tests_of(path)?),
+        }
+        if files.len() == before {
+            let words = format!("folder `{}` has no tests", path.display());
+            return Err(
+                CommandFailure::new(Exit::Usage, words).hint("tests of NAME.yaml stand in NAME.tests.yaml")
+            );
+        }
+    }
+    files.iter().map(|file| Suite::read(file)).collect()
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CommandFailure> {
+    let refuse = |error: std::io::Error| {
+        CommandFailure::new(Exit::Usage, format!("folder `{}` cannot be read: {error}", folder.display()))
+    };
+    let entries =
+        std::fs::read_dir(folder).map_err(refuse)?.collect::<Result<Vec<_>, _>>().map_err(refuse)?;
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        // A link to a folder may lead back up; what is meant to be tested stands in the folder itself.
+        if path.is_dir() && !path.is_symlink() && !hidden {
+            collect(&path, found)?;
+        } else if case::is_tests(&path) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! One line of a cassette: who asked, what, and what came of it.
+//!
+//! Only what decides an answer is part of the request: model, messages, shape, tools, parameters. Limits of time, seeds
+//! and numbers of attempts are not, so that a slower machine or a retried step finds its answer all the same. Dates,
+//! paths and ids inside messages stay as they are: whoever puts them into a prompt asks another question each time.
+
+use super::Scrubber;
+use convoke_agent::{Finish, Message, Provider, Purpose, Reply, Request, ToolCall, ToolSpec};
+use convoke_model::{Failure, JsonText, OutputSchema, TaskId, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One call as it is written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The step that asked, for people.
+    pub step: String,
+    /// The task that asked; of equal requests, its own is preferred.
+    pub task: TaskId,
+    /// Which try of the task.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub attempt: u32,
+    /// What the answer was for.
+    #[serde(default = "answer", skip_serializing_if = "is_answer")]
+    pub purpose: Purpose,
+    /// Who was asked, for people.
+    pub provider: String,
+    /// It could be told the shape of answers by its own means, which a prompt may depend on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub native_schema: bool,
+    /// What was asked.
+    pub request: Value,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The model answered.
+    Reply(Said),
+    /// It did not.
+    Failure(Failure),
+    /// Nobody waited for the answer: the step was cancelled, or its time was over.
+    CutOff,
+}
+
+/// A reply as it is written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    text: String,
+    finish: Finish,
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    usage: Usage,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thoughts: Option<JsonText>,
+}
+
+impl From<&Reply> for Said {
+    fn from(reply: &Reply) -> Said {
+        let Reply { text, tool_calls, thoughts, finish, usage, model } = reply.clone();
+        Said { text, finish, model, usage, tool_calls, thoughts }
+    }
+}
+
+impl From<Said> for Reply {
+    fn from(said: Said) -> Reply {
+        let Said { text, finish, model, usage, tool_calls, thoughts } = said;
+        Reply { text, tool_calls, thoughts, finish, usage, model }
+    }
+}
+
+impl Call {
+    /// A call that nobody has answered yet.
+    pub fn of(request: &Request<'_>, provider: &dyn Provider, scrubber: &Scrubber) -> Call {
+        Call {
+            step: request.step.to_owned(),
+            task: request.task.clone(),
+            attempt: request.attempt,
+            purpose: request.purpose,
+            provider: provider.name().to_owned(),
+            native_schema: provider.has_native_schema(request.model),
+            request: normalised(request, scrubber),
+            outcome: Outcome::CutOff,
+        }
+    }
+
+    /// The call with what came of it.
+    pub fn with(mut self, outcome: &Result<Reply, Failure>, scrubber: &Scrubber) -> Call {
+        self.outcome = match outcome {
+            Ok(reply) => Outcome::Reply(scrubber.clean(&Said::from(reply))),
+            Err(failure) => Outcome::Failure(scrubber.clean(failure)),
+        };
+        self
+    }
+}
+
+/// What decides the answer, in a fixed order and without secrets.
+pub fn normalised(request: &Request<'_>, scrubber: &Scrubber) -> Value {
+    let asked = Asked {
+        model: request.model,
+        messages: request.messages,
+        schema: request.schema,
+        tools: request.tools,
+        temperature: request.temperature,
+        max_tokens: request.max_tokens,
+        reasoning_effort: request.reasoning_effort,
+    };
+    let mut value = serde_json::to_value(asked).expect("requests are JSON");
+    scrubber.scrub(&mut value);
+    value
+}
+
+/// A text that is the same for equal requests, in whatever order a file lists their parts.
+pub fn identity(request: &Value) -> String {
+    let mut sorted = request.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    model: &'a str,
+    messages: &'a [Message],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'a OutputSchema>,
+    #[serde(skip_serializing_if = "no_tools")]
+    tools: &'a [ToolSpec],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+}
+
+fn no_tools(tools: &&[ToolSpec]) -> bool {
+    tools.is_empty()
+}
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(number: &u32) -> bool {
+    *number == 1
+}
+
+fn answer() -> Purpose {
+    Purpose::Answer
+}
+
+fn is_answer(purpose: &Purpose) -> bool {
+    *purpose == Purpose::Answer
+}

@@ -1,0 +1,118 @@
+//! The file of a cassette: a line that names the version, then one line per call.
+//!
+//! Lines are written whole and at once, when a call is over, so a crash loses at most the calls that were under way. A
+//! last line without its end is what such a crash leaves, and is ignored.
+
+use super::call::Call;
+use convoke_model::{Class, Failure};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+/// The name of the file inside a cassette's folder.
+pub const CASSETTE_FILE: &str = "cassette.jsonl";
+/// The version of the lines; a reader refuses what is newer.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    cassette: u32,
+}
+
+/// A cassette that is being written.
+#[derive(Debug)]
+pub struct Tape {
+    file: Mutex<File>,
+}
+
+impl Tape {
+    /// Begins a cassette in a folder; one that has calls on it is not written over.
+    pub fn create(folder: &Path) -> Result<Tape, Failure> {
+        if load(folder).is_ok_and(|calls| calls.is_empty()) {
+            return Tape::go_on(folder);
+        }
+        std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error.to_string()))?;
+        let made = OpenOptions::new().append(true).create_new(true).open(folder.join(CASSETTE_FILE));
+        let tape = Tape { file: Mutex::new(made.map_err(|error| not_made(folder, &error))?) };
+        tape.put(&Header { cassette: VERSION }).map_err(|error| unusable(folder, &error.to_string()))?;
+        Ok(tape)
+    }
+
+    /// Goes on with the cassette in a folder, or begins it.
+    pub fn go_on(folder: &Path) -> Result<Tape, Failure> {
+        let path = folder.join(CASSETTE_FILE);
+        if !path.exists() {
+            return Tape::create(folder);
+        }
+        let refuse = |error: io::Error| unusable(folder, &error.to_string());
+        let text = std::fs::read_to_string(&path).map_err(refuse)?;
+        check_version(folder, text.lines().next().unwrap_or_default())?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(refuse)?;
+        file.set_len(whole(&text).len() as u64).map_err(refuse)?;
+        Ok(Tape { file: Mutex::new(file) })
+    }
+
+    /// Writes a call down.
+    pub(super) fn write(&self, call: &Call) -> io::Result<()> {
+        self.put(call)
+    }
+
+    fn put(&self, line: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        self.file.lock().expect("nobody panics while holding it").write_all(text.as_bytes())
+    }
+}
+
+/// Every call of the cassette in a folder.
+pub(super) fn load(folder: &Path) -> Result<Vec<Call>, Failure> {
+    let text = std::fs::read_to_string(folder.join(CASSETTE_FILE)).map_err(|error| unread(folder, &error))?;
+    let mut lines = whole(&text).lines();
+    check_version(folder, lines.next().unwrap_or_default())?;
+    let lines = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let calls = lines.map(|(at, line)| {
+        serde_json::from_str(line).map_err(|error| unusable(folder, &format!("line {}: {error}", at + 2)))
+    });
+    calls.collect()
+}
+
+/// The lines that have their end.
+fn whole(text: &str) -> &str {
+    text.rfind('\n').map_or("", |end| &text[..=end])
+}
+
+fn check_version(folder: &Path, line: &str) -> Result<(), Failure> {
+    match serde_json::from_str::<Header>(line) {
+        Ok(Header { cassette: VERSION }) => Ok(()),
+        Ok(Header { cassette }) => {
+            let why = format!("it has version {cassette}, and this program reads version {VERSION}");
+            Err(unusable(folder, &why))
+        }
+        Err(_) => Err(unusable(folder, "its first line does not say `{\"cassette\":1}`")),
+    }
+}
+
+fn not_made(folder: &Path, error: &io::Error) -> Failure {
+    if error.kind() != ErrorKind::AlreadyExists {
+        return unusable(folder, &error.to_string());
+    }
+    let message = format!("there is a cassette in `{}` already", folder.display());
+    Failure::new(Class::Fatal, message)
+        .reason("cassette_exists")
+        .hint("remove it to record anew, or choose another folder")
+}
+
+fn unread(folder: &Path, error: &io::Error) -> Failure {
+    if error.kind() != ErrorKind::NotFound {
+        return unusable(folder, &error.to_string());
+    }
+    let message = format!("there is no cassette in `{}`: it has no file {CASSETTE_FILE}", folder.display());
+    Failure::new(Class::Fatal, message).reason("no_cassette").hint("make one with --record")
+}
+
+fn unusable(folder: &Path, why: &str) -> Failure {
+    let message = format!("the cassette in `{}` cannot be used: {why}", folder.display());
+    Failure::new(Class::Fatal, message).reason("bad_cassette")
+}

@@ -1,0 +1,97 @@
+//! Stands before real providers and writes down what is asked and answered.
+//!
+//! Changes nothing about a call. A call that is dropped is written down as such, because its replay must not fail.
+
+use super::call::Call;
+use super::{Scrubber, Tape};
+use convoke_agent::{Provider, Providers, Reply, Report, Request, Sink};
+use convoke_model::{Failure, ProviderSettings};
+use futures::future::BoxFuture;
+use std::io;
+use std::sync::Arc;
+
+/// Providers whose calls are written down.
+pub struct Recording {
+    providers: Arc<dyn Providers>,
+    desk: Arc<Desk>,
+}
+
+/// Where calls are written down.
+struct Desk {
+    tape: Tape,
+    scrubber: Scrubber,
+}
+
+impl Recording {
+    /// Writes the calls of these providers to a tape.
+    pub fn new(providers: Arc<dyn Providers>, tape: Tape, scrubber: Scrubber) -> Recording {
+        Recording { providers, desk: Arc::new(Desk { tape, scrubber }) }
+    }
+}
+
+impl Providers for Recording {
+    fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        let provider = self.providers.get(settings)?;
+        Ok(Arc::new(Recorded { provider, desk: self.desk.clone() }))
+    }
+}
+
+/// One provider whose calls are written down.
+struct Recorded {
+    provider: Arc<dyn Provider>,
+    desk: Arc<Desk>,
+}
+
+impl Provider for Recorded {
+    fn name(&self) -> &str {
+        self.provider.name()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(async move {
+            let call = Call::of(request, &*self.provider, &self.desk.scrubber);
+            let mut entry = Entry { desk: &self.desk, call: Some(call) };
+            let outcome = self.provider.complete(request, sink).await;
+            if let Err(error) = entry.close(&outcome) {
+                // The answer is paid for; losing it as well would help nobody.
+                let message = format!("this call is missing from the cassette: {error}");
+                sink.report(Report::Noted { code: "recording_failed", message });
+            }
+            outcome
+        })
+    }
+
+    fn has_native_schema(&self, model: &str) -> bool {
+        self.provider.has_native_schema(model)
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
+        self.provider.models()
+    }
+}
+
+/// A call under way; dropped before its end, it is written down as cut off.
+struct Entry<'a> {
+    desk: &'a Desk,
+    call: Option<Call>,
+}
+
+impl Entry<'_> {
+    fn close(&mut self, outcome: &Result<Reply, Failure>) -> io::Result<()> {
+        let Some(call) = self.call.take() else { return Ok(()) };
+        self.desk.tape.write(&call.with(outcome, &self.desk.scrubber))
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            // Nobody is left who could be told.
+            self.desk.tape.write(&call).ok();
+        }
+    }
+}

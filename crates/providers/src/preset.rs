@@ -1,0 +1,207 @@
+//! What a provider's name stands for: the protocol it speaks, where it is, how a key is sent.
+//!
+//! A table and nothing else. Settings of a file or a configuration go over what stands here.
+
+use convoke_model::ProviderSettings;
+
+/// How a service is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// OpenAI's chat completions.
+    Chat,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Messages,
+    /// Google's generateContent.
+    Gemini,
+}
+
+/// The header that carries a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// One of this name.
+    Named(&'static str),
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name in files and for `-p`.
+    pub name: &'static str,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// Where it is, unless somebody says otherwise; may hold references.
+    pub base: &'static str,
+    /// The key as a reference, unless somebody says otherwise.
+    pub key: &'static str,
+    /// How the key is sent.
+    pub key_header: KeyHeader,
+    /// Further headers.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Whether nothing is answered without a key.
+    pub needs_key: bool,
+    /// Whether it is known to take the shape of an answer as a parameter.
+    pub native_schema: bool,
+    /// What to do to have it answer.
+    pub advice: &'static str,
+}
+
+const fn hosted(
+    name: &'static str,
+    protocol: Protocol,
+    base: &'static str,
+    key: &'static str,
+    key_header: KeyHeader,
+    advice: &'static str,
+) -> Preset {
+    Preset {
+        name,
+        protocol,
+        base,
+        key,
+        key_header,
+        headers: &[],
+        needs_key: true,
+        native_schema: true,
+        advice,
+    }
+}
+
+const fn local(name: &'static str, base: &'static str, key: &'static str, advice: &'static str) -> Preset {
+    let key_header = KeyHeader::Bearer;
+    let (protocol, headers) = (Protocol::Chat, &[]);
+    Preset { name, protocol, base, key, key_header, headers, needs_key: false, native_schema: true, advice }
+}
+
+const OPENAI: &str = "https://api.openai.com/v1";
+const OPENAI_KEY: &str = "${OPENAI_API_KEY}";
+const ANTHROPIC: &str = "https://api.anthropic.com";
+const ANTHROPIC_KEY: &str = "${ANTHROPIC_API_KEY}";
+const ANTHROPIC_ADVICE: &str = "set ANTHROPIC_API_KEY";
+
+/// The names, in the order in which they are listed.
+pub const ALL: &[Preset] = &[
+    hosted("openai", Protocol::Chat, OPENAI, OPENAI_KEY, KeyHeader::Bearer, "set OPENAI_API_KEY"),
+    hosted(
+        "openai-responses",
+        Protocol::Responses,
+        OPENAI,
+        OPENAI_KEY,
+        KeyHeader::Bearer,
+        "set OPENAI_API_KEY",
+    ),
+    hosted(
+        "anthropic",
+        Protocol::Messages,
+        ANTHROPIC,
+        ANTHROPIC_KEY,
+        KeyHeader::Named("x-api-key"),
+        ANTHROPIC_ADVICE,
+    ),
+    hosted(
+        "claude",
+        Protocol::Messages,
+        ANTHROPIC,
+        ANTHROPIC_KEY,
+        KeyHeader::Named("x-api-key"),
+        ANTHROPIC_ADVICE,
+    ),
+    hosted(
+        "gemini",
+        Protocol::Gemini,
+        "https://generativelanguage.googleapis.com/v1beta",
+        "${GEMINI_API_KEY}",
+        KeyHeader::Named("x-goog-api-key"),
+        "set GEMINI_API_KEY",
+    ),
+    Preset {
+        headers: &[("X-Title", "Convoke")],
+        // The service passes the parameter on, and many models behind it refuse it.
+        native_schema: false,
+        ..hosted(
+            "openrouter",
+            Protocol::Chat,
+            "https://openrouter.ai/api/v1",
+            "${OPENROUTER_API_KEY}",
+            KeyHeader::Bearer,
+            "set OPENROUTER_API_KEY",
+        )
+    },
+    hosted(
+        "azure",
+        Protocol::Chat,
+        "${AZURE_OPENAI_ENDPOINT}/openai/v1",
+        "${AZURE_OPENAI_API_KEY}",
+        KeyHeader::Named("api-key"),
+        "set AZURE_OPENAI_ENDPOINT (https://NAME.openai.azure.com) and AZURE_OPENAI_API_KEY; the model is the deployment's name",
+    ),
+    local(
+        "ollama",
+        "http://localhost:11434/v1",
+        "",
+        "start `ollama serve` and pull a model, or set base_url",
+    ),
+    local(
+        "llamacpp",
+        "http://localhost:8080/v1",
+        "${LLAMA_API_KEY:-}",
+        "start `llama-server -m MODEL.gguf --jinja`, or set base_url",
+    ),
+    local(
+        "vllm",
+        "http://localhost:8000/v1",
+        "${VLLM_API_KEY:-}",
+        "start `vllm serve MODEL`, or set base_url",
+    ),
+];
+
+/// What a name stands for, if it is one of ours.
+pub fn find(name: &str) -> Option<&'static Preset> {
+    ALL.iter().find(|preset| preset.name == name)
+}
+
+/// Whether a provider of this name can be made.
+pub fn is_known(name: &str) -> bool {
+    name == "scripted" || find(name).is_some()
+}
+
+/// Every name, for people.
+pub fn names_in_words() -> String {
+    let names: Vec<_> = ALL.iter().map(|preset| preset.name).chain(["scripted"]).collect();
+    names.join(", ")
+}
+
+/// The variables that hold a provider's secrets, so that they can be kept from child processes.
+pub fn secret_names(settings: &ProviderSettings) -> Vec<String> {
+    let given = settings.api_key.as_deref().filter(|key| !key.is_empty());
+    let preset = find(&settings.name).map(|preset| preset.key);
+    let key = given.or(preset.filter(|_| settings.api_key_file.is_none()));
+    let headers = settings.headers.iter().map(|(_, value)| value.as_str());
+    key.into_iter().chain(headers).flat_map(crate::reference::names).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_for_one_thing() {
+        let mut names: Vec<_> = ALL.iter().map(|preset| preset.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+        assert!(is_known("claude") && is_known("scripted") && !is_known("copilot"));
+    }
+
+    #[test]
+    fn the_variables_of_secrets_are_known_before_they_are_read() {
+        let mut settings = ProviderSettings { name: "anthropic".into(), ..ProviderSettings::default() };
+        settings.headers.push(("X-Team".into(), "${TEAM_TOKEN}".into()));
+        assert_eq!(secret_names(&settings), ["ANTHROPIC_API_KEY", "TEAM_TOKEN"]);
+        settings.api_key = Some("${MINE}".into());
+        assert_eq!(secret_names(&settings), ["MINE", "TEAM_TOKEN"]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What can go wrong on the way to an answer, and the failure that it becomes.
+
+use crate::connection::causes;
+use crate::fault::Fault;
+use crate::phases::{Phase, timed_out};
+use convoke_model::{Class, Failure};
+use std::time::Duration;
+
+/// What can go wrong on the way to an answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The service said no.
+    Fault(Fault),
+    /// There was no connection, or it was lost before an answer.
+    Connection(reqwest::Error),
+    /// The answer began and did not end.
+    Cut(String),
+    /// A phase took too long.
+    TimedOut(Phase, Duration),
+    /// What came is no answer.
+    Unreadable(String),
+    /// The answer does not fit into this many bytes of memory.
+    TooLong(usize),
+    /// Nothing was sent, because of this.
+    Unsent(Failure),
+}
+
+impl Trouble {
+    /// The failure, in the name of a provider at an address.
+    pub fn failure(self, provider: &str, address: &str) -> Failure {
+        let transient =
+            |message: String, reason: &str| Failure::new(Class::Transient, message).reason(reason);
+        match self {
+            Trouble::Fault(fault) => fault.failure(provider),
+            Trouble::Connection(error) => no_connection(error, provider, address),
+            Trouble::Cut(why) => {
+                transient(format!("{provider}: the answer of {address} broke off: {why}"), "stream_cut")
+            }
+            Trouble::TimedOut(phase, limit) => timed_out(provider, phase, limit),
+            Trouble::Unreadable(why) => transient(
+                format!("{provider}: {address} sent something that is no answer: {why}"),
+                "unreadable",
+            ),
+            Trouble::TooLong(most) => {
+                let message = format!("{provider}: the answer is longer than {most} bytes");
+                Failure::new(Class::InvalidOutput, message).reason("too_long")
+            }
+            Trouble::Unsent(failure) => failure,
+        }
+    }
+}
+
+fn no_connection(error: reqwest::Error, provider: &str, address: &str) -> Failure {
+    let error = error.without_url();
+    let why = causes(&error);
+    if error.is_timeout() {
+        let message = format!("{provider}: connecting to {address} timed out");
+        return Failure::new(Class::Timeout, message).reason("connect_timeout");
+    }
+    if error.is_connect() {
+        let message = format!("{provider}: cannot connect to {address}: {why}");
+        return Failure::new(Class::Transient, message).reason("connect");
+    }
+    let message = format!("{provider}: the connection to {address} was lost: {why}");
+    Failure::new(Class::Transient, message).reason("connection_lost")
+}
