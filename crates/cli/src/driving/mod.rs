@@ -111,6 +111,7 @@ impl Drive<'_> {
         let watcher = watch.start(receiver);
         let (outcome, signal) =
             attend(engine, handle, notices, Listeners { news, equipment: &self.equipment }, signals).await;
+        watcher.thread().unpark();
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
         Ok(Some(Driven { outcome: outcome?, view, signal }))

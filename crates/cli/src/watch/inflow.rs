@@ -11,6 +11,10 @@ use std::time::Duration;
 /// The longest wait between two looks: the live view is redrawn at most ten times a second.
 pub const FRAME: Duration = Duration::from_millis(100);
 
+/// How long further news are gathered once some have come. A watcher that waits for every batch makes the engine wake
+/// it at every commit. Whoever is done with the run unparks the thread, so nobody waits for this at the end.
+const GATHER: Duration = Duration::from_millis(15);
+
 /// What a watcher is told.
 #[derive(Debug, Clone)]
 pub enum News {
@@ -63,7 +67,10 @@ impl Inflow {
     /// Waits for the next batch, for one frame at most, and takes everything that is there.
     pub fn wait(&mut self) {
         match self.news.recv_timeout(FRAME) {
-            Ok(news) => self.take(news),
+            Ok(news) => {
+                self.take(news);
+                std::thread::park_timeout(GATHER);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => self.closed = true,
         }
