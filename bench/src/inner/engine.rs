@@ -6,33 +6,53 @@ use crate::child::{Meter, Spent};
 use crate::error::Error;
 use crate::workflow;
 use convoke_agent::Attempts;
-use convoke_engine::{Clock, Options, Outcome, Setup, Start, prepare};
+use convoke_engine::{Clock, Notice, Options, Outcome, Setup, Start, Watch, prepare};
 use convoke_journal::{Journal, Memory, Owner, RunMeta, Sqlite, StateDir};
-use convoke_model::{JsonText, RunId, RunStatus};
+use convoke_model::{Event, JsonText, RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_providers::Registry;
 use convoke_tools::{Environment, Processes};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Instant;
 
 /// How long an agent that waits takes.
 const LATENCY: &str = "{name: scripted, latency_ms: 50}";
 
-/// A fan-out of agents that answer at once, nothing on disk.
+/// A fan-out of agents that answer at once, nothing on disk, nobody watching.
 pub fn fan_out(count: u32, limit: u32) -> Result<Spent, Error> {
     let plan = compile(&workflow::fan_out(workflow::AT_ONCE))?;
-    drive(plan, json!({"count": count}), limit, Box::new(Memory::new()))
+    let setup = setup(plan, json!({"count": count}), limit, Box::new(Memory::new()));
+    drive(setup, drop)
 }
 
-/// Agents that wait, with a journal in memory or on disk.
+/// Agents that wait, with a journal in memory or on disk. The time is that until the run's end is in the journal.
 pub fn wait(count: u32, limit: u32, state: Option<PathBuf>) -> Result<Spent, Error> {
     let plan = compile(&workflow::flat(LATENCY))?;
     let journal: Box<dyn Journal> = match state {
         None => Box::new(Memory::new()),
         Some(folder) => Box::new(on_disk(folder, &plan)?),
     };
-    drive(plan, json!({"items": (0..count).collect::<Vec<_>>()}), limit, journal)
+    let setup = setup(plan, json!({"items": (0..count).collect::<Vec<_>>()}), limit, journal);
+    let (started, (sender, ended)) = (Instant::now(), channel());
+    let watching =
+        |watch| drop(thread::spawn(move || sender.send(end_of_run(watch).map(|end| end - started))));
+    let spent = drive(setup, watching)?;
+    let missing = || Error::Odd("the end of the run was not told".into());
+    Ok(Spent { wall: ended.recv().ok().flatten().ok_or_else(missing)?, ..spent })
+}
+
+/// The moment at which a watcher hears that the run's end is in the journal.
+fn end_of_run(mut watch: Watch) -> Option<Instant> {
+    loop {
+        let Notice::Committed(events) = watch.blocking_recv()? else { continue };
+        if events.iter().any(|event| matches!(event.event, Event::RunFinished { .. })) {
+            return Some(Instant::now());
+        }
+    }
 }
 
 fn on_disk(folder: PathBuf, plan: &Plan) -> Result<Sqlite, Error> {
@@ -42,12 +62,13 @@ fn on_disk(folder: PathBuf, plan: &Plan) -> Result<Sqlite, Error> {
     Ok(Sqlite::create(&state, &RunId("measured".into()), &meta, &owner)?)
 }
 
-/// Drives a run as the command line does, on one thread; what is taken is the time of `drive` alone.
-fn drive(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) -> Result<Spent, Error> {
+/// Drives a run as the command line does, on one thread, until its journal is closed.
+fn drive(setup: Setup, watch: impl FnOnce(Watch)) -> Result<Spent, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().enable_io().build();
     let runtime = runtime.map_err(Error::io("start", "runtime".as_ref()))?;
     runtime.block_on(async {
-        let (run, _handle, _watch) = prepare(setup(plan, inputs, limit, journal))?;
+        let (run, _handle, notices) = prepare(setup)?;
+        watch(notices);
         let meter = Meter::start();
         let outcome = run.drive().await?;
         let spent = meter.spent();
