@@ -36,12 +36,20 @@ async fn run(call: &ScriptCall) -> Result<ScriptResult, Failure> {
 
 /// Keeps the process that was announced.
 #[derive(Default)]
-struct Announced(Mutex<Option<(u32, u64)>>);
+struct Announced(Mutex<Option<(u32, u64)>>, tokio::sync::Notify);
+
+impl Announced {
+    /// Returns once a process has been announced: it may have written its first line long before.
+    async fn heard(&self) {
+        self.1.notified().await;
+    }
+}
 
 impl Sink for Announced {
     fn report(&self, report: Report) {
         if let Report::ProcessStarted { pid, start } = report {
             *self.0.lock().unwrap() = Some((pid, start));
+            self.1.notify_one();
         }
     }
 }
@@ -211,7 +219,7 @@ async fn a_dropped_run_is_killed() {
         let up = tokio::task::spawn_blocking(move || reader.read_exact(&mut [0; 3]).unwrap());
         tokio::select! {
             _ = run => panic!("ended by itself"),
-            up = up => up.unwrap(),
+            (up, ()) = async { tokio::join!(up, announced.heard()) } => up.unwrap(),
         }
     }
     let (pid, _) = announced.0.lock().unwrap().unwrap();
