@@ -1,7 +1,7 @@
 //! Performs attempts: the door through which the engine comes in.
 
 use crate::talk::Talk;
-use crate::{Admission, Commands, Providers, Sink, script};
+use crate::{Commands, Line, Providers, Toolbox, script, tool};
 use convoke_model::{AgentCall, Assignment, AttemptEnd, Failure, ScriptCall, Usage, Work};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -11,12 +11,17 @@ use tokio_util::sync::CancellationToken;
 pub struct Attempts {
     providers: Arc<dyn Providers>,
     commands: Arc<dyn Commands>,
+    toolbox: Arc<dyn Toolbox>,
 }
 
 impl Attempts {
-    /// An executor that asks these providers and runs commands so.
-    pub fn new(providers: Arc<dyn Providers>, commands: Arc<dyn Commands>) -> Attempts {
-        Attempts { providers, commands }
+    /// An executor that asks these providers, runs commands so and has these tools.
+    pub fn new(
+        providers: Arc<dyn Providers>,
+        commands: Arc<dyn Commands>,
+        toolbox: Arc<dyn Toolbox>,
+    ) -> Attempts {
+        Attempts { providers, commands, toolbox }
     }
 
     /// Runs one attempt to its end. Never panics over what a model or a command says.
@@ -25,13 +30,13 @@ impl Attempts {
     pub async fn attempt(
         &self,
         assignment: Assignment,
-        admission: &dyn Admission,
-        sink: &dyn Sink,
+        line: &dyn Line,
         cancel: CancellationToken,
     ) -> AttemptEnd {
         match &assignment.work {
-            Work::Agent(call) => self.talk(&assignment, call, admission, sink, &cancel).await,
-            Work::Script(call) => self.run(&assignment.step, call, sink, cancel).await,
+            Work::Agent(call) => self.talk(&assignment, call, line, &cancel).await,
+            Work::Script(call) => self.run(&assignment.step, call, line, cancel).await,
+            Work::Tool(work) => tool::perform(&*self.toolbox, &assignment.step, work, line, cancel).await,
         }
     }
 
@@ -39,13 +44,13 @@ impl Attempts {
         &self,
         assignment: &Assignment,
         call: &AgentCall,
-        admission: &dyn Admission,
-        sink: &dyn Sink,
+        line: &dyn Line,
         cancel: &CancellationToken,
     ) -> AttemptEnd {
         match self.providers.get(&call.settings.provider) {
             Ok(provider) => {
-                Talk { assignment, call, provider: &*provider, admission, sink }.perform(cancel).await
+                let toolbox = &*self.toolbox;
+                Talk { assignment, call, provider: &*provider, toolbox, line }.perform(cancel).await
             }
             Err(failure) => unused(failure),
         }
@@ -55,10 +60,10 @@ impl Attempts {
         &self,
         step: &str,
         call: &ScriptCall,
-        sink: &dyn Sink,
+        line: &dyn Line,
         cancel: CancellationToken,
     ) -> AttemptEnd {
-        let result = match self.commands.run(call, cancel, sink).await {
+        let result = match self.commands.run(call, cancel, line).await {
             Ok(result) => result,
             Err(mut failure) => {
                 failure.message = format!("step `{step}`: {}", failure.message);
@@ -75,7 +80,7 @@ impl Attempts {
     }
 }
 
-fn unused(failure: Failure) -> AttemptEnd {
+pub(crate) fn unused(failure: Failure) -> AttemptEnd {
     AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! [`Attempts`] performs an assignment. What to say next is decided apart from saying it: a [`Conversation`] is a value
 //! that takes replies and gives requests, knows no clock and no network, and can be stored between two turns. Model
-//! services ([`Provider`]), commands ([`Commands`]), capacity ([`Admission`]) and listeners ([`Sink`]) are traits that
-//! others implement. Templates, retries of whole attempts and time limits of tasks belong to the scheduler.
+//! services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), capacity ([`Admission`]), listeners ([`Sink`])
+//! and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time limits of tasks belong to the scheduler.
 
 mod admission;
 mod answer;
 mod command;
 mod conversation;
+mod diary;
 mod driver;
 mod fallback;
 mod fit;
@@ -20,14 +21,18 @@ mod repair;
 mod script;
 mod sink;
 mod talk;
+mod tool;
+mod toolbox;
 mod wording;
 
 pub use admission::*;
 pub use command::*;
 pub use conversation::{Conversation, Ending, Next, Note, Question};
+pub use diary::*;
 pub use driver::Attempts;
 pub use fit::violations;
 pub use judge::{Misfit, Reason};
 pub use ledger::{tokens_in, tokens_of};
 pub use provider::*;
 pub use sink::*;
+pub use toolbox::*;

@@ -5,7 +5,7 @@
 //! for here; whether one may be called, and calling it, is decided elsewhere.
 
 use crate::Sink;
-use convoke_model::{Class, Failure, JsonText, OutputSchema, ProviderSettings, TaskId, Usage};
+use convoke_model::{Answer, Ask, Class, Failure, JsonText, OutputSchema, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -62,6 +62,10 @@ pub struct Request<'a> {
     pub reasoning_effort: Option<&'a str>,
     /// How long each phase may take.
     pub timeouts: Timeouts,
+    /// A person's answer to what the last reply asked for.
+    pub answered: Option<&'a Answered>,
+    /// Where a coding agent works.
+    pub working_dir: Option<&'a str>,
     /// The step's name.
     pub step: &'a str,
     /// What the answer is for.
@@ -84,6 +88,10 @@ pub enum Purpose {
     Answer,
     /// It grades the step's output.
     Grade,
+    /// It says whether the step's output meets its success criteria.
+    Verify,
+    /// It is an answer of another model, put into shape.
+    Repair,
 }
 
 /// One message of a conversation.
@@ -231,13 +239,33 @@ pub struct Reply {
     pub usage: Usage,
     /// The model that answered, as the service names it.
     pub model: String,
+    /// What a person must decide before the agent goes on; then nothing else in the reply counts.
+    pub asks: Option<Box<Asks>>,
+}
+
+/// A coding agent's wish that a person must decide on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asks {
+    /// The question.
+    pub ask: Ask,
+    /// What the provider needs to go on from here, also in another process.
+    pub state: JsonText,
+}
+
+/// What a person decided about a wish.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// See [`Asks::state`].
+    pub state: JsonText,
+    /// The answer.
+    pub answer: Answer,
 }
 
 impl Reply {
     /// A reply of text alone.
     pub fn said(text: impl Into<String>, finish: Finish, usage: Usage, model: impl Into<String>) -> Reply {
         let (text, model) = (text.into(), model.into());
-        Reply { text, tool_calls: Vec::new(), thoughts: None, finish, usage, model }
+        Reply { text, tool_calls: Vec::new(), thoughts: None, finish, usage, model, asks: None }
     }
 }
 

@@ -29,6 +29,15 @@ pub enum Report {
         /// Start time as the kernel counts it.
         start: u64,
     },
+    /// A tool was called.
+    ToolCalled {
+        /// The tool, as the model knows it.
+        tool: String,
+        /// How long it took, in milliseconds.
+        ms: u64,
+        /// Whether it went wrong.
+        failed: bool,
+    },
     /// Something a person should know, that changes nothing.
     Noted {
         /// A stable word, such as `validator_failed`.

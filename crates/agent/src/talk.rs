@@ -7,8 +7,8 @@ use crate::conversation::leftovers;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::{
-    Admission, CallDemand, Conversation, Ending, Next, Note, Provider, Question, Reply, Report, Request,
-    Sink, Timeouts,
+    CallDemand, Conversation, Ending, Line, Next, Note, Provider, Question, Reply, Report, Request, Sink,
+    Timeouts, Toolbox,
 };
 use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText};
 use std::sync::Mutex;
@@ -20,8 +20,8 @@ pub(crate) struct Talk<'a> {
     pub assignment: &'a Assignment,
     pub call: &'a AgentCall,
     pub provider: &'a dyn Provider,
-    pub admission: &'a dyn Admission,
-    pub sink: &'a dyn Sink,
+    pub toolbox: &'a dyn Toolbox,
+    pub line: &'a dyn Line,
 }
 
 impl Talk<'_> {
@@ -32,7 +32,7 @@ impl Talk<'_> {
             Err(failure) => return failed(failure, Ledger::new(&self.call.settings.pricing), &[], ""),
         };
         let mut ledger = Ledger::new(&self.call.settings.pricing);
-        let heard = Heard::new(self.sink);
+        let heard = Heard::new(self.line);
         let session = self.call.settings.session_timeout;
         let ending = tokio::select! {
             biased;
@@ -49,7 +49,7 @@ impl Talk<'_> {
 
     /// A new conversation, or the one that an earlier attempt was suspended in.
     fn conversation(&self) -> Result<Conversation, Failure> {
-        let Some(state) = &self.assignment.continues else { return Ok(Conversation::new(self.call)) };
+        let Some(state) = self.assignment.continues.last() else { return Ok(Conversation::new(self.call)) };
         serde_json::from_str(state.as_str()).map_err(|error| {
             let step = &self.assignment.step;
             Failure::new(Class::Fatal, format!("step `{step}`: its stored conversation is damaged: {error}"))
@@ -70,7 +70,7 @@ impl Talk<'_> {
             };
             let reply = self.ask_one_of(&mut models, question, ledger, heard).await;
             if let Some(Note { code, message }) = conversation.feed(self.call, &self.assignment.step, reply) {
-                self.sink.report(Report::Noted { code, message });
+                self.line.report(Report::Noted { code, message });
             }
         }
     }
@@ -88,7 +88,7 @@ impl Talk<'_> {
             let question = Question { model: models.instead_of(named), ..question };
             let reply = self.ask(&question, ledger, heard).await;
             match models.turn(named, &reply) {
-                Some(note) => self.sink.report(note),
+                Some(note) => self.line.report(note),
                 None => return reply,
             }
         }
@@ -103,7 +103,7 @@ impl Talk<'_> {
     ) -> Result<Reply, Failure> {
         let demand = self.demand(question);
         let input_tokens = demand.input_tokens;
-        let permit = self.admission.admit(demand).await?;
+        let permit = self.line.admit(demand).await?;
         heard.forget();
         ledger.begin(question.model, input_tokens);
         let reply = self.provider.complete(&self.request(question), heard).await;
@@ -111,8 +111,8 @@ impl Talk<'_> {
         if reply.is_ok() {
             heard.forget();
         }
-        self.admission.settle(permit, &used);
-        self.sink.report(Report::Usage(used));
+        self.line.settle(permit, &used);
+        self.line.report(Report::Usage(used));
         reply
     }
 
@@ -135,6 +135,8 @@ impl Talk<'_> {
             schema: question.schema,
             native_schema: true,
             tools: &[],
+            answered: None,
+            working_dir: self.call.working_dir.as_deref(),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             reasoning_effort: self.call.reasoning_effort.as_deref(),

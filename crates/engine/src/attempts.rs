@@ -6,8 +6,9 @@
 use crate::executor::Executor;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use convoke_agent::{Admission, CallDemand, CallPermit, Report, Sink};
-use convoke_model::{Assignment, AttemptEnd, Class, Failure, TaskId, Usage};
+use convoke_agent::{Admission, CallDemand, CallPermit, Diary, Page, Report, Sink};
+use convoke_journal::Writer;
+use convoke_model::{Assignment, AttemptEnd, Class, Digest, Failure, JsonText, TaskId, Usage};
 use convoke_schedule::TaskIx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -25,6 +26,8 @@ pub(crate) struct Attempts {
     executor: Arc<dyn Executor>,
     handle: Handle,
     watchers: Option<UnboundedSender<Notice>>,
+    /// Where large values of conversations are read back from.
+    writer: Arc<Writer>,
     running: HashMap<TaskIx, CancellationToken>,
 }
 
@@ -33,8 +36,9 @@ impl Attempts {
         executor: Arc<dyn Executor>,
         handle: Handle,
         watchers: Option<UnboundedSender<Notice>>,
+        writer: Arc<Writer>,
     ) -> Attempts {
-        Attempts { executor, handle, watchers, running: HashMap::new() }
+        Attempts { executor, handle, watchers, writer, running: HashMap::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -52,9 +56,10 @@ impl Attempts {
             id: assignment.task.clone(),
             handle: self.handle.clone(),
             watchers: self.watchers.clone(),
+            writer: self.writer.clone(),
             cancel: cancel.clone(),
         });
-        let work = self.executor.attempt(assignment, line.clone(), line.clone(), cancel.clone());
+        let work = self.executor.attempt(assignment, line, cancel.clone());
         let handle = self.handle.clone();
         tokio::spawn(async move {
             let end = finish(work, cancel).await;
@@ -105,6 +110,7 @@ struct Line {
     id: TaskId,
     handle: Handle,
     watchers: Option<UnboundedSender<Notice>>,
+    writer: Arc<Writer>,
     cancel: CancellationToken,
 }
 
@@ -134,4 +140,24 @@ impl Admission for Line {
     }
 
     fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+}
+
+impl Diary for Line {
+    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        let (written, answer) = tokio::sync::oneshot::channel();
+        self.handle.send(What::Turned { task: self.task, attempt: self.attempt, page, written });
+        Box::pin(async move {
+            let gone = |_| Failure::new(Class::Cancelled, "the run ended before the turn was on disk");
+            answer.await.map_err(gone)
+        })
+    }
+
+    fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.ask(move |journal| {
+            let found = journal.and_then(|journal| journal.blob(&digest)).ok().flatten();
+            let _ = reply.send(found);
+        });
+        Box::pin(async move { answer.await.ok().flatten() })
+    }
 }

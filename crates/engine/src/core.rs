@@ -5,15 +5,16 @@
 
 use crate::fact::{Fact, What};
 use crate::store::Store;
-use convoke_agent::Report;
+use convoke_agent::{Page, Report};
 use convoke_govern::{Admission, Demand, Governor, Rank};
 use convoke_journal::MessageId;
 use convoke_model::{
-    Answer, Ask, Assignment, AttemptEnd, Class, Event, Failure, JsonText, Payload, Stamped, TaskId,
-    Timestamp, reason,
+    Answer, Ask, Assignment, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, Stamped,
+    TaskId, Timestamp, reason,
 };
 use convoke_plan::Labels;
-use convoke_schedule::{Command, Launch, Scheduler, TaskIx, TaskState};
+use convoke_schedule::{Command, Launch, Outputs, Scheduler, TaskIx, TaskState};
+use tokio::sync::oneshot;
 
 /// What one turn came to.
 #[derive(Default)]
@@ -34,6 +35,8 @@ pub enum Effect {
     Abort(TaskIx),
     /// Stop every attempt.
     AbortAll,
+    /// Tell an attempt that what it wrote down is on disk.
+    Acknowledge(oneshot::Sender<()>),
 }
 
 /// The deciding half of a run.
@@ -87,6 +90,10 @@ impl Core {
             What::Reported { task, attempt, report } => {
                 self.take_report(fact.at, task, attempt, report, turn)
             }
+            What::Turned { task, attempt, page, written } => {
+                self.take_page(fact.at, task, attempt, page, turn);
+                turn.effects.push(Effect::Acknowledge(written));
+            }
             What::Answered { task, answer, by, message } => {
                 turn.consumed.extend(message);
                 self.take_answer(fact.at, task, &answer, by, turn);
@@ -139,6 +146,18 @@ impl Core {
         self.happen(at, event, turn);
     }
 
+    /// A part of a conversation, and the large values that it names.
+    fn take_page(&mut self, at: Timestamp, task: TaskIx, attempt: u32, page: Page, turn: &mut Turn) {
+        let kept = page.kept.into_iter().map(|text| {
+            let digest = Digest::of(text.as_str().as_bytes());
+            self.store.put(Blob { digest, text });
+            digest
+        });
+        let kept = kept.collect();
+        let (task, piece) = (self.scheduler.id(task).clone(), self.store.payload(page.piece));
+        self.happen(at, Event::TurnRecorded { task, attempt, piece, kept, usage: page.usage }, turn);
+    }
+
     /// An attempt that ended because we let go of the run did not fail: it is tried again on resume.
     fn interrupted(&self, task: TaskIx, failure: Failure) -> Failure {
         let ours = failure.class == Class::Cancelled
@@ -151,6 +170,9 @@ impl Core {
         let id = self.scheduler.id(task).clone();
         let event = match report {
             Report::ProcessStarted { pid, start } => Event::ProcessStarted { task: id, attempt, pid, start },
+            Report::ToolCalled { tool, ms, failed } => {
+                Event::ToolCalled { task: id, attempt, tool, ms, failed }
+            }
             Report::Noted { code, message } => Event::Noted { task: Some(id), code: code.into(), message },
             Report::LimitsSeen(limits) => Event::LimitsSeen {
                 provider: limits.provider,

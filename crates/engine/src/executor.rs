@@ -1,6 +1,6 @@
 //! Who performs an attempt. The real one is `agent::Attempts`; tests have their own.
 
-use convoke_agent::{Admission, Attempts, Sink};
+use convoke_agent::{Attempts, Line};
 use convoke_model::{Assignment, AttemptEnd};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ pub trait Executor: Send + Sync {
     fn attempt(
         &self,
         assignment: Assignment,
-        admission: Arc<dyn Admission>,
-        sink: Arc<dyn Sink>,
+        line: Arc<dyn Line>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd>;
 }
@@ -22,11 +21,10 @@ impl Executor for Attempts {
     fn attempt(
         &self,
         assignment: Assignment,
-        admission: Arc<dyn Admission>,
-        sink: Arc<dyn Sink>,
+        line: Arc<dyn Line>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let attempts = self.clone();
-        Box::pin(async move { Attempts::attempt(&attempts, assignment, &*admission, &*sink, cancel).await })
+        Box::pin(async move { Attempts::attempt(&attempts, assignment, &*line, cancel).await })
     }
 }

@@ -1,9 +1,10 @@
 //! What reaches the engine from outside, each with its time.
 
-use convoke_agent::Report;
+use convoke_agent::{Page, Report};
 use convoke_journal::MessageId;
 use convoke_model::{Answer, AttemptEnd, TaskId, Timestamp};
 use convoke_schedule::TaskIx;
+use tokio::sync::oneshot;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -34,6 +35,17 @@ pub enum What {
         attempt: u32,
         /// What it says.
         report: Report,
+    },
+    /// An attempt wants to have a part of its conversation on disk before it goes on.
+    Turned {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// What to write down.
+        page: Page,
+        /// Told once it is.
+        written: oneshot::Sender<()>,
     },
     /// A person answered a gate.
     Answered {

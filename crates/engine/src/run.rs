@@ -60,6 +60,8 @@ impl Run {
             Effect::Launch(task, assignment) => self.attempts.launch(task, *assignment),
             Effect::Abort(task) => self.attempts.abort(task),
             Effect::AbortAll => self.attempts.abort_all(),
+            // An attempt that is gone meanwhile has nothing left to learn.
+            Effect::Acknowledge(written) => drop(written.send(())),
         }
     }
 

@@ -90,8 +90,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let core = Core::new(scheduler, governor, Store::of(writer.clone()), next_seq, last);
     let mut run = Run {
         core,
+        attempts: Attempts::new(setup.executor, handle.clone(), Some(watchers.clone()), writer.clone()),
         writer,
-        attempts: Attempts::new(setup.executor, handle.clone(), Some(watchers.clone())),
         facts,
         clock,
         watchers: Some(watchers),

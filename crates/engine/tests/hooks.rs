@@ -15,6 +15,7 @@ fn asked(text: &str) -> (RunStatus, Vec<String>) {
         let words = match &assignment.work {
             Work::Agent(call) => call.prompt.clone(),
             Work::Script(call) => call.args.join(" "),
+            Work::Tool(call) => call.tool.clone(),
         };
         ears.borrow_mut().push(words.clone());
         match words.as_str() {

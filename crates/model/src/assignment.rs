@@ -3,7 +3,9 @@
 //! An assignment holds no template and no credential: texts are rendered by the scheduler, and credentials are
 //! references that the provider resolves at launch.
 
-use crate::{Failure, JsonText, OutputSchema, TaskId, Timestamp, Usage};
+use crate::{
+    Answer, Capabilities, Failure, JsonText, OutputSchema, Servers, TaskId, Timestamp, ToolWork, Usage,
+};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -22,8 +24,10 @@ pub struct Assignment {
     pub work: Work,
     /// Random choices of the attempt start from here.
     pub seed: u64,
-    /// The state of a suspended attempt that this one continues.
-    pub continues: Option<JsonText>,
+    /// What earlier attempts wrote down of the conversation that this one continues, oldest first.
+    pub continues: Vec<JsonText>,
+    /// A person's answer to what the conversation last asked for.
+    pub answer: Option<Answer>,
 }
 
 /// The kinds of work that run outside the engine.
@@ -33,6 +37,8 @@ pub enum Work {
     Agent(Box<AgentCall>),
     /// Run a command.
     Script(Box<ScriptCall>),
+    /// Call a tool.
+    Tool(Box<ToolWork>),
 }
 
 /// A question to a model.
@@ -75,13 +81,28 @@ pub struct AgentSettings {
     pub validator: Option<Validator>,
     /// Names of the tools the agent may use; `None` means all of the workflow.
     pub tools: Option<Vec<String>>,
-    /// The most rounds of tool calls.
-    pub max_iterations: Option<u32>,
+    /// Where its tools come from.
+    #[serde(default, skip_serializing_if = "no_servers")]
+    pub servers: Arc<Servers>,
+    /// What keeps its conversation within bounds.
+    #[serde(default, skip_serializing_if = "Capabilities::is_default")]
+    pub capabilities: Capabilities,
+    /// What a second model checks before the answer counts; unlike the validator's, its silence is a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_criteria: Option<SuccessCriteria>,
+    /// The model that puts an answer into shape when the agent's own could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair_model: Option<String>,
     /// Models to ask when the first one cannot answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
     /// Prices per model, for the cost of a call.
     pub pricing: Arc<IndexMap<String, Price>>,
+}
+
+/// Most workflows have none, and a plan of a thousand agents need not say so a thousand times.
+fn no_servers(servers: &Arc<Servers>) -> bool {
+    servers.is_empty()
 }
 
 /// Which provider, and how to reach it.
@@ -107,6 +128,38 @@ pub struct ProviderSettings {
     /// Delay of the scripted provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
+    /// The program of `acp` and `cli`, and how it is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Box<Program>>,
+}
+
+/// A coding agent that is a program of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Program {
+    /// The program.
+    pub command: String,
+    /// Its arguments. In those of `cli`, `{prompt}`, `{system}`, `{model}` and `{schema}` stand for what is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Variables on top of the inherited ones; values are references that are resolved at launch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, String)>,
+    /// What becomes of its wishes to do something.
+    #[serde(default)]
+    pub permissions: Permissions,
+}
+
+/// Who decides what a coding agent may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permissions {
+    /// A person, each time.
+    #[default]
+    Ask,
+    /// Nobody: it may.
+    Allow,
+    /// Nobody: it may not.
+    Deny,
 }
 
 /// Models to ask when the first one cannot answer, by the same provider.
@@ -136,6 +189,17 @@ pub struct Price {
 /// A second model that grades an answer before it counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validator {
+    /// What the answer must meet.
+    pub criteria: String,
+    /// The model that judges; the agent's own if absent.
+    pub model: Option<String>,
+    /// How often a rejected answer is asked for again.
+    pub max_retries: u32,
+}
+
+/// What an answer must meet. A rejected answer is asked for again, and the step fails if none is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuccessCriteria {
     /// What the answer must meet.
     pub criteria: String,
     /// The model that judges; the agent's own if absent.

@@ -95,6 +95,35 @@ pub enum Event {
         /// Start time as the kernel counts it, so that a reused id is not mistaken.
         start: u64,
     },
+    /// An attempt wrote down how far its conversation has come; another attempt would go on from here.
+    TurnRecorded {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// What is new since the last piece.
+        piece: Payload,
+        /// Large values that the conversation can come back to.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<Digest>,
+        /// What was used since the last piece.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+    },
+    /// A tool was called.
+    ToolCalled {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The tool, as the model knows it.
+        tool: String,
+        /// How long it took.
+        ms: u64,
+        /// Whether it went wrong.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
+    },
     /// An attempt succeeded, and with it its task.
     AttemptFinished {
         /// The task.

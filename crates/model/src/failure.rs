@@ -134,6 +134,14 @@ impl Failure {
             || self.reason.as_deref() == Some(reason::TASK_TIMEOUT)
     }
 
+    /// Whether another attempt goes on with the conversation that this one broke off. An answer that nobody could use,
+    /// or a conversation that ran too long, is begun anew.
+    pub fn keeps_conversation(&self) -> bool {
+        use Class::*;
+        matches!(self.class, RateLimit | Capacity | Timeout | Transient | Permission | Cancelled)
+            && self.reason.as_deref() != Some(reason::SESSION_TIMEOUT)
+    }
+
     /// The limit that was reached, if that is what ended the work.
     pub fn limit(&self) -> Option<&str> {
         self.reason.as_deref().filter(|word| reason::LIMITS.contains(word))
@@ -160,6 +168,8 @@ pub mod reason {
     pub const BUDGET: &str = "budget_usd";
     /// The reasons that make a run end with "limit reached".
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
+    /// A conversation took longer than its session may.
+    pub const SESSION_TIMEOUT: &str = "session_timeout";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
     /// The engine stopped the attempt because it was told to let go of the run.

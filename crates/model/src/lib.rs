@@ -6,20 +6,24 @@
 
 mod ask;
 mod assignment;
+mod capability;
 mod event;
 mod failure;
 mod id;
 mod payload;
 mod schema;
 mod time;
+mod tools;
 mod usage;
 
 pub use ask::*;
 pub use assignment::*;
+pub use capability::*;
 pub use event::*;
 pub use failure::*;
 pub use id::*;
 pub use payload::*;
 pub use schema::*;
 pub use time::*;
+pub use tools::*;
 pub use usage::*;

@@ -70,7 +70,7 @@ impl Parts {
         let calls = self.calls.into_iter().enumerate();
         let tool_calls: Vec<_> = calls.map(|(at, call)| call.finished(at, request)).collect();
         let usage = self.usage.unwrap_or_else(|| estimate(request, &text, &tool_calls));
-        Reply { text, tool_calls, thoughts: self.thoughts, finish, usage, model: self.model }
+        Reply { text, tool_calls, thoughts: self.thoughts, finish, usage, model: self.model, asks: None }
     }
 
     /// Takes the structured answer out of the calls. Beside other calls it came too early, and is dropped.

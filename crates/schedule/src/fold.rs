@@ -35,6 +35,9 @@ impl Scheduler {
             Event::AttemptSuspended { task, state, waits_for, usage, .. } => {
                 self.attempt_suspended(task, state, waits_for, usage)
             }
+            Event::TurnRecorded { task, attempt, piece, usage, .. } => {
+                self.turn_recorded(task, *attempt, piece, usage)
+            }
             Event::AttemptLost { task, .. } => self.attempt_lost(task),
             Event::RetryScheduled { task, at } => self.retry_scheduled(task, *at),
             Event::TaskWoken { task } => self.task_woken(task),
@@ -62,6 +65,7 @@ impl Scheduler {
             Event::RunReopened { tasks, .. } => self.reopened(tasks),
             Event::PlanChanged { .. } => self.reopened(&[]),
             Event::ProcessStarted { .. }
+            | Event::ToolCalled { .. }
             | Event::Blocked { .. }
             | Event::LimitsSeen { .. }
             | Event::ContextTrimmed { .. }

@@ -7,7 +7,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{
-    AgentCall, Assignment, Class, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
+    AgentCall, Answer, Assignment, Class, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
 };
 use convoke_plan::compile::{GivenInput, check_inputs};
 use convoke_plan::template::{from_json_text, python_text, to_json};
@@ -65,15 +65,30 @@ impl Scheduler {
                 return Err(Failure::new(Class::Fatal, message));
             }
         };
-        let state = self.tasks[task].suspended.as_ref().and_then(|state| self.read(state, outputs));
+        let turns = self.tasks[task].turns.iter().map(|piece| self.turn(task, piece, outputs));
         Ok(Assignment {
             task: self.tasks[task].id.clone(),
             attempt: self.tasks[task].attempts + 1,
             step: node.name.clone(),
             work,
             seed: self.seed,
-            continues: state,
+            continues: turns.collect::<Result<_, _>>()?,
+            answer: self.answer_to(task, outputs),
         })
+    }
+
+    fn turn(&self, task: TaskIx, piece: &Payload, outputs: &dyn Outputs) -> Result<JsonText, Failure> {
+        self.read(piece, outputs).ok_or_else(|| {
+            let name = &self.node(task).name;
+            let message = format!("step `{name}`: a part of its conversation is missing in the journal");
+            Failure::new(Class::Fatal, message)
+        })
+    }
+
+    /// What a person said to an attempt that asked, for the one that goes on.
+    fn answer_to(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Answer> {
+        let answer = self.tasks[task].answer.as_ref().filter(|_| !self.tasks[task].turns.is_empty())?;
+        serde_json::from_str(self.read(answer, outputs)?.as_str()).ok()
     }
 
     fn agent_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {

@@ -6,7 +6,7 @@
 use crate::frame::{FrameEnding, FrameIx};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Ending, Event, RunStatus, Stamped, TaskId};
+use convoke_model::{Ending, Event, RunStatus, Stamped, TaskId, reason};
 use convoke_plan::{Kind, Node, NodeIx, Plan, Workflow};
 use std::collections::HashSet;
 
@@ -128,10 +128,10 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
     if !keeps || dropped || leads_there {
         return None;
     }
-    if let Event::AttemptFailed { task, attempt, .. } = &stamped.event
+    if let Event::AttemptFailed { task, failure, .. } = &mut stamped.event
         && open.contains(task)
     {
-        stamped.event = Event::AttemptLost { task: task.clone(), attempt: *attempt };
+        failure.reason = Some(reason::INTERRUPTED.into());
     }
     Some(stamped)
 }

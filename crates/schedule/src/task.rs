@@ -50,8 +50,8 @@ pub(crate) struct Task {
     pub failure: Option<Box<Failure>>,
     /// Why it was told to stop, once it was.
     pub cancelling: Option<Box<Cause>>,
-    /// The state of a suspended attempt.
-    pub suspended: Option<Payload>,
+    /// The conversation so far, piece by piece, for the attempt that goes on with it.
+    pub turns: Vec<Payload>,
     /// A person's answer that was not acted on yet, or that settled the task.
     pub answer: Option<Payload>,
     /// What a person is asked.
@@ -147,7 +147,7 @@ impl Tasks {
             output: None,
             failure: None,
             cancelling: None,
-            suspended: None,
+            turns: Vec::new(),
             answer: None,
             ask: None,
             group: None,

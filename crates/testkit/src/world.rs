@@ -226,6 +226,7 @@ impl World {
         match effect {
             Effect::Launch(task, assignment) => self.launch(task, &assignment),
             Effect::Abort(task) => self.abort(task),
+            Effect::Acknowledge(written) => drop(written.send(())),
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();
                 running.into_iter().for_each(|task| self.abort(task));

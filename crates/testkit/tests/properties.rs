@@ -86,6 +86,7 @@ fn script(seed: u64, faults: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
         let prompt = match &assignment.work {
             Work::Agent(call) => call.prompt.clone(),
             Work::Script(call) => call.command.clone(),
+            Work::Tool(call) => call.tool.clone(),
         };
         // Behaviour depends on what is asked, not on when: the same after a crash.
         let mut mix = seed;

@@ -16,7 +16,10 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         parse_recovery,
         validator,
         tools: None,
-        max_iterations: None,
+        servers: Arc::default(),
+        capabilities: Default::default(),
+        success_criteria: None,
+        repair_model: None,
         fallback: None,
         pricing: Arc::default(),
     };

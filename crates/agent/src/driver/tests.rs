@@ -1,14 +1,44 @@
 use super::*;
 use crate::{
-    CallDemand, CallPermit, Finish, Provider, Reply, Report, Request, ScriptResult, Silent, Unlimited,
+    Admission, Alone, CallDemand, CallPermit, Diary, Finish, NoTools, Page, Provider, Reply, Report, Request,
+    ScriptResult, Silent, Sink, Unlimited,
 };
-use convoke_model::{AgentSettings, Class, Fallback, Price, ProviderSettings, TaskId};
+use convoke_model::{AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, TaskId};
 use futures::future::BoxFuture;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+/// A line made of two ends.
+struct Wired<'a>(&'a dyn Admission, &'a dyn Sink);
+
+impl Admission for Wired<'_> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+        self.0.admit(call)
+    }
+
+    fn settle(&self, permit: CallPermit, usage: &Usage) {
+        self.0.settle(permit, usage);
+    }
+}
+
+impl Sink for Wired<'_> {
+    fn report(&self, report: Report) {
+        self.1.report(report);
+    }
+}
+
+impl Diary for Wired<'_> {
+    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        Alone.record(page)
+    }
+
+    fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
+        Alone.recall(digest)
+    }
+}
 
 /// A provider that says a list of things; an entry of `None` never answers.
 #[derive(Default)]
@@ -83,7 +113,7 @@ fn said(text: &str) -> Option<Result<Reply, Failure>> {
 
 fn attempts(replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>) -> (Attempts, Arc<Told>) {
     let told = Arc::new(Told { replies: Mutex::new(replies.into_iter().collect()), ..Told::default() });
-    (Attempts::new(Arc::new(One(told.clone())), Arc::new(Echo)), told)
+    (Attempts::new(Arc::new(One(told.clone())), Arc::new(Echo), Arc::new(NoTools)), told)
 }
 
 fn agent(session_timeout: Option<Duration>) -> Assignment {
@@ -99,7 +129,10 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         parse_recovery: 1,
         validator: None,
         tools: None,
-        max_iterations: None,
+        servers: Arc::default(),
+        capabilities: Default::default(),
+        success_criteria: None,
+        repair_model: None,
         fallback: None,
         pricing: Arc::new([("m".to_owned(), price)].into()),
     };
@@ -122,11 +155,19 @@ fn script(command: &str) -> Assignment {
 }
 
 fn assignment(work: Work) -> Assignment {
-    Assignment { task: TaskId("a".into()), attempt: 1, step: "a".into(), work, seed: 7, continues: None }
+    Assignment {
+        task: TaskId("a".into()),
+        attempt: 1,
+        step: "a".into(),
+        work,
+        seed: 7,
+        continues: vec![],
+        answer: None,
+    }
 }
 
 async fn run(attempts: &Attempts, assignment: Assignment) -> AttemptEnd {
-    attempts.attempt(assignment, &Unlimited, &Silent, CancellationToken::new()).await
+    attempts.attempt(assignment, &Alone, CancellationToken::new()).await
 }
 
 #[tokio::test]
@@ -153,7 +194,7 @@ async fn a_failure_keeps_the_raw_answers() {
 async fn cancelling_drops_the_request_and_keeps_what_came() {
     let (attempts, told) = attempts([None]);
     let cancel = CancellationToken::new();
-    let running = attempts.attempt(agent(None), &Unlimited, &Silent, cancel.clone());
+    let running = attempts.attempt(agent(None), &Alone, cancel.clone());
     let cancelling = async {
         tokio::task::yield_now().await;
         cancel.cancel();
@@ -202,7 +243,7 @@ async fn asked_with_fallback(
     }
     let (attempts, told) = attempts(replies);
     let (assignment, notes) = (with_models(agent(None), attempt), Notes::default());
-    let end = attempts.attempt(assignment, &Unlimited, &notes, CancellationToken::new()).await;
+    let end = attempts.attempt(assignment, &Wired(&Unlimited, &notes), CancellationToken::new()).await;
     (told.models.lock().unwrap().clone(), notes.0.into_inner().unwrap(), end)
 }
 
@@ -276,7 +317,7 @@ impl Admission for Few {
 async fn every_call_is_admitted_and_settled() {
     let few = Few { left: 1.into(), settled: 0.into(), held: Arc::default() };
     let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
-    let end = attempts.attempt(agent(None), &few, &Silent, CancellationToken::new()).await;
+    let end = attempts.attempt(agent(None), &Wired(&few, &Silent), CancellationToken::new()).await;
     let AttemptEnd::Failed { failure, usage, .. } = end else { panic!("no failure") };
     assert_eq!((failure.class, usage.calls), (Class::Budget, 1));
     assert_eq!((few.settled.load(Ordering::SeqCst), few.held.load(Ordering::SeqCst)), (1, 0));
@@ -295,5 +336,5 @@ async fn commands_become_outputs_and_failures_name_the_step() {
 fn an_attempt_can_move_between_threads() {
     fn is_send<T: Send>(_: &T) {}
     let (attempts, _) = attempts([]);
-    is_send(&attempts.attempt(agent(None), &Unlimited, &Silent, CancellationToken::new()));
+    is_send(&attempts.attempt(agent(None), &Alone, CancellationToken::new()));
 }

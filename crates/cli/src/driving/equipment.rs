@@ -7,7 +7,7 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::tape::{self, Tape};
-use convoke_agent::{Attempts, Providers};
+use convoke_agent::{Attempts, NoTools, Providers};
 use convoke_engine::Executor;
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
@@ -55,7 +55,7 @@ impl Equipment {
 
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
-        Arc::new(Attempts::new(self.providers.clone(), self.commands.clone()))
+        Arc::new(Attempts::new(self.providers.clone(), self.commands.clone(), Arc::new(NoTools)))
     }
 
     fn require_providers(&self, plan: &Plan) -> Result<(), CommandFailure> {

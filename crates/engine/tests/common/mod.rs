@@ -1,7 +1,7 @@
 //! A run in memory, driven by whoever comes.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use convoke_agent::{Admission, Sink};
+use convoke_agent::Line;
 use convoke_engine::{Clock, Executor, Options, Outcome, Setup, Start, prepare};
 use convoke_journal::Memory;
 use convoke_model::{
@@ -21,8 +21,7 @@ impl Executor for SlowAtFirst {
     fn attempt(
         &self,
         assignment: Assignment,
-        _admission: Arc<dyn Admission>,
-        _sink: Arc<dyn Sink>,
+        _line: Arc<dyn Line>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         Box::pin(async move {
@@ -71,8 +70,7 @@ impl Executor for FailsAtFirst {
     fn attempt(
         &self,
         assignment: Assignment,
-        _admission: Arc<dyn Admission>,
-        _sink: Arc<dyn Sink>,
+        _line: Arc<dyn Line>,
         _cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let task = assignment.task.to_string();

@@ -4,7 +4,9 @@ use super::build::Builder;
 use super::fields;
 use crate::plan::{Agent, Text};
 use crate::source::workflow::{AgentStep, OutputMode, Retry, Validator};
-use convoke_model::{AgentSettings, Class, Fallback, Retry as ModelRetry, Validator as ModelValidator};
+use convoke_model::{
+    AgentSettings, Capabilities, Class, Fallback, Retry as ModelRetry, Validator as ModelValidator,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,7 +59,14 @@ impl Builder<'_> {
             parse_recovery: recovery.map_or(PARSE_RECOVERY, |value| value.value),
             validator: step.validator.as_ref().map(validator),
             tools: self.tools(step),
-            max_iterations: iterations.map(|value| value.value as u32),
+            servers: Arc::default(),
+            capabilities: Capabilities {
+                max_iterations: iterations
+                    .map_or(Capabilities::default().max_iterations, |value| value.value as u32),
+                ..Capabilities::default()
+            },
+            success_criteria: None,
+            repair_model: None,
             fallback: fallback(step, retry),
             pricing: self.pricing.clone(),
         }

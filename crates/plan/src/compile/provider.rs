@@ -103,6 +103,7 @@ fn over(chosen: &ProviderSettings, file: ProviderSettings) -> ProviderSettings {
         headers: if chosen.headers.is_empty() { file.headers } else { chosen.headers.clone() },
         file: chosen.file.clone().or(file.file),
         latency_ms: chosen.latency_ms.or(file.latency_ms),
+        program: chosen.program.clone().or(file.program),
     }
 }
 

@@ -59,19 +59,21 @@ pub struct Said {
     tool_calls: Vec<ToolCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     thoughts: Option<JsonText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asks: Option<Box<convoke_agent::Asks>>,
 }
 
 impl From<&Reply> for Said {
     fn from(reply: &Reply) -> Said {
-        let Reply { text, tool_calls, thoughts, finish, usage, model } = reply.clone();
-        Said { text, finish, model, usage, tool_calls, thoughts }
+        let Reply { text, tool_calls, thoughts, finish, usage, model, asks } = reply.clone();
+        Said { text, finish, model, usage, tool_calls, thoughts, asks }
     }
 }
 
 impl From<Said> for Reply {
     fn from(said: Said) -> Reply {
-        let Said { text, finish, model, usage, tool_calls, thoughts } = said;
-        Reply { text, tool_calls, thoughts, finish, usage, model }
+        let Said { text, finish, model, usage, tool_calls, thoughts, asks } = said;
+        Reply { text, tool_calls, thoughts, finish, usage, model, asks }
     }
 }
 

@@ -34,6 +34,8 @@ impl Asked {
             max_tokens: None,
             reasoning_effort: None,
             timeouts: Timeouts::within(Duration::from_secs(600)),
+            answered: None,
+            working_dir: None,
             step: &self.task.0,
             purpose: Purpose::Answer,
             task: &self.task,

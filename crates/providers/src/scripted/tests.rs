@@ -35,6 +35,8 @@ impl Asked {
 
     fn request(&self) -> Request<'_> {
         Request {
+            answered: None,
+            working_dir: None,
             model: "m",
             messages: &self.messages,
             schema: self.schema.as_ref(),

@@ -54,6 +54,8 @@ impl Asked {
             max_tokens: self.max_tokens,
             reasoning_effort: self.reasoning_effort,
             timeouts: self.timeouts,
+            answered: None,
+            working_dir: None,
             step: "counter",
             purpose: Purpose::Answer,
             task: &self.task,

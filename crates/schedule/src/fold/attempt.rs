@@ -22,6 +22,7 @@ impl Scheduler {
 
     pub(super) fn attempt_finished(&mut self, id: &TaskId, output: &Payload, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_finished", usage)?;
+        self.tasks[task].turns = Vec::new();
         // Also when it was told to stop: it was done before that reached it, and a task has one end.
         self.tasks[task].output = Some(output.clone());
         self.end(task, End::Succeeded);
@@ -30,6 +31,9 @@ impl Scheduler {
 
     pub(super) fn attempt_failed(&mut self, id: &TaskId, failure: &Failure, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_failed", usage)?;
+        if !failure.keeps_conversation() {
+            self.tasks[task].turns.clear();
+        }
         if failure.reason.as_deref() == Some(convoke_model::reason::INTERRUPTED) {
             self.make_ready(task);
             return Ok(());
@@ -49,7 +53,7 @@ impl Scheduler {
         usage: &Usage,
     ) -> Folded {
         let task = self.stop_running(id, "attempt_suspended", usage)?;
-        self.tasks[task].suspended = Some(state.clone());
+        self.tasks[task].turns.push(state.clone());
         self.vacate(task);
         match waits {
             WaitsFor::Time(at) => {
@@ -63,6 +67,23 @@ impl Scheduler {
             }
             WaitsFor::Children => self.tasks[task].state = TaskState::Open,
         }
+        Ok(())
+    }
+
+    pub(super) fn turn_recorded(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        piece: &Payload,
+        usage: &Usage,
+    ) -> Folded {
+        let task = self.known(id, "turn_recorded")?;
+        let current = self.tasks[task].attempts == attempt;
+        self.expect(task, "turn_recorded", |state| state == TaskState::Running && current)?;
+        self.tasks[task].turns.push(piece.clone());
+        // The question that led here is answered and acted on.
+        self.tasks[task].answer = None;
+        self.spend(self.tasks[task].place.frame, usage);
         Ok(())
     }
 

@@ -1,0 +1,58 @@
+//! Where an attempt writes down how far it has come.
+//!
+//! What is recorded is on disk when the future is ready, and another attempt of the task is given it back in the same
+//! order: so a call with an effect is written down before it is made, and its result after.
+
+use convoke_model::{Digest, Failure, JsonText, Usage};
+use futures::future::BoxFuture;
+
+/// One attempt's diary.
+pub trait Diary: Send + Sync {
+    /// Makes a piece durable, with the large values that it names.
+    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>>;
+
+    /// A large value that was recorded earlier, by this attempt or one before it.
+    fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>>;
+}
+
+/// What is written down at once.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// What is new since the last page.
+    pub piece: JsonText,
+    /// Large values, which the piece names by their digests.
+    pub kept: Vec<JsonText>,
+    /// What was used since the last page.
+    pub usage: Usage,
+}
+
+/// An attempt's line to whoever launched it: capacity, reports, and the diary.
+pub trait Line: crate::Admission + crate::Sink + Diary {}
+
+impl<T: crate::Admission + crate::Sink + Diary> Line for T {}
+
+/// A line on which everything is admitted, nothing is heard and nothing is kept.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Diary for Alone {
+    fn record(&self, _page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn recall(&self, _digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+impl crate::Sink for Alone {
+    fn report(&self, _report: crate::Report) {}
+}
+
+impl crate::Admission for Alone {
+    fn admit(&self, call: crate::CallDemand) -> BoxFuture<'_, Result<crate::CallPermit, Failure>> {
+        crate::Unlimited.admit(call)
+    }
+
+    fn settle(&self, _permit: crate::CallPermit, _usage: &Usage) {}
+}

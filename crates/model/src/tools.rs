@@ -1,0 +1,66 @@
+//! Tools: where they come from, and a call of one without a model.
+//!
+//! Servers are named in a workflow file and stay data here: starting them, and keeping one of each for the whole run, is
+//! the business of whoever calls tools.
+
+use crate::{JsonText, OutputSchema};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// MCP servers by name, in the order of the file.
+pub type Servers = IndexMap<String, Server>;
+
+/// One MCP server. Two that are equal in everything are one process.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Server {
+    /// How it is reached.
+    pub transport: Transport,
+    /// The longest time for one call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
+    /// Names of its tools that may be used; `None` means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// As a child process that speaks on its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables on top of the inherited ones; values are references that are resolved at launch.
+        env: Vec<(String, String)>,
+        /// Where it runs: the folder of the workflow file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        working_dir: Option<String>,
+    },
+    /// As a service at an address (streamable HTTP).
+    Http {
+        /// The address.
+        url: String,
+        /// Headers; values are references that are resolved at launch.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// A call of one tool, as a step of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolWork {
+    /// The servers of the workflow.
+    pub servers: Arc<Servers>,
+    /// The server that has the tool.
+    pub server: String,
+    /// The tool, as its server names it.
+    pub tool: String,
+    /// The arguments: a JSON object.
+    pub arguments: JsonText,
+    /// What the output must look like, if that is declared.
+    pub schema: Option<OutputSchema>,
+}
