@@ -95,6 +95,7 @@ fn resolved(config: &Config, provider: &Provider) -> Provider {
         headers: if own.settings.headers.is_empty() { base.settings.headers } else { own.settings.headers },
         file: own.settings.file.or(base.settings.file),
         latency_ms: own.settings.latency_ms.or(base.settings.latency_ms),
+        program: own.settings.program.or(base.settings.program),
     };
     Provider { settings, model: own.model.or(base.model) }
 }

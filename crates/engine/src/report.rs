@@ -50,6 +50,19 @@ pub struct TaskReport {
     pub ask: Option<Payload>,
     /// What it used.
     pub usage: Usage,
+    /// The tools that it called, in order of the first call.
+    pub tools: IndexMap<String, ToolReport>,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ToolReport {
+    /// How many.
+    pub calls: u32,
+    /// How many went wrong.
+    pub failed: u32,
+    /// How long they took, in milliseconds.
+    pub ms: u64,
 }
 
 /// One attempt.
@@ -117,6 +130,8 @@ impl RunReport {
                 self.attempt_ended(task, at, *usage, Some(failure), partial.as_ref());
             }
             Event::AttemptSuspended { task, usage, .. } => self.attempt_ended(task, at, *usage, None, None),
+            Event::TurnRecorded { task, usage, .. } => self.turned(task, *usage),
+            Event::ToolCalled { task, tool, ms, failed, .. } => self.tool_called(task, tool, *ms, *failed),
             Event::RetryScheduled { task, .. } => self.task(task).state = TaskWord::Backoff,
             Event::GateOpened { task, ask } => self.asks(task, ask, at),
             Event::TaskSucceeded { task, output } => {
@@ -191,6 +206,23 @@ impl RunReport {
             attempt.failure = failure.cloned();
             attempt.partial = partial.cloned();
         }
+    }
+
+    /// A turn is paid for whether or not its attempt comes to an end.
+    fn turned(&mut self, id: &TaskId, usage: Usage) {
+        self.usage += usage;
+        let task = self.task(id);
+        task.usage += usage;
+        if let Some(attempt) = task.attempts.last_mut() {
+            attempt.usage += usage;
+        }
+    }
+
+    fn tool_called(&mut self, id: &TaskId, tool: &str, ms: u64, failed: bool) {
+        let calls = self.task(id).tools.entry(tool.to_owned()).or_default();
+        calls.calls += 1;
+        calls.failed += u32::from(failed);
+        calls.ms += ms;
     }
 
     fn asks(&mut self, id: &TaskId, ask: &Payload, at: Timestamp) {

@@ -32,6 +32,7 @@ fn record(entry: &Entry) -> Value {
         (Scalar::Number(number), _) => json!(number),
         (Scalar::Fraction(text), _) => json!(text.parse::<f64>().unwrap_or_default()),
         (Scalar::Switch(switch), _) => json!(switch),
+        (Scalar::List(texts), _) => json!(texts),
         (Scalar::Other(word), _) => json!(word),
     };
     json!({"key": entry.key, "value": value, "origin": entry.origin.to_string()})
@@ -45,7 +46,8 @@ fn shown(entry: &Entry) -> String {
 fn is_secret(entry: &Entry) -> bool {
     let reference =
         matches!(&entry.value, Scalar::Text(text) if text.starts_with("${") && text.ends_with('}'));
-    (entry.key.ends_with("api_key") || entry.key.contains(".headers.")) && !reference
+    let private = [".headers.", ".env."].iter().any(|table| entry.key.contains(table));
+    (entry.key.ends_with("api_key") || private) && !reference
 }
 
 #[cfg(test)]

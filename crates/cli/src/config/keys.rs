@@ -13,9 +13,14 @@ pub enum Kind {
     Switch,
     /// A number that may have a fraction, not below nothing.
     Price,
+    /// A list of texts.
+    List,
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
+
+/// What becomes of a coding agent's wishes.
+const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 
 /// The keys, as dotted paths; `*` stands for a name that the user chooses.
 pub const KEYS: &[(&str, Kind)] = &[
@@ -33,6 +38,10 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("provider.model", Kind::Text),
     ("provider.file", Kind::Text),
     ("provider.latency_ms", Kind::Count(0)),
+    ("provider.command", Kind::Text),
+    ("provider.args", Kind::List),
+    ("provider.env.*", Kind::Text),
+    ("provider.permissions", Kind::OneOf(PERMISSIONS)),
     ("providers.*.name", Kind::Text),
     ("providers.*.base_url", Kind::Text),
     ("providers.*.api_key", Kind::Text),
@@ -41,6 +50,10 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("providers.*.model", Kind::Text),
     ("providers.*.file", Kind::Text),
     ("providers.*.latency_ms", Kind::Count(0)),
+    ("providers.*.command", Kind::Text),
+    ("providers.*.args", Kind::List),
+    ("providers.*.env.*", Kind::Text),
+    ("providers.*.permissions", Kind::OneOf(PERMISSIONS)),
     ("pricing.*.input_per_mtok", Kind::Price),
     ("pricing.*.output_per_mtok", Kind::Price),
     ("pricing.*.cache_read_per_mtok", Kind::Price),
@@ -69,7 +82,9 @@ pub fn nearest(path: &[&str]) -> Option<String> {
 /// What is wrong with a value, if something is.
 pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
     match (kind, value) {
-        (Kind::Text, Scalar::Text(_)) | (Kind::Switch, Scalar::Switch(_)) => None,
+        (Kind::Text, Scalar::Text(_)) | (Kind::Switch, Scalar::Switch(_)) | (Kind::List, Scalar::List(_)) => {
+            None
+        }
         (Kind::Count(least), Scalar::Number(number)) if u64::try_from(*number).is_ok_and(|n| n >= least) => {
             None
         }
@@ -86,6 +101,7 @@ fn expected(kind: Kind) -> String {
         Kind::Count(least) => format!("a whole number from {least}"),
         Kind::Switch => "true or false".to_owned(),
         Kind::Price => "a number from 0".to_owned(),
+        Kind::List => "a list of texts".to_owned(),
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),
     }
 }

@@ -19,6 +19,8 @@ pub enum Scalar {
     Fraction(String),
     /// True or false.
     Switch(bool),
+    /// A list of texts.
+    List(Vec<String>),
     /// Something that no key takes, by the name of its type.
     Other(&'static str),
 }
@@ -30,6 +32,7 @@ impl fmt::Display for Scalar {
             Scalar::Number(number) => write!(f, "{number}"),
             Scalar::Fraction(text) => f.write_str(text),
             Scalar::Switch(switch) => write!(f, "{switch}"),
+            Scalar::List(texts) => write!(f, "{texts:?}"),
             Scalar::Other(word) => f.write_str(word),
         }
     }
@@ -201,8 +204,18 @@ fn scalar(value: &DeValue<'_>) -> Scalar {
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map_or(Scalar::Other("a number that is too large"), Scalar::Number),
         DeValue::Float(number) => Scalar::Fraction(number.as_str().to_owned()),
+        DeValue::Array(values) => texts(values.iter().map(|value| value.get_ref())),
         other => Scalar::Other(other.type_str()),
     }
+}
+
+/// A list in which everything is text.
+fn texts<'a>(values: impl Iterator<Item = &'a DeValue<'a>>) -> Scalar {
+    let text = |value: &DeValue<'_>| match value {
+        DeValue::String(text) => Some(text.to_string()),
+        _ => None,
+    };
+    values.map(text).collect::<Option<_>>().map_or(Scalar::Other("a list of something else"), Scalar::List)
 }
 
 /// A variable's text, read as its key takes it.

@@ -8,7 +8,7 @@ mod layer;
 pub use layer::{Entry, LayerError, Origin, Scalar};
 
 use crate::args::{ColorChoice, Global};
-use convoke_model::{Price, ProviderSettings};
+use convoke_model::{Permissions, Price, Program, ProviderSettings};
 use indexmap::IndexMap;
 use layer::Layer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,16 +150,32 @@ impl Values {
             base_url: get("base_url"),
             api_key: get("api_key"),
             api_key_file: get("api_key_file"),
-            headers: self.headers(below),
+            headers: self.texts_below(below, "headers"),
             file: get("file"),
             latency_ms: self.number(&format!("{below}.latency_ms")),
+            program: self.program(below),
         };
         let provider = Provider { settings, model: get("model") };
         (provider != Provider::default()).then_some(provider).map(named_by_its_address)
     }
 
-    fn headers(&self, below: &str) -> Vec<(String, String)> {
-        let start = format!("{below}.headers.");
+    /// The program of a coding agent; what is said about it without naming it has nothing to hold on to.
+    fn program(&self, below: &str) -> Option<Box<Program>> {
+        let args = match self.0.get(&format!("{below}.args")).map(|entry| &entry.value) {
+            Some(Scalar::List(texts)) => texts.clone(),
+            _ => Vec::new(),
+        };
+        let permissions = match self.text(&format!("{below}.permissions")).as_deref() {
+            Some("allow") => Permissions::Allow,
+            Some("deny") => Permissions::Deny,
+            _ => Permissions::Ask,
+        };
+        let command = self.text(&format!("{below}.command"))?;
+        Some(Box::new(Program { command, args, env: self.texts_below(below, "env"), permissions }))
+    }
+
+    fn texts_below(&self, below: &str, table: &str) -> Vec<(String, String)> {
+        let start = format!("{below}.{table}.");
         let names = self.0.keys().filter_map(|key| key.strip_prefix(&start));
         names.filter_map(|name| Some((name.to_owned(), self.text(&format!("{start}{name}"))?))).collect()
     }

@@ -4,7 +4,7 @@ use super::{State, words};
 use crate::paint::Paint;
 use crate::tape;
 use convoke_model::{
-    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, reason,
+    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, reason,
 };
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
@@ -18,14 +18,15 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
         Event::AttemptStarted { task, attempt } => attempt_started(task, *attempt),
-        Event::AttemptFinished { task, usage, .. } => finished(state, task, Some(usage), at, paint),
+        Event::AttemptFinished { task, .. } => finished(state, task, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
+        Event::ToolCalled { task, tool, ms, failed, .. } => tool_called(task, tool, *ms, *failed, paint),
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
         Event::AttemptLost { task, .. } => format!("{task} was cut off by a crash"),
         Event::RetryScheduled { task, at: when } => {
             format!("{task} again in {}", words::duration(when.since(at)))
         }
-        Event::TaskSucceeded { task, .. } => finished(state, task, None, at, paint),
+        Event::TaskSucceeded { task, .. } => finished(state, task, at, paint),
         Event::TaskFailed { task, failure } => task_failed(task, failure, paint),
         Event::TaskSkipped { task, cause } => format!("{task} skipped: {}", because(cause)),
         Event::TaskCancelled { task, cause } => format!("{task} cancelled: {}", because(cause)),
@@ -71,15 +72,20 @@ fn attempt_started(task: &TaskId, attempt: u32) -> String {
     }
 }
 
-fn finished(state: &State, task: &TaskId, usage: Option<&Usage>, at: Timestamp, paint: Paint) -> String {
+fn finished(state: &State, task: &TaskId, at: Timestamp, paint: Paint) -> String {
     let mut text = format!("{task} {}", paint.good("done"));
-    if let Some(known) = state.tasks.get(task) {
-        text.push_str(&format!(" in {}", words::duration(at.since(known.started))));
-    }
-    if let Some(used) = usage.and_then(words::usage) {
+    let Some(known) = state.tasks.get(task) else { return text };
+    text.push_str(&format!(" in {}", words::duration(at.since(known.started))));
+    if let Some(used) = words::usage(&known.usage) {
         text.push_str(&format!(", {used}"));
     }
     text
+}
+
+fn tool_called(task: &TaskId, tool: &str, ms: u64, failed: bool, paint: Paint) -> String {
+    let took = words::duration(std::time::Duration::from_millis(ms));
+    let end = if failed { format!(", {}", paint.warn("failed")) } else { String::new() };
+    format!("{task} called {tool} in {took}{end}")
 }
 
 fn attempt_failed(task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {

@@ -133,6 +133,7 @@ impl State {
                 self.attempt_ended(task, usage, None, at);
                 self.wait(task, wait_for(waits_for), at, seq);
             }
+            Event::TurnRecorded { task, usage, .. } => self.used(task, usage, at),
             Event::AttemptLost { task, .. } => self.attempt_ended(task, &Usage::default(), None, at),
             Event::RetryScheduled { task, at: when } => self.wait(task, Wait::Retry(*when), at, seq),
             Event::TaskSucceeded { task, .. } => self.end(task, End::Succeeded, at),
@@ -183,9 +184,13 @@ impl State {
         self.seen(task, at).attempts = attempt;
     }
 
-    fn attempt_ended(&mut self, task: &TaskId, usage: &Usage, end: Option<End>, at: Timestamp) {
+    fn used(&mut self, task: &TaskId, usage: &Usage, at: Timestamp) {
         self.usage += *usage;
         self.seen(task, at).usage += *usage;
+    }
+
+    fn attempt_ended(&mut self, task: &TaskId, usage: &Usage, end: Option<End>, at: Timestamp) {
+        self.used(task, usage, at);
         match end {
             Some(end) => self.end(task, end, at),
             // What follows (another attempt, a failure) is the next event; until then it waits for that.

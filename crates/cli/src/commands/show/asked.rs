@@ -46,5 +46,10 @@ pub fn what_was_asked(state: &StateDir, stored: &Stored, task: &TaskId) -> Optio
             "working_dir": call.working_dir,
             "stdin": call.stdin,
         }),
+        Work::Tool(call) => json!({
+            "server": call.server,
+            "tool": call.tool,
+            "arguments": call.arguments,
+        }),
     })
 }

@@ -50,6 +50,7 @@ impl Shown {
         put("started_at", Some(json!(task.started_at.map(Timestamp::rfc3339))));
         put("finished_at", Some(json!(task.ended_at.map(Timestamp::rfc3339))));
         put("usage", Some(json!(task.usage)));
+        put("tools", (!task.tools.is_empty()).then(|| json!(task.tools)));
         put("asked", asked.cloned());
         put("output", self.optional(task.output.as_ref())?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));

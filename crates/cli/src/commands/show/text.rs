@@ -4,7 +4,7 @@ use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::view::{because, words};
-use convoke_engine::report::{AttemptReport, TaskReport};
+use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
 use convoke_model::{Failure, JsonText, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -51,6 +51,7 @@ impl Shown {
     ) -> Result<String, CommandFailure> {
         let mut text = format!("{} {}\n", paint.strong(&id.to_string()), word(task.state));
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
+        task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
         if let Some(cause) = &task.cause {
             text.push_str(&format!("because {}\n", because(cause)));
         }
@@ -91,6 +92,12 @@ fn attempt_row(attempt: &AttemptReport) -> String {
     let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
     let why = attempt.failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default();
     format!("attempt {} {how} {took}{used}{why}\n", attempt.attempt)
+}
+
+fn tool_row(name: &str, calls: &ToolReport) -> String {
+    let took = words::duration(std::time::Duration::from_millis(calls.ms));
+    let failed = if calls.failed > 0 { format!(", {} failed", calls.failed) } else { String::new() };
+    format!("tool {name}: {} in {took}{failed}\n", words::plural(calls.calls.into(), "call"))
 }
 
 fn took(start: Option<Timestamp>, end: Option<Timestamp>) -> String {

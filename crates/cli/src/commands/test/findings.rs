@@ -30,7 +30,10 @@ impl Found {
         let mut ran = Vec::new();
         for stamped in events {
             match &stamped.event {
-                Event::AttemptFinished { usage, .. } | Event::AttemptFailed { usage, .. } => used += *usage,
+                Event::AttemptFinished { usage, .. }
+                | Event::AttemptFailed { usage, .. }
+                | Event::AttemptSuspended { usage, .. }
+                | Event::TurnRecorded { usage, .. } => used += *usage,
                 Event::AttemptStarted { task, .. }
                 | Event::TaskStarted { task, .. }
                 | Event::TaskSucceeded { task, .. }
