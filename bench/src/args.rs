@@ -34,6 +34,8 @@ pub enum What {
     Fanout,
     /// 300 agents of 50 ms under a limit of 60
     Limit,
+    /// 300 agents that ask a service over HTTP
+    Network,
     /// 1 000 agents, one after the other
     Chain,
     /// A run of 10 000 tasks that was killed when 90 % were done

@@ -3,6 +3,7 @@
 mod decide;
 mod engine;
 mod floor;
+mod serve;
 
 use crate::child::Meter;
 use crate::error::Error;
@@ -39,6 +40,11 @@ pub enum Job {
         /// At once.
         limit: u32,
     },
+    /// A model service, until standard input ends; says its address first.
+    Serve {
+        /// From a request to its answer.
+        latency_ms: u64,
+    },
     /// Agents of 50 ms through the engine.
     Wait {
         /// How many.
@@ -57,6 +63,7 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
         Job::Nothing => Ok(Meter::start().spent()),
         Job::Floor { count } => floor::run(count),
         Job::Decide { count, limit } => decide::run(count, limit),
+        Job::Serve { latency_ms } => serve::run(latency_ms),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),
     }?;

@@ -15,6 +15,7 @@ mod figure;
 mod inner;
 mod machine;
 mod rounds;
+mod served;
 mod table;
 mod workflow;
 mod workshop;

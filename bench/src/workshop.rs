@@ -8,7 +8,7 @@ use crate::inner::Job;
 use crate::rounds::Rounds;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// The program under test and a folder for its runs, removed at the end.
 pub struct Workshop {
@@ -101,6 +101,14 @@ impl Workshop {
         child::run(Command::new(&self.ourselves).args(["inner", &job]).stderr(Stdio::piped()))
     }
 
+    /// Starts a model service as a child of this program; it ends with its standard input.
+    pub fn serve(&self, latency_ms: u64) -> Result<Child, Error> {
+        let job = serde_json::to_string(&Job::Serve { latency_ms }).expect("a job is JSON");
+        let mut command = Command::new(&self.ourselves);
+        command.args(["inner", &job]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.spawn().map_err(Error::io("start", &self.ourselves))
+    }
+
     /// Forgets all runs, so that one benchmark's leftovers do not burden the next.
     pub fn tidy(&self) {
         let _ = fs::remove_dir_all(self.path("state"));
@@ -114,7 +122,7 @@ impl Drop for Workshop {
 }
 
 /// A run that did something else than asked took a time that means nothing.
-fn expect_done(output: &str, count: u32) -> Result<(), Error> {
+pub fn expect_done(output: &str, count: u32) -> Result<(), Error> {
     let said: serde_json::Value = serde_json::from_str(output).unwrap_or_default();
     if said["done"] == count {
         return Ok(());

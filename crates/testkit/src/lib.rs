@@ -2,11 +2,14 @@
 //!
 //! [`World`] drives the engine's own deciding half ([`convoke_engine::Core`]), so what holds here holds for the code that
 //! ships. Nothing waits: time jumps to the next thing that happens. The same seed gives the same events.
+//! [`ModelServer`] is for what needs a real network: a service on loopback that counts what arrives.
 
+mod model_server;
 mod random;
 mod sources;
 mod world;
 
+pub use model_server::{ModelServer, ModelService, Seen};
 pub use random::Random;
 pub use sources::{Files, plan_of};
 pub use world::{Behaviour, Ended, World};

@@ -4,7 +4,7 @@ use super::{State, words};
 use crate::paint::Paint;
 use crate::tape;
 use convoke_model::{
-    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, reason,
+    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, reason,
 };
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
@@ -18,7 +18,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
         Event::AttemptStarted { task, attempt } => attempt_started(task, *attempt),
-        Event::AttemptFinished { task, .. } => finished(state, task, at, paint),
+        Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
         Event::ToolCalled { task, tool, ms, failed, .. } => tool_called(task, tool, *ms, *failed, paint),
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
@@ -26,7 +26,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::RetryScheduled { task, at: when } => {
             format!("{task} again in {}", words::duration(when.since(at)))
         }
-        Event::TaskSucceeded { task, .. } => finished(state, task, at, paint),
+        Event::TaskSucceeded { task, .. } => finished(state, task, Usage::default(), at, paint),
         Event::TaskFailed { task, failure } => task_failed(task, failure, paint),
         Event::TaskSkipped { task, cause } => format!("{task} skipped: {}", because(cause)),
         Event::TaskCancelled { task, cause } => format!("{task} cancelled: {}", because(cause)),
@@ -72,11 +72,14 @@ fn attempt_started(task: &TaskId, attempt: u32) -> String {
     }
 }
 
-fn finished(state: &State, task: &TaskId, at: Timestamp, paint: Paint) -> String {
+/// `used` is what this event brings; what came before it is in the state.
+fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Paint) -> String {
     let mut text = format!("{task} {}", paint.good("done"));
     let Some(known) = state.tasks.get(task) else { return text };
     text.push_str(&format!(" in {}", words::duration(at.since(known.started))));
-    if let Some(used) = words::usage(&known.usage) {
+    let mut all = known.usage;
+    all += used;
+    if let Some(used) = words::usage(&all) {
         text.push_str(&format!(", {used}"));
     }
     text
