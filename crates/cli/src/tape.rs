@@ -94,6 +94,11 @@ pub fn words(metadata: &IndexMap<String, Value>) -> String {
 
 /// Knows the values of every variable that holds a key, and the keys that stand in the file itself.
 pub fn scrubber<'a>(providers: impl IntoIterator<Item = &'a ProviderSettings>) -> Scrubber {
+    Scrubber::new(own_keys(providers).into_iter().chain(env::secrets()))
+}
+
+/// The keys of some providers: in the file, in the variables that it names, in key files.
+pub fn own_keys<'a>(providers: impl IntoIterator<Item = &'a ProviderSettings>) -> Vec<String> {
     let providers: Vec<_> = providers.into_iter().collect();
     let files = providers.iter().filter_map(|provider| provider.api_key_file.as_deref());
     let kept: Vec<_> = files.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
@@ -106,7 +111,7 @@ pub fn scrubber<'a>(providers: impl IntoIterator<Item = &'a ProviderSettings>) -
         named => named.iter().filter_map(|name| env::get_filled(name)).collect(),
     });
     let kept = kept.into_iter().map(|text| text.trim().to_owned());
-    Scrubber::new(own.chain(kept).chain(env::secrets()))
+    own.chain(kept).collect()
 }
 
 /// A cassette that cannot be used refuses the run.

@@ -1,5 +1,6 @@
 //! What attempts are performed with: providers, processes, and how many at once.
 
+use super::washed::Washed;
 use crate::advice;
 use crate::args::RunFlags;
 use crate::config::{Config, Entry, Origin};
@@ -7,11 +8,11 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::tape::{self, Tape};
-use convoke_agent::{Attempts, NoTools, Providers};
+use convoke_agent::{Attempts, NoTools, Providers, Toolbox};
 use convoke_engine::Executor;
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Options, Recording, Registry, Replay, preset};
+use convoke_providers::{Options, Recording, Registry, Replay, Scrubber, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,19 +23,26 @@ pub struct Equipment {
     /// The cassette that stands for them, which wants to know what the run writes down.
     replay: Option<Arc<Replay>>,
     commands: Arc<Processes>,
+    toolbox: Arc<dyn Toolbox>,
+    /// Keys that must not come back in anything that is said.
+    secrets: Vec<String>,
 }
 
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
-        let environment = Environment::new(std::env::vars_os(), &secrets(plan));
+        let names = secret_names(plan);
+        let environment = Environment::new(std::env::vars_os(), &names);
         let commands = Arc::new(Processes::new(environment));
         let scrubber = || tape::scrubber(providers(plan).into_iter().map(|(_, provider)| provider));
+        let toolbox: Arc<dyn Toolbox> = Arc::new(NoTools);
+        let secrets = secrets(plan, &names);
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, scrubber()).map_err(tape::refused)?);
-            return Ok(Equipment { providers: replay.clone(), replay: Some(replay), commands });
+            let providers = replay.clone();
+            return Ok(Equipment { providers, replay: Some(replay), commands, toolbox, secrets });
         }
-        let live = Equipment { providers: Arc::new(registry()), replay: None, commands };
+        let live = Equipment { providers: Arc::new(registry()), replay: None, commands, toolbox, secrets };
         live.require_providers(plan)?;
         let recorded = match tape {
             Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -55,7 +63,8 @@ impl Equipment {
 
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
-        Arc::new(Attempts::new(self.providers.clone(), self.commands.clone(), Arc::new(NoTools)))
+        let attempts = Attempts::new(self.providers.clone(), self.commands.clone(), self.toolbox.clone());
+        Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
     }
 
     fn require_providers(&self, plan: &Plan) -> Result<(), CommandFailure> {
@@ -89,8 +98,15 @@ pub fn registry() -> Registry {
 }
 
 /// The variables that hold the keys of the plan's providers; no command inherits them.
-fn secrets(plan: &Plan) -> Vec<String> {
+fn secret_names(plan: &Plan) -> Vec<String> {
     providers(plan).into_iter().flat_map(|(_, provider)| preset::secret_names(provider)).collect()
+}
+
+/// The keys themselves: in variables, in files, in the workflow.
+fn secrets(plan: &Plan, names: &[String]) -> Vec<String> {
+    let settings = providers(plan).into_iter().map(|(_, provider)| provider);
+    let named = names.iter().filter_map(|name| env::get_filled(name));
+    named.chain(tape::own_keys(settings)).collect()
 }
 
 /// Each provider of the plan once, with a step that asks it.

@@ -6,6 +6,7 @@
 mod conclusion;
 mod equipment;
 mod signals;
+mod washed;
 
 use crate::args::RunFlags;
 use crate::console::Console;

@@ -9,6 +9,7 @@ use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::cell::Cell;
 
 /// What stands in the file instead of a secret.
 pub(super) const MARK: &str = "[secret]";
@@ -43,22 +44,34 @@ impl Scrubber {
         keys::without(&text)
     }
 
-    /// Takes the secrets out of every text of a value.
-    pub(super) fn scrub(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.scrub(item)),
-            Value::Object(fields) => {
-                let old = std::mem::take(fields);
-                *fields = old.into_iter().map(|(name, value)| self.field(name, value)).collect::<Map<_, _>>();
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    /// Whether any value is known to be secret.
+    pub fn knows_any(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// The text without the values that are known; `None` where there is none in it.
+    pub fn without_known(&self, text: &str) -> Option<String> {
+        match self.known.as_ref()?.replace_all(text, MARK) {
+            std::borrow::Cow::Borrowed(_) => None,
+            std::borrow::Cow::Owned(clean) => Some(clean),
         }
     }
 
-    fn field(&self, name: String, mut value: Value) -> (String, Value) {
-        self.scrub(&mut value);
-        (self.text(&name), value)
+    /// Takes the secrets out of every text of a value.
+    pub(super) fn scrub(&self, value: &mut Value) {
+        every_text(value, &|text| *text = self.text(text));
+    }
+
+    /// Takes the values that are known out of every text of a value; whether there was any.
+    pub fn scrub_known(&self, value: &mut Value) -> bool {
+        let found = Cell::new(false);
+        every_text(value, &|text| {
+            if let Some(clean) = self.without_known(text) {
+                *text = clean;
+                found.set(true);
+            }
+        });
+        found.get()
     }
 
     /// The same thing without secrets in its texts.
@@ -66,6 +79,24 @@ impl Scrubber {
         let mut value = serde_json::to_value(thing).expect("our types are JSON");
         self.scrub(&mut value);
         serde_json::from_value(value).expect("texts stay texts")
+    }
+}
+
+/// Changes every text of a value, names of fields too.
+fn every_text(value: &mut Value, change: &dyn Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| every_text(item, change)),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            let field = |(mut name, mut value): (String, Value)| {
+                change(&mut name);
+                every_text(&mut value, change);
+                (name, value)
+            };
+            *fields = old.into_iter().map(field).collect::<Map<_, _>>();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
