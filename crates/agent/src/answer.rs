@@ -46,6 +46,12 @@ pub fn candidates(text: &str) -> Vec<&str> {
     parts.iter().filter_map(|part| part.find(['{', '[']).map(|at| &part[at..])).collect()
 }
 
+/// Whether a value begins in the text and the text ends before it does.
+pub fn is_cut_off(text: &str) -> bool {
+    let Some(at) = text.find(['{', '[']) else { return false };
+    parse(&text[at..]).is_err_and(|error| error.is_eof())
+}
+
 /// Parses one value that fills the text; a key that occurs twice is an error.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0)

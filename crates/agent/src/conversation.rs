@@ -1,42 +1,104 @@
 //! Decides what is said next; says nothing itself.
 //!
-//! A conversation takes replies and gives requests until it is done: ask, send back what does not fit, have the answer
-//! graded, ask once more with what the grader found. It knows no clock and no network, and what it holds between two
-//! turns is data, so that it can be stored and go on elsewhere. Tokens, time and cancellation are the driver's.
+//! A conversation takes replies and results of tools, and gives requests and calls until it is done. It knows no clock
+//! and no network, and what it holds between two turns is data: it can be written down piece by piece (`pages`) and go
+//! on elsewhere. Its parts: tools (`turns`), answers that cannot be used (`ladder`), answers that others look at
+//! (`review`), room in the model's context (`room`). Tokens, time and cancellation are the driver's.
 
-use crate::grade::{self, Verdict};
-use crate::{Finish, Message, Misfit, Purpose, Reply, Role, judge, wording};
-use convoke_model::{AgentCall, Class, Failure, JsonText, OutputSchema, Validator};
+mod ladder;
+mod pages;
+mod question;
+mod review;
+mod room;
+mod turns;
+
+pub use pages::Written;
+pub use question::Question;
+
+use crate::capability::Memory;
+use crate::shelf::Shelf;
+use crate::transcript::Transcript;
+use crate::{Answered, Asks, Finish, Message, Misfit, Offer, Reply, Role, ToolCall, wording};
+use convoke_model::{AgentCall, Answer, Digest, Failure, JsonText, OutputSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+/// What stays the same throughout a conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct Premise<'a> {
+    /// What is asked.
+    pub call: &'a AgentCall,
+    /// The step's name, for messages.
+    pub step: &'a str,
+    /// The tools that may be used.
+    pub offer: &'a Offer,
+}
+
 /// One agent's conversation with its model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Conversation {
-    stage: Stage,
-    messages: Vec<Message>,
+    transcript: Transcript,
+    shelf: Shelf,
     /// Answers that could not be used, as they came.
     rejected: Vec<String>,
+    state: State,
+    /// What is not written down yet.
+    unwritten: pages::Unwritten,
+    /// What people should know and were not told yet.
+    notes: Vec<Note>,
+}
+
+/// What is neither a message nor a kept value: small, so that it can be written down each time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    stage: Stage,
+    /// Whether the next answer is graded.
+    graded: bool,
     /// How often an answer that does not fit may still be sent back.
     recoveries: u32,
     /// How often a graded answer may still be asked for again.
     regrades: u32,
+    /// How often an answer that misses the success criteria may still be asked for again.
+    retrials: u32,
     /// Requests made so far.
     calls: u32,
+    /// The answer before was cut off at the token limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_cut: bool,
+    /// The last time that the agent is asked: without tools, with all means for the shape.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    last_chance: bool,
+    /// A placeholder was sent back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_filler: bool,
+    memory: Memory,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stage {
-    /// The step's own model is to speak.
-    Asking {
-        /// Whether the answer is graded.
-        graded: bool,
-    },
+    /// The step's own model is to speak, perhaps with a person's answer to what it asked.
+    Asking { answered: Option<Box<Answered>> },
+    /// The tools that the last message asks for are to be called.
+    Calling,
+    /// A person is to decide.
+    Waiting(Box<Asks>),
     /// The grader is to speak about this output.
-    Grading { output: JsonText, messages: Vec<Message> },
+    Grading { output: JsonText },
+    /// The verifier is to speak about this output.
+    Verifying { output: JsonText },
+    /// Another model is to put the last answer into shape.
+    Repairing(Misfit),
     /// Nobody is.
     Over(Ending),
+}
+
+impl Stage {
+    const ASKING: Stage = Stage::Asking { answered: None };
+
+    fn failed(failure: Failure) -> Stage {
+        Stage::Over(Ending::Failed(failure))
+    }
 }
 
 /// How a conversation ended.
@@ -54,23 +116,12 @@ pub enum Ending {
 pub enum Next<'a> {
     /// Ask this and feed the reply.
     Ask(Question<'a>),
+    /// Call these tools and feed the results, in the same order.
+    Call(&'a [ToolCall]),
+    /// Let a person decide, and go on with the answer.
+    Suspend(&'a Asks),
     /// Nothing; it has ended.
     Done(&'a Ending),
-}
-
-/// One request, without what only the driver knows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Question<'a> {
-    /// The model to ask.
-    pub model: &'a str,
-    /// The messages, oldest first.
-    pub messages: &'a [Message],
-    /// The shape of the answer.
-    pub schema: Option<&'a OutputSchema>,
-    /// What the answer is for.
-    pub purpose: Purpose,
-    /// Which request of the attempt this is, from 1.
-    pub call: u32,
 }
 
 /// Something that a person should know about a turn.
@@ -84,50 +135,62 @@ pub struct Note {
 
 impl Conversation {
     /// A conversation that begins.
-    pub fn new(call: &AgentCall) -> Conversation {
-        let validator = call.settings.validator.as_ref();
-        Conversation {
-            stage: Stage::Asking { graded: validator.is_some() },
-            messages: opening(call, &call.prompt),
-            rejected: Vec::new(),
-            recoveries: call.settings.parse_recovery,
-            regrades: validator.map_or(0, |validator| validator.max_retries),
+    pub fn new(premise: &Premise<'_>) -> Conversation {
+        let settings = &premise.call.settings;
+        let state = State {
+            stage: Stage::ASKING,
+            graded: settings.validator.is_some(),
+            recoveries: settings.parse_recovery,
+            regrades: settings.validator.as_ref().map_or(0, |validator| validator.max_retries),
+            retrials: settings.success_criteria.as_ref().map_or(0, |criteria| criteria.max_retries),
             calls: 0,
+            was_cut: false,
+            last_chance: false,
+            was_filler: false,
+            memory: Memory::default(),
+        };
+        Conversation {
+            transcript: Transcript::new(opening(premise.call, &premise.call.prompt)),
+            shelf: Shelf::default(),
+            rejected: Vec::new(),
+            state,
+            unwritten: pages::Unwritten::beginning(),
+            notes: Vec::new(),
         }
     }
 
     /// What to do next. Asking again without feeding gives the same answer.
-    pub fn next<'a>(&'a self, call: &'a AgentCall) -> Next<'a> {
-        let (model, messages, schema, purpose) = match &self.stage {
-            Stage::Over(ending) => return Next::Done(ending),
-            Stage::Asking { .. } => (&call.model, &self.messages, declared(call), Purpose::Answer),
-            Stage::Grading { messages, .. } => {
-                (grader_model(call), messages, Some(&*grade::SCHEMA), Purpose::Grade)
-            }
-        };
-        Next::Ask(Question { model, messages, schema, purpose, call: self.calls + 1 })
+    pub fn next<'a>(&'a self, premise: &Premise<'a>) -> Next<'a> {
+        match &self.state.stage {
+            Stage::Over(ending) => Next::Done(ending),
+            Stage::Calling => Next::Call(self.open_calls()),
+            Stage::Waiting(asks) => Next::Suspend(asks),
+            Stage::Asking { answered } => Next::Ask(self.own_question(premise, answered.as_deref())),
+            Stage::Grading { output } => Next::Ask(self.grader_question(premise, output)),
+            Stage::Verifying { output } => Next::Ask(self.verifier_question(premise, output)),
+            Stage::Repairing(misfit) => Next::Ask(self.repair_question(premise, misfit)),
+        }
     }
 
     /// Takes the answer to the last question, or why there is none.
-    pub fn feed(&mut self, call: &AgentCall, step: &str, reply: Result<Reply, Failure>) -> Option<Note> {
-        self.calls += 1;
-        match std::mem::replace(&mut self.stage, Stage::Asking { graded: false }) {
-            Stage::Asking { graded } => {
-                self.stage = match reply {
-                    Ok(reply) => self.answered(call, step, reply, graded),
-                    Err(failure) => Stage::Over(Ending::Failed(failure)),
-                };
-                None
-            }
-            Stage::Grading { output, .. } => {
-                let (stage, note) = self.graded(call, step, output, reply);
-                self.stage = stage;
-                note
-            }
-            over @ Stage::Over(_) => {
-                self.stage = over;
-                None
-            }
+    pub fn feed(&mut self, premise: &Premise<'_>, reply: Result<Reply, Failure>) {
+        self.state.calls += 1;
+        self.unwritten.moved = true;
+        self.state.stage = match std::mem::replace(&mut self.state.stage, Stage::ASKING) {
+            Stage::Asking { .. } => self.heard(premise, reply),
+            Stage::Grading { output } => self.graded(premise, output, reply),
+            Stage::Verifying { output } => self.verified(premise, output, reply),
+            Stage::Repairing(misfit) => self.repaired(premise, &misfit, reply),
+            unasked => unasked,
+        };
+        self.make_room(premise);
+    }
+
+    /// Takes a person's answer to what the agent asked for.
+    pub fn answer(&mut self, answer: Answer) {
+        if let Stage::Waiting(asks) = &self.state.stage {
+            let answered = Some(Box::new(Answered { state: asks.state.clone(), answer }));
+            self.state.stage = Stage::Asking { answered };
         }
     }
 
@@ -136,98 +199,37 @@ impl Conversation {
         &self.rejected
     }
 
-    fn answered(&mut self, call: &AgentCall, step: &str, reply: Reply, graded: bool) -> Stage {
+    /// Where the value that the agent knows by this name is kept.
+    pub fn kept(&self, name: &str) -> Option<Digest> {
+        self.shelf.find(name)
+    }
+
+    /// What people should know since this was last asked.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The step's own model spoke.
+    fn heard(&mut self, premise: &Premise<'_>, reply: Result<Reply, Failure>) -> Stage {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(failure) => return self.unanswered(premise, failure),
+        };
+        self.measure(premise, &reply);
+        if let Some(asks) = reply.asks {
+            return Stage::Waiting(asks);
+        }
         if reply.finish == Finish::Refusal {
-            return self.refused(step, reply);
+            return self.refused(premise.step, reply);
         }
-        match judge::judge(&reply, declared(call)) {
-            Ok(output) => match &call.settings.validator {
-                Some(validator) if graded => grading(call, step, validator, output),
-                _ => Stage::Over(Ending::Output(output)),
-            },
-            Err(misfit) => self.misfitted(call, step, reply.text, &misfit, graded),
+        if !reply.tool_calls.is_empty() {
+            return self.wants_tools(premise, &reply);
         }
+        self.answered(premise, reply)
     }
 
-    fn refused(&mut self, step: &str, reply: Reply) -> Stage {
-        let said = if reply.text.trim().is_empty() { "" } else { ": " };
-        let message = format!("step `{step}`: the model declined to answer{said}{}", reply.text.trim());
-        self.rejected.push(reply.text);
-        Stage::Over(Ending::Failed(Failure::new(Class::Refused, message).reason("refused")))
-    }
-
-    fn misfitted(
-        &mut self,
-        call: &AgentCall,
-        step: &str,
-        text: String,
-        misfit: &Misfit,
-        graded: bool,
-    ) -> Stage {
-        self.rejected.push(text.clone());
-        if self.recoveries == 0 {
-            return Stage::Over(Ending::Failed(self.gave_up(step, misfit)));
-        }
-        self.recoveries -= 1;
-        self.messages.push(Message::new(Role::Assistant, text));
-        self.messages.push(Message::new(Role::User, wording::ask_again(misfit, declared(call))));
-        Stage::Asking { graded }
-    }
-
-    fn gave_up(&self, step: &str, misfit: &Misfit) -> Failure {
-        let tries = match self.rejected.len() {
-            1 => String::new(),
-            many => format!(" (asked {many} times)"),
-        };
-        let message = format!("step `{step}`: the answer does not fit{tries}: {}", misfit.message);
-        Failure::new(Class::InvalidOutput, message).reason(misfit.reason.word())
-    }
-
-    fn graded(
-        &mut self,
-        call: &AgentCall,
-        step: &str,
-        output: JsonText,
-        reply: Result<Reply, Failure>,
-    ) -> (Stage, Option<Note>) {
-        let verdict = match reply {
-            Ok(reply) => grade::read(&reply.text),
-            Err(failure) if failure.class == Class::Cancelled => {
-                return (Stage::Over(Ending::Failed(failure)), None);
-            }
-            Err(failure) => Verdict::Unclear(failure.message),
-        };
-        match verdict {
-            Verdict::Passed => (Stage::Over(Ending::Output(output)), None),
-            Verdict::Rejected(issues) => self.rejected_by_grader(call, step, output, &issues),
-            Verdict::Unclear(why) => {
-                let message =
-                    format!("step `{step}`: the validator gave no verdict, so the answer passes: {why}");
-                (Stage::Over(Ending::Output(output)), Some(Note { code: "validator_failed", message }))
-            }
-        }
-    }
-
-    fn rejected_by_grader(
-        &mut self,
-        call: &AgentCall,
-        step: &str,
-        output: JsonText,
-        issues: &[String],
-    ) -> (Stage, Option<Note>) {
-        let issues_in_words = issues.join("; ");
-        if self.regrades == 0 {
-            let message =
-                format!("step `{step}`: the validator rejects the answer, which is kept: {issues_in_words}");
-            return (Stage::Over(Ending::Output(output)), Some(Note { code: "validation_failed", message }));
-        }
-        self.regrades -= 1;
-        self.messages = opening(call, &wording::answer_again(&call.prompt, &in_words(&output), issues));
-        // The last answer counts ungraded: a verdict that nothing follows from would only cost money.
-        let stage = Stage::Asking { graded: self.regrades > 0 };
-        let message =
-            format!("step `{step}`: the validator rejects the answer, asking again: {issues_in_words}");
-        (stage, Some(Note { code: "validation_failed", message }))
+    fn note(&mut self, code: &'static str, message: String) {
+        self.notes.push(Note { code, message });
     }
 }
 
@@ -242,29 +244,6 @@ fn opening(call: &AgentCall, prompt: &str) -> Vec<Message> {
 /// The shape that the answer must have; none where the text itself is the answer.
 fn declared(call: &AgentCall) -> Option<&OutputSchema> {
     call.settings.schema.as_ref().filter(|schema| !schema.is_empty() && !call.settings.raw)
-}
-
-fn grading(call: &AgentCall, step: &str, validator: &Validator, output: JsonText) -> Stage {
-    let messages = vec![
-        Message::new(Role::System, wording::grader_system(validator)),
-        Message::new(Role::User, wording::grader_prompt(step, &call.prompt, &in_words(&output))),
-    ];
-    Stage::Grading { output, messages }
-}
-
-fn grader_model(call: &AgentCall) -> &String {
-    let own = call.settings.validator.as_ref().and_then(|validator| validator.model.as_ref());
-    own.unwrap_or(&call.model)
-}
-
-/// An output as a person would show it: plain text without its wrapper, anything else as JSON.
-fn in_words(output: &JsonText) -> String {
-    match output.value() {
-        serde_json::Value::Object(object) if object.len() == 1 && object.contains_key("result") => {
-            object["result"].as_str().map_or_else(|| object["result"].to_string(), str::to_owned)
-        }
-        other => format!("{other:#}"),
-    }
 }
 
 /// What is kept of a conversation that failed.

@@ -35,6 +35,8 @@ pub enum Reason {
     Truncated,
     /// JSON, but no object.
     WrongType,
+    /// The tokens were used up before there was an answer, so asking again would only use up more.
+    Budget,
 }
 
 impl Reason {
@@ -46,6 +48,7 @@ impl Reason {
             Reason::Empty => "empty",
             Reason::Truncated => "truncated",
             Reason::WrongType => "wrong_type",
+            Reason::Budget => "budget",
         }
     }
 }
@@ -53,11 +56,18 @@ impl Reason {
 /// The output that a reply stands for. `schema` is absent where the text itself is the answer.
 pub fn judge(reply: &Reply, schema: Option<&OutputSchema>) -> Result<JsonText, Misfit> {
     if reply.text.trim().is_empty() {
-        return Err(misfit(Reason::Empty, "the answer is empty".into()));
+        return Err(nothing_in(reply));
     }
     match schema {
         None => judge_text(reply),
         Some(schema) => judge_value(reply, schema).map_err(|misfit| blame_the_cut(reply, misfit)),
+    }
+}
+
+fn nothing_in(reply: &Reply) -> Misfit {
+    match reply.finish {
+        Finish::Length => misfit(Reason::Budget, "the tokens were used up before the answer began".into()),
+        _ => misfit(Reason::Empty, "the answer is empty".into()),
     }
 }
 
@@ -96,7 +106,8 @@ fn read(reply: &Reply) -> Result<Found<'_>, Misfit> {
         let repaired = || answer::candidates(text).into_iter().find_map(repair::repair);
         // Closing what the token limit cut off would invent an end that the model never wrote.
         let repaired = if reply.finish == Finish::Length { None } else { repaired() };
-        repaired.ok_or_else(|| misfit(Reason::Malformed, message))
+        let reason = if answer::is_cut_off(text) { Reason::Truncated } else { Reason::Malformed };
+        repaired.ok_or_else(|| misfit(reason, message))
     })
 }
 
@@ -150,6 +161,9 @@ mod tests {
         assert_eq!(reason_of(" \n", Finish::Stop), Reason::Empty);
         assert_eq!(reason_of("{\"n\": 3, \"m\": [1", Finish::Length), Reason::Truncated);
         assert_eq!(reason_of("[1, 2]", Finish::Stop), Reason::WrongType);
+        assert_eq!(reason_of("{\"n\": \"thr", Finish::Stop), Reason::Truncated);
+        assert_eq!(reason_of("{not valid json at all,,,}", Finish::Stop), Reason::Malformed);
+        assert_eq!(reason_of("", Finish::Length), Reason::Budget);
         assert_eq!(judge(&reply("cut", Finish::Length), None).unwrap_err().reason, Reason::Truncated);
     }
 

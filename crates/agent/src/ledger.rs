@@ -42,6 +42,16 @@ impl<'a> Ledger<'a> {
         used
     }
 
+    /// What was used since this was last asked, for the page that is written now.
+    pub fn take(&mut self) -> Usage {
+        std::mem::take(&mut self.total)
+    }
+
+    /// Puts back what was taken for a page that could not be written.
+    pub fn put_back(&mut self, used: Usage) {
+        self.total += used;
+    }
+
     /// Closes the book, also on a call that was cut off in the middle.
     pub fn close(mut self, heard: &str) -> Usage {
         if let Some(open) = self.open.take() {
@@ -84,7 +94,9 @@ pub fn tokens_in(messages: &[Message]) -> u64 {
     let of_calls = |message: &Message| -> u64 {
         message.tool_calls.iter().map(|call| tokens_of(&call.name) + tokens_of(call.arguments.as_str())).sum()
     };
-    messages.iter().map(|message| tokens_of(&message.text) + of_calls(message)).sum()
+    let of_thoughts =
+        |message: &Message| message.thoughts.as_ref().map_or(0, |text| tokens_of(text.as_str()));
+    messages.iter().map(|message| tokens_of(&message.text) + of_calls(message) + of_thoughts(message)).sum()
 }
 
 /// A dollar per million tokens is a millionth of a dollar per token. A price of the cache that is not given is that of
@@ -141,6 +153,19 @@ mod tests {
         ledger.begin("m", 7);
         let total = ledger.close("1234");
         assert_eq!((total.calls, total.input_tokens, total.output_tokens), (3, 107, 3));
+    }
+
+    #[test]
+    fn what_is_on_a_page_is_not_counted_again() {
+        let prices = prices();
+        let mut ledger = Ledger::new(&prices);
+        ledger.begin("m", 1);
+        ledger.end(&reply(Usage { input_tokens: 9, ..Usage::default() }), "");
+        assert_eq!(ledger.take().input_tokens, 9);
+        ledger.begin("m", 1);
+        ledger.end(&reply(Usage { input_tokens: 4, ..Usage::default() }), "");
+        let total = ledger.close("");
+        assert_eq!((total.calls, total.input_tokens), (1, 4));
     }
 
     #[test]

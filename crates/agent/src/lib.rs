@@ -3,10 +3,14 @@
 //! [`Attempts`] performs an assignment. What to say next is decided apart from saying it: a [`Conversation`] is a value
 //! that takes replies and gives requests, knows no clock and no network, and can be stored between two turns. Model
 //! services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), capacity ([`Admission`]), listeners ([`Sink`])
-//! and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time limits of tasks belong to the scheduler.
+//! and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time limits of
+//! tasks belong to the scheduler.
 
 mod admission;
 mod answer;
+mod ask;
+mod calls;
+mod capability;
 mod command;
 mod conversation;
 mod diary;
@@ -16,23 +20,28 @@ mod fit;
 mod grade;
 mod judge;
 mod ledger;
+mod offer;
+mod placeholder;
 mod provider;
 mod repair;
 mod script;
+mod shelf;
 mod sink;
 mod talk;
 mod tool;
 mod toolbox;
+mod transcript;
 mod wording;
 
 pub use admission::*;
 pub use command::*;
-pub use conversation::{Conversation, Ending, Next, Note, Question};
+pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use diary::*;
 pub use driver::Attempts;
 pub use fit::violations;
 pub use judge::{Misfit, Reason};
 pub use ledger::{tokens_in, tokens_of};
+pub use offer::Offer;
 pub use provider::*;
 pub use sink::*;
 pub use toolbox::*;

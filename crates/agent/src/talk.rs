@@ -1,19 +1,23 @@
-//! Performs a conversation: asks for admission, asks the provider, keeps the books, stops in time.
+//! Performs a conversation: lists tools, writes down, asks, calls, keeps the books, stops in time.
 //!
-//! Leaves every decision to `Conversation`. Whatever ends the talk, the request that is under way is dropped, which
-//! closes its connection, and what it used is accounted for.
+//! Leaves every decision to `Conversation`. What a step cannot take back is on disk before the step is made. An agent
+//! without tools that answers at once costs one request and nothing else.
 
-use crate::conversation::leftovers;
+use crate::ask::Heard;
+use crate::calls::Caller;
+use crate::conversation::{Written, leftovers};
+use crate::driver::unused;
 use crate::fallback::Models;
-use crate::ledger::{self, Ledger};
-use crate::{
-    CallDemand, Conversation, Ending, Line, Next, Note, Provider, Question, Reply, Report, Request, Sink,
-    Timeouts, Toolbox,
-};
-use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText};
-use std::sync::Mutex;
+use crate::ledger::Ledger;
+use crate::{Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Report, Toolbox};
+use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText, WaitsFor, reason};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+
+/// Tools that are told to stop get this long to say so.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Everything that a talk needs and does not change.
 pub(crate) struct Talk<'a> {
@@ -24,129 +28,188 @@ pub(crate) struct Talk<'a> {
     pub line: &'a dyn Line,
 }
 
+/// How a talk came to its end.
+enum Closing {
+    Ended(Ending),
+    /// A person must decide this first.
+    Suspended(JsonText),
+}
+
+impl From<Failure> for Closing {
+    fn from(failure: Failure) -> Closing {
+        Closing::Ended(Ending::Failed(failure))
+    }
+}
+
+/// What a talk changes as it goes on.
+struct Going<'a> {
+    conversation: Conversation,
+    ledger: Ledger<'a>,
+    /// Tells tools to stop.
+    stop: CancellationToken,
+    /// Whether tools are being called.
+    calling: &'a AtomicBool,
+    /// An attempt before this one was cut off, perhaps among calls.
+    was_cut_off: bool,
+}
+
 impl Talk<'_> {
     /// Talks to the end, or until `cancel` or the session's time cuts it off.
     pub async fn perform(&self, cancel: &CancellationToken) -> AttemptEnd {
-        let mut conversation = match self.conversation() {
-            Ok(conversation) => conversation,
-            Err(failure) => return failed(failure, Ledger::new(&self.call.settings.pricing), &[], ""),
-        };
-        let mut ledger = Ledger::new(&self.call.settings.pricing);
-        let heard = Heard::new(self.line);
-        let session = self.call.settings.session_timeout;
-        let ending = tokio::select! {
+        let mut cut_off = pin!(self.cut_off(cancel));
+        let offer = tokio::select! {
             biased;
-            () = cancel.cancelled() => Ending::Failed(self.cancelled()),
-            ending = self.converse(&mut conversation, &mut ledger, &heard) => ending,
-            () = time_out(session) => Ending::Failed(self.out_of_time(session.unwrap_or_default())),
+            failure = &mut cut_off => return unused(failure),
+            offer = self.offer() => offer,
         };
-        let text = heard.into_text();
-        match ending {
-            Ending::Output(output) => AttemptEnd::Finished { output, usage: ledger.close(&text) },
-            Ending::Failed(failure) => failed(failure, ledger, conversation.rejected(), &text),
+        let offer = match offer {
+            Ok(offer) => offer,
+            Err(failure) => return unused(failure),
+        };
+        let premise = Premise { call: self.call, step: &self.assignment.step, offer: &offer };
+        match self.conversation(&premise) {
+            Ok(conversation) => self.go_on(&premise, conversation, cut_off).await,
+            Err(failure) => unused(failure),
         }
     }
 
-    /// A new conversation, or the one that an earlier attempt was suspended in.
-    fn conversation(&self) -> Result<Conversation, Failure> {
-        let Some(state) = self.assignment.continues.last() else { return Ok(Conversation::new(self.call)) };
-        serde_json::from_str(state.as_str()).map_err(|error| {
-            let step = &self.assignment.step;
-            Failure::new(Class::Fatal, format!("step `{step}`: its stored conversation is damaged: {error}"))
-        })
+    async fn go_on(
+        &self,
+        premise: &Premise<'_>,
+        conversation: Conversation,
+        cut_off: impl Future<Output = Failure>,
+    ) -> AttemptEnd {
+        let (calling, stop) = (AtomicBool::new(false), CancellationToken::new());
+        let mut going = Going {
+            conversation,
+            ledger: Ledger::new(&self.call.settings.pricing),
+            stop: stop.clone(),
+            calling: &calling,
+            was_cut_off: !self.assignment.continues.is_empty(),
+        };
+        let heard = Heard::new(self.line);
+        let closing = {
+            let mut talk = pin!(self.converse(premise, &mut going, &heard));
+            tokio::select! {
+                biased;
+                failure = cut_off => {
+                    stop.cancel();
+                    if calling.load(Ordering::Relaxed) {
+                        let _ = tokio::time::timeout(GRACE, &mut talk).await;
+                    }
+                    failure.into()
+                }
+                closing = &mut talk => closing,
+            }
+        };
+        self.close(premise, going, closing, &heard.into_text())
     }
 
-    async fn converse(
-        &self,
-        conversation: &mut Conversation,
-        ledger: &mut Ledger<'_>,
-        heard: &Heard<'_>,
-    ) -> Ending {
+    fn close(&self, premise: &Premise<'_>, going: Going<'_>, closing: Closing, heard: &str) -> AttemptEnd {
+        let Going { mut conversation, ledger, .. } = going;
+        let usage = ledger.close(heard);
+        match closing {
+            Closing::Ended(Ending::Output(output)) => AttemptEnd::Finished { output, usage },
+            Closing::Ended(Ending::Failed(failure)) => {
+                AttemptEnd::Failed { failure, usage, partial: leftovers(conversation.rejected(), heard) }
+            }
+            Closing::Suspended(ask) => {
+                let state = conversation.take_delta(premise).piece;
+                AttemptEnd::Suspended { state, waits_for: WaitsFor::Gate(ask), usage }
+            }
+        }
+    }
+
+    /// The tools that the agent may use. Where there are none, nobody is asked for them.
+    async fn offer(&self) -> Result<Offer, Failure> {
+        let settings = &self.call.settings;
+        let allowed = settings.tools.as_deref();
+        if settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
+            return Ok(Offer::default());
+        }
+        let listed = self.toolbox.list(&settings.servers).await;
+        let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);
+        for entry in offer.missing().iter().filter(|_| self.assignment.continues.is_empty()) {
+            let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
+            self.line.report(Report::Noted { code: "tool_missing", message });
+        }
+        Ok(offer)
+    }
+
+    /// A new conversation, or the one that an earlier attempt left behind.
+    fn conversation(&self, premise: &Premise<'_>) -> Result<Conversation, Failure> {
+        let mut conversation = Conversation::resume(premise, &self.assignment.continues)?;
+        if let Some(answer) = &self.assignment.answer {
+            conversation.answer(answer.clone());
+        }
+        Ok(conversation)
+    }
+
+    async fn converse(&self, premise: &Premise<'_>, going: &mut Going<'_>, heard: &Heard<'_>) -> Closing {
         let mut models = Models::new(self.call, &self.assignment.step, self.assignment.attempt);
         loop {
-            let question = match conversation.next(self.call) {
-                Next::Done(ending) => return ending.clone(),
-                Next::Ask(question) => question,
-            };
-            let reply = self.ask_one_of(&mut models, question, ledger, heard).await;
-            if let Some(Note { code, message }) = conversation.feed(self.call, &self.assignment.step, reply) {
+            for Note { code, message } in going.conversation.take_notes() {
                 self.line.report(Report::Noted { code, message });
             }
-        }
-    }
-
-    /// Asks the first model of the chain that can answer.
-    async fn ask_one_of(
-        &self,
-        models: &mut Models<'_>,
-        question: Question<'_>,
-        ledger: &mut Ledger<'_>,
-        heard: &Heard<'_>,
-    ) -> Result<Reply, Failure> {
-        let named = question.model;
-        loop {
-            let question = Question { model: models.instead_of(named), ..question };
-            let reply = self.ask(&question, ledger, heard).await;
-            match models.turn(named, &reply) {
-                Some(note) => self.line.report(note),
-                None => return reply,
+            if going.conversation.is_due(premise.offer)
+                && let Err(failure) = self.write_down(premise, going).await
+            {
+                return failure.into();
             }
+            match going.conversation.next(premise) {
+                Next::Done(ending) => return Closing::Ended(ending.clone()),
+                Next::Suspend(asks) => return Closing::Suspended(JsonText::of(&asks.ask)),
+                Next::Ask(question) => {
+                    let reply = self.ask_one_of(&mut models, &question, &mut going.ledger, heard).await;
+                    going.conversation.feed(premise, reply);
+                }
+                Next::Call(_) => {
+                    if let Err(failure) = self.call_tools(premise, going).await {
+                        return failure.into();
+                    }
+                }
+            }
+            going.was_cut_off = false;
         }
     }
 
-    /// One call, from admission to settlement.
-    async fn ask(
-        &self,
-        question: &Question<'_>,
-        ledger: &mut Ledger<'_>,
-        heard: &Heard<'_>,
-    ) -> Result<Reply, Failure> {
-        let demand = self.demand(question);
-        let input_tokens = demand.input_tokens;
-        let permit = self.line.admit(demand).await?;
-        heard.forget();
-        ledger.begin(question.model, input_tokens);
-        let reply = self.provider.complete(&self.request(question), heard).await;
-        let used = heard.with_text(|text| ledger.end(&reply, text));
-        if reply.is_ok() {
-            heard.forget();
+    async fn call_tools(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
+        let Next::Call(calls) = going.conversation.next(premise) else { return Ok(()) };
+        let caller = Caller {
+            toolbox: self.toolbox,
+            settings: &self.call.settings,
+            offer: premise.offer,
+            line: self.line,
+            stop: &going.stop,
+            was_cut_off: going.was_cut_off,
+        };
+        going.calling.store(true, Ordering::Relaxed);
+        let results = caller.make(calls, &going.conversation).await;
+        going.calling.store(false, Ordering::Relaxed);
+        if going.stop.is_cancelled() {
+            return Err(self.cancelled());
         }
-        self.line.settle(permit, &used);
-        self.line.report(Report::Usage(used));
-        reply
+        going.conversation.feed_results(premise, results.map_err(|failure| self.named(failure))?);
+        Ok(())
     }
 
-    fn demand(&self, question: &Question<'_>) -> CallDemand {
-        CallDemand {
-            task: self.assignment.task.clone(),
-            attempt: self.assignment.attempt,
-            provider: self.provider.name().to_owned(),
-            model: question.model.to_owned(),
-            input_tokens: ledger::tokens_in(question.messages),
-            output_tokens: self.call.settings.max_tokens,
+    async fn write_down(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
+        let Written { piece, kept } = going.conversation.take_delta(premise);
+        let usage = going.ledger.take();
+        let written = self.line.record(Page { piece, kept, usage }).await;
+        if written.is_err() {
+            going.ledger.put_back(usage);
         }
+        written
     }
 
-    fn request<'b>(&'b self, question: &Question<'b>) -> Request<'b> {
-        let settings = &self.call.settings;
-        Request {
-            model: question.model,
-            messages: question.messages,
-            schema: question.schema,
-            native_schema: true,
-            tools: &[],
-            answered: None,
-            working_dir: self.call.working_dir.as_deref(),
-            temperature: settings.temperature,
-            max_tokens: settings.max_tokens,
-            reasoning_effort: self.call.reasoning_effort.as_deref(),
-            timeouts: Timeouts::within(settings.request_timeout),
-            step: &self.assignment.step,
-            purpose: question.purpose,
-            task: &self.assignment.task,
-            attempt: self.assignment.attempt,
-            call: question.call,
-            seed: self.assignment.seed,
+    /// Ready when the talk must end, with the reason.
+    async fn cut_off(&self, cancel: &CancellationToken) -> Failure {
+        let session = self.call.settings.session_timeout;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => self.cancelled(),
+            () = time_out(session) => self.out_of_time(session.unwrap_or_default()),
         }
     }
 
@@ -158,7 +221,12 @@ impl Talk<'_> {
         let seconds = session.as_secs_f64();
         let step = &self.assignment.step;
         let message = format!("step `{step}`: the conversation timed out after {seconds} s");
-        Failure::new(Class::Timeout, message).reason("session_timeout")
+        Failure::new(Class::Timeout, message).reason(reason::SESSION_TIMEOUT)
+    }
+
+    fn named(&self, mut failure: Failure) -> Failure {
+        failure.message = format!("step `{}`: {}", self.assignment.step, failure.message);
+        failure
     }
 }
 
@@ -166,43 +234,5 @@ async fn time_out(session: Option<Duration>) {
     match session {
         Some(session) => tokio::time::sleep(session).await,
         None => std::future::pending().await,
-    }
-}
-
-fn failed(failure: Failure, ledger: Ledger<'_>, rejected: &[String], unfinished: &str) -> AttemptEnd {
-    let partial: Option<JsonText> = leftovers(rejected, unfinished);
-    AttemptEnd::Failed { failure, usage: ledger.close(unfinished), partial }
-}
-
-/// Passes reports on and keeps the text of the answer that is coming in, in case it breaks off.
-struct Heard<'a> {
-    sink: &'a dyn Sink,
-    text: Mutex<String>,
-}
-
-impl<'a> Heard<'a> {
-    fn new(sink: &'a dyn Sink) -> Heard<'a> {
-        Heard { sink, text: Mutex::default() }
-    }
-
-    fn with_text<T>(&self, look: impl FnOnce(&str) -> T) -> T {
-        look(&self.text.lock().expect("nobody panics while holding it"))
-    }
-
-    fn forget(&self) {
-        self.text.lock().expect("nobody panics while holding it").clear();
-    }
-
-    fn into_text(self) -> String {
-        self.text.into_inner().expect("nobody panics while holding it")
-    }
-}
-
-impl Sink for Heard<'_> {
-    fn report(&self, report: Report) {
-        if let Report::Progress { text } = &report {
-            self.text.lock().expect("nobody panics while holding it").push_str(text);
-        }
-        self.sink.report(report);
     }
 }

@@ -11,8 +11,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A line made of two ends.
-struct Wired<'a>(&'a dyn Admission, &'a dyn Sink);
+mod tools;
+
+/// A line made of two ends, which counts what is written down.
+struct Wired<'a>(&'a dyn Admission, &'a dyn Sink, Mutex<Usage>);
+
+impl<'a> Wired<'a> {
+    fn new(admission: &'a dyn Admission, sink: &'a dyn Sink) -> Wired<'a> {
+        Wired(admission, sink, Mutex::default())
+    }
+
+    /// What was used in all: on pages, and after the last of them.
+    fn total(&self, rest: Usage) -> Usage {
+        let mut total = *self.2.lock().unwrap();
+        total += rest;
+        total
+    }
+}
 
 impl Admission for Wired<'_> {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
@@ -32,6 +47,7 @@ impl Sink for Wired<'_> {
 
 impl Diary for Wired<'_> {
     fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        *self.2.lock().unwrap() += page.usage;
         Alone.record(page)
     }
 
@@ -173,21 +189,23 @@ async fn run(attempts: &Attempts, assignment: Assignment) -> AttemptEnd {
 #[tokio::test]
 async fn usage_of_all_calls_is_added_up() {
     let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
-    let AttemptEnd::Finished { output, usage } = run(&attempts, agent(None)).await else { panic!("failed") };
-    assert_eq!(output.as_str(), "{\"n\": 1}");
+    let line = Wired::new(&Unlimited, &Silent);
+    let end = attempts.attempt(agent(None), &line, CancellationToken::new()).await;
+    let AttemptEnd::Finished { output, usage } = end else { panic!("failed") };
+    assert_eq!((output.as_str(), usage.calls), ("{\"n\": 1}", 1));
     let wanted = Usage { calls: 2, input_tokens: 20, output_tokens: 10, cost_micros: 40, ..Usage::default() };
-    assert_eq!(usage, wanted);
+    assert_eq!(line.total(usage), wanted);
 }
 
 #[tokio::test]
 async fn a_failure_keeps_the_raw_answers() {
     let (attempts, _) = attempts([said("prose"), said("more prose")]);
-    let AttemptEnd::Failed { failure, partial, usage } = run(&attempts, agent(None)).await else {
-        panic!("no failure")
-    };
+    let line = Wired::new(&Unlimited, &Silent);
+    let end = attempts.attempt(agent(None), &line, CancellationToken::new()).await;
+    let AttemptEnd::Failed { failure, partial, usage } = end else { panic!("no failure") };
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::InvalidOutput, Some("malformed")));
     assert_eq!(partial.unwrap().value(), json!({"answers": ["prose", "more prose"]}));
-    assert_eq!(usage.calls, 2);
+    assert_eq!(line.total(usage).calls, 2);
 }
 
 #[tokio::test]
@@ -243,7 +261,7 @@ async fn asked_with_fallback(
     }
     let (attempts, told) = attempts(replies);
     let (assignment, notes) = (with_models(agent(None), attempt), Notes::default());
-    let end = attempts.attempt(assignment, &Wired(&Unlimited, &notes), CancellationToken::new()).await;
+    let end = attempts.attempt(assignment, &Wired::new(&Unlimited, &notes), CancellationToken::new()).await;
     (told.models.lock().unwrap().clone(), notes.0.into_inner().unwrap(), end)
 }
 
@@ -317,9 +335,10 @@ impl Admission for Few {
 async fn every_call_is_admitted_and_settled() {
     let few = Few { left: 1.into(), settled: 0.into(), held: Arc::default() };
     let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
-    let end = attempts.attempt(agent(None), &Wired(&few, &Silent), CancellationToken::new()).await;
+    let line = Wired::new(&few, &Silent);
+    let end = attempts.attempt(agent(None), &line, CancellationToken::new()).await;
     let AttemptEnd::Failed { failure, usage, .. } = end else { panic!("no failure") };
-    assert_eq!((failure.class, usage.calls), (Class::Budget, 1));
+    assert_eq!((failure.class, line.total(usage).calls), (Class::Budget, 1));
     assert_eq!((few.settled.load(Ordering::SeqCst), few.held.load(Ordering::SeqCst)), (1, 0));
 }
 

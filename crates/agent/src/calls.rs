@@ -1,0 +1,110 @@
+//! Calls the tools that a model asked for: some at a time, results in the order of the calls.
+//!
+//! Whatever goes wrong with a call is told to the model, which may know another way; only cancellation ends the talk.
+//! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
+
+use crate::capability::recall::{self, Wish};
+use crate::{Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
+use convoke_model::{AgentSettings, Class, Failure};
+use futures::future::join_all;
+use std::time::Instant;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// Names of tools that are told to a model which made one up.
+const MOST_NAMES: usize = 50;
+
+/// Who calls, and with what.
+pub(crate) struct Caller<'a> {
+    pub toolbox: &'a dyn Toolbox,
+    pub settings: &'a AgentSettings,
+    pub offer: &'a Offer,
+    pub line: &'a dyn Line,
+    /// Fires when the talk is cut off.
+    pub stop: &'a CancellationToken,
+    /// An attempt before this one may have made the calls already.
+    pub was_cut_off: bool,
+}
+
+impl Caller<'_> {
+    /// Makes the calls, and gives a result for each.
+    pub async fn make(
+        &self,
+        calls: &[ToolCall],
+        conversation: &Conversation,
+    ) -> Result<Vec<ToolResult>, Failure> {
+        let at_once = Semaphore::new(self.settings.capabilities.parallel_tools.max(1) as usize);
+        let made = calls.iter().map(|call| async {
+            let _turn = at_once.acquire().await;
+            self.make_one(call, conversation).await
+        });
+        join_all(made).await.into_iter().collect()
+    }
+
+    async fn make_one(&self, call: &ToolCall, conversation: &Conversation) -> Result<ToolResult, Failure> {
+        let begun = Instant::now();
+        let result = match self.offer.find(&call.name) {
+            Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
+            Some(tool) => {
+                self.toolbox.call(&self.settings.servers, tool, &call.arguments, self.stop.clone()).await
+            }
+            None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),
+            None => Ok(self.made_up(call)),
+        };
+        let failed = result.as_ref().map_or(true, |result| result.failed);
+        let ms = begun.elapsed().as_millis() as u64;
+        self.line.report(Report::ToolCalled { tool: call.name.clone(), ms, failed });
+        result.map(in_words).or_else(unless_cancelled)
+    }
+
+    async fn read_back(&self, call: &ToolCall, conversation: &Conversation) -> ToolResult {
+        let wish = match Wish::of(call) {
+            Ok(wish) => wish,
+            Err(why) => return went_wrong(why),
+        };
+        let Some(digest) = conversation.kept(&wish.name) else {
+            return went_wrong(format!("nothing is kept as `{}`", wish.name));
+        };
+        match self.line.recall(digest).await {
+            Some(kept) => wish.read(&kept, self.settings.capabilities.tool_output),
+            None => went_wrong(format!("`{}` can no longer be read", wish.name)),
+        }
+    }
+
+    fn made_up(&self, call: &ToolCall) -> ToolResult {
+        let names: Vec<&str> = self.offer.names().take(MOST_NAMES).collect();
+        let known = match names.is_empty() {
+            true => "there are no tools".to_owned(),
+            false => format!("the tools are {}", names.join(", ")),
+        };
+        went_wrong(format!("there is no tool `{}`; {known}", call.name))
+    }
+}
+
+fn unknown_outcome(tool: &Tool) -> ToolResult {
+    went_wrong(format!(
+        "The outcome of this call of `{}` is unknown: the engine was stopped while it ran. It may have taken effect or \
+         not. Check that before you do it again.",
+        tool.spec.name
+    ))
+}
+
+/// The server may be back by the next turn, so the model learns of it and goes on.
+fn unless_cancelled(failure: Failure) -> Result<ToolResult, Failure> {
+    match failure.class {
+        Class::Cancelled => Err(failure),
+        _ => Ok(went_wrong(format!("the call failed: {}", failure.message))),
+    }
+}
+
+/// Data counts where a tool gives no words.
+fn in_words(mut result: ToolResult) -> ToolResult {
+    if let Some(structured) = result.structured.as_ref().filter(|_| result.text.trim().is_empty()) {
+        result.text = structured.as_str().to_owned();
+    }
+    result
+}
+
+fn went_wrong(text: String) -> ToolResult {
+    ToolResult { text, structured: None, failed: true }
+}

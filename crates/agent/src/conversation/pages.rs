@@ -1,0 +1,125 @@
+//! What of a conversation is written down, and how it goes on from there.
+//!
+//! Each page holds what is new: changes to the messages, digests of values that were put aside, answers that were
+//! rejected, and the small rest as it is. Invariant: a conversation resumed from its pages is the conversation that
+//! wrote them. The opening is not written down, only its digest: another prompt is another conversation.
+
+use super::{Conversation, Premise, Stage, State, opening};
+use crate::transcript::Change;
+use crate::{Message, Offer};
+use convoke_model::{AgentCall, Class, Digest, Failure, JsonText};
+use serde::{Deserialize, Serialize};
+
+/// How much is written down already.
+#[derive(Debug, Clone)]
+pub(super) struct Unwritten {
+    /// Something happened since the last page.
+    pub moved: bool,
+    /// There is no page yet.
+    is_first: bool,
+    /// Rejected answers on earlier pages.
+    rejected: usize,
+}
+
+impl Unwritten {
+    pub fn beginning() -> Unwritten {
+        Unwritten { moved: false, is_first: true, rejected: 0 }
+    }
+}
+
+/// One page.
+#[derive(Debug, Serialize, Deserialize)]
+struct Delta {
+    /// Of a first page: what the conversation is about. Whatever was written before is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    about: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<Change>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<Digest>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rejected: Vec<String>,
+    state: State,
+}
+
+/// What is to be written down.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// What is new.
+    pub piece: JsonText,
+    /// Large values that it names by their digests.
+    pub kept: Vec<JsonText>,
+}
+
+impl Conversation {
+    /// Whether something must be written down before the next step is made: a request costs money, and a call that
+    /// may not be made twice has to be known of when it is cut off.
+    pub fn is_due(&self, offer: &Offer) -> bool {
+        let irrevocable = match &self.state.stage {
+            Stage::Over(_) | Stage::Waiting(_) => false,
+            Stage::Calling => !self.open_calls().iter().all(|call| offer.is_repeatable(call)),
+            _ => true,
+        };
+        self.unwritten.moved && irrevocable
+    }
+
+    /// What is new since this was last asked.
+    pub fn take_delta(&mut self, premise: &Premise<'_>) -> Written {
+        let (digests, kept) = self.shelf.take_unwritten();
+        let about = self.unwritten.is_first.then(|| about(premise.call));
+        let delta = Delta {
+            about,
+            changes: self.transcript.take_changes(),
+            kept: digests,
+            rejected: self.rejected[self.unwritten.rejected..].to_vec(),
+            state: self.state.clone(),
+        };
+        self.unwritten = Unwritten { moved: false, is_first: false, rejected: self.rejected.len() };
+        Written { piece: JsonText::of(&delta), kept }
+    }
+
+    /// The conversation that wrote these pages, or a new one if they are about something else.
+    pub fn resume(premise: &Premise<'_>, pieces: &[JsonText]) -> Result<Conversation, Failure> {
+        let mut conversation = Conversation::new(premise);
+        let read = |piece: &JsonText| serde_json::from_str::<Delta>(piece.as_str());
+        let deltas: Result<Vec<Delta>, _> = pieces.iter().map(read).collect();
+        let mut deltas = deltas.map_err(|error| damaged(premise, &error.to_string()))?;
+        let Some(first) = deltas.iter().rposition(|delta| delta.about.is_some()) else {
+            return if deltas.is_empty() {
+                Ok(conversation)
+            } else {
+                Err(damaged(premise, "it has no beginning"))
+            };
+        };
+        if deltas[first].about != Some(about(premise.call)) {
+            let message = format!("step `{}`: what is asked has changed, so it is asked anew", premise.step);
+            conversation.note("conversation_dropped", message);
+            return Ok(conversation);
+        }
+        for delta in deltas.drain(first..) {
+            conversation.replay(delta).ok_or_else(|| damaged(premise, "a change does not fit"))?;
+        }
+        Ok(conversation)
+    }
+
+    fn replay(&mut self, delta: Delta) -> Option<()> {
+        for change in delta.changes {
+            self.transcript.replay(change)?;
+        }
+        self.shelf.restore(delta.kept);
+        self.rejected.extend(delta.rejected);
+        self.state = delta.state;
+        self.unwritten = Unwritten { moved: false, is_first: false, rejected: self.rejected.len() };
+        Some(())
+    }
+}
+
+fn about(call: &AgentCall) -> Digest {
+    let opening: Vec<Message> = opening(call, &call.prompt);
+    Digest::of(JsonText::of(&opening).as_str().as_bytes())
+}
+
+fn damaged(premise: &Premise<'_>, why: &str) -> Failure {
+    let message = format!("step `{}`: its stored conversation is damaged: {why}", premise.step);
+    Failure::new(Class::Fatal, message).reason("damaged_conversation")
+}

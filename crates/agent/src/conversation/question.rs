@@ -1,0 +1,115 @@
+//! What is asked: of the step's own model, and of those that look at its answers.
+
+use super::{Conversation, Premise, declared, review};
+use crate::capability::limits;
+use crate::{Answered, Message, Misfit, Purpose, Role, ToolSpec, grade, wording};
+use convoke_model::{JsonText, OutputSchema};
+use std::borrow::Cow;
+
+/// One request, without what only the driver knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question<'a> {
+    /// The model to ask.
+    pub model: &'a str,
+    /// The messages, oldest first.
+    pub messages: Cow<'a, [Message]>,
+    /// The shape of the answer.
+    pub schema: Option<&'a OutputSchema>,
+    /// The tools that the model may ask for.
+    pub tools: &'a [ToolSpec],
+    /// A person's answer to what the last reply asked for.
+    pub answered: Option<&'a Answered>,
+    /// What the answer is for.
+    pub purpose: Purpose,
+    /// Which request of the conversation this is, from 1.
+    pub call: u32,
+}
+
+impl<'a> Question<'a> {
+    /// Whether the service's own means may be used for the shape. Beside tools they differ too much between services:
+    /// some refuse both at once, some then never call a tool. The prompt says the shape in any case.
+    pub fn native_schema(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+impl Conversation {
+    pub(super) fn own_question<'a>(
+        &'a self,
+        premise: &Premise<'a>,
+        answered: Option<&'a Answered>,
+    ) -> Question<'a> {
+        Question {
+            model: &premise.call.model,
+            messages: Cow::Borrowed(self.transcript.messages()),
+            schema: declared(premise.call),
+            tools: self.tools(premise),
+            answered,
+            purpose: Purpose::Answer,
+            call: self.state.calls + 1,
+        }
+    }
+
+    pub(super) fn grader_question<'a>(&self, premise: &Premise<'a>, output: &JsonText) -> Question<'a> {
+        let validator = premise.call.settings.validator.as_ref();
+        let (criteria, model) =
+            validator.map_or(("", None), |validator| (&*validator.criteria, validator.model.as_deref()));
+        self.reviewer_question(premise, output, criteria, model, Purpose::Grade)
+    }
+
+    pub(super) fn verifier_question<'a>(&self, premise: &Premise<'a>, output: &JsonText) -> Question<'a> {
+        let required = premise.call.settings.success_criteria.as_ref();
+        let (criteria, model) =
+            required.map_or(("", None), |required| (&*required.criteria, required.model.as_deref()));
+        self.reviewer_question(premise, output, criteria, model, Purpose::Verify)
+    }
+
+    fn reviewer_question<'a>(
+        &self,
+        premise: &Premise<'a>,
+        output: &JsonText,
+        criteria: &str,
+        model: Option<&'a str>,
+        purpose: Purpose,
+    ) -> Question<'a> {
+        let prompt = wording::grader_prompt(premise.step, &premise.call.prompt, &review::in_words(output));
+        Question {
+            model: model.unwrap_or(&premise.call.model),
+            messages: Cow::Owned(vec![
+                Message::new(Role::System, wording::grader_system(criteria)),
+                Message::new(Role::User, prompt),
+            ]),
+            schema: Some(&*grade::SCHEMA),
+            tools: &[],
+            answered: None,
+            purpose,
+            call: self.state.calls + 1,
+        }
+    }
+
+    pub(super) fn repair_question<'a>(&self, premise: &Premise<'a>, misfit: &Misfit) -> Question<'a> {
+        let schema = declared(premise.call);
+        let raw = self.rejected.last().map_or("", String::as_str);
+        Question {
+            model: premise.call.settings.repair_model.as_deref().unwrap_or(&premise.call.model),
+            messages: Cow::Owned(vec![
+                Message::new(Role::System, wording::repair_system(schema)),
+                Message::new(Role::User, wording::repair_prompt(&misfit.message, raw)),
+            ]),
+            schema,
+            tools: &[],
+            answered: None,
+            purpose: Purpose::Repair,
+            call: self.state.calls + 1,
+        }
+    }
+
+    /// The tools that the model sees now.
+    pub(super) fn tools<'a>(&self, premise: &Premise<'a>) -> &'a [ToolSpec] {
+        let most = premise.call.settings.capabilities.max_iterations;
+        match limits::may_call(self.state.memory.rounds, most) && !self.state.last_chance {
+            true => premise.offer.specs(!self.shelf.is_empty()),
+            false => &[],
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Answers that others look at before they count.
+//!
+//! A validator is advice: one that fails, or still rejects after its rounds, lets the answer pass with a note. Success
+//! criteria are a condition: without a clear yes there is no output.
+
+use super::{Conversation, Ending, Premise, Stage, opening};
+use crate::grade::{self, Verdict};
+use crate::{Reply, wording};
+use convoke_model::{Class, Failure, JsonText};
+
+impl Conversation {
+    /// Hands an answer that fits to whoever is to look at it first.
+    pub(super) fn review(&mut self, premise: &Premise<'_>, output: JsonText) -> Stage {
+        match self.state.graded && premise.call.settings.validator.is_some() {
+            true => Stage::Grading { output },
+            false => verify(premise, output),
+        }
+    }
+
+    /// The grader has spoken.
+    pub(super) fn graded(
+        &mut self,
+        premise: &Premise<'_>,
+        output: JsonText,
+        reply: Result<Reply, Failure>,
+    ) -> Stage {
+        let step = premise.step;
+        let verdict = match reply {
+            Ok(reply) => grade::read(&reply.text),
+            Err(failure) if failure.class == Class::Cancelled => return Stage::failed(failure),
+            Err(failure) => Verdict::Unclear(failure.message),
+        };
+        match verdict {
+            Verdict::Passed => verify(premise, output),
+            Verdict::Rejected(issues) => self.rejected_by_grader(premise, output, &issues),
+            Verdict::Unclear(why) => {
+                let message =
+                    format!("step `{step}`: the validator gave no verdict, so the answer passes: {why}");
+                self.note("validator_failed", message);
+                verify(premise, output)
+            }
+        }
+    }
+
+    fn rejected_by_grader(&mut self, premise: &Premise<'_>, output: JsonText, issues: &[String]) -> Stage {
+        let (step, words) = (premise.step, issues.join("; "));
+        if self.state.regrades == 0 {
+            let message = format!("step `{step}`: the validator rejects the answer, which is kept: {words}");
+            self.note("validation_failed", message);
+            return verify(premise, output);
+        }
+        self.state.regrades -= 1;
+        // The last answer counts ungraded: a verdict that nothing follows from would only cost money.
+        self.state.graded = self.state.regrades > 0;
+        let message = format!("step `{step}`: the validator rejects the answer, asking again: {words}");
+        self.note("validation_failed", message);
+        self.begin_again(premise, &output, issues)
+    }
+
+    /// The verifier has spoken. Whatever is no clear yes is no success.
+    pub(super) fn verified(
+        &mut self,
+        premise: &Premise<'_>,
+        output: JsonText,
+        reply: Result<Reply, Failure>,
+    ) -> Stage {
+        let verdict = match reply {
+            Ok(reply) => grade::read(&reply.text),
+            Err(failure) => return Stage::failed(failure),
+        };
+        match verdict {
+            Verdict::Passed => Stage::Over(Ending::Output(output)),
+            Verdict::Rejected(issues) => self.unmet(premise, output, &issues),
+            Verdict::Unclear(why) => {
+                self.rejected.push(in_words(&output));
+                let message = format!(
+                    "step `{}`: nobody can say whether the success criteria are met: {why}",
+                    premise.step
+                );
+                Stage::failed(Failure::new(Class::InvalidOutput, message).reason("no_verdict"))
+            }
+        }
+    }
+
+    fn unmet(&mut self, premise: &Premise<'_>, output: JsonText, issues: &[String]) -> Stage {
+        let (step, words) = (premise.step, issues.join("; "));
+        if self.state.retrials == 0 {
+            self.rejected.push(in_words(&output));
+            let message = format!("step `{step}`: the answer does not meet the success criteria: {words}");
+            return Stage::failed(Failure::new(Class::InvalidOutput, message).reason("criteria_unmet"));
+        }
+        self.state.retrials -= 1;
+        let message = format!("step `{step}`: the success criteria are not met, asking again: {words}");
+        self.note("criteria_unmet", message);
+        self.begin_again(premise, &output, issues)
+    }
+
+    /// Asks the prompt once more, with what was found.
+    fn begin_again(&mut self, premise: &Premise<'_>, output: &JsonText, issues: &[String]) -> Stage {
+        let prompt = wording::answer_again(&premise.call.prompt, &in_words(output), issues);
+        let all = self.transcript.messages().len();
+        self.transcript.splice(0, all, opening(premise.call, &prompt));
+        self.state.memory.begin_again();
+        self.state.last_chance = false;
+        self.state.was_cut = false;
+        Stage::ASKING
+    }
+}
+
+fn verify(premise: &Premise<'_>, output: JsonText) -> Stage {
+    match premise.call.settings.success_criteria.is_some() {
+        true => Stage::Verifying { output },
+        false => Stage::Over(Ending::Output(output)),
+    }
+}
+
+/// An output as a person would show it: plain text without its wrapper, anything else as JSON.
+pub(super) fn in_words(output: &JsonText) -> String {
+    match output.value() {
+        serde_json::Value::Object(object) if object.len() == 1 && object.contains_key("result") => {
+            object["result"].as_str().map_or_else(|| object["result"].to_string(), str::to_owned)
+        }
+        other => format!("{other:#}"),
+    }
+}

@@ -1,0 +1,355 @@
+//! Agents with tools, from the door that the engine comes in by.
+
+use super::*;
+use crate::{Answered, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec};
+use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
+use std::sync::atomic::AtomicBool;
+
+/// A provider that plays a list of replies and keeps what it was asked.
+#[derive(Default)]
+struct Model {
+    replies: Mutex<VecDeque<Result<Reply, Failure>>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// The messages, the names of the tools, and what a person answered.
+type Asked = (Vec<Message>, Vec<String>, Option<Answered>);
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        "model"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        _sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        self.asked.lock().unwrap().push((request.messages.to_vec(), tools, request.answered.cloned()));
+        let reply = self.replies.lock().unwrap().pop_front();
+        Box::pin(std::future::ready(
+            reply.unwrap_or_else(|| Err(Failure::new(Class::Fatal, "no more replies"))),
+        ))
+    }
+}
+
+impl Providers for Arc<Model> {
+    fn get(&self, _settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        Ok(Arc::clone(self) as Arc<dyn Provider>)
+    }
+}
+
+/// Tools that count how they are used: `look`, `act` (which must not be repeated), `lost`, `slow` and `long`.
+#[derive(Default)]
+struct Bench {
+    lists: AtomicU32,
+    called: Mutex<Vec<String>>,
+    at_once: AtomicU32,
+    most_at_once: AtomicU32,
+    told_to_stop: AtomicBool,
+}
+
+impl Toolbox for Bench {
+    fn list<'a>(&'a self, _servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+        self.lists.fetch_add(1, Ordering::SeqCst);
+        let tool = |name: &str| {
+            let spec =
+                ToolSpec { name: format!("s__{name}"), description: String::new(), input_schema: json!({}) };
+            Tool {
+                server: "s".into(),
+                name: name.into(),
+                spec,
+                output_schema: None,
+                repeatable: name != "act",
+            }
+        };
+        Box::pin(std::future::ready(Ok(["look", "act", "lost", "slow", "long"].map(tool).to_vec())))
+    }
+
+    fn call<'a>(
+        &'a self,
+        _servers: &'a Servers,
+        tool: &'a Tool,
+        arguments: &'a JsonText,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
+        Box::pin(async move {
+            self.called.lock().unwrap().push(tool.name.clone());
+            let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most_at_once.fetch_max(now, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+            self.at_once.fetch_sub(1, Ordering::SeqCst);
+            let text = match tool.name.as_str() {
+                "lost" => return Err(Failure::new(Class::Transient, "server `s` is gone")),
+                "slow" => {
+                    cancel.cancelled().await;
+                    self.told_to_stop.store(true, Ordering::SeqCst);
+                    return Err(Failure::new(Class::Cancelled, "stopped"));
+                }
+                "long" => "0123456789".repeat(10_000),
+                _ => format!("{} {}", tool.name, arguments.as_str()),
+            };
+            Ok(ToolResult { text, ..ToolResult::default() })
+        })
+    }
+}
+
+/// A line that keeps everything.
+#[derive(Default)]
+struct Desk {
+    pages: Mutex<Vec<Page>>,
+    reports: Mutex<Vec<Report>>,
+}
+
+impl Desk {
+    fn pieces(&self) -> Vec<JsonText> {
+        self.pages.lock().unwrap().iter().map(|page| page.piece.clone()).collect()
+    }
+
+    fn noted(&self, wanted: &str) -> Vec<String> {
+        let reports = self.reports.lock().unwrap();
+        let noted = reports.iter().filter_map(|report| match report {
+            Report::Noted { code, message } if *code == wanted => Some(message.clone()),
+            _ => None,
+        });
+        noted.collect()
+    }
+}
+
+impl Admission for Desk {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+        Unlimited.admit(call)
+    }
+
+    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+}
+
+impl Sink for Desk {
+    fn report(&self, report: Report) {
+        self.reports.lock().unwrap().push(report);
+    }
+}
+
+impl Diary for Desk {
+    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        self.pages.lock().unwrap().push(page);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
+        let pages = self.pages.lock().unwrap();
+        let mut kept = pages.iter().flat_map(|page| &page.kept);
+        let found = kept.find(|value| Digest::of(value.as_str().as_bytes()) == digest).cloned();
+        Box::pin(std::future::ready(found))
+    }
+}
+
+/// Everything that one test needs.
+struct Scene {
+    model: Arc<Model>,
+    bench: Arc<Bench>,
+    desk: Desk,
+    assignment: Assignment,
+}
+
+impl Scene {
+    fn new(replies: impl IntoIterator<Item = Result<Reply, Failure>>) -> Scene {
+        let model = Model { replies: Mutex::new(replies.into_iter().collect()), ..Model::default() };
+        let mut scene = Scene {
+            model: Arc::new(model),
+            bench: Arc::default(),
+            desk: Desk::default(),
+            assignment: agent(None),
+        };
+        let transport = Transport::Http { url: "http://localhost".into(), headers: vec![] };
+        let server = Server { transport, timeout: None, tools: None };
+        scene.settings(|settings| {
+            settings.schema = None;
+            settings.servers = Arc::new([("s".to_owned(), server)].into());
+        });
+        scene
+    }
+
+    fn settings(&mut self, change: impl FnOnce(&mut AgentSettings)) {
+        let Work::Agent(call) = &mut self.assignment.work else { panic!("an agent") };
+        change(Arc::make_mut(&mut call.settings));
+    }
+
+    async fn run(&self) -> AttemptEnd {
+        self.run_until(CancellationToken::new()).await
+    }
+
+    async fn run_until(&self, cancel: CancellationToken) -> AttemptEnd {
+        let attempts = Attempts::new(Arc::new(self.model.clone()), Arc::new(Echo), self.bench.clone());
+        attempts.attempt(self.assignment.clone(), &self.desk, cancel).await
+    }
+
+    /// The texts of the messages of a request, the opening left out.
+    fn texts(&self, request: usize) -> Vec<String> {
+        self.model.asked.lock().unwrap()[request].0[1..].iter().map(|message| message.text.clone()).collect()
+    }
+
+    fn called(&self) -> Vec<String> {
+        self.bench.called.lock().unwrap().clone()
+    }
+}
+
+fn wants(calls: &[(&str, &str)]) -> Result<Reply, Failure> {
+    let calls = calls.iter().enumerate();
+    let tool_calls =
+        calls.map(|(at, (name, arguments))| ToolCall::new(format!("c{at}"), *name, arguments)).collect();
+    Ok(Reply { tool_calls, ..answers("").unwrap() })
+}
+
+fn answers(text: &str) -> Result<Reply, Failure> {
+    said(text).expect("it says something")
+}
+
+fn finished(end: AttemptEnd) -> String {
+    match end {
+        AttemptEnd::Finished { output, .. } => output.value()["result"].as_str().unwrap().to_owned(),
+        other => panic!("not finished: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn tools_are_called_and_their_results_come_back_in_order() {
+    let calls = [("s__look", "{\"n\":1}"), ("nope", "{}"), ("s__lost", "{}"), ("s__act", "{}")];
+    let scene = Scene::new([wants(&calls), answers("done")]);
+    assert_eq!(finished(scene.run().await), "done");
+    let texts = scene.texts(1);
+    assert_eq!((texts[1].as_str(), texts[4].as_str()), ("look {\"n\":1}", "act {}"));
+    assert_eq!(texts[2], "there is no tool `nope`; the tools are s__look, s__act, s__lost, s__slow, s__long");
+    assert_eq!(texts[3], "the call failed: server `s` is gone");
+    let reports = scene.desk.reports.lock().unwrap();
+    let called = reports.iter().filter(|report| matches!(report, Report::ToolCalled { .. })).count();
+    assert_eq!(called, 4);
+}
+
+#[tokio::test]
+async fn an_agent_without_tools_asks_nobody_for_any() {
+    let mut scene = Scene::new([answers("done")]);
+    scene.settings(|settings| settings.tools = Some(vec![]));
+    assert_eq!(finished(scene.run().await), "done");
+    assert_eq!((scene.bench.lists.load(Ordering::SeqCst), scene.desk.pieces().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_is_not_seen() {
+    let mut scene = Scene::new([wants(&[("s__act", "{}")]), answers("done")]);
+    scene.settings(|settings| settings.tools = Some(vec!["s__l*".into(), "web".into()]));
+    finished(scene.run().await);
+    assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__lost", "s__long"]);
+    assert_eq!(scene.called(), [""; 0]);
+    assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
+}
+
+#[tokio::test]
+async fn only_so_many_tools_run_at_once() {
+    let mut scene = Scene::new([wants(&[("s__look", "{}"); 9]), answers("done")]);
+    scene.settings(|settings| {
+        settings.capabilities.parallel_tools = 4;
+        settings.capabilities.stuck_loop = None;
+    });
+    finished(scene.run().await);
+    assert_eq!(scene.bench.most_at_once.load(Ordering::SeqCst), 4);
+    assert_eq!(scene.called().len(), 9);
+}
+
+#[tokio::test]
+async fn a_turn_is_one_page_and_two_where_a_call_may_not_be_repeated() {
+    let look = Scene::new([wants(&[("s__look", "{}")]), answers("done")]);
+    finished(look.run().await);
+    assert_eq!(look.desk.pieces().len(), 1);
+    let act = Scene::new([wants(&[("s__look", "{}"), ("s__act", "{}")]), answers("done")]);
+    let AttemptEnd::Finished { usage, .. } = act.run().await else { panic!("not finished") };
+    let pages = act.desk.pages.lock().unwrap();
+    let calls: Vec<u64> = pages.iter().map(|page| page.usage.calls).chain([usage.calls]).collect();
+    assert_eq!(calls, [1, 0, 1]);
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_is_repeated_only_where_it_may_be() {
+    let first = Scene::new([wants(&[("s__look", "{}"), ("s__act", "{}")]), answers("done")]);
+    finished(first.run().await);
+    let mut again = Scene::new([answers("done")]);
+    again.assignment.continues = first.desk.pieces()[..1].to_vec();
+    finished(again.run().await);
+    assert_eq!(again.called(), ["look"]);
+    let texts = again.texts(0);
+    assert!(texts[1] == "look {}" && texts[2].contains("unknown: the engine was stopped"), "{texts:?}");
+    let mut later = Scene::new([answers("done")]);
+    later.assignment.continues = first.desk.pieces();
+    finished(later.run().await);
+    assert_eq!((later.called().len(), later.texts(0)), (0, first.texts(1)));
+}
+
+#[tokio::test]
+async fn a_passing_failure_leaves_the_conversation_to_the_next_attempt() {
+    let transient = Err(Failure::new(Class::Transient, "gone"));
+    let first = Scene::new([wants(&[("s__act", "{}")]), transient]);
+    assert!(matches!(first.run().await, AttemptEnd::Failed { .. }));
+    let mut second = Scene::new([answers("done")]);
+    second.assignment.continues = first.desk.pieces();
+    assert_eq!(finished(second.run().await), "done");
+    assert_eq!((second.called().len(), second.texts(0)), (0, first.texts(1)));
+}
+
+#[tokio::test]
+async fn what_was_cut_can_be_read_back() {
+    let read = wants(&[("read_result", "{\"name\": \"r1\", \"from\": 50000, \"length\": 12}")]);
+    let unknown = wants(&[("read_result", "{\"name\": \"r9\"}")]);
+    let scene = Scene::new([wants(&[("s__long", "{}")]), read, unknown, answers("done")]);
+    finished(scene.run().await);
+    assert!(scene.texts(1)[1].contains("`r1`"));
+    assert_eq!(scene.texts(2)[3], "r1, characters 50000 to 50012 of 100000:\n012345678901");
+    assert_eq!(scene.texts(3)[5], "nothing is kept as `r9`");
+    let asked = scene.model.asked.lock().unwrap();
+    assert!(
+        !asked[0].1.contains(&"read_result".to_owned()) && asked[1].1.contains(&"read_result".to_owned())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_are_told_to_stop() {
+    let scene = Scene::new([wants(&[("s__slow", "{}")])]);
+    let cancel = CancellationToken::new();
+    let cancelling = async {
+        while scene.called().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (end, ()) = tokio::join!(scene.run_until(cancel.clone()), cancelling);
+    assert!(matches!(end, AttemptEnd::Failed { failure, .. } if failure.class == Class::Cancelled));
+    assert!(scene.bench.told_to_stop.load(Ordering::SeqCst));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_ends_among_tools_too() {
+    let mut scene = Scene::new([wants(&[("s__slow", "{}")])]);
+    scene.settings(|settings| settings.session_timeout = Some(Duration::from_secs(9)));
+    let end = scene.run().await;
+    assert!(
+        matches!(end, AttemptEnd::Failed { failure, .. } if failure.reason.as_deref() == Some("session_timeout"))
+    );
+    assert!(scene.bench.told_to_stop.load(Ordering::SeqCst));
+}
+
+#[tokio::test]
+async fn a_wish_suspends_and_goes_on_with_its_answer() {
+    let ask = Ask::Unknown { prompt: "may I?".into() };
+    let asks = Some(Box::new(Asks { ask: ask.clone(), state: JsonText::of("session 7") }));
+    let first = Scene::new([Ok(Reply { asks, ..answers("").unwrap() })]);
+    let AttemptEnd::Suspended { state, waits_for, usage } = first.run().await else {
+        panic!("not suspended")
+    };
+    assert_eq!((waits_for, usage.calls), (WaitsFor::Gate(JsonText::of(&ask)), 1));
+    let mut second = Scene::new([answers("done")]);
+    second.assignment.continues = vec![state];
+    second.assignment.answer = Some(Answer::Retry);
+    assert_eq!(finished(second.run().await), "done");
+    let answered = second.model.asked.lock().unwrap()[0].2.clone();
+    assert_eq!(answered, Some(Answered { state: JsonText::of("session 7"), answer: Answer::Retry }));
+}

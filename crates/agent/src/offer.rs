@@ -1,0 +1,154 @@
+//! Which tools an agent may see.
+//!
+//! Decided once, before a model sees any: what an allow list leaves out is neither shown nor called. Reading back what
+//! was cut away is a tool of our own, shown only where there is something to read.
+
+use crate::capability::recall;
+use crate::{Tool, ToolCall, ToolSpec, tokens_of};
+
+/// What joins server and tool in an entry of an allow list.
+const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
+
+/// The tools of one conversation.
+#[derive(Debug, Clone, Default)]
+pub struct Offer {
+    tools: Vec<Tool>,
+    /// As models see them; the last is our own, unless there are none at all.
+    specs: Vec<ToolSpec>,
+    tokens: u64,
+    missing: Vec<String>,
+}
+
+impl Offer {
+    /// The tools that an allow list names; without a list, all of them.
+    pub fn new(mut tools: Vec<Tool>, allowed: Option<&[String]>) -> Offer {
+        let mut missing = Vec::new();
+        if let Some(allowed) = allowed {
+            let unmatched = allowed.iter().filter(|entry| !tools.iter().any(|tool| names(entry, tool)));
+            missing = unmatched.cloned().collect();
+            tools.retain(|tool| allowed.iter().any(|entry| names(entry, tool)));
+        }
+        let mut specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec.clone()).collect();
+        if !specs.is_empty() {
+            specs.push(recall::spec());
+        }
+        let tokens = specs.iter().map(tokens_of_spec).sum();
+        Offer { tools, specs, tokens, missing }
+    }
+
+    /// The tools as a model sees them, with or without the one that reads back.
+    pub fn specs(&self, with_recall: bool) -> &[ToolSpec] {
+        let most = self.specs.len();
+        &self.specs[..if with_recall { most } else { most.saturating_sub(1) }]
+    }
+
+    /// Our estimate of the tokens that they take in a request.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The tool that a model knows by this name.
+    pub fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.spec.name == name)
+    }
+
+    /// The names that a model knows.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.spec.name.as_str())
+    }
+
+    /// Entries of the allow list that name nothing.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// Whether a call may be made again when nobody knows what became of it.
+    pub fn is_repeatable(&self, call: &ToolCall) -> bool {
+        self.find(&call.name).is_none_or(|tool| tool.repeatable)
+    }
+}
+
+fn tokens_of_spec(spec: &ToolSpec) -> u64 {
+    tokens_of(&spec.name) + tokens_of(&spec.description) + tokens_of(&spec.input_schema.to_string())
+}
+
+/// Whether an entry of an allow list names the tool, alone or with its server.
+fn names(entry: &str, tool: &Tool) -> bool {
+    let entry = entry.trim();
+    let joined = |joint: &&str| matches(entry, &format!("{}{joint}{}", tool.server, tool.name));
+    matches(entry, &tool.name) || matches(entry, &tool.spec.name) || JOINTS.iter().any(joined)
+}
+
+/// Whether the text fits a pattern in which `*` stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(text) = text.strip_prefix(before) else { return false };
+    let mut text = text;
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(server: &str, name: &str) -> Tool {
+        let spec_name = format!("{server}__{}", name.replace('.', "_"));
+        let spec = ToolSpec { name: spec_name, description: String::new(), input_schema: json!({}) };
+        Tool { server: server.into(), name: name.into(), spec, output_schema: None, repeatable: false }
+    }
+
+    fn all() -> Vec<Tool> {
+        vec![tool("git", "log"), tool("git", "diff.stat"), tool("fs", "log"), tool("fs", "read_file")]
+    }
+
+    fn offered(entries: &[&str]) -> (Vec<String>, Vec<String>) {
+        let entries: Vec<String> = entries.iter().map(|entry| entry.to_string()).collect();
+        let offer = Offer::new(all(), Some(&entries));
+        (offer.names().map(str::to_owned).collect(), offer.missing().to_vec())
+    }
+
+    #[test]
+    fn every_way_to_name_a_tool_is_understood() {
+        for entry in ["git__log", "git.log", "git/log", "git:log"] {
+            assert_eq!(offered(&[entry]).0, ["git__log"], "{entry}");
+        }
+        assert_eq!(offered(&["log"]).0, ["git__log", "fs__log"]);
+        assert_eq!(offered(&["diff.stat"]).0, ["git__diff_stat"]);
+        assert_eq!(offered(&["git__diff_stat"]).0, ["git__diff_stat"]);
+        for entry in ["fs__*", "fs/*", "fs:*", "fs.*"] {
+            assert_eq!(offered(&[entry]).0, ["fs__log", "fs__read_file"], "{entry}");
+        }
+        assert_eq!(offered(&["read_*"]).0, ["fs__read_file"]);
+        assert_eq!(offered(&["*__l*g"]).0, ["git__log", "fs__log"]);
+        assert_eq!(offered(&["*"]).0.len(), 4);
+    }
+
+    #[test]
+    fn what_names_nothing_is_said_and_nothing_else_gets_in() {
+        let (names, missing) = offered(&["git__log", "lo", "git__", "web__*"]);
+        assert_eq!((names, missing.len()), (vec!["git__log".to_owned()], 3));
+        assert_eq!(offered(&[]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn reading_back_is_offered_only_beside_other_tools() {
+        let offer = Offer::new(all(), None);
+        assert_eq!((offer.specs(false).len(), offer.specs(true).len()), (4, 5));
+        assert_eq!(offer.specs(true)[4].name, recall::NAME);
+        let none = Offer::new(vec![], None);
+        assert_eq!((none.specs(true).len(), none.tokens()), (0, 0));
+    }
+
+    #[test]
+    fn a_star_stands_for_anything_but_no_part_is_used_twice() {
+        assert!(matches("a*a", "aa") && matches("*", "") && matches("a*b*c", "a-b-b-c"));
+        assert!(!matches("a*a", "a") && !matches("a*b*c", "acb"));
+    }
+}
