@@ -62,9 +62,11 @@ impl Conversation {
         left_out.add(turns, self.shelf.len());
         let note = left_out.note(!premise.offer.specs(true).is_empty());
         self.transcript.end_with(prompt, left_out.prompt, note);
-        let message =
-            format!("step `{}`: {turns} turns of the conversation were left out to save room", premise.step);
-        self.note("context_compacted", message);
+        if left_out.turns == turns {
+            let message =
+                format!("step `{}`: the oldest turns are left out from now on to save room", premise.step);
+            self.note("context_compacted", message);
+        }
     }
 
     /// Cuts the longest results of the last turn until this many tokens are left, if it can.
