@@ -222,10 +222,11 @@ impl Conversation {
         if reply.finish == Finish::Refusal {
             return self.refused(premise.step, reply);
         }
-        if !reply.tool_calls.is_empty() {
-            return self.wants_tools(premise, &reply);
+        match (reply.tool_calls.is_empty(), reply.finish) {
+            (true, _) => self.answered(premise, reply),
+            (false, Finish::Length) => self.wants_too_much(premise, reply),
+            (false, _) => self.wants_tools(premise, &reply),
         }
-        self.answered(premise, reply)
     }
 
     fn note(&mut self, code: &'static str, message: String) {

@@ -17,6 +17,8 @@ pub struct Question<'a> {
     pub schema: Option<&'a OutputSchema>,
     /// The tools that the model may ask for.
     pub tools: &'a [ToolSpec],
+    /// Our estimate of the tokens that they take.
+    pub tool_tokens: u64,
     /// A person's answer to what the last reply asked for.
     pub answered: Option<&'a Answered>,
     /// What the answer is for.
@@ -44,6 +46,7 @@ impl Conversation {
             messages: Cow::Borrowed(self.transcript.messages()),
             schema: declared(premise.call),
             tools: self.tools(premise),
+            tool_tokens: self.tool_tokens(premise),
             answered,
             purpose: Purpose::Answer,
             call: self.state.calls + 1,
@@ -81,6 +84,7 @@ impl Conversation {
             ]),
             schema: Some(&*grade::SCHEMA),
             tools: &[],
+            tool_tokens: 0,
             answered: None,
             purpose,
             call: self.state.calls + 1,
@@ -98,6 +102,7 @@ impl Conversation {
             ]),
             schema,
             tools: &[],
+            tool_tokens: 0,
             answered: None,
             purpose: Purpose::Repair,
             call: self.state.calls + 1,

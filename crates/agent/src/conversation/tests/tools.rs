@@ -187,6 +187,42 @@ fn a_context_that_the_service_finds_too_long_is_shortened_once() {
 }
 
 #[test]
+fn a_refusal_without_a_reason_may_mean_a_context_that_is_too_long() {
+    let (call, offer) = (small_window(), offer());
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let refused = || Err(Failure::new(Class::Fatal, "400").reason("bad_request"));
+    let mut long = after(&premise, (0..4).map(|at| format!("{at}").repeat(4000)));
+    long.feed(&premise, refused());
+    assert!(question(&long, &premise).messages[1].text.contains("left out"));
+    let mut short = after(&premise, ["short".to_owned(), "too".to_owned()]);
+    short.feed(&premise, refused());
+    assert_eq!(failure(&short, &premise).reason.as_deref(), Some("bad_request"));
+}
+
+#[test]
+fn calls_that_were_cut_off_are_not_made() {
+    let call = with(call(None, None, 1), |_| {});
+    let offer = offer();
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let mut conversation = Conversation::new(&premise);
+    let cut = || Ok(Reply { finish: Finish::Length, ..wants(&[("s__act", json!({}))]).unwrap() });
+    conversation.feed(&premise, cut());
+    let asked = question(&conversation, &premise);
+    assert!(asked.messages[3].text.contains("tool calls were cut off") && !asked.tools.is_empty());
+    assert!(asked.messages.iter().all(|message| message.tool_calls.is_empty()));
+    conversation.feed(&premise, cut());
+    assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("budget"));
+}
+
+#[test]
+fn texts_of_wide_characters_are_cut_as_far() {
+    let (call, offer) = (small_window(), offer());
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let conversation = after(&premise, ["漢".repeat(20_000)]);
+    assert!(crate::tokens_in(&question(&conversation, &premise).messages) < 8000);
+}
+
+#[test]
 fn without_compaction_nothing_is_left_out() {
     let (call, offer) = (
         agent(|capabilities| {
