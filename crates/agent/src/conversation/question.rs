@@ -1,5 +1,6 @@
 //! What is asked: of the step's own model, and of those that look at its answers.
 
+use super::retold::without_tools;
 use super::{Conversation, Premise, declared, review};
 use crate::capability::limits;
 use crate::{Answered, Message, Misfit, Purpose, Role, ToolSpec, grade, wording};
@@ -41,11 +42,12 @@ impl Conversation {
         premise: &Premise<'a>,
         answered: Option<&'a Answered>,
     ) -> Question<'a> {
+        let (messages, tools) = (self.transcript.messages(), self.tools(premise));
         Question {
             model: &premise.call.model,
-            messages: Cow::Borrowed(self.transcript.messages()),
+            messages: if tools.is_empty() { without_tools(messages) } else { Cow::Borrowed(messages) },
             schema: declared(premise.call),
-            tools: self.tools(premise),
+            tools,
             tool_tokens: self.tool_tokens(premise),
             answered,
             purpose: Purpose::Answer,

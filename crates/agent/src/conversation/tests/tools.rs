@@ -124,6 +124,7 @@ fn after_the_last_round_the_agent_must_answer() {
     let mut conversation = after(&premise, ["one".into(), "two".into()]);
     let asked = question(&conversation, &premise);
     assert!(asked.tools.is_empty() && asked.messages[5].text.contains("final answer now"));
+    assert!(asked.messages.iter().all(|message| message.tool_calls.is_empty() && message.role != Role::Tool));
     let mut other = conversation.clone();
     conversation.feed(&premise, said("fine"));
     assert!(matches!(conversation.next(&premise), Next::Done(Ending::Output(_))));
