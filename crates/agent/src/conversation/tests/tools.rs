@@ -17,7 +17,8 @@ pub(super) fn wants(calls: &[(&str, Value)]) -> Result<Reply, Failure> {
     let calls = calls.iter().enumerate();
     let tool_calls =
         calls.map(|(at, (name, arguments))| ToolCall::new(format!("c{at}"), *name, &arguments.to_string()));
-    Ok(Reply { tool_calls: tool_calls.collect(), ..said("").unwrap() })
+    let thoughts = Some(JsonText::of(&json!({"c0": "signed"})));
+    Ok(Reply { tool_calls: tool_calls.collect(), thoughts, ..said("").unwrap() })
 }
 
 pub(super) fn gave(text: impl Into<String>) -> ToolResult {
