@@ -56,7 +56,7 @@ impl Talk<'_> {
             attempt: self.assignment.attempt,
             provider: self.provider.name().to_owned(),
             model: model.to_owned(),
-            input_tokens: ledger::tokens_in(&question.messages),
+            input_tokens: ledger::tokens_in(&question.messages) + question.tool_tokens,
             output_tokens: self.call.settings.max_tokens,
         }
     }

@@ -3,11 +3,13 @@
 //! A conversation takes replies and results of tools, and gives requests and calls until it is done. It knows no clock
 //! and no network, and what it holds between two turns is data: it can be written down piece by piece (`pages`) and go
 //! on elsewhere. Its parts: tools (`turns`), answers that cannot be used (`ladder`), answers that others look at
-//! (`review`), room in the model's context (`room`). Tokens, time and cancellation are the driver's.
+//! (`review`), room in the model's context (`room`), requests without tools (`retold`). Tokens, time and cancellation
+//! are the driver's.
 
 mod ladder;
 mod pages;
 mod question;
+mod retold;
 mod review;
 mod room;
 mod turns;
@@ -222,10 +224,11 @@ impl Conversation {
         if reply.finish == Finish::Refusal {
             return self.refused(premise.step, reply);
         }
-        if !reply.tool_calls.is_empty() {
-            return self.wants_tools(premise, &reply);
+        match (reply.tool_calls.is_empty(), reply.finish) {
+            (true, _) => self.answered(premise, reply),
+            (false, Finish::Length) => self.wants_too_much(premise, reply),
+            (false, _) => self.wants_tools(premise, &reply),
         }
-        self.answered(premise, reply)
     }
 
     fn note(&mut self, code: &'static str, message: String) {

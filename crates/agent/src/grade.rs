@@ -1,7 +1,7 @@
 //! A second model's verdict on an answer.
 //!
-//! A grader that fails, or that says nothing clear, must not stop a workflow whose answer fits: the answer passes and
-//! the fact is noted.
+//! Read in the same way whoever asked for it. What an unclear verdict means is decided elsewhere (`conversation::review`):
+//! a validator's lets the answer pass with a note, one about success criteria does not.
 
 use crate::answer;
 use convoke_model::{FieldType, OutputField, OutputSchema};

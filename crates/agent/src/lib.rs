@@ -1,10 +1,13 @@
 //! One attempt: what is asked, what comes back, and whether it fits.
 //!
 //! [`Attempts`] performs an assignment. What to say next is decided apart from saying it: a [`Conversation`] is a value
-//! that takes replies and gives requests, knows no clock and no network, and can be stored between two turns. Model
-//! services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), capacity ([`Admission`]), listeners ([`Sink`])
-//! and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time limits of
-//! tasks belong to the scheduler.
+//! that takes replies and results of tools and gives requests and calls, knows no clock and no network, and can be
+//! written down between two turns and resumed elsewhere. What keeps it within bounds is in `capability`, a file each; how
+//! answers are read, repaired and looked at is in `judge` and the parts of `conversation`.
+//!
+//! Model services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), capacity ([`Admission`]), listeners
+//! ([`Sink`]) and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time
+//! limits of tasks belong to the scheduler.
 
 mod admission;
 mod answer;

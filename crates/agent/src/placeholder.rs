@@ -1,4 +1,4 @@
-//! Finds answers that have the right shape and say nothing: "string", "TODO", "<your answer>", the field's own name.
+//! Finds answers that have the right shape and say nothing: `string`, `TODO`, `<your answer>`, the field's own name.
 //!
 //! Careful rather than complete: such an answer is sent back once, and what is short may still be meant ("none",
 //! "unknown", "ok"). A word that the author uses is no placeholder, nor is anything chosen from a list or found by a

@@ -3,6 +3,7 @@
 //! Only their digests stay here; the values leave with the next page and are read back through the diary.
 
 use convoke_model::{Digest, JsonText};
+use serde_json::Value;
 
 /// The kept values of one conversation: the first is `r1`.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,17 @@ impl Shelf {
         self.kept.push(Digest::of(value.as_str().as_bytes()));
         self.unwritten.push(value);
         name(self.kept.len())
+    }
+
+    /// Keeps a text, which whoever reads the diary gets back as a JSON string.
+    pub fn keep_text(&mut self, text: String) -> String {
+        let written = Value::String(text).to_string();
+        self.keep(JsonText::parse(written).expect("a JSON string was written"))
+    }
+
+    /// The name that the next value gets.
+    pub fn next_name(&self) -> String {
+        name(self.kept.len() + 1)
     }
 
     /// The value with this name.
@@ -66,9 +78,9 @@ mod tests {
     fn values_leave_and_names_stay() {
         let mut shelf = Shelf::default();
         let value = JsonText::of("long");
-        assert_eq!((shelf.keep(value.clone()), shelf.keep(JsonText::of("x"))), ("r1".into(), "r2".into()));
+        assert_eq!((shelf.keep(value.clone()), shelf.keep_text("x".into())), ("r1".into(), "r2".into()));
         let digest = Digest::of(value.as_str().as_bytes());
-        assert_eq!(shelf.find("r1"), Some(digest));
+        assert_eq!((shelf.find("r1"), shelf.next_name()), (Some(digest), "r3".into()));
         let (digests, values) = shelf.take_unwritten();
         assert_eq!((digests.len(), values.len()), (2, 2));
         assert_eq!(shelf.take_unwritten().1.len(), 0);

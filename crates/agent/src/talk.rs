@@ -120,11 +120,13 @@ impl Talk<'_> {
         }
     }
 
-    /// The tools that the agent may use. Where there are none, nobody is asked for them.
+    /// The tools that the agent may use. Where there are none, or it is a program that has its own, nobody is asked for
+    /// them.
     async fn offer(&self) -> Result<Offer, Failure> {
         let settings = &self.call.settings;
         let allowed = settings.tools.as_deref();
-        if settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
+        let has_its_own = settings.provider.program.is_some();
+        if has_its_own || settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
             return Ok(Offer::default());
         }
         let listed = self.toolbox.list(&settings.servers).await;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Results are never cut below this many characters.
+/// Results are never cut below this many bytes.
 const SHORTEST: u64 = 400;
 
 /// What is no longer part of the conversation.
@@ -90,7 +90,7 @@ impl LeftOut {
     }
 }
 
-/// The length in characters to which results of the last turn must be cut so that this many tokens are saved; `None` if
+/// The length in bytes to which results of the last turn must be cut so that this many tokens are saved; `None` if
 /// there is nothing to cut.
 pub(crate) fn cut_for(messages: &[Message], gauge: Gauge, excess: u64) -> Option<u64> {
     let lengths: Vec<u64> = last_turn(messages)

@@ -61,11 +61,17 @@ impl Conversation {
         self.review(premise, output)
     }
 
+    /// The calls were cut off at the token limit: what is left of the last one may read like another call.
+    pub(super) fn wants_too_much(&mut self, premise: &Premise<'_>, reply: Reply) -> Stage {
+        let message = "the tool calls were cut off at the token limit; make fewer or shorter ones".to_owned();
+        self.misfitted(premise, reply, Misfit { reason: Reason::Truncated, message })
+    }
+
     fn misfitted(&mut self, premise: &Premise<'_>, reply: Reply, misfit: Misfit) -> Stage {
         let misfit = self.seen_twice(misfit);
         if misfit.reason != Reason::Budget && self.state.recoveries > 0 {
             self.state.recoveries -= 1;
-            self.state.last_chance = self.state.recoveries == 0;
+            self.state.last_chance = self.state.recoveries == 0 && declared(premise.call).is_some();
             return self.send_back(reply, wording::ask_again(&misfit, declared(premise.call)));
         }
         self.rejected.push(reply.text);

@@ -42,6 +42,13 @@ struct Delta {
     state: State,
 }
 
+/// As much of a page as says where a conversation begins.
+#[derive(Debug, Deserialize)]
+struct Head {
+    #[serde(default)]
+    about: Option<Digest>,
+}
+
 /// What is to be written down.
 #[derive(Debug, Clone)]
 pub struct Written {
@@ -81,22 +88,23 @@ impl Conversation {
     /// The conversation that wrote these pages, or a new one if they are about something else.
     pub fn resume(premise: &Premise<'_>, pieces: &[JsonText]) -> Result<Conversation, Failure> {
         let mut conversation = Conversation::new(premise);
-        let read = |piece: &JsonText| serde_json::from_str::<Delta>(piece.as_str());
-        let deltas: Result<Vec<Delta>, _> = pieces.iter().map(read).collect();
-        let mut deltas = deltas.map_err(|error| damaged(premise, &error.to_string()))?;
-        let Some(first) = deltas.iter().rposition(|delta| delta.about.is_some()) else {
-            return if deltas.is_empty() {
+        let unreadable = |error: serde_json::Error| damaged(premise, &error.to_string());
+        let heads = pieces.iter().map(|piece| serde_json::from_str::<Head>(piece.as_str()));
+        let heads: Vec<Head> = heads.collect::<Result<_, _>>().map_err(unreadable)?;
+        let Some(first) = heads.iter().rposition(|head| head.about.is_some()) else {
+            return if heads.is_empty() {
                 Ok(conversation)
             } else {
                 Err(damaged(premise, "it has no beginning"))
             };
         };
-        if deltas[first].about != Some(about(premise.call)) {
+        if heads[first].about != Some(about(premise.call)) {
             let message = format!("step `{}`: what is asked has changed, so it is asked anew", premise.step);
             conversation.note("conversation_dropped", message);
             return Ok(conversation);
         }
-        for delta in deltas.drain(first..) {
+        for piece in &pieces[first..] {
+            let delta: Delta = serde_json::from_str(piece.as_str()).map_err(unreadable)?;
             conversation.replay(delta).ok_or_else(|| damaged(premise, "a change does not fit"))?;
         }
         Ok(conversation)

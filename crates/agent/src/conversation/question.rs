@@ -1,5 +1,6 @@
 //! What is asked: of the step's own model, and of those that look at its answers.
 
+use super::retold::without_tools;
 use super::{Conversation, Premise, declared, review};
 use crate::capability::limits;
 use crate::{Answered, Message, Misfit, Purpose, Role, ToolSpec, grade, wording};
@@ -17,6 +18,8 @@ pub struct Question<'a> {
     pub schema: Option<&'a OutputSchema>,
     /// The tools that the model may ask for.
     pub tools: &'a [ToolSpec],
+    /// Our estimate of the tokens that they take.
+    pub tool_tokens: u64,
     /// A person's answer to what the last reply asked for.
     pub answered: Option<&'a Answered>,
     /// What the answer is for.
@@ -39,11 +42,13 @@ impl Conversation {
         premise: &Premise<'a>,
         answered: Option<&'a Answered>,
     ) -> Question<'a> {
+        let (messages, tools) = (self.transcript.messages(), self.tools(premise));
         Question {
             model: &premise.call.model,
-            messages: Cow::Borrowed(self.transcript.messages()),
+            messages: if tools.is_empty() { without_tools(messages) } else { Cow::Borrowed(messages) },
             schema: declared(premise.call),
-            tools: self.tools(premise),
+            tools,
+            tool_tokens: self.tool_tokens(premise),
             answered,
             purpose: Purpose::Answer,
             call: self.state.calls + 1,
@@ -81,6 +86,7 @@ impl Conversation {
             ]),
             schema: Some(&*grade::SCHEMA),
             tools: &[],
+            tool_tokens: 0,
             answered: None,
             purpose,
             call: self.state.calls + 1,
@@ -98,6 +104,7 @@ impl Conversation {
             ]),
             schema,
             tools: &[],
+            tool_tokens: 0,
             answered: None,
             purpose: Purpose::Repair,
             call: self.state.calls + 1,

@@ -6,8 +6,11 @@ use crate::capability::{compact, gauge, warn};
 use crate::{Message, Reply, Role, tokens_in};
 use convoke_model::Failure;
 
-/// How services' "too long" reads in a failure.
+/// How a service's "too long" reads in a failure, where it has a word for it.
 const TOO_LONG: &str = "context_length_exceeded";
+
+/// How it reads where it has none.
+const REFUSED: &str = "bad_request";
 
 impl Conversation {
     /// Learns how the service counts tokens.
@@ -19,13 +22,22 @@ impl Conversation {
 
     /// There is no reply. A context that is too long for the service is shortened and tried once more.
     pub(super) fn unanswered(&mut self, premise: &Premise<'_>, failure: Failure) -> Stage {
-        let too_long = failure.reason.as_deref() == Some(TOO_LONG);
-        let may = premise.call.settings.capabilities.compaction.is_some();
-        if too_long && may && !self.state.memory.squeezed && self.squeeze(premise) {
+        let may = premise.call.settings.capabilities.compaction.is_some() && !self.state.memory.squeezed;
+        if may && self.may_be_too_long(premise, &failure) && self.squeeze(premise) {
             self.state.memory.squeezed = true;
             return Stage::ASKING;
         }
         Stage::failed(failure)
+    }
+
+    /// Some services refuse a long context as they refuse any bad request; one that is more than half full is worth a
+    /// second try.
+    fn may_be_too_long(&self, premise: &Premise<'_>, failure: &Failure) -> bool {
+        match failure.reason.as_deref() {
+            Some(TOO_LONG) => true,
+            Some(REFUSED) => self.used(premise) > gauge::percent(&premise.call.settings.capabilities, 50),
+            _ => false,
+        }
     }
 
     /// Shortens the conversation if it has become too long for the next question.
@@ -35,7 +47,7 @@ impl Conversation {
         let Some(compaction) = capabilities.compaction.filter(|_| asks) else { return };
         let at = gauge::percent(capabilities, compaction.at);
         if self.used(premise) > at {
-            self.leave_out(premise, gauge::percent(capabilities, compaction.to));
+            self.leave_out(premise, gauge::percent(capabilities, compaction.to.min(compaction.at)));
             self.shrink(premise, at);
         }
     }
@@ -62,9 +74,11 @@ impl Conversation {
         left_out.add(turns, self.shelf.len());
         let note = left_out.note(!premise.offer.specs(true).is_empty());
         self.transcript.end_with(prompt, left_out.prompt, note);
-        let message =
-            format!("step `{}`: {turns} turns of the conversation were left out to save room", premise.step);
-        self.note("context_compacted", message);
+        if left_out.turns == turns {
+            let message =
+                format!("step `{}`: the oldest turns are left out from now on to save room", premise.step);
+            self.note("context_compacted", message);
+        }
     }
 
     /// Cuts the longest results of the last turn until this many tokens are left, if it can.
@@ -80,7 +94,9 @@ impl Conversation {
             let message = &self.transcript.messages()[at];
             if message.role == Role::Tool && message.text.len() as u64 > limit {
                 let message = message.clone();
-                let text = self.evicted(message.text, limit);
+                // The limit is in bytes, like tokens; texts are cut by characters.
+                let most = limit * message.text.chars().count() as u64 / message.text.len() as u64;
+                let text = self.evicted(message.text, most);
                 self.transcript.splice(at, 1, vec![Message { text, ..message }]);
             }
         }
@@ -105,7 +121,7 @@ impl Conversation {
         self.state.memory.gauge.used(self.transcript.messages(), self.tool_tokens(premise), reserve)
     }
 
-    fn tool_tokens(&self, premise: &Premise<'_>) -> u64 {
+    pub(super) fn tool_tokens(&self, premise: &Premise<'_>) -> u64 {
         if self.tools(premise).is_empty() { 0 } else { premise.offer.tokens() }
     }
 }

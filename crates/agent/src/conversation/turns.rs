@@ -7,7 +7,6 @@ use super::{Conversation, Premise, Stage};
 use crate::capability::stuck::Verdict;
 use crate::capability::{evict, limits, recall, stuck};
 use crate::{Message, Reply, ToolCall, ToolResult};
-use convoke_model::JsonText;
 
 impl Conversation {
     pub(super) fn wants_tools(&mut self, premise: &Premise<'_>, reply: &Reply) -> Stage {
@@ -86,8 +85,9 @@ impl Conversation {
 
     /// Keeps a text elsewhere and gives what is left of it here.
     pub(super) fn evicted(&mut self, text: String, most: u64) -> String {
-        let name = self.shelf.keep(JsonText::of(&text));
-        evict::shown(&text, most, &name)
+        let shown = evict::shown(&text, most, &self.shelf.next_name());
+        self.shelf.keep_text(text);
+        shown
     }
 }
 

@@ -39,9 +39,9 @@ enum Happening {
 
 fn happenings() -> impl Strategy<Value = Vec<Happening>> {
     let one = prop_oneof![
-        2 => prop::sample::select(vec!["prose", "[1]", "{\"n\": 1}", "{\"passed\": false}", "{\"passed\": true}"]).prop_map(Happening::Says),
-        6 => (1usize..4, 0u8..3).prop_map(|(count, which)| Happening::Wants(count, which)),
-        6 => (0usize..6000).prop_map(Happening::Gets),
+        1 => prop::sample::select(vec!["prose", "[1]", "{\"n\": 1}", "{\"passed\": false}", "{\"passed\": true}"]).prop_map(Happening::Says),
+        9 => (1usize..4, 0u8..3).prop_map(|(count, which)| Happening::Wants(count, which)),
+        9 => (0usize..6000).prop_map(Happening::Gets),
         1 => Just(Happening::Fails("context_length_exceeded")),
         1 => Just(Happening::Asks),
         4 => Just(Happening::Writes),
@@ -65,8 +65,10 @@ fn happen(conversation: &mut Conversation, premise: &Premise<'_>, happening: &Ha
         }
         Happening::Says(text) if calls == 0 => conversation.feed(premise, said(text)),
         Happening::Wants(count, which) if calls == 0 => {
-            let call = (["s__look", "s__act", "nope"][usize::from(*which)], json!({"count": count}));
-            conversation.feed(premise, wants(&vec![call; *count]));
+            let name = ["s__look", "s__act", "nope"][usize::from(*which)];
+            let number = if name == "nope" { 0 } else { conversation.state.calls };
+            let calls: Vec<_> = (0..*count).map(|at| (name, json!({"at": at, "number": number}))).collect();
+            conversation.feed(premise, wants(&calls));
         }
         Happening::Fails(reason) if calls == 0 => {
             conversation.feed(premise, Err(Failure::new(Class::Fatal, "no").reason(*reason)));

@@ -17,7 +17,8 @@ pub(super) fn wants(calls: &[(&str, Value)]) -> Result<Reply, Failure> {
     let calls = calls.iter().enumerate();
     let tool_calls =
         calls.map(|(at, (name, arguments))| ToolCall::new(format!("c{at}"), *name, &arguments.to_string()));
-    Ok(Reply { tool_calls: tool_calls.collect(), ..said("").unwrap() })
+    let thoughts = Some(JsonText::of(&json!({"c0": "signed"})));
+    Ok(Reply { tool_calls: tool_calls.collect(), thoughts, ..said("").unwrap() })
 }
 
 pub(super) fn gave(text: impl Into<String>) -> ToolResult {
@@ -124,6 +125,7 @@ fn after_the_last_round_the_agent_must_answer() {
     let mut conversation = after(&premise, ["one".into(), "two".into()]);
     let asked = question(&conversation, &premise);
     assert!(asked.tools.is_empty() && asked.messages[5].text.contains("final answer now"));
+    assert!(asked.messages.iter().all(|message| message.tool_calls.is_empty() && message.role != Role::Tool));
     let mut other = conversation.clone();
     conversation.feed(&premise, said("fine"));
     assert!(matches!(conversation.next(&premise), Next::Done(Ending::Output(_))));
@@ -184,6 +186,42 @@ fn a_context_that_the_service_finds_too_long_is_shortened_once() {
     assert!(crate::tokens_in(&question(&conversation, &premise).messages) < before / 2 + 100);
     conversation.feed(&premise, too_long());
     assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("context_length_exceeded"));
+}
+
+#[test]
+fn a_refusal_without_a_reason_may_mean_a_context_that_is_too_long() {
+    let (call, offer) = (small_window(), offer());
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let refused = || Err(Failure::new(Class::Fatal, "400").reason("bad_request"));
+    let mut long = after(&premise, (0..4).map(|at| format!("{at}").repeat(4000)));
+    long.feed(&premise, refused());
+    assert!(question(&long, &premise).messages[1].text.contains("left out"));
+    let mut short = after(&premise, ["short".to_owned(), "too".to_owned()]);
+    short.feed(&premise, refused());
+    assert_eq!(failure(&short, &premise).reason.as_deref(), Some("bad_request"));
+}
+
+#[test]
+fn calls_that_were_cut_off_are_not_made() {
+    let call = with(call(None, None, 1), |_| {});
+    let offer = offer();
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let mut conversation = Conversation::new(&premise);
+    let cut = || Ok(Reply { finish: Finish::Length, ..wants(&[("s__act", json!({}))]).unwrap() });
+    conversation.feed(&premise, cut());
+    let asked = question(&conversation, &premise);
+    assert!(asked.messages[3].text.contains("tool calls were cut off") && !asked.tools.is_empty());
+    assert!(asked.messages.iter().all(|message| message.tool_calls.is_empty()));
+    conversation.feed(&premise, cut());
+    assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("budget"));
+}
+
+#[test]
+fn texts_of_wide_characters_are_cut_as_far() {
+    let (call, offer) = (small_window(), offer());
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let conversation = after(&premise, ["漢".repeat(20_000)]);
+    assert!(crate::tokens_in(&question(&conversation, &premise).messages) < 8000);
 }
 
 #[test]

@@ -100,6 +100,7 @@ impl Toolbox for Bench {
 struct Desk {
     pages: Mutex<Vec<Page>>,
     reports: Mutex<Vec<Report>>,
+    is_full: bool,
 }
 
 impl Desk {
@@ -133,6 +134,9 @@ impl Sink for Desk {
 
 impl Diary for Desk {
     fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        if self.is_full {
+            return Box::pin(std::future::ready(Err(Failure::new(Class::Fatal, "the disk is full"))));
+        }
         self.pages.lock().unwrap().push(page);
         Box::pin(std::future::ready(Ok(())))
     }
@@ -267,6 +271,14 @@ async fn a_turn_is_one_page_and_two_where_a_call_may_not_be_repeated() {
     let pages = act.desk.pages.lock().unwrap();
     let calls: Vec<u64> = pages.iter().map(|page| page.usage.calls).chain([usage.calls]).collect();
     assert_eq!(calls, [1, 0, 1]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_down_is_not_done() {
+    let mut scene = Scene::new([wants(&[("s__act", "{}")]), answers("done")]);
+    scene.desk.is_full = true;
+    let AttemptEnd::Failed { failure, usage, .. } = scene.run().await else { panic!("not failed") };
+    assert_eq!((failure.message.as_str(), usage.calls, scene.called().len()), ("the disk is full", 1, 0));
 }
 
 #[tokio::test]
