@@ -708,7 +708,7 @@ agents:
     prompt: x
     tools: [read, wriet]
 ",
-            &[("workflow::unknown_tool", 6)],
+            &[("workflow::no_effect", 2), ("workflow::unknown_tool", 6)],
         ),
     ]);
 }
