@@ -413,3 +413,73 @@ fn a_plan_says_nothing_about_what_its_file_does_not_use() {
         assert!(!text.contains(key), "{key} in {text}");
     }
 }
+
+#[test]
+fn servers_and_tools_as_files_for_conductor_write_them_pass() {
+    let one = r#"
+workflow:
+  name: search
+  entry_point: planner
+  runtime:
+    provider: copilot
+    default_model: m
+    max_agent_iterations: 20
+    tool_output:
+      enabled: true
+      max_chars: 20000
+      spill_to_file: true
+      spill_dir: null
+    mcp_servers:
+      web-search:
+        command: sh
+        args: ["-c", "MODE=stdio exec npx -y some-search@latest"]
+        tools: ["*"]
+      docs:
+        type: stdio
+        command: npx
+        args: ["-y", "some-docs@latest"]
+        env:
+          MODE: stdio
+          ENGINES: one,two
+        timeout: 30000
+      remote:
+        type: http
+        url: https://search.test/mcp
+        headers: {Authorization: "Bearer ${TOKEN}"}
+        tools: ["search"]
+  context:
+    mode: explicit
+tools:
+  - web_search
+  - document_retrieval
+  - citation_lookup
+agents:
+  - name: planner
+    tools: []
+    prompt: Plan it.
+    routes: [{to: researcher}]
+  - name: researcher
+    input: [planner.output]
+    tools: [web_search, document_retrieval]
+    max_agent_iterations: 5
+    prompt: "Look into {{ planner.output.result }}"
+"#;
+    let result = World::default().file("main.yaml", one).env("TOKEN", "hush").compile();
+    assert!(result.diagnostics.is_empty(), "{}", shown(&result));
+    let plan = result.plan.unwrap();
+    let researcher = &agent(&plan, "researcher").settings;
+    assert_eq!(researcher.servers.keys().collect::<Vec<_>>(), ["web-search", "docs", "remote"]);
+    assert_eq!(
+        (researcher.capabilities.max_iterations, researcher.capabilities.tool_output),
+        (5, Some(20_000))
+    );
+    assert_eq!(agent(&plan, "planner").settings.tools.as_deref(), Some([].as_slice()));
+}
+
+#[test]
+fn what_only_conductor_needs_is_known_and_said() {
+    let text = "workflow: {name: w, entry_point: a, runtime: {tool_output: {enabled: false, spill_dir: /tmp/x}}}\nagents:\n  - {name: a, prompt: x}\n";
+    assert!(only(text, "workflow::no_effect").contains("spill_dir"));
+    let plan = compiled(text).plan.expect("a warning refuses nothing");
+    assert_eq!(agent(&plan, "a").settings.capabilities.tool_output, None);
+}
