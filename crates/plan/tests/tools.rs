@@ -345,6 +345,10 @@ fn a_coding_agent_without_a_program_is_refused() {
     }
     let runtime = "workflow: {name: w, entry_point: a, runtime: {provider: cli}}\nagents:\n  - {name: a, prompt: x, tools: []}\n";
     only(runtime, "workflow::missing_key");
+    let chosen = ProviderSettings { name: "cli".into(), ..Default::default() };
+    let flag = Options { provider_override: Some(chosen), ..Options::default() };
+    let result = World::default().file("main.yaml", &agent("anthropic")).compile_with(&flag);
+    assert!(result.diagnostics.is_empty(), "a flag is not the file's fault:{}", shown(&result));
     let useless = only(&agent("{name: openai, command: x}"), "workflow::no_effect");
     assert!(useless.contains("`command`"), "{useless}");
 }

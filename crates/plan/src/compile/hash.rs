@@ -1,8 +1,8 @@
 //! A node's hash: what changes its result, and nothing else.
 //!
 //! Texts count, not their numbers in the plan's table; members, bodies and sub-workflows count by their own hashes, so
-//! a step that is added elsewhere changes nothing here. Names, places, retries, time limits, credentials and addresses
-//! are left out: none of them changes what a finished task would answer.
+//! a step that is added elsewhere changes nothing here. Names, places, retries, bounds of time and of conversations,
+//! credentials and addresses are left out: none of them changes what a finished task would answer.
 
 use crate::plan::*;
 use convoke_model::{Digest, Server, Servers, Transport};

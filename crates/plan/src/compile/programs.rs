@@ -22,8 +22,12 @@ pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagn
         let with_settings = own.map(|provider| (provider, providers.workflow().clone()));
         let of_agents = agents(workflow).map(|provider| (provider, providers.agent(Some(provider))));
         for (provider, settings) in with_settings.into_iter().chain(of_agents) {
-            findings.extend(no_program(provider, &settings));
-            findings.extend(no_use(provider, &configured(options, provider)));
+            let written = configured(options, provider);
+            // What a flag chose instead is no fault of the file.
+            if settings.name == written.name {
+                findings.extend(no_program(provider, &settings));
+            }
+            findings.extend(no_use(provider, &written));
         }
     }
 }

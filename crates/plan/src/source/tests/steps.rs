@@ -233,6 +233,17 @@ fn single_rules_of_the_types_hold() {
             "workflow::out_of_range",
             &["max_depth", "1 and 10"],
         ),
+        ("type: script, command: c, env: [x]", "workflow::wrong_type", &["`env`", "a mapping"]),
+        ("type: script, command: c, args: [1]", "workflow::wrong_type", &["`args`", "text", "\"1\""]),
+    ];
+    for (body, code, words) in cases {
+        assert_one(&step_findings(body), code, words, body);
+    }
+}
+
+#[test]
+fn rules_of_tools_and_conversations_hold() {
+    let cases: &[(&str, &str, &[&str])] = &[
         ("type: tool, tool: \"{{ t }}\"", "workflow::empty_value", &["`tool`", "fixed", "template"]),
         ("type: tool, tool: t, server: \" \"", "workflow::empty_value", &["`server`", "empty"]),
         ("type: tool, tool: t, arguments: [x]", "workflow::wrong_type", &["`arguments`", "a mapping"]),
@@ -273,8 +284,6 @@ fn single_rules_of_the_types_hold() {
             &["permissions", "ask, allow, deny"],
         ),
         ("prompt: x, provider: {name: acp, base_url: u}", "workflow::not_allowed_here", &["base_url", "acp"]),
-        ("type: script, command: c, env: [x]", "workflow::wrong_type", &["`env`", "a mapping"]),
-        ("type: script, command: c, args: [1]", "workflow::wrong_type", &["`args`", "text", "\"1\""]),
     ];
     for (body, code, words) in cases {
         assert_one(&step_findings(body), code, words, body);
