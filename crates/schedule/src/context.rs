@@ -10,7 +10,7 @@ use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::TaskIx;
 use convoke_model::{Class, Ending, Failure, reason};
-use convoke_plan::template::{ConditionId, RenderError, Value, from_json};
+use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
 use convoke_plan::{ContextMode, Kind, Text};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -28,6 +28,20 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
         self.render_with(task, text, what, outputs, View::OfMode)
+    }
+
+    /// The value of a template of a step: of a single expression its own, else the text.
+    pub(crate) fn value_of(
+        &self,
+        task: TaskIx,
+        id: TemplateId,
+        what: &str,
+        outputs: &dyn Outputs,
+    ) -> Result<Value, Failure> {
+        let names = self.names(task, &self.template_roots(id), outputs, View::OfMode)?;
+        let step = &self.node(task).name;
+        let failed = |e| template_failure(&format!("step `{step}`: {what}"), &e);
+        self.renderer.value(id, map_value(names)).map_err(failed)
     }
 
     /// Renders a text that sees everything before the step, whatever the mode (gates).

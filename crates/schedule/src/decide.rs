@@ -41,7 +41,7 @@ impl Scheduler {
         let node =
             plan.workflow(self.frame(self.tasks[task].place.frame).workflow).node(self.tasks[task].node);
         match &node.kind {
-            Kind::Agent(_) | Kind::Script(_) => self.ask_permit(task, &node.labels),
+            Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_) => self.ask_permit(task, &node.labels),
             Kind::Set(set) => self.begin_set(task, set, outputs),
             Kind::Wait(wait) => self.begin_wait(task, wait, outputs),
             Kind::Gate(gate) => self.begin_gate(task, gate, outputs),

@@ -76,7 +76,10 @@ impl Scheduler {
 
     /// Steps that ask no model may read every input of the workflow.
     fn sees_all_inputs(&self, task: TaskIx) -> bool {
-        matches!(self.node(task).kind, Kind::Script(_) | Kind::Set(_) | Kind::Wait(_) | Kind::SubPlan(_))
+        matches!(
+            self.node(task).kind,
+            Kind::Script(_) | Kind::Tool(_) | Kind::Set(_) | Kind::Wait(_) | Kind::SubPlan(_)
+        )
     }
 
     fn explicit_input(

@@ -60,6 +60,7 @@ impl Scheduler {
         let work = match &node.kind {
             Kind::Agent(agent) => Work::Agent(Box::new(self.agent_call(task, agent, outputs)?)),
             Kind::Script(script) => Work::Script(Box::new(self.script_call(task, script, outputs)?)),
+            Kind::Tool(tool) => Work::Tool(Box::new(self.tool_work(task, tool, outputs)?)),
             other => {
                 let message = format!("step `{}` of type {} makes no attempts", node.name, other.word());
                 return Err(Failure::new(Class::Fatal, message));

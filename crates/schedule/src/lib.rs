@@ -25,6 +25,7 @@ mod scheduler;
 mod shown;
 mod task;
 mod timer;
+mod tool;
 mod trim;
 mod values;
 

@@ -3,6 +3,7 @@
 use super::outline::Outline;
 use super::suggest;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::source::settings::{McpServer, McpTransport};
 use crate::source::workflow::{AgentStep, Step, StepKind};
 
 /// Agents one by one, then the workflow's own settings.
@@ -55,12 +56,23 @@ fn runtime(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     for (key, span) in keys {
         findings.extend(span.map(|span| no_effect("runtime", key, span)));
     }
-    if let Some((_, server)) = runtime.mcp_servers.first() {
-        let message = "runtime: `mcp_servers` has no effect yet, agents answer without tools";
-        let found =
-            Diagnostic::warning("workflow::no_effect", message, server.key.span.clone(), "not started");
-        findings.push(found.help("a script step can run what a tool would"));
+    findings.extend(runtime.tool_output.spill_dir.as_ref().map(|dir| spill_dir(&dir.span)));
+    for (name, server) in &runtime.mcp_servers {
+        findings.extend(transport(name, &server.value));
     }
+}
+
+fn spill_dir(span: &Span) -> Diagnostic {
+    let message = "runtime: `spill_dir` has no effect here";
+    Diagnostic::warning("workflow::no_effect", message, span.clone(), "known, and without effect")
+        .help("results that are too long for a model are kept in the journal")
+}
+
+fn transport(name: &str, server: &McpServer) -> Option<Diagnostic> {
+    let sse = (server.transport.value == McpTransport::Sse).then_some(&server.transport.span)?;
+    let message = format!("MCP server `{name}`: streamable HTTP is spoken instead of `sse`");
+    let found = Diagnostic::warning("workflow::no_effect", message, sse.clone(), "read as `http`");
+    Some(found.help("most servers that had `sse` answer at another path now, often `/mcp`"))
 }
 
 fn no_effect(owner: &str, key: &str, span: &Span) -> Diagnostic {
@@ -69,10 +81,21 @@ fn no_effect(owner: &str, key: &str, span: &Span) -> Diagnostic {
         .help("this key only concerns another vendor's provider")
 }
 
+/// Whether an entry of the workflow's list stands for a tool: by name, or with a `*`.
+fn covers(offer: &str, tool: &str) -> bool {
+    match offer.split_once('*') {
+        Some((before, after)) => {
+            tool.len() + 1 >= offer.len() && tool.starts_with(before) && tool.ends_with(after)
+        }
+        None => offer == tool,
+    }
+}
+
 fn tools(outline: &Outline<'_>, step: &Step, agent: &AgentStep, findings: &mut Vec<Diagnostic>) {
     let (Some(offered), Some(used)) = (&outline.workflow.tools, &agent.tools) else { return };
     let offered: Vec<&str> = offered.iter().map(|tool| tool.value.as_str()).collect();
-    for tool in used.iter().filter(|tool| !offered.contains(&tool.value.as_str())) {
+    let is_offered = |name: &str| offered.iter().any(|offer| covers(offer, name));
+    for tool in used.iter().filter(|tool| !is_offered(&tool.value)) {
         let message = format!(
             "agent `{}` uses the tool `{}`, which the workflow does not offer",
             step.name.value, tool.value

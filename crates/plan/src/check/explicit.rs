@@ -18,7 +18,11 @@ pub(super) fn check(outline: &Outline<'_>, site: &Site<'_>, references: &[Refere
             return Vec::new();
         }
         StepKind::Agent(_) => true,
-        StepKind::Script(_) | StepKind::Set(_) | StepKind::Wait(_) | StepKind::Workflow(_) => false,
+        StepKind::Script(_)
+        | StepKind::Set(_)
+        | StepKind::Tool(_)
+        | StepKind::Wait(_)
+        | StepKind::Workflow(_) => false,
     };
     let declared: Vec<InputReference> =
         step.common.input.iter().filter_map(|text| input_reference::parse(&text.value).ok()).collect();

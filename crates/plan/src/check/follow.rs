@@ -64,6 +64,7 @@ impl Follow<'_, '_> {
             StepKind::Agent(_)
                 | StepKind::Script(_)
                 | StepKind::Set(_)
+                | StepKind::Tool(_)
                 | StepKind::Wait(_)
                 | StepKind::Workflow(_)
         );

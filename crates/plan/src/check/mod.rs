@@ -7,8 +7,10 @@
 
 pub(crate) mod input_reference;
 pub(crate) mod outline;
+pub(crate) mod suggest;
 pub(crate) mod texts;
 
+mod capabilities;
 mod codes;
 mod duplicates;
 mod effects;
@@ -23,7 +25,6 @@ mod reach;
 mod references;
 mod routes;
 mod shapes;
-mod suggest;
 mod targets;
 mod visible;
 
@@ -47,6 +48,7 @@ pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Di
     limits::check(&outline, &mut findings);
     routes::check(&outline, &reach, &mut findings);
     effects::check(&outline, &mut findings);
+    capabilities::check(&outline, &mut findings);
     inputs::check(&outline, &reach, &mut findings);
     references::check(&outline, &reach, partials, &mut findings);
     findings

@@ -111,6 +111,9 @@ fn step_shape(step: &Step) -> Shape<'_> {
             Some(schema) if !schema.fields.is_empty() => Shape::Command(schema),
             _ => Shape::Open,
         },
+        StepKind::Tool(tool) => {
+            tool.output.as_ref().map_or(Shape::Open, |schema| Shape::Declared(&schema.fields))
+        }
         StepKind::Set(set) => match &set.what {
             Some(SetWhat::Values(values)) => Shape::Keys(values.keys().map(String::as_str).collect()),
             _ => Shape::Open,

@@ -6,7 +6,7 @@ use crate::source::nearest;
 const LISTED: usize = 12;
 
 /// The nearest of the names that would do, and the names themselves.
-pub(super) fn instead(written: &str, available: &[&str]) -> String {
+pub(crate) fn instead(written: &str, available: &[&str]) -> String {
     // A step whose name is missing is reported by itself.
     let named: Vec<&str> = available.iter().copied().filter(|name| !name.is_empty()).collect();
     let available = named.as_slice();

@@ -4,7 +4,7 @@ use super::outline::{Item, Outline};
 use crate::source::Text;
 use crate::source::workflow::{
     AgentStep, GateStep, Hook, QuestionsFrom, QuestionsStep, Route, ScriptStep, SetStep, SetWhat, Step,
-    StepKind, Templates, TerminateStep, WaitDuration, WaitStep, WorkflowStep,
+    StepKind, Templates, TerminateStep, ToolStep, WaitDuration, WaitStep, WorkflowStep,
 };
 
 /// How a text is read.
@@ -108,6 +108,7 @@ impl<'a> Collector<'a, '_> {
             StepKind::Script(script) => self.script(script),
             StepKind::Set(set) => self.set(set),
             StepKind::Terminate(terminate) => self.terminate(terminate),
+            StepKind::Tool(tool) => self.tool(tool),
             StepKind::Wait(wait) => self.wait(wait),
             StepKind::Workflow(call) => self.call(call),
             StepKind::Unknown => {}
@@ -156,6 +157,13 @@ impl<'a> Collector<'a, '_> {
         self.optional("reason", step.reason.as_ref());
         if let Some(output) = &step.output_template {
             self.named("output_template", output);
+        }
+    }
+
+    fn tool(&mut self, tool: &'a ToolStep) {
+        for (name, entry) in &tool.arguments {
+            let key = format!("arguments `{name}`");
+            entry.value.texts().into_iter().for_each(|text| self.add(&key, text));
         }
     }
 

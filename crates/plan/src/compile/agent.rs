@@ -2,10 +2,15 @@
 
 use super::build::Builder;
 use super::fields;
+use super::servers;
 use crate::plan::{Agent, Text};
-use crate::source::workflow::{AgentStep, OutputMode, Retry, Validator};
+use crate::source::Spanned;
+use crate::source::capability::capabilities;
+use crate::source::settings::Runtime;
+use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
 use convoke_model::{
-    AgentSettings, Capabilities, Class, Fallback, Retry as ModelRetry, Validator as ModelValidator,
+    AgentSettings, Class, Fallback, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
+    Validator as ModelValidator,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,23 +38,35 @@ impl Builder<'_> {
         }
     }
 
-    /// The workflow's, else the root's where the workflow uses the root's provider.
+    /// The model of agents that name none, or the first of their chain.
     fn default_model(&self) -> Option<&str> {
+        self.runtimes().find_map(first_of).map(|model| model.value.as_str())
+    }
+
+    /// The chain of an agent: its own, else the one of the runtime that also gives the model.
+    fn chain<'s>(&'s self, step: &'s AgentStep) -> Option<&'s Names> {
+        if step.models.is_some() || step.model.is_some() {
+            return step.models.as_ref();
+        }
+        let says = |runtime: &&Runtime| runtime.models.is_some() || runtime.default_model.is_some();
+        self.runtimes().find(says)?.models.as_ref()
+    }
+
+    /// The workflow's runtime, then the root's where the workflow uses the root's provider.
+    fn runtimes(&self) -> impl Iterator<Item = &Runtime> {
         let (own, root) = (&self.source.runtime, &self.bundle.workflows[0].runtime);
-        let inherited = root.default_model.as_ref().filter(|_| own.provider.is_none());
-        own.default_model.as_ref().or(inherited).map(|model| model.value.as_str())
+        std::iter::once(own).chain(own.provider.is_none().then_some(root))
     }
 
     fn agent_settings(&self, step: &AgentStep, retry: Option<&Retry>) -> AgentSettings {
         let runtime = &self.source.runtime;
-        let iterations = step.max_agent_iterations.as_ref().or(runtime.max_agent_iterations.as_ref());
         let recovery = retry.and_then(|retry| retry.max_parse_recovery_attempts.as_ref());
         AgentSettings {
-            provider: self.providers.agent(step.provider.as_ref().map(|name| name.value.as_str())),
+            provider: self.providers.agent(step.provider.as_ref()),
             schema: step.output.as_ref().map(fields::schema).filter(|schema| !schema.is_empty()),
             raw: step.output_mode.as_ref().is_some_and(|mode| mode.value == OutputMode::Raw),
-            temperature: runtime.temperature.as_ref().map(|value| value.value),
-            max_tokens: runtime.max_tokens.as_ref().map(|value| value.value),
+            temperature: step.temperature.as_ref().or(runtime.temperature.as_ref()).map(|value| value.value),
+            max_tokens: step.max_tokens.as_ref().or(runtime.max_tokens.as_ref()).map(|value| value.value),
             request_timeout: runtime.timeout.as_ref().map_or(REQUEST_TIMEOUT, |value| value.value),
             session_timeout: step
                 .max_session
@@ -59,32 +76,52 @@ impl Builder<'_> {
             parse_recovery: recovery.map_or(PARSE_RECOVERY, |value| value.value),
             validator: step.validator.as_ref().map(validator),
             tools: self.tools(step),
-            servers: Arc::default(),
-            capabilities: Capabilities {
-                max_iterations: iterations
-                    .map_or(Capabilities::default().max_iterations, |value| value.value as u32),
-                ..Capabilities::default()
-            },
-            success_criteria: None,
-            repair_model: None,
-            fallback: fallback(step, retry),
+            servers: if uses_none(step) { Arc::default() } else { self.servers.clone() },
+            capabilities: capabilities(runtime, step),
+            success_criteria: step.success_criteria.as_ref().map(criteria),
+            repair_model: self.repair_model(step),
+            fallback: fallback(self.chain(step), retry),
             pricing: self.pricing.clone(),
         }
     }
 
+    fn repair_model(&self, step: &AgentStep) -> Option<String> {
+        let inherited = self.runtimes().find_map(|runtime| runtime.repair_model.as_ref());
+        step.repair_model.as_ref().or(inherited).map(|model| model.value.clone())
+    }
+
     /// The agent's own list, else the workflow's.
     fn tools(&self, step: &AgentStep) -> Option<Vec<String>> {
-        let names = step.tools.as_ref().or(self.source.tools.as_ref())?;
+        let names = step.tools.as_ref().or(servers::tools(self.bundle, self.source))?;
         Some(names.iter().map(|name| name.value.clone()).collect())
     }
+}
+
+/// An agent that may use no tool has no servers either: none is started for it.
+fn uses_none(step: &AgentStep) -> bool {
+    step.tools.as_ref().is_some_and(Vec::is_empty)
+}
+
+fn criteria(source: &SuccessCriteria) -> ModelCriteria {
+    ModelCriteria {
+        criteria: source.criteria.value.clone(),
+        model: source.model.as_ref().map(|model| model.value.clone()),
+        max_retries: source.max_retries,
+    }
+}
+
+/// The model of agents that name none.
+fn first_of(runtime: &Runtime) -> Option<&Spanned<String>> {
+    let chain = runtime.models.as_ref().and_then(|models| models.first());
+    chain.or(runtime.default_model.as_ref())
 }
 
 fn first_model(step: &AgentStep) -> Option<Text> {
     step.models.as_ref()?.first().map(|model| literal(&model.value))
 }
 
-fn fallback(step: &AgentStep, retry: Option<&Retry>) -> Option<Fallback> {
-    let models: Vec<_> = step.models.as_ref()?.iter().skip(1).map(|model| model.value.clone()).collect();
+fn fallback(chain: Option<&Names>, retry: Option<&Retry>) -> Option<Fallback> {
+    let models: Vec<_> = chain?.iter().skip(1).map(|model| model.value.clone()).collect();
     let attempts = match retry {
         None => ModelRetry::agent_default().max_attempts,
         Some(retry) if retry.retry_on.contains(&Class::Transient) => retry.max_attempts.value,

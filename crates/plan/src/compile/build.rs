@@ -6,13 +6,14 @@ use super::hash;
 use super::load::Bundle;
 use super::partials::Partials;
 use super::provider::Providers;
+use super::servers;
 use super::skills::Skills;
 use super::texts::Texts;
 use crate::check::outline::Outline;
 use crate::diagnostic::SourceFile;
 use crate::plan::*;
 use crate::source::workflow as source;
-use convoke_model::{Price, ProviderSettings};
+use convoke_model::{Price, ProviderSettings, Servers};
 use indexmap::IndexMap;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -61,6 +62,7 @@ pub(super) struct Builder<'a> {
     pub skills: &'a Skills,
     pub providers: Providers<'a>,
     pub pricing: Arc<IndexMap<String, Price>>,
+    pub servers: Arc<Servers>,
     /// Inline bodies and hooks' commands, which stand after the items.
     pub extra: Vec<Node>,
     lines: Lines,
@@ -83,6 +85,7 @@ impl<'a> Builder<'a> {
             skills,
             providers: Providers::new(options, source.runtime.provider.as_ref(), inherited),
             pricing: Arc::new(pricing(&source.cost, options)),
+            servers: Arc::new(servers::servers(bundle, source)),
             extra: Vec::new(),
             lines: Lines::new(&source.file),
         }

@@ -59,9 +59,9 @@ impl Builder<'_> {
         if context.trim_strategy != source::TrimStrategy::Summarize || context.max_tokens.is_none() {
             return None;
         }
-        let mut agent = self.agent(&source::AgentStep::default(), None);
-        agent.settings =
-            Arc::new(AgentSettings { raw: true, tools: Some(Vec::new()), ..(*agent.settings).clone() });
+        let asked = source::AgentStep { tools: Some(Vec::new()), ..source::AgentStep::default() };
+        let mut agent = self.agent(&asked, None);
+        agent.settings = Arc::new(AgentSettings { raw: true, ..(*agent.settings).clone() });
         agent.prompt = self.texts.own(SUMMARY_PROMPT);
         agent.skills = None;
         let span = self.source.span.clone();

@@ -1,11 +1,11 @@
 //! A node's hash: what changes its result, and nothing else.
 //!
 //! Texts count, not their numbers in the plan's table; members, bodies and sub-workflows count by their own hashes, so
-//! a step that is added elsewhere changes nothing here. Names, places, retries, time limits, credentials and addresses
-//! are left out: none of them changes what a finished task would answer.
+//! a step that is added elsewhere changes nothing here. Names, places, retries, bounds of time and of conversations,
+//! credentials and addresses are left out: none of them changes what a finished task would answer.
 
 use crate::plan::*;
-use convoke_model::Digest;
+use convoke_model::{Digest, Server, Servers, Transport};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -67,7 +67,8 @@ impl<'a> Hasher<'a> {
     /// Replaces indexes by what stands behind them, and drops what does not change a result.
     fn follow(&mut self, ix: WorkflowIx, node: &Node, fields: &mut Map<String, Value>) {
         match &node.kind {
-            Kind::Agent(_) => settle_agent(fields),
+            Kind::Agent(agent) => settle_agent(fields, &agent.settings.servers),
+            Kind::Tool(tool) => settle_tool(fields, tool),
             Kind::Gate(_) => drop_routes(fields),
             Kind::Questions(_) => drop(fields.remove("abort_route")),
             Kind::Parallel(group) => {
@@ -143,13 +144,57 @@ fn kind_fields(kind: &mut Value) -> &mut Map<String, Value> {
     inside.and_then(Value::as_object_mut).expect("every kind is written as a map in a map")
 }
 
-fn settle_agent(fields: &mut Map<String, Value>) {
+/// What bounds an agent, and what helps it to answer at all: an answer that came is as good under other bounds.
+const LIMITS: [&str; 7] = [
+    "request_timeout",
+    "session_timeout",
+    "pricing",
+    "parse_recovery",
+    "fallback",
+    "capabilities",
+    "repair_model",
+];
+
+fn settle_agent(fields: &mut Map<String, Value>, servers: &Servers) {
     let Some(settings) = fields.get_mut("settings").and_then(Value::as_object_mut) else { return };
-    for limit in ["request_timeout", "session_timeout", "pricing", "parse_recovery", "fallback"] {
-        settings.remove(limit);
+    // Removing one by one would change the order of the rest, and with it the hash.
+    settings.retain(|key, _| !LIMITS.contains(&key.as_str()));
+    if !servers.is_empty() {
+        let servers: Vec<Value> = servers.iter().map(|(name, server)| json!([name, which(server)])).collect();
+        settings.insert("servers".into(), json!(servers));
     }
     if let Some(provider) = settings.get_mut("provider").and_then(Value::as_object_mut) {
-        provider.retain(|key, _| key == "name");
+        provider.retain(|key, _| key == "name" || key == "program");
+        if let Some(program) = provider.get_mut("program").and_then(Value::as_object_mut) {
+            program.retain(|key, _| key == "command" || key == "args");
+        }
+    }
+}
+
+fn settle_tool(fields: &mut Map<String, Value>, tool: &Tool) {
+    fields.insert("servers".into(), json!(tool.servers.get(&tool.server).map(which)));
+    let arguments: Vec<Value> =
+        tool.arguments.iter().map(|(name, argument)| json!([name, spelled(argument)])).collect();
+    fields.insert("arguments".into(), json!(arguments));
+}
+
+/// Which server it is and what it may do, without credentials, addresses and limits.
+fn which(server: &Server) -> Value {
+    match &server.transport {
+        Transport::Stdio { command, args, .. } => json!([command, args, server.tools]),
+        Transport::Http { .. } => json!([server.tools]),
+    }
+}
+
+/// Values as text, so that nothing in them is taken for a template's number.
+fn spelled(argument: &Argument) -> Value {
+    match argument {
+        Argument::Value(value) => json!(value.to_string()),
+        Argument::Template(id) => json!({ "template": id }),
+        Argument::List(items) => json!(items.iter().map(spelled).collect::<Vec<_>>()),
+        Argument::Map(entries) => {
+            json!(entries.iter().map(|(name, value)| json!([name, spelled(value)])).collect::<Vec<_>>())
+        }
     }
 }
 

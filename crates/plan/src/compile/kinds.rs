@@ -32,6 +32,7 @@ impl<'a> Builder<'a> {
             source::StepKind::Script(script) => Kind::Script(Box::new(self.script(script))),
             source::StepKind::Set(set) => Kind::Set(self.set(set)),
             source::StepKind::Terminate(end) => Kind::Terminate(self.terminate(end)),
+            source::StepKind::Tool(tool) => Kind::Tool(Box::new(self.tool(tool))),
             source::StepKind::Wait(wait) => Kind::Wait(self.wait(wait)),
             source::StepKind::Workflow(call) => Kind::SubPlan(self.sub_plan(call)),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),

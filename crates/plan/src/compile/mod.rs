@@ -17,9 +17,12 @@ mod kinds;
 mod load;
 mod node;
 mod partials;
+mod programs;
 mod provider;
+mod servers;
 mod skills;
 mod texts;
+mod tool;
 
 pub use inputs::{GivenInput, InputError, check_inputs};
 
@@ -69,6 +72,8 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
         diagnostics.extend(check::check(workflow, &partials.texts));
     }
     calls::check(&bundle, &mut diagnostics);
+    servers::check(&bundle, &mut diagnostics);
+    programs::check(&bundle, options, &mut diagnostics);
     sort(&mut diagnostics, path);
     let refused =
         bundle.workflows.is_empty() || diagnostics.iter().any(|found| found.severity == Severity::Error);

@@ -123,14 +123,14 @@ fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
     }
 }
 
-/// A script may have had its effect before the crash, so a person is asked unless it may be repeated.
+/// A script or a tool may have had its effect before the crash, so a person is asked unless it may be repeated.
 fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     let repeatable = common.idempotent.as_ref().is_some_and(|stated| stated.value);
     match common.on_unknown.as_ref().map(|stated| stated.value) {
         Some(source::OnUnknown::Retry) => OnUnknown::Retry,
         Some(source::OnUnknown::Ask) => OnUnknown::Ask,
         Some(source::OnUnknown::Fail) => OnUnknown::Fail,
-        None if matches!(kind, Kind::Script(_)) && !repeatable => OnUnknown::Ask,
+        None if matches!(kind, Kind::Script(_) | Kind::Tool(_)) && !repeatable => OnUnknown::Ask,
         None => OnUnknown::Retry,
     }
 }

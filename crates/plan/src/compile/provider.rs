@@ -4,10 +4,12 @@
 //! maps keeps its name, and it is the command line's part to refuse the run with advice.
 
 use super::Options;
+use super::servers::references;
 use crate::source::join_beside;
-use crate::source::settings::Provider;
+use crate::source::settings::{Program as WrittenProgram, Provider};
 use crate::source::text::SecretText;
-use convoke_model::ProviderSettings;
+use crate::source::words::PROGRAMS;
+use convoke_model::{Program, ProviderSettings};
 
 /// Agents that name one of these keep it, whatever the command line chooses for the rest.
 const KEPT: [&str; 2] = ["openai", "scripted"];
@@ -41,8 +43,24 @@ impl<'a> Providers<'a> {
     }
 
     /// What an agent uses that names this one.
-    pub fn agent(&self, name: Option<&str>) -> ProviderSettings {
-        let Some(name) = name else { return self.workflow.clone() };
+    pub fn agent(&self, own: Option<&Provider>) -> ProviderSettings {
+        match own {
+            None => self.workflow.clone(),
+            Some(own) if own.short => self.by_name(&own.name.value),
+            Some(own) => self.with_settings(own),
+        }
+    }
+
+    fn with_settings(&self, own: &Provider) -> ProviderSettings {
+        let (name, settings) = (own.name.value.as_str(), configured(self.options, own));
+        match &self.options.provider_override {
+            Some(chosen) if chosen.name == name => over(chosen, settings),
+            Some(chosen) if !KEPT.contains(&name) => chosen.clone(),
+            _ => settings,
+        }
+    }
+
+    fn by_name(&self, name: &str) -> ProviderSettings {
         match self.written.filter(|provider| provider.name.value == name) {
             Some(_) if self.options.provider_override.is_some() => self.workflow.clone(),
             Some(provider) => configured(self.options, provider),
@@ -62,7 +80,7 @@ impl<'a> Providers<'a> {
 }
 
 /// The file's settings over those of the configuration.
-fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
+pub(super) fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
     let name = &provider.name.value;
     let from = options.provider_map.get(name).cloned();
     let mut settings = from.unwrap_or_else(|| ProviderSettings { name: name.clone(), ..Default::default() });
@@ -84,9 +102,26 @@ fn configured(options: &Options, provider: &Provider) -> ProviderSettings {
         settings.file = Some(join_beside(&provider.span.file.path, &file.value));
     }
     settings.latency_ms = provider.latency_ms.as_ref().map(|ms| ms.value).or(settings.latency_ms);
-    let headers = provider.headers.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone()));
-    settings.headers.extend(headers);
+    settings.headers.extend(references(&provider.headers));
+    if PROGRAMS.contains(&settings.name.as_str()) {
+        settings.program = program(&provider.program, settings.program.take());
+    }
     settings
+}
+
+/// Arguments and variables of the configuration belong to its command: another command begins without them.
+fn program(written: &WrittenProgram, configured: Option<Box<Program>>) -> Option<Box<Program>> {
+    let mut program = configured.unwrap_or_default();
+    if let Some(command) = &written.command {
+        let permissions = program.permissions;
+        *program = Program { command: command.value.clone(), permissions, ..Program::default() };
+    }
+    if let Some(args) = &written.args {
+        program.args = args.iter().map(|arg| arg.value.clone()).collect();
+    }
+    program.env.extend(references(&written.env));
+    program.permissions = written.permissions.as_ref().map_or(program.permissions, |who| who.value);
+    (!program.command.is_empty()).then_some(program)
 }
 
 fn is_anthropic(name: &str) -> bool {

@@ -1,12 +1,13 @@
 //! What a node does.
 
 use super::{NodeIx, Span, Text, WorkflowIx};
+use crate::template::TemplateId;
 use crate::value::SetType;
-use convoke_model::{AgentSettings, OutputSchema};
+use convoke_model::{AgentSettings, OutputSchema, Servers};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The kinds of node. Agents and scripts run as attempts and take permits; the others do not.
+/// The kinds of node. Agents, scripts and tools run as attempts and take permits; the others do not.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -14,6 +15,8 @@ pub enum Kind {
     Agent(Box<Agent>),
     /// A command runs.
     Script(Box<Script>),
+    /// A tool of an MCP server is called.
+    Tool(Box<Tool>),
     /// Values are computed.
     Set(Set),
     /// Time passes.
@@ -38,6 +41,7 @@ impl Kind {
         match self {
             Kind::Agent(_) => "agent",
             Kind::Script(_) => "script",
+            Kind::Tool(_) => "tool",
             Kind::Set(_) => "set",
             Kind::Wait(_) => "wait",
             Kind::Gate(_) => "human_gate",
@@ -51,7 +55,7 @@ impl Kind {
 
     /// Whether it runs outside the engine, as attempts that hold a permit.
     pub fn takes_permit(&self) -> bool {
-        matches!(self, Kind::Agent(_) | Kind::Script(_))
+        matches!(self, Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_))
     }
 
     /// Whether its output has the shape of a group.
@@ -94,6 +98,36 @@ pub struct Script {
     pub stdin: Option<Text>,
     /// When present, standard output must be a JSON object that fits.
     pub schema: Option<OutputSchema>,
+}
+
+/// A tool of an MCP server is called.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Tool {
+    /// The servers of the workflow.
+    pub servers: Arc<Servers>,
+    /// The one that has the tool.
+    pub server: String,
+    /// The tool, as its server names it.
+    pub tool: String,
+    /// What it is called with.
+    pub arguments: Vec<(String, Argument)>,
+    /// What the output must look like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<OutputSchema>,
+}
+
+/// An argument, as far as it is known before the step starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argument {
+    /// Known.
+    Value(serde_json::Value),
+    /// Rendered; what is a single expression gives its value, anything else its text.
+    Template(TemplateId),
+    /// A list with something to render in it.
+    List(Vec<Argument>),
+    /// A map with something to render in it.
+    Map(Vec<(String, Argument)>),
 }
 
 /// Values are computed.

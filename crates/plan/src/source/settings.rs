@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use convoke_model::Permissions;
 use indexmap::IndexMap;
 
+use super::capability::Capabilities;
 use super::text::{SecretText, Spanned, Text};
 use super::workflow::{Entry, Names};
 use crate::diagnostic::Span;
@@ -15,6 +17,10 @@ pub struct Runtime {
     pub provider: Option<Provider>,
     /// Model of agents that name none.
     pub default_model: Option<Spanned<String>>,
+    /// Instead of that: models in the order in which they are asked.
+    pub models: Option<Names>,
+    /// The model that puts answers into shape, of agents that name none.
+    pub repair_model: Option<Spanned<String>>,
     /// MCP servers by name.
     pub mcp_servers: IndexMap<String, Entry<McpServer>>,
     /// 0 to 2.
@@ -25,8 +31,12 @@ pub struct Runtime {
     pub timeout: Option<Spanned<Duration>>,
     /// Of one session.
     pub max_session: Option<Spanned<Duration>>,
+    /// Tokens that the model can take in.
+    pub context_window: Option<Spanned<u64>>,
     /// Bound of the tool loop.
     pub max_agent_iterations: Option<Spanned<u64>>,
+    /// What bounds the conversations of agents.
+    pub capabilities: Capabilities,
     /// Effort of agents that name none.
     pub default_reasoning_effort: Option<Spanned<String>>,
     /// Vendor key.
@@ -49,7 +59,7 @@ pub struct Runtime {
     pub plugins: Vec<Spanned<PluginUse>>,
 }
 
-/// `runtime.provider`: a name, or an object with settings.
+/// `provider` of the runtime or of an agent: a name, or an object with settings.
 #[derive(Debug, Clone)]
 pub struct Provider {
     /// Name of the provider.
@@ -76,6 +86,8 @@ pub struct Provider {
     pub file: Option<Spanned<String>>,
     /// How long every scripted reply takes.
     pub latency_ms: Option<Spanned<u64>>,
+    /// The program of `acp` and `cli`.
+    pub program: Program,
     /// Keys that concern one vendor only, as written.
     pub vendor: IndexMap<String, Spanned<serde_json::Value>>,
     /// Whether it was written as a bare name.
@@ -84,17 +96,34 @@ pub struct Provider {
     pub span: Span,
 }
 
+/// How a coding agent of this machine is started; what is absent is left to the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// The program.
+    pub command: Option<Spanned<String>>,
+    /// Its arguments.
+    pub args: Option<Names>,
+    /// Its environment, values kept as references.
+    pub env: IndexMap<String, Entry<SecretText>>,
+    /// Who decides what it may do.
+    pub permissions: Option<Spanned<Permissions>>,
+    /// The first of these keys that is written, and its place.
+    pub first: Option<Spanned<&'static str>>,
+}
+
 /// One entry of `mcp_servers`.
 #[derive(Debug, Clone)]
 pub struct McpServer {
     /// How it is reached.
-    pub transport: McpTransport,
+    pub transport: Spanned<McpTransport>,
     /// Program of a stdio server.
     pub command: Option<Spanned<String>>,
     /// Its arguments.
     pub args: Names,
     /// Its environment, values kept as references.
     pub env: IndexMap<String, Entry<SecretText>>,
+    /// Where it runs, as written; `None` means the folder of the workflow file.
+    pub working_dir: Option<Spanned<String>>,
     /// Address of an http or sse server.
     pub url: Option<Spanned<String>>,
     /// Request headers, values kept as references.

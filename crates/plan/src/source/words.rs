@@ -1,5 +1,7 @@
 //! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
 
+use convoke_model::{Permissions, StuckAction};
+
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
@@ -71,6 +73,19 @@ impl Words for ErrorClass {
     ];
 }
 
+impl Words for Permissions {
+    const PAIRS: &'static [(&'static str, Self)] =
+        &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
+}
+
+impl Words for StuckAction {
+    const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
+}
+
+/// Who decides what a coding agent may do.
+pub const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
+/// What follows when an agent is stuck.
+pub const STUCK_ACTIONS: &[&str] = &["warn", "fail"];
 /// The words of the classes of failures.
 pub const CLASSES: &[&str] = &[
     "rate_limit",
@@ -122,7 +137,11 @@ pub const PROVIDERS: &[&str] = &[
     "ollama",
     "llamacpp",
     "vllm",
+    "acp",
+    "cli",
 ];
+/// Providers that are programs of this machine.
+pub const PROGRAMS: &[&str] = &["acp", "cli"];
 /// Providers that answer here, over the network.
 pub const SERVICES: &[&str] = &[
     "openai",
@@ -148,5 +167,14 @@ mod tests {
         let words: Vec<&str> = ErrorClass::ALL.iter().map(|class| class.word()).collect();
         assert_eq!(CLASSES, words);
         assert!(ErrorClass::PAIRS.iter().all(|(word, class)| class.word() == *word));
+    }
+
+    #[test]
+    fn every_word_of_a_shared_enum_is_listed() {
+        let words = |pairs: &[&'static str]| pairs.to_vec();
+        let named: Vec<_> = Permissions::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(PERMISSIONS), named);
+        let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(STUCK_ACTIONS), named);
     }
 }

@@ -69,14 +69,14 @@ pub(super) fn expression(text: &str) -> Result<Range<usize>, TemplateError> {
     }
 }
 
-fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let inside = &text[range.clone()];
     let start = range.start + (inside.len() - inside.trim_start().len());
     start..(start + inside.trim().len())
 }
 
 /// The inside of a text that is one `{{ }}` and nothing else.
-fn single_variable(text: &str) -> Option<Range<usize>> {
+pub(super) fn single_variable(text: &str) -> Option<Range<usize>> {
     let tokens: Vec<_> = tokenize(text, false, syntax()).collect::<Result<_, _>>().ok()?;
     let [(Token::VariableStart, first), inner @ .., (Token::VariableEnd, last)] = tokens.as_slice() else {
         return None;

@@ -13,6 +13,7 @@ mod arguments;
 mod condition;
 mod environment;
 mod error;
+mod expression;
 mod filters;
 mod formatting;
 mod globals;

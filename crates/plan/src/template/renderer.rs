@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::condition::{self, BEFORE, Flattened};
 use super::environment::environment;
 use super::error::{RenderError, RenderFault};
+use super::expression;
 use super::is_literal;
 use super::limits::{OUTPUT_BYTES, too_large};
 use super::partials::{candidates, path_and_root, resolve, template_name};
@@ -122,6 +123,21 @@ impl Renderer {
         rendered.map_err(|error| self.texts.explain("template", &prepared.name, error))
     }
 
+    /// The value of a template that is one `{{ expression }}`; of any other its text.
+    pub fn value(&self, id: TemplateId, context: Value) -> Result<Value, RenderError> {
+        if expression::alone(&self.template(id).1.text).is_none() {
+            return self.render(id, context).map(Value::from);
+        }
+        let name = format!("v{}", id.0);
+        let captured = self.environment.get_template(&name).and_then(|t| t.render_captured(context.clone()));
+        let captured = captured.map_err(|error| self.texts.explain("template", &name, error))?;
+        match expression::value_of(captured.state()) {
+            Some(value) => Ok(value),
+            // Rendering is what tells a name that is missing from an `if` without `else`.
+            None => self.render(id, context).map(|_| Value::from(())),
+        }
+    }
+
     /// Whether a condition holds; its context also answers to the flattened names.
     pub fn test(&self, id: ConditionId, context: Value) -> Result<bool, RenderError> {
         let name = &self.conditions[id.0 as usize];
@@ -140,6 +156,7 @@ impl Renderer {
 enum Named<'t> {
     Template(&'t TemplateSource),
     Condition(&'t ConditionSource),
+    Expression(&'t TemplateSource),
     Partial(&'t str, &'t str),
 }
 
@@ -149,9 +166,10 @@ impl Texts {
             return self.partials.get_key_value(path).map(|(path, text)| Named::Partial(path, text));
         }
         let number = |prefix: char| name.strip_prefix(prefix)?.parse::<usize>().ok();
-        match (number('t'), number('c')) {
-            (Some(at), _) => self.templates.get(at).map(Named::Template),
-            (_, Some(at)) => self.conditions.get(at).map(Named::Condition),
+        match (number('t'), number('c'), number('v')) {
+            (Some(at), ..) => self.templates.get(at).map(Named::Template),
+            (_, Some(at), _) => self.conditions.get(at).map(Named::Condition),
+            (.., Some(at)) => self.templates.get(at).map(Named::Expression),
             _ => None,
         }
     }
@@ -162,6 +180,7 @@ impl Texts {
             Named::Template(source) => rewrite(&source.text).text,
             Named::Partial(_, text) => rewrite(text).text,
             Named::Condition(source) => rewrite(&condition::template(&source.text).0).text,
+            Named::Expression(source) => rewrite(&expression::template(&source.text).0).text,
         })
     }
 
@@ -188,6 +207,11 @@ impl Texts {
             Some(Named::Condition(source)) => {
                 let (template, start) = condition::template(&source.text);
                 (source.text.as_ref(), rewrite(&template), BEFORE.len() as isize - start as isize, None)
+            }
+            Some(Named::Expression(source)) => {
+                let (template, start) = expression::template(&source.text);
+                let shift = expression::BEFORE.len() as isize - start as isize;
+                (source.text.as_ref(), rewrite(&template), shift, None)
             }
             Some(Named::Partial(path, text)) => (text, rewrite(text), 0, Some(path.to_owned())),
             Some(Named::Template(source)) => (source.text.as_ref(), rewrite(&source.text), 0, None),

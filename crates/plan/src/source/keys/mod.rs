@@ -3,6 +3,7 @@
 //! Readers look up bounds and allowed words here, unknown keys are judged by it, and the JSON Schema is made from it;
 //! a key that is not in a table cannot be read.
 
+pub mod capability;
 pub mod flow;
 pub mod group;
 pub mod header;

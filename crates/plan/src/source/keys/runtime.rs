@@ -5,25 +5,30 @@ use super::super::shape::Shape::{
     Boolean, Choice, Integer, List, Map, Number, Object, OneOf, Seconds, Secret, Template, Text,
 };
 use super::super::shape::{ObjectType, SECRET_MAP, Shape, TEXTS, optional, required};
-use super::super::words::{CONTEXT_TIERS, EFFORTS};
+use super::super::words::{CONTEXT_TIERS, EFFORTS, PERMISSIONS};
+use super::capability::{CAPABILITIES_SHAPE, WINDOW};
 
 /// `runtime`.
 pub static RUNTIME: ObjectType = ObjectType {
     name: "runtime",
     title: "`runtime`",
     keys: &[
-        optional(
-            "provider",
-            OneOf(&[Text, Object(&PROVIDER)]),
-            "model service: a name, or a name with settings",
-        ),
+        optional("provider", PROVIDER_SHAPE, "model service: a name, or a name with settings"),
         optional("default_model", Text, "model of agents that name none"),
+        optional(
+            "models",
+            TEXTS,
+            "models of agents that name none: the next one is asked when one cannot answer",
+        ),
+        optional("repair_model", Text, "model that puts answers into shape when the agent's own could not"),
         optional("mcp_servers", Map(&Object(&MCP_SERVER)), "MCP servers by name"),
         optional("temperature", Number(0.0, 2.0), "randomness of the answers"),
         optional("max_tokens", Integer(1, 200_000), "output tokens of one answer"),
         optional("timeout", Seconds(1.0), "seconds for one request to the service"),
         optional("max_session_seconds", Seconds(1.0), "seconds for one session"),
-        optional("max_agent_iterations", Integer(1, 500), "rounds of the tool loop"),
+        optional("context_window", WINDOW, "tokens that the model can take in (default 128000)"),
+        optional("max_agent_iterations", Integer(1, 500), "rounds of the tool loop (default 50)"),
+        optional("capabilities", CAPABILITIES_SHAPE, "what bounds the conversations of agents"),
         optional("default_reasoning_effort", Choice(EFFORTS), "effort of agents that name none"),
         optional("default_context_tier", Choice(CONTEXT_TIERS), "context size class (copilot only)"),
         optional("checkpoint", Object(&CHECKPOINT), "known and without effect: every step is recorded"),
@@ -36,6 +41,9 @@ pub static RUNTIME: ObjectType = ObjectType {
         optional("plugins", PLUGINS, "plugins of all agents"),
     ],
 };
+
+/// `provider` of the runtime or of an agent.
+pub const PROVIDER_SHAPE: Shape = OneOf(&[Text, Object(&PROVIDER)]);
 
 /// `plugins` of the runtime or of an agent.
 pub const PLUGINS: Shape = List(&OneOf(&[Text, Object(&PLUGIN)]));
@@ -56,6 +64,10 @@ pub static PROVIDER: ObjectType = ObjectType {
         optional("bearer_token", Secret, "credential (copilot)"),
         optional("auth_token", Secret, "credential (anthropic, claude)"),
         optional("headers", SECRET_MAP, "further request headers"),
+        optional("command", Text, "program of the coding agent (acp, cli)"),
+        optional("args", TEXTS, "its arguments (acp, cli)"),
+        optional("env", SECRET_MAP, "its environment (acp, cli)"),
+        optional("permissions", Choice(PERMISSIONS), "who decides what it may do (acp; default ask)"),
         optional("file", Text, "file of replies, relative to this one (scripted)"),
         optional("latency_ms", Integer(0, 86_400_000), "how long every reply takes (scripted)"),
         optional(
@@ -103,6 +115,11 @@ pub static MCP_SERVER: ObjectType = ObjectType {
         optional("command", Text, "program of a stdio server"),
         optional("args", TEXTS, "its arguments"),
         optional("env", SECRET_MAP, "its environment"),
+        optional(
+            "working_dir",
+            Text,
+            "where a stdio server runs, relative to this file (default its folder)",
+        ),
         optional("url", Text, "address of an http or sse server"),
         optional("headers", SECRET_MAP, "request headers"),
         optional("timeout", Number(1.0, f64::MAX), "milliseconds for one call"),
@@ -128,8 +145,8 @@ pub static TOOL_OUTPUT: ObjectType = ObjectType {
     keys: &[
         optional("enabled", Boolean, "whether results are capped (default true)"),
         optional("max_chars", Integer(1000, u64::MAX), "characters of one result (default 50000)"),
-        optional("spill_to_file", Boolean, "whether the rest goes to a file (default true)"),
-        optional("spill_dir", Text, "directory of that file"),
+        optional("spill_to_file", Boolean, "known and without effect: the rest is kept in the journal"),
+        optional("spill_dir", Text, "known and without effect"),
     ],
 };
 

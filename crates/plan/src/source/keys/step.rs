@@ -4,15 +4,17 @@
 //! may have it there). On every other type the key is an error.
 
 use super::super::shape::Shape::{
-    Boolean, Choice, ChoiceOrTemplate, Integer, List, Object, OneOf, Seconds, Template, Text,
+    Any, Boolean, Choice, ChoiceOrTemplate, Integer, List, Map, Number, Object, OneOf, Seconds, Template,
+    Text,
 };
 use super::super::shape::{Key, Shape, TEMPLATE_MAP, TEMPLATES, TEXTS, optional};
 use super::super::words::CONTEXT_TIERS;
 use super::super::workflow::{OnUnknown, OutputMode, SetType, TerminateStatus};
+use super::capability::{CAPABILITIES_SHAPE, CRITERIA, WINDOW};
 use super::flow::{JOIN, LABELS, NEEDS, ON_ERROR, RETRY, ROUTES, TIMEOUT};
 use super::output::OUTPUT;
 use super::people::{DIALOG, OPTION, QUESTION};
-use super::runtime::{PLUGINS, REASONING, SANDBOX, VALIDATOR};
+use super::runtime::{PLUGINS, PROVIDER_SHAPE, REASONING, SANDBOX, VALIDATOR};
 
 /// The types of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,25 +26,27 @@ pub enum StepType {
     Script,
     Set,
     Terminate,
+    Tool,
     Wait,
     Workflow,
 }
 
 impl StepType {
     /// Every type.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Agent,
         Self::HumanGate,
         Self::Questions,
         Self::Script,
         Self::Set,
         Self::Terminate,
+        Self::Tool,
         Self::Wait,
         Self::Workflow,
     ];
     /// Their words, in the same order.
     pub const WORDS: &'static [&'static str] =
-        &["agent", "human_gate", "questions", "script", "set", "terminate", "wait", "workflow"];
+        &["agent", "human_gate", "questions", "script", "set", "terminate", "tool", "wait", "workflow"];
 
     /// The type that a word stands for.
     pub fn from_word(word: &str) -> Option<Self> {
@@ -54,8 +58,8 @@ impl StepType {
         Self::WORDS[self as usize]
     }
 
-    const fn bit(self) -> u8 {
-        1 << self as u8
+    const fn bit(self) -> u16 {
+        1 << self as u16
     }
 }
 
@@ -64,9 +68,9 @@ impl StepType {
 pub struct StepKey {
     /// Name, shape and meaning.
     pub key: Key,
-    used: u8,
-    ignored: u8,
-    must: u8,
+    used: u16,
+    ignored: u16,
+    must: u16,
     /// What to write instead where it is not allowed.
     pub instead: &'static str,
 }
@@ -92,12 +96,12 @@ impl StepKey {
         StepType::ALL.into_iter().filter(|kind| self.is_used_by(*kind))
     }
 
-    const fn ignored_by(mut self, types: u8) -> Self {
+    const fn ignored_by(mut self, types: u16) -> Self {
         self.ignored = types;
         self
     }
 
-    const fn required_by(mut self, types: u8) -> Self {
+    const fn required_by(mut self, types: u16) -> Self {
         self.must = types;
         self
     }
@@ -113,18 +117,19 @@ pub fn step_key(name: &str) -> Option<&'static StepKey> {
     STEP_KEYS.iter().find(|row| row.key.name == name)
 }
 
-const AGENT: u8 = StepType::Agent.bit();
-const GATE: u8 = StepType::HumanGate.bit();
-const QUESTIONS: u8 = StepType::Questions.bit();
-const SCRIPT: u8 = StepType::Script.bit();
-const SET: u8 = StepType::Set.bit();
-const TERMINATE: u8 = StepType::Terminate.bit();
-const WAIT: u8 = StepType::Wait.bit();
-const WORKFLOW: u8 = StepType::Workflow.bit();
-const ALL: u8 = 0xFF;
-const PEOPLE: u8 = GATE | QUESTIONS;
+const AGENT: u16 = StepType::Agent.bit();
+const GATE: u16 = StepType::HumanGate.bit();
+const QUESTIONS: u16 = StepType::Questions.bit();
+const SCRIPT: u16 = StepType::Script.bit();
+const SET: u16 = StepType::Set.bit();
+const TERMINATE: u16 = StepType::Terminate.bit();
+const TOOL: u16 = StepType::Tool.bit();
+const WAIT: u16 = StepType::Wait.bit();
+const WORKFLOW: u16 = StepType::Workflow.bit();
+const ALL: u16 = (1 << StepType::ALL.len()) - 1;
+const PEOPLE: u16 = GATE | QUESTIONS;
 
-const fn of(used: u8, name: &'static str, shape: Shape, doc: &'static str) -> StepKey {
+const fn of(used: u16, name: &'static str, shape: Shape, doc: &'static str) -> StepKey {
     StepKey { key: optional(name, shape, doc), used, ignored: 0, must: 0, instead: "" }
 }
 
@@ -145,13 +150,14 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(ALL, "idempotent", Boolean, "whether the step may be repeated without harm"),
     of(ALL, "labels", Object(&LABELS), "priority, class and tenant"),
     // Agents.
-    of(AGENT, "provider", Text, "model service of this step").ignored_by(GATE),
+    of(AGENT, "provider", PROVIDER_SHAPE, "model service of this step: a name, or a name with settings")
+        .ignored_by(GATE),
     of(AGENT, "model", Template, "model of this step").ignored_by(GATE),
     of(AGENT, "models", TEXTS, "models of this step: the next one is asked when one cannot answer"),
     of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked").required_by(GATE),
     of(AGENT, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
     of(AGENT, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
-    of(AGENT | SCRIPT, "output", OUTPUT, "fields of the output")
+    of(AGENT | SCRIPT | TOOL, "output", OUTPUT, "fields of the output")
         .ignored_by(GATE | SET | WORKFLOW)
         .instead("a terminate step has `output_template`; questions and wait steps have a fixed output"),
     of(AGENT, "output_mode", Choice(OutputMode::WORDS), "raw text, or JSON where there is any"),
@@ -159,6 +165,12 @@ pub static STEP_KEYS: &[StepKey] = &[
         .instead("use `timeout`, which every type of step has"),
     of(AGENT, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
     of(AGENT, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
+    of(AGENT, "capabilities", CAPABILITIES_SHAPE, "what bounds the conversation (default the workflow's)"),
+    of(AGENT, "context_window", WINDOW, "tokens that the model can take in (default the workflow's)"),
+    of(AGENT, "temperature", Number(0.0, 2.0), "randomness of the answers (default the workflow's)"),
+    of(AGENT, "max_tokens", Integer(1, 200_000), "output tokens of one answer (default the workflow's)"),
+    of(AGENT, "success_criteria", CRITERIA, "what the answer must meet: a second model checks it"),
+    of(AGENT, "repair_model", Text, "model that puts the answer into shape when the agent's own could not"),
     of(AGENT, "session_key", Text, "conversation shared between steps (claude-agent-sdk only)"),
     of(AGENT, "dialog", Object(&DIALOG), "chat with a person"),
     of(AGENT, "reasoning", Object(&REASONING), "how hard to think"),
@@ -185,6 +197,10 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(SCRIPT, "args", TEMPLATES, "its arguments").ignored_by(AGENT | PEOPLE | WORKFLOW),
     of(SCRIPT, "env", TEMPLATE_MAP, "further environment").ignored_by(AGENT | PEOPLE | WORKFLOW),
     of(SCRIPT, "stdin", Template, "standard input (default inherited)"),
+    // Tools.
+    of(TOOL, "server", Text, "MCP server that has the tool (default the only one)"),
+    of(TOOL, "tool", Text, "the tool, as its server names it").required_by(TOOL),
+    of(TOOL, "arguments", Map(&Any), "what it is called with: values whose texts are templates"),
     // Values.
     of(SET, "value", Template, "template of the one value"),
     of(SET, "values", TEMPLATE_MAP, "templates of several values"),

@@ -1,17 +1,20 @@
 //! `type: agent`.
 
 use super::super::settings::Sandbox;
-use super::super::text::{Spanned, Text};
-use super::super::workflow::{AgentStep, Dialog, Names, OutputMode, Validator};
-use super::fields::{Fields, is_template};
+use super::super::text::Text;
+use super::super::workflow::{AgentStep, Dialog, OutputMode, Validator};
+use super::capability::{capabilities, success_criteria};
+use super::fields::Fields;
+use super::fixed::{fixed, models};
+use super::provider::provider;
 use super::{Reader, output, runtime};
 
 /// Reads the keys of an agent.
 pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
     let step = AgentStep {
-        provider: runtime::provider_name(cx, fields, "provider"),
+        provider: fields.take("provider").and_then(|pair| provider(cx, &pair.value, &fields.owner)),
         model: fields.template(cx, "model"),
-        models: models(cx, fields),
+        models: models(cx, fields, "model"),
         prompt: fields.template(cx, "prompt"),
         system_prompt: fields.template(cx, "system_prompt"),
         tools: fields.names(cx, "tools"),
@@ -19,12 +22,18 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
         output_mode: fields.choice(cx, "output_mode"),
         timeout_seconds: fields.seconds(cx, "timeout_seconds"),
         max_session: fields.seconds(cx, "max_session_seconds"),
+        temperature: fields.number(cx, "temperature"),
+        max_tokens: fields.integer(cx, "max_tokens"),
+        context_window: fields.integer(cx, "context_window"),
         max_agent_iterations: fields.integer(cx, "max_agent_iterations"),
-        session_key: session_key(cx, fields),
+        capabilities: capabilities(cx, fields),
+        session_key: fixed(cx, fields, "session_key"),
         dialog: dialog(cx, fields),
         reasoning_effort: effort(cx, fields),
         context_tier: fields.word_or_template(cx, "context_tier"),
         validator: validator(cx, fields),
+        success_criteria: success_criteria(cx, fields),
+        repair_model: fixed(cx, fields, "repair_model"),
         sandbox: sandbox(cx, fields),
         working_dir: fields.template(cx, "working_dir"),
         skills: fields.names(cx, "skills"),
@@ -33,26 +42,6 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
     raw_with_schema(cx, fields, &step);
     two_timeouts(cx, fields);
     step
-}
-
-/// Fixed names: what a chain is must be known before the run.
-fn models(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Names> {
-    let place = fields.place_of("models")?.clone();
-    if fields.place_of("model").is_some() {
-        let message = format!("`model` and `models` of {} exclude one another", fields.owner);
-        cx.error("workflow::excludes", message, &place, "keep one of the two");
-    }
-    let models = fields.names(cx, "models")?;
-    let odd = models.iter().find(|model| model.value.trim().is_empty() || is_template(&model.value));
-    let why = match odd {
-        Some(model) if is_template(&model.value) => "must name fixed models, found a template",
-        Some(_) => "has an empty name",
-        None if models.is_empty() => "is empty",
-        None => return Some(models),
-    };
-    let message = format!("`models` of {} {why}", fields.owner);
-    cx.error("workflow::empty_value", message, odd.map_or(&place, |model| &model.span), "not a model");
-    None
 }
 
 fn raw_with_schema(cx: &mut Reader<'_>, fields: &Fields<'_>, step: &AgentStep) {
@@ -72,18 +61,6 @@ fn two_timeouts(cx: &mut Reader<'_>, fields: &Fields<'_>) {
         let message = format!("`timeout` and `timeout_seconds` of {} exclude one another", fields.owner);
         cx.error("workflow::excludes", message, place, "both mean the same");
     }
-}
-
-fn session_key(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<String>> {
-    let key = fields.text(cx, "session_key")?;
-    let why = match () {
-        () if key.value.trim().is_empty() => "is empty",
-        () if is_template(&key.value) => "must be a fixed text, found a template",
-        () => return Some(key),
-    };
-    let message = format!("`session_key` of {} {why}", fields.owner);
-    cx.error("workflow::empty_value", message, &key.span, "a fixed text is required here");
-    None
 }
 
 fn dialog(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Dialog> {

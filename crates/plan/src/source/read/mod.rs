@@ -5,9 +5,11 @@
 //! the language requires it has been reported.
 
 mod agent;
+mod capability;
 mod common;
 mod duration;
 mod fields;
+mod fixed;
 mod flow;
 mod group;
 mod header;
@@ -17,6 +19,7 @@ mod provider;
 mod runtime;
 mod scalars;
 mod step;
+mod tool;
 mod work;
 
 pub use duration::parse_duration;

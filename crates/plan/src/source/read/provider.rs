@@ -1,9 +1,9 @@
-//! `runtime.provider`: which settings go with which provider.
+//! `provider` of the runtime or of an agent: which settings go with which provider.
 
 use indexmap::IndexMap;
 
 use super::super::keys::runtime::PROVIDER;
-use super::super::settings::Provider;
+use super::super::settings::{Program, Provider};
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
 use super::super::words::{PROVIDERS, SERVICES};
@@ -84,6 +84,7 @@ fn short(name: Spanned<String>) -> Provider {
         wire_api: None,
         file: None,
         latency_ms: None,
+        program: Program::default(),
         vendor: IndexMap::new(),
         short: true,
     }
@@ -103,9 +104,23 @@ fn with_settings(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: Spanned<Str
         wire_api: fields.word(cx, "wire_api").map(|word| word.map(str::to_owned)),
         file: non_blank(cx, fields, "file"),
         latency_ms: fields.integer(cx, "latency_ms"),
+        program: program(cx, fields),
         vendor: vendor(cx, fields, &name.value),
         name,
         short: false,
+    }
+}
+
+/// Whether the provider is a program at all can depend on the configuration, so that is judged later.
+fn program(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Program {
+    let written = ["command", "args", "env", "permissions"].into_iter();
+    let first = written.filter_map(|key| Some(Spanned::new(key, fields.place_of(key)?.clone()))).next();
+    Program {
+        command: non_blank(cx, fields, "command"),
+        args: fields.names(cx, "args"),
+        env: fields.secret_map(cx, "env").unwrap_or_default(),
+        permissions: fields.choice(cx, "permissions"),
+        first,
     }
 }
 

@@ -13,7 +13,9 @@ use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
 use super::super::words::PROVIDERS;
 use super::Reader;
+use super::capability::capabilities;
 use super::fields::Fields;
+use super::fixed::{fixed, models};
 use super::provider::provider;
 use super::scalars::Of;
 
@@ -23,6 +25,8 @@ pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {
     let runtime = Runtime {
         provider: fields.take("provider").and_then(|pair| provider(cx, &pair.value, &fields.owner)),
         default_model: fields.text(cx, "default_model"),
+        models: models(cx, &mut fields, "default_model"),
+        repair_model: fixed(cx, &mut fields, "repair_model"),
         mcp_servers: fields
             .map(cx, "mcp_servers", |cx, pair, _| server(cx, &pair.value, &pair.key.value))
             .unwrap_or_default(),
@@ -30,7 +34,9 @@ pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {
         max_tokens: fields.integer(cx, "max_tokens"),
         timeout: fields.seconds(cx, "timeout"),
         max_session: fields.seconds(cx, "max_session_seconds"),
+        context_window: fields.integer(cx, "context_window"),
         max_agent_iterations: fields.integer(cx, "max_agent_iterations"),
+        capabilities: capabilities(cx, &mut fields),
         default_reasoning_effort: fields
             .word(cx, "default_reasoning_effort")
             .map(|word| word.map(str::to_owned)),
@@ -50,17 +56,6 @@ pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {
     };
     fields.finish(cx);
     runtime
-}
-
-/// Reads the name of a provider.
-pub(super) fn provider_name(
-    cx: &mut Reader<'_>,
-    fields: &mut Fields<'_>,
-    key: &str,
-) -> Option<Spanned<String>> {
-    let name = fields.text(cx, key)?;
-    judge_provider(cx, &name, &fields.owner);
-    Some(name)
 }
 
 /// A name that no list has may be defined in the configuration; one that is nearly in the list is a slip.
@@ -97,12 +92,15 @@ pub(super) fn non_blank(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str)
 
 fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
     let mut fields = Fields::open(cx, node, &MCP_SERVER, format!("MCP server `{name}`"))?;
-    let transport = fields.choice(cx, "type").map(|word| word.value).unwrap_or_default();
+    let unsaid = Spanned::new(McpTransport::default(), fields.head.clone());
+    let transport = fields.choice(cx, "type").unwrap_or(unsaid);
+    let needed = if transport.value == McpTransport::Stdio { "command" } else { "url" };
     let server = McpServer {
         transport,
         command: fields.text(cx, "command"),
         args: fields.names(cx, "args").unwrap_or_default(),
         env: fields.secret_map(cx, "env").unwrap_or_default(),
+        working_dir: fields.text(cx, "working_dir"),
         url: fields.text(cx, "url"),
         headers: fields.secret_map(cx, "headers").unwrap_or_default(),
         timeout: fields
@@ -113,7 +111,7 @@ fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
             .unwrap_or_else(|| vec![Spanned::new("*".to_owned(), node.span.clone())]),
         span: node.span.clone(),
     };
-    fields.require(cx, if transport == McpTransport::Stdio { "command" } else { "url" });
+    fields.require(cx, needed);
     fields.finish(cx);
     Some(server)
 }

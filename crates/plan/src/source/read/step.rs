@@ -8,7 +8,7 @@ use super::super::workflow::{Step, StepKind};
 use super::Reader;
 use super::fields::Fields;
 use super::scalars::{Of, head};
-use super::{agent, common, people, work};
+use super::{agent, common, people, tool, work};
 
 /// Reads a step; `fallback` names it in messages until its own name is known.
 pub(super) fn step(cx: &mut Reader<'_>, node: &Node, fallback: &str) -> Option<Step> {
@@ -72,6 +72,7 @@ fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> St
         StepType::Script => StepKind::Script(Box::new(work::script(cx, fields))),
         StepType::Set => StepKind::Set(work::set(cx, fields)),
         StepType::Terminate => StepKind::Terminate(work::terminate(cx, fields)),
+        StepType::Tool => StepKind::Tool(Box::new(tool::tool(cx, fields))),
         StepType::Wait => StepKind::Wait(work::wait(cx, fields)),
         StepType::Workflow => StepKind::Workflow(work::workflow(cx, fields)),
     }
@@ -133,7 +134,7 @@ fn not_allowed(cx: &mut Reader<'_>, fields: &Fields<'_>, pair: &Pair, kind: Step
 fn owners(row: &StepKey) -> String {
     let types: Vec<&str> = row.owners().map(StepType::word).collect();
     match types.len() {
-        7.. => format!("`{}` belongs to every other type of step", row.key.name),
+        8.. => format!("`{}` belongs to every other type of step", row.key.name),
         _ => format!("`{}` belongs to steps of type {}", row.key.name, types.join(", ")),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::workflow::{
-    BudgetMode, ContextMode, ErrorClass, FailureMode, ForEachBody, Hook, Join, OnUnknown, Priority,
+    Argument, BudgetMode, ContextMode, ErrorClass, FailureMode, ForEachBody, Hook, Join, OnUnknown, Priority,
     QueueClass, Requires, SetWhat, StepKind, TrimStrategy, WaitDuration,
 };
 use super::{HEADER, assert_one, good, good_kind, good_step, read, step_findings};
@@ -70,6 +70,7 @@ fn what_every_step_has_can_stand_on_every_type() {
         "type: script, command: ls",
         "type: set, value: x",
         "type: terminate, status: success, reason: r",
+        "type: tool, tool: t",
         "type: wait, duration: 1s",
         "type: workflow, workflow: ./c.yaml",
     ];
@@ -163,4 +164,21 @@ fn a_set_step_has_one_value_or_several() {
     assert_one(&step_findings("type: set, value: x, values: {}"), "workflow::excludes", &["both"], "both");
     let typed = step_findings("type: set, values: {x: y}, output_type: list");
     assert_one(&typed, "workflow::excludes", &["output_type"], "typed");
+}
+
+#[test]
+fn arguments_keep_the_types_of_yaml_and_the_places_of_their_texts() {
+    let text = format!(
+        "{HEADER}agents:\n  - name: a\n    type: tool\n    tool: t\n    arguments:\n      n: 3\n      on: true\n      no: ~\n      deep: [1.5, {{k: \"x {{{{ b }}}}\"}}]\n"
+    );
+    let StepKind::Tool(tool) = good(&text).agents.remove(0).kind else { panic!("not a tool") };
+    let value = |name: &str| match &tool.arguments[name].value {
+        Argument::Value(value) => value.clone(),
+        other => panic!("{name} is {other:?}"),
+    };
+    assert_eq!((value("n"), value("on"), value("no")), (3.into(), true.into(), serde_json::Value::Null));
+    let texts = tool.arguments["deep"].value.texts();
+    let [text] = texts.as_slice() else { panic!("{texts:?}") };
+    assert_eq!(text.value, "x {{ b }}");
+    assert_eq!(text.place(text.value.find('b').unwrap()).line_column(), (10, 29));
 }

@@ -8,6 +8,7 @@ mod flow;
 mod group;
 mod people;
 mod step;
+mod tool;
 mod work;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub use flow::*;
 pub use group::*;
 pub use people::*;
 pub use step::*;
+pub use tool::*;
 pub use work::*;
 
 use super::settings::Runtime;

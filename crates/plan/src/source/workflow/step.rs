@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::super::capability::Capabilities;
 use super::super::output::OutputField;
-use super::super::settings::{PluginUse, Sandbox};
+use super::super::settings::{PluginUse, Provider, Sandbox};
 use super::super::text::{Spanned, Text};
 use super::{
     Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
-    ScriptStep, SetStep, TerminateStep, WaitStep, WorkflowStep,
+    ScriptStep, SetStep, TerminateStep, ToolStep, WaitStep, WorkflowStep,
 };
 use crate::diagnostic::Span;
 
@@ -70,6 +71,8 @@ pub enum StepKind {
     Set(SetStep),
     /// The workflow ends here.
     Terminate(TerminateStep),
+    /// A tool of an MCP server is called.
+    Tool(Box<ToolStep>),
     /// Time passes.
     Wait(WaitStep),
     /// Another workflow file runs.
@@ -82,7 +85,7 @@ pub enum StepKind {
 #[derive(Debug, Clone, Default)]
 pub struct AgentStep {
     /// Provider of this step; `None` means the workflow's.
-    pub provider: Option<Spanned<String>>,
+    pub provider: Option<Provider>,
     /// Model (template).
     pub model: Option<Text>,
     /// Models in the order in which they are asked.
@@ -101,8 +104,16 @@ pub struct AgentStep {
     pub timeout_seconds: Option<Spanned<Duration>>,
     /// Bound of one session.
     pub max_session: Option<Spanned<Duration>>,
+    /// Randomness of the answers; `None` means the workflow's.
+    pub temperature: Option<Spanned<f64>>,
+    /// Output tokens of one answer; `None` means the workflow's.
+    pub max_tokens: Option<Spanned<u64>>,
+    /// Tokens that the model can take in; `None` means the workflow's.
+    pub context_window: Option<Spanned<u64>>,
     /// Bound of the tool loop.
     pub max_agent_iterations: Option<Spanned<u64>>,
+    /// What bounds the conversation.
+    pub capabilities: Capabilities,
     /// Conversation shared between steps (vendor key).
     pub session_key: Option<Spanned<String>>,
     /// Chat with a person.
@@ -113,6 +124,10 @@ pub struct AgentStep {
     pub context_tier: Option<Text>,
     /// A second model that grades the answer.
     pub validator: Option<Validator>,
+    /// What the answer must meet.
+    pub success_criteria: Option<SuccessCriteria>,
+    /// The model that puts an answer into shape; `None` means the workflow's.
+    pub repair_model: Option<Spanned<String>>,
     /// Vendor key.
     pub sandbox: Option<Sandbox>,
     /// Directory (template), relative to the workflow file.
@@ -161,4 +176,15 @@ pub struct Validator {
     pub max_retries: u32,
     /// Place of the block.
     pub span: Span,
+}
+
+/// `success_criteria`: a text, or a text with settings.
+#[derive(Debug, Clone)]
+pub struct SuccessCriteria {
+    /// What the answer must meet.
+    pub criteria: Spanned<String>,
+    /// The model that judges; `None` means the agent's.
+    pub model: Option<Spanned<String>>,
+    /// How often a rejected answer is asked for again (default 1).
+    pub max_retries: u32,
 }

@@ -1,0 +1,170 @@
+//! MCP servers: which a workflow has, and whether its steps name them rightly.
+//!
+//! A sub-workflow that declares none has the root's, as with providers, so this looks at a whole bundle. What a server
+//! really offers is known when it runs; here only what the files say about it counts.
+
+use super::load::Bundle;
+use crate::check::outline::Outline;
+use crate::check::suggest;
+use crate::diagnostic::Diagnostic;
+use crate::source::join_beside;
+use crate::source::settings::{McpServer, McpTransport};
+use crate::source::text::{SecretText, Spanned};
+use crate::source::workflow::{Entry, Step, StepKind, ToolStep, Workflow};
+use convoke_model::{Server, Servers, Transport};
+use indexmap::IndexMap;
+
+type Declared = IndexMap<String, Entry<McpServer>>;
+
+/// The word for every tool of a server.
+const ALL: &str = "*";
+
+/// The workflow whose servers a workflow has.
+fn owner<'a>(bundle: &'a Bundle, workflow: &'a Workflow) -> &'a Workflow {
+    if workflow.runtime.mcp_servers.is_empty() { &bundle.workflows[0] } else { workflow }
+}
+
+/// The servers of a workflow.
+pub(super) fn servers(bundle: &Bundle, workflow: &Workflow) -> Servers {
+    let owner = owner(bundle, workflow);
+    let servers = owner.runtime.mcp_servers.iter();
+    servers.map(|(name, entry)| (name.clone(), server(owner, &entry.value))).collect()
+}
+
+/// The list of tools that holds for agents without one: the workflow's, or the root's where its servers are used.
+pub(super) fn tools<'a>(bundle: &'a Bundle, workflow: &'a Workflow) -> Option<&'a Vec<Spanned<String>>> {
+    workflow.tools.as_ref().or(owner(bundle, workflow).tools.as_ref())
+}
+
+/// The server that a step calls: the one it names, or the only one.
+pub(super) fn called(servers: &Servers, step: &ToolStep) -> String {
+    let named = step.server.as_ref().map(|name| name.value.clone());
+    named.or_else(|| servers.keys().next().cloned()).unwrap_or_default()
+}
+
+fn server(owner: &Workflow, source: &McpServer) -> Server {
+    Server {
+        transport: match source.transport.value {
+            McpTransport::Stdio => stdio(owner, source),
+            McpTransport::Http | McpTransport::Sse => {
+                Transport::Http { url: text(source.url.as_ref()), headers: references(&source.headers) }
+            }
+        },
+        timeout: source.timeout.as_ref().map(|timeout| timeout.value),
+        tools: allowed(source).map(|names| names.map(str::to_owned).collect()),
+    }
+}
+
+fn stdio(owner: &Workflow, source: &McpServer) -> Transport {
+    let dir = source.working_dir.as_ref().map_or(".", |dir| &dir.value);
+    Transport::Stdio {
+        command: text(source.command.as_ref()),
+        args: source.args.iter().map(|arg| arg.value.clone()).collect(),
+        env: references(&source.env),
+        working_dir: Some(folder(join_beside(&owner.path, dir))),
+    }
+}
+
+/// The folder that a run is started in has no name of its own.
+fn folder(path: String) -> String {
+    if path.is_empty() { ".".to_owned() } else { path }
+}
+
+fn text(text: Option<&Spanned<String>>) -> String {
+    text.map(|text| text.value.clone()).unwrap_or_default()
+}
+
+/// Values as written: they are looked up when the server is started.
+pub(super) fn references(source: &IndexMap<String, Entry<SecretText>>) -> Vec<(String, String)> {
+    source.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone())).collect()
+}
+
+/// The tools that may be used; `None` means all.
+fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> {
+    let all = server.tools.iter().any(|name| name.value == ALL);
+    (!all).then(|| server.tools.iter().map(|name| name.value.as_str()))
+}
+
+/// Servers and tools that steps name and nobody has.
+pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
+    for workflow in &bundle.workflows {
+        let declared = &owner(bundle, workflow).runtime.mcp_servers;
+        let outline = Outline::new(workflow);
+        let steps = || workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
+        for step in steps() {
+            if let StepKind::Tool(tool) = &step.kind {
+                findings.extend(wrong_call(declared, step, tool));
+            }
+        }
+        if declared.is_empty() {
+            let named = workflow.tools.iter().chain(steps().filter_map(own_tools)).flatten().next();
+            findings.extend(named.map(nobody_offers));
+        }
+    }
+}
+
+fn own_tools(step: &Step) -> Option<&Vec<Spanned<String>>> {
+    match &step.kind {
+        StepKind::Agent(agent) => agent.tools.as_ref(),
+        _ => None,
+    }
+}
+
+fn nobody_offers(tool: &Spanned<String>) -> Diagnostic {
+    let message = format!("the tool `{}` has no effect: the workflow declares no MCP server", tool.value);
+    Diagnostic::warning("workflow::no_effect", message, tool.span.clone(), "no server offers it")
+        .help("servers stand in `runtime.mcp_servers`; agents answer without tools here")
+}
+
+fn wrong_call(declared: &Declared, step: &Step, tool: &ToolStep) -> Option<Diagnostic> {
+    match (&tool.server, declared.len()) {
+        (_, 0) => Some(no_server(step, tool)),
+        (None, 1) => wrong_tool(declared.first()?, step, tool),
+        (None, _) => Some(which_server(declared, step)),
+        (Some(name), _) => match declared.get_key_value(&name.value) {
+            Some(server) => wrong_tool(server, step, tool),
+            None => Some(unknown_server(declared, step, name)),
+        },
+    }
+}
+
+fn no_server(step: &Step, tool: &ToolStep) -> Diagnostic {
+    let message = format!("step `{}` calls a tool, and the workflow declares no MCP server", step.name.value);
+    let place = tool.server.as_ref().or(tool.tool.as_ref()).unwrap_or(&step.name).span.clone();
+    Diagnostic::error("workflow::unknown_server", message, place, "nobody has it")
+        .help("declare the server in `runtime.mcp_servers`")
+}
+
+fn which_server(declared: &Declared, step: &Step) -> Diagnostic {
+    let message = format!("step `{}` has no `server`, and there are several", step.name.value);
+    let names: Vec<&str> = declared.keys().map(String::as_str).collect();
+    Diagnostic::error("workflow::missing_key", message, step.name.span.clone(), "`server` is required here")
+        .help(format!("available: {}", names.join(", ")))
+}
+
+fn unknown_server(declared: &Declared, step: &Step, name: &Spanned<String>) -> Diagnostic {
+    let message =
+        format!("step `{}` calls the server `{}`, which is not declared", step.name.value, name.value);
+    let names: Vec<&str> = declared.keys().map(String::as_str).collect();
+    Diagnostic::error("workflow::unknown_server", message, name.span.clone(), "no such MCP server")
+        .help(suggest::instead(&name.value, &names))
+}
+
+/// A tool that the list of its server leaves out.
+fn wrong_tool(
+    (name, entry): (&String, &Entry<McpServer>),
+    step: &Step,
+    tool: &ToolStep,
+) -> Option<Diagnostic> {
+    let wanted = tool.tool.as_ref()?;
+    let allowed: Vec<&str> = allowed(&entry.value)?.collect();
+    if allowed.contains(&wanted.value.as_str()) {
+        return None;
+    }
+    let message = format!(
+        "step `{}` calls the tool `{}`, which `tools` of the server `{name}` leaves out",
+        step.name.value, wanted.value
+    );
+    let found = Diagnostic::error("workflow::unknown_tool", message, wanted.span.clone(), "may not be used");
+    Some(found.help(suggest::instead(&wanted.value, &allowed)))
+}

@@ -1,0 +1,45 @@
+//! `type: tool`.
+
+use super::super::tree::scalar::{Typed, typed};
+use super::super::tree::{Node, Pair, Value};
+use super::super::workflow::{Argument, Entry, ToolStep};
+use super::Reader;
+use super::fields::Fields;
+use super::fixed::fixed;
+use super::output;
+use super::scalars::Of;
+
+/// Reads a tool step.
+pub(super) fn tool(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ToolStep {
+    ToolStep {
+        server: fixed(cx, fields, "server"),
+        tool: fixed(cx, fields, "tool"),
+        arguments: fields.map(cx, "arguments", named).unwrap_or_default(),
+        output: output::schema(cx, fields).filter(|schema| !schema.fields.is_empty()),
+    }
+}
+
+fn named(cx: &mut Reader<'_>, pair: &Pair, owner: &str) -> Option<Argument> {
+    argument(cx, &pair.value, Of { key: &pair.key.value, owner })
+}
+
+fn argument(cx: &mut Reader<'_>, node: &Node, of: Of<'_>) -> Option<Argument> {
+    match &node.value {
+        Value::Scalar(scalar) if matches!(typed(scalar), Typed::Text(_)) => {
+            cx.template(node, of).map(Argument::Text)
+        }
+        Value::Scalar(_) => Some(Argument::Value(cx.json(node))),
+        Value::Seq(items) => {
+            Some(Argument::List(items.iter().filter_map(|item| argument(cx, item, of)).collect()))
+        }
+        Value::Map(pairs) => {
+            let owner = of.to_string();
+            let entry = |pair: &Pair| {
+                let value = named(cx, pair, &owner)?;
+                Some((pair.key.value.clone(), Entry { key: pair.key.clone(), value }))
+            };
+            Some(Argument::Map(pairs.iter().filter_map(entry).collect()))
+        }
+        Value::Broken => None,
+    }
+}
