@@ -191,7 +191,8 @@ impl Connection {
     async fn cause(&self, error: &ServiceError) -> String {
         match (&self.child, error) {
             (Some(child), _) => child.obituary().await,
-            (None, error) => self.secrets.hide(&remote::innermost(error)),
+            (None, ServiceError::TransportSend(fault)) => self.secrets.hide(&remote::words(&*fault.error)),
+            (None, error) => self.secrets.hide(&error.to_string()),
         }
     }
 

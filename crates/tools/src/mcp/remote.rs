@@ -50,15 +50,15 @@ fn header(name: &str, value: &str, who: &Who) -> Result<(HeaderName, HeaderValue
 
 /// Why a server could not be reached or did not greet us.
 pub fn refused(who: &Who, error: &ClientInitializeError, secrets: &Secrets) -> Failure {
-    let cause = secrets.hide(&innermost(error));
-    if error.is_authorization_required() {
-        return trouble::unauthorized(who, &cause);
-    }
-    let class = match error {
-        ClientInitializeError::TransportError { error, .. } => class(&*error.error),
-        _ => Class::Fatal,
+    let (cause, class) = match error {
+        ClientInitializeError::TransportError { error, .. } => (words(&*error.error), class(&*error.error)),
+        other => (other.to_string(), Class::Fatal),
     };
-    trouble::unreachable(who, &cause, class)
+    let cause = secrets.hide(&cause);
+    match class {
+        Class::Permission => trouble::unauthorized(who, &cause),
+        class => trouble::unreachable(who, &cause, class),
+    }
 }
 
 /// What kind of failure a fault of the connection is.
@@ -75,8 +75,16 @@ pub fn class(error: &(dyn Error + Send + Sync + 'static)) -> Class {
     }
 }
 
+/// What happened to the connection, without the names of its parts.
+pub fn words(error: &(dyn Error + Send + Sync + 'static)) -> String {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => innermost(error),
+        _ => error.to_string(),
+    }
+}
+
 /// The innermost cause of an error, which is the one that says what happened.
-pub fn innermost(error: &dyn Error) -> String {
+fn innermost(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;

@@ -1,4 +1,5 @@
 //! What the tests of servers share.
+#![allow(dead_code, reason = "each test file uses its own part of it")]
 
 use convoke_agent::{Tool, ToolResult, Toolbox};
 use convoke_model::{Failure, JsonText, Server, Servers, Transport};
