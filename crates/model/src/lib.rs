@@ -11,6 +11,7 @@ mod event;
 mod failure;
 mod id;
 mod payload;
+pub mod reference;
 mod schema;
 mod time;
 mod tools;

@@ -5,23 +5,18 @@
 
 use crate::capture::{Capture, LIMIT};
 use crate::environment::Environment;
-use crate::group::{Group, Process};
-use crate::spawn::{Spawner, command, refusal};
+use crate::group::Process;
+use crate::launch::{Launcher, Pipes, Running};
+use crate::spawn::refusal;
 use convoke_agent::{Commands, Report, ScriptResult, Sink};
 use convoke_model::{Class, Failure, ScriptCall};
 use futures::future::{BoxFuture, FusedFuture, FutureExt, join, join3};
-use rustix::process::{PidfdFlags, pidfd_open};
 use std::future::Future;
-use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::io::unix::AsyncFd;
-use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled command has to tidy up.
@@ -35,19 +30,13 @@ const DYING: Duration = Duration::from_secs(1);
 
 /// Runs commands as processes of this machine.
 pub struct Processes {
-    environment: Environment,
-    spawner: Spawner,
-    /// Tells this engine's commands from those of others.
-    origin: String,
-    started: AtomicU64,
+    launcher: Launcher,
 }
 
 impl Processes {
     /// Commands see this environment.
     pub fn new(environment: Environment) -> Processes {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let origin = format!("{}-{now:x}", std::process::id());
-        Processes { environment, spawner: Spawner::new(), origin, started: AtomicU64::new(0) }
+        Processes { launcher: Launcher::new(environment) }
     }
 
     async fn perform(
@@ -59,12 +48,12 @@ impl Processes {
         if cancel.is_cancelled() {
             return Err(cancelled(call));
         }
-        let mut running = self.start(call).await.map_err(|error| refusal(call, &error))?;
-        running.announce(sink);
+        let mut running = self.launcher.start(call).await.map_err(|error| refusal(call, &error))?;
+        announce(&running, sink);
         let (mut stdout, mut stderr) = (Capture::new(LIMIT), Capture::new(LIMIT));
         let pipes = running.pipes.take().expect("taken only here");
-        let streams = pipes.exchange(call.stdin.as_deref(), &mut stdout, &mut stderr);
-        let end = running.attend(streams, &cancel).await;
+        let streams = exchange(pipes, call.stdin.as_deref(), &mut stdout, &mut stderr);
+        let end = attend(&mut running, streams, &cancel).await;
         match end {
             Some(status) => Ok(ScriptResult {
                 stdout: stdout.into_text(),
@@ -73,17 +62,6 @@ impl Processes {
             }),
             None => Err(cancelled(call)),
         }
-    }
-
-    async fn start(&self, call: &ScriptCall) -> io::Result<Running> {
-        let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
-        let mut child = self.spawner.start(command(call, &self.environment, &mark)).await?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let group = Group::new(child, mark);
-        let exit = pidfd_open(group.pid(), PidfdFlags::empty())?;
-        // SAFETY: the descriptor is owned by the `AsyncFd` and stays the same for as long as that lives.
-        let exit = unsafe { AsyncFd::register(exit) }?;
-        Ok(Running { group, exit, pipes: Some(Pipes::new(pipes)?) })
     }
 }
 
@@ -107,60 +85,45 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-/// A command that has been started.
-struct Running {
-    group: Group,
-    /// Readable once the leader has ended; it stays unreaped until we say so.
-    exit: AsyncFd<OwnedFd>,
-    pipes: Option<Pipes>,
+fn announce(running: &Running, sink: &dyn Sink) {
+    let pid = running.group.pid();
+    let start = Process::find(pid).map_or(0, |process| process.start);
+    sink.report(Report::ProcessStarted { pid: pid.as_raw_nonzero().get().unsigned_abs(), start });
 }
 
-impl Running {
-    fn announce(&self, sink: &dyn Sink) {
-        let pid = self.group.pid().as_raw_nonzero().get().unsigned_abs();
-        let start = Process::find(self.group.pid()).map_or(0, |process| process.start);
-        sink.report(Report::ProcessStarted { pid, start });
-    }
-
-    /// Moves the streams until everything has ended; `None` if it was cancelled.
-    async fn attend(
-        &mut self,
-        streams: impl Future<Output = ()>,
-        cancel: &CancellationToken,
-    ) -> Option<ExitStatus> {
-        let mut streams = pin!(streams.fuse());
-        let ended = alongside(streams.as_mut(), async {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => false,
-                () = self.leader_ends() => true,
-            }
-        })
-        .await;
-        if !ended {
-            self.group.terminate();
-            let tidied = async {
-                let all_end = join(self.leader_ends(), self.group.gone(GRACE));
-                let _ = tokio::time::timeout(GRACE, all_end).await;
-            };
-            alongside(streams.as_mut(), tidied).await;
+/// Moves the streams until everything has ended; `None` if it was cancelled.
+async fn attend(
+    running: &mut Running,
+    streams: impl Future<Output = ()>,
+    cancel: &CancellationToken,
+) -> Option<ExitStatus> {
+    let mut streams = pin!(streams.fuse());
+    let ended = alongside(streams.as_mut(), async {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => false,
+            () = running.leader_ends() => true,
         }
-        last_words(streams.as_mut()).await;
-        self.group.kill();
-        if !ended {
-            self.group.kill_escaped();
-        }
-        self.leader_ends().await;
-        let status = self.group.reap();
-        self.group.gone(DYING).await;
-        last_words(streams.as_mut()).await;
-        status.filter(|_| ended)
+    })
+    .await;
+    if !ended {
+        running.group.terminate();
+        let tidied = async {
+            let all_end = join(running.leader_ends(), running.group.gone(GRACE));
+            let _ = tokio::time::timeout(GRACE, all_end).await;
+        };
+        alongside(streams.as_mut(), tidied).await;
     }
-
-    async fn leader_ends(&self) {
-        // An error would mean that the descriptor is not one, and then waiting has no sense either.
-        let _ = self.exit.readable().await;
+    last_words(streams.as_mut()).await;
+    running.group.kill();
+    if !ended {
+        running.group.kill_escaped();
     }
+    running.leader_ends().await;
+    let status = running.group.reap();
+    running.group.gone(DYING).await;
+    last_words(streams.as_mut()).await;
+    status.filter(|_| ended)
 }
 
 /// Waits for something while the streams move; they may end before it.
@@ -183,37 +146,14 @@ async fn last_words(streams: std::pin::Pin<&mut impl FusedFuture<Output = ()>>) 
     }
 }
 
-/// Our ends of the three streams.
-struct Pipes {
-    stdin: Option<pipe::Sender>,
-    stdout: pipe::Receiver,
-    stderr: pipe::Receiver,
-}
-
-type Ends =
-    (Option<std::process::ChildStdin>, Option<std::process::ChildStdout>, Option<std::process::ChildStderr>);
-
-impl Pipes {
-    fn new((stdin, stdout, stderr): Ends) -> io::Result<Pipes> {
-        let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-            return Err(io::Error::other("its output is not connected"));
-        };
-        Ok(Pipes {
-            stdin: stdin.map(|end| pipe::Sender::from_owned_fd(end.into())).transpose()?,
-            stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
-            stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
-        })
-    }
-
-    async fn exchange(self, input: Option<&str>, stdout: &mut Capture, stderr: &mut Capture) {
-        let feed = async {
-            if let Some(mut stdin) = self.stdin {
-                // A command that does not read its input to the end is free to do so.
-                let _ = stdin.write_all(input.unwrap_or_default().as_bytes()).await;
-            }
-        };
-        join3(feed, stdout.drain(self.stdout), stderr.drain(self.stderr)).await;
-    }
+async fn exchange(pipes: Pipes, input: Option<&str>, stdout: &mut Capture, stderr: &mut Capture) {
+    let feed = async {
+        if let Some(mut stdin) = pipes.stdin {
+            // A command that does not read its input to the end is free to do so.
+            let _ = stdin.write_all(input.unwrap_or_default().as_bytes()).await;
+        }
+    };
+    join3(feed, stdout.drain(pipes.stdout), stderr.drain(pipes.stderr)).await;
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::*;
 use crate::group::processes;
+use crate::spawn::{Spawner, command};
 use crate::{Leftovers, end_leftovers};
 use convoke_agent::Silent;
 use rustix::process::{Pid, Signal, test_kill_process};
