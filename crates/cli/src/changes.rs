@@ -138,12 +138,23 @@ fn affected(journal: &Sqlite, before: Plan, now: &Plan) -> Option<u64> {
 pub fn with_addresses_of(mut before: Plan, now: &Plan) -> Plan {
     for (old, new) in before.workflows.iter_mut().zip(&now.workflows) {
         for (node, fresh) in old.nodes.iter_mut().zip(&new.nodes) {
-            let (Kind::Agent(agent), Kind::Agent(fresh)) = (&mut node.kind, &fresh.kind) else { continue };
-            // Another name means that `-p` chose the provider then; that choice stands.
-            if agent.settings.provider.name == fresh.settings.provider.name {
-                Arc::make_mut(&mut agent.settings).provider = fresh.settings.provider.clone();
-            }
+            refresh(&mut node.kind, &fresh.kind);
         }
     }
     before
+}
+
+fn refresh(kind: &mut Kind, fresh: &Kind) {
+    match (kind, fresh) {
+        (Kind::Agent(agent), Kind::Agent(fresh)) => {
+            let settings = Arc::make_mut(&mut agent.settings);
+            settings.servers = fresh.settings.servers.clone();
+            // Another name means that `-p` chose the provider then; that choice stands.
+            if settings.provider.name == fresh.settings.provider.name {
+                settings.provider = fresh.settings.provider.clone();
+            }
+        }
+        (Kind::Tool(tool), Kind::Tool(fresh)) => tool.servers = fresh.servers.clone(),
+        _ => {}
+    }
 }

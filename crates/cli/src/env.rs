@@ -95,7 +95,8 @@ pub fn secrets() -> Vec<String> {
     all.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.into_string().ok()).collect()
 }
 
-fn is_secret(name: &str) -> bool {
+/// Whether a variable is named like a credential.
+pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"]
         .iter()

@@ -6,7 +6,7 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::{Failure, ProviderSettings};
-use convoke_providers::{Scrubber, names};
+use convoke_providers::names;
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -90,11 +90,6 @@ pub fn words(metadata: &IndexMap<String, Value>) -> String {
         (None, Some(folder)) => format!(", recorded to {folder}"),
         (None, None) => String::new(),
     }
-}
-
-/// Knows the values of every variable that holds a key, and the keys that stand in the file itself.
-pub fn scrubber<'a>(providers: impl IntoIterator<Item = &'a ProviderSettings>) -> Scrubber {
-    Scrubber::new(own_keys(providers).into_iter().chain(env::secrets()))
 }
 
 /// The keys of some providers: in the file, in the variables that it names, in key files.

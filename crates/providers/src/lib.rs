@@ -29,7 +29,7 @@ mod wire;
 
 pub use anthropic::Anthropic;
 pub use cassette::{CASSETTE_FILE, Recording, Replay, Scrubber, Tape};
-pub use connection::Options;
+pub use connection::{Options, client};
 pub use gemini::Gemini;
 pub use openai::OpenAi;
 pub use reference::{Lookup, names};

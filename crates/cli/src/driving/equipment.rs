@@ -1,5 +1,7 @@
-//! What attempts are performed with: providers, processes, and how many at once.
+//! What attempts are performed with: providers, processes, tools, and how many at once.
 
+use super::keys::Keys;
+use super::tools::Tools;
 use super::washed::Washed;
 use crate::advice;
 use crate::args::RunFlags;
@@ -8,22 +10,22 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::tape::{self, Tape};
-use convoke_agent::{Attempts, NoTools, Providers, Toolbox};
+use convoke_agent::{Attempts, Providers};
 use convoke_engine::Executor;
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Options, Recording, Registry, Replay, Scrubber, preset};
-use convoke_tools::{Environment, Processes};
+use convoke_tools::Processes;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Providers and processes for one plan.
+/// Providers, processes and tools for one plan.
 pub struct Equipment {
     providers: Arc<dyn Providers>,
     /// The cassette that stands for them, which wants to know what the run writes down.
     replay: Option<Arc<Replay>>,
     commands: Arc<Processes>,
-    toolbox: Arc<dyn Toolbox>,
+    tools: Tools,
     /// Keys that must not come back in anything that is said.
     secrets: Vec<String>,
 }
@@ -31,18 +33,16 @@ pub struct Equipment {
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
-        let names = secret_names(plan);
-        let environment = Environment::new(std::env::vars_os(), &names);
-        let commands = Arc::new(Processes::new(environment));
-        let scrubber = || tape::scrubber(providers(plan).into_iter().map(|(_, provider)| provider));
-        let toolbox: Arc<dyn Toolbox> = Arc::new(NoTools);
-        let secrets = secrets(plan, &names);
+        let keys = Keys::of(plan);
+        let commands = Arc::new(Processes::new(keys.environment()));
+        let secrets = keys.values();
         if let Tape::Replay(folder) = tape {
-            let replay = Arc::new(Replay::load(folder, scrubber()).map_err(tape::refused)?);
-            let providers = replay.clone();
-            return Ok(Equipment { providers, replay: Some(replay), commands, toolbox, secrets });
+            let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
+            let (providers, tools) = (replay.clone(), Tools::none());
+            return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets });
         }
-        let live = Equipment { providers: Arc::new(registry()), replay: None, commands, toolbox, secrets };
+        let tools = Tools::for_plan(plan, &keys)?;
+        let live = Equipment { providers: Arc::new(registry()), replay: None, commands, tools, secrets };
         live.require_providers(plan)?;
         let recorded = match tape {
             Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -50,7 +50,7 @@ impl Equipment {
             Tape::Off | Tape::Replay(_) => None,
         };
         let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
-        let recording = Recording::new(live.providers, file, scrubber());
+        let recording = Recording::new(live.providers, file, keys.scrubber());
         Ok(Equipment { providers: Arc::new(recording), ..live })
     }
 
@@ -63,8 +63,13 @@ impl Equipment {
 
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
-        let attempts = Attempts::new(self.providers.clone(), self.commands.clone(), self.toolbox.clone());
+        let attempts = Attempts::new(self.providers.clone(), self.commands.clone(), self.tools.toolbox());
         Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
+    }
+
+    /// Ends what was started for the whole run.
+    pub async fn close(&self) {
+        self.tools.close().await;
     }
 
     fn require_providers(&self, plan: &Plan) -> Result<(), CommandFailure> {
@@ -87,30 +92,22 @@ impl Equipment {
 
 /// Every provider that can be made, with the network and the keys of this process.
 pub fn registry() -> Registry {
+    Registry::new(network(), Arc::new(env::get))
+}
+
+/// How this process reaches the network.
+pub fn network() -> Options {
     let certificates = env::get_filled(env::CA_FILE).and_then(|path| std::fs::read(path).ok());
-    let options = Options {
+    Options {
         https_proxy: env::first(&env::HTTPS_PROXY),
         http_proxy: env::first(&env::HTTP_PROXY),
         no_proxy: env::first(&env::NO_PROXY),
         extra_certificates: certificates.into_iter().collect(),
-    };
-    Registry::new(options, Arc::new(env::get))
-}
-
-/// The variables that hold the keys of the plan's providers; no command inherits them.
-fn secret_names(plan: &Plan) -> Vec<String> {
-    providers(plan).into_iter().flat_map(|(_, provider)| preset::secret_names(provider)).collect()
-}
-
-/// The keys themselves: in variables, in files, in the workflow.
-fn secrets(plan: &Plan, names: &[String]) -> Vec<String> {
-    let settings = providers(plan).into_iter().map(|(_, provider)| provider);
-    let named = names.iter().filter_map(|name| env::get_filled(name));
-    named.chain(tape::own_keys(settings)).collect()
+    }
 }
 
 /// Each provider of the plan once, with a step that asks it.
-fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
+pub fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     let mut seen = HashSet::new();
     let agents = nodes.filter_map(|node| match &node.kind {

@@ -5,7 +5,9 @@
 
 mod conclusion;
 mod equipment;
+mod keys;
 mod signals;
+mod tools;
 mod washed;
 
 use crate::args::RunFlags;
@@ -112,6 +114,7 @@ impl Drive<'_> {
         let watcher = watch.start(receiver);
         let (outcome, signal) =
             attend(engine, handle, notices, Listeners { news, equipment: &self.equipment }, signals).await;
+        self.equipment.close().await;
         watcher.thread().unpark();
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
