@@ -5,7 +5,7 @@
 
 use crate::driver::unused;
 use crate::{Line, Report, Tool, ToolResult, Toolbox, fit};
-use convoke_model::{AttemptEnd, Class, Failure, JsonText, OutputSchema, ToolWork, Usage};
+use convoke_model::{AttemptEnd, Class, Failure, JsonText, OutputSchema, Servers, ToolWork, Usage};
 use serde_json::{Value, json};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -37,13 +37,15 @@ pub async fn perform(
     }
 }
 
+/// Only the server that is named is asked: the others need not even be there.
 async fn find(toolbox: &dyn Toolbox, work: &ToolWork) -> Result<Tool, Failure> {
-    let tools = toolbox.list(&work.servers).await?;
-    let of_server = |tool: &&Tool| tool.server == work.server;
-    if let Some(tool) = tools.iter().filter(of_server).find(|tool| tool.name == work.tool) {
+    let named = work.servers.get_key_value(&work.server);
+    let alone: Servers = named.map(|(name, server)| (name.clone(), server.clone())).into_iter().collect();
+    let tools = toolbox.list(&alone).await?;
+    if let Some(tool) = tools.iter().find(|tool| tool.name == work.tool) {
         return Ok(tool.clone());
     }
-    let known: Vec<&str> = tools.iter().filter(of_server).map(|tool| tool.name.as_str()).collect();
+    let known: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let message = format!("server `{}` has no tool `{}`", work.server, work.tool);
     let hint = match known.is_empty() {
         true => "it has none that may be used".to_owned(),

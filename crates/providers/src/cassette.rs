@@ -1,8 +1,8 @@
-//! Conversations with models, written down once and played back for ever.
+//! Conversations with models and calls of tools, written down once and played back for ever.
 //!
 //! A cassette is a folder with one file of JSON lines: each request as it was asked, with its reply or failure, in the
-//! order in which they were answered. [`Recording`] stands before any providers and writes; [`Replay`] stands instead
-//! of them and needs neither network nor key. What either asks or hears goes through a [`Scrubber`] first, so that no
+//! order in which they were answered. [`Recording`] stands before any providers and writes, [`RecordingTools`] before
+//! any tools; [`Replay`] and [`ReplayTools`] stand instead of them and need neither network nor key nor server. What either asks or hears goes through a [`Scrubber`] first, so that no
 //! secret reaches the file, and a recorded request is found again whatever the secret is today.
 
 mod call;
@@ -13,12 +13,20 @@ mod nearest;
 mod record;
 mod replay;
 mod scrub;
+mod shelf;
+mod tool_call;
+mod tool_record;
+mod tool_replay;
 mod turns;
 
 pub use file::{CASSETTE_FILE, Tape};
 pub use record::Recording;
 pub use replay::Replay;
 pub use scrub::Scrubber;
+pub use tool_record::RecordingTools;
+pub use tool_replay::ReplayTools;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;

@@ -5,7 +5,7 @@
 //! resolves, proxies and certificates are explicit [`Options`]. [`Registry`] finds providers by their settings, and
 //! [`preset`] says what a name stands for. `wire` is one exchange, whatever the protocol; a file per protocol says what
 //! goes out and puts together what comes back. [`Recording`] writes down what providers are asked and say,
-//! and [`Replay`] answers from what was written.
+//! and [`Replay`] answers from what was written; [`RecordingTools`] and [`ReplayTools`] do the same for tools.
 
 mod anthropic;
 mod cassette;
@@ -28,7 +28,7 @@ mod trouble;
 mod wire;
 
 pub use anthropic::Anthropic;
-pub use cassette::{CASSETTE_FILE, Recording, Replay, Scrubber, Tape};
+pub use cassette::{CASSETTE_FILE, Recording, RecordingTools, Replay, ReplayTools, Scrubber, Tape};
 pub use connection::{Options, client};
 pub use gemini::Gemini;
 pub use openai::OpenAi;

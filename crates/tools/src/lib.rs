@@ -16,5 +16,5 @@ mod spawn;
 
 pub use environment::Environment;
 pub use leftovers::{Leftovers, end_leftovers};
-pub use mcp::{Limits, Lookup, Mcp};
+pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;

@@ -19,14 +19,13 @@ mod tail;
 mod trouble;
 
 use crate::environment::Environment;
-use crate::launch::Launcher;
 use catalogue::Catalogue;
 use convoke_agent::{Tool, ToolResult, Toolbox};
 use convoke_model::{Failure, JsonText, Server, Servers};
 use futures::future::{BoxFuture, join_all};
 use keeper::Keeper;
 use settings::Means;
-pub use settings::{Limits, Lookup};
+pub use settings::{Limits, Lookup, MakeClient};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
@@ -45,11 +44,9 @@ struct Keepers {
 
 impl Mcp {
     /// Servers that run here see this environment and what their own settings add; references in those are resolved
-    /// by `lookup`. Servers elsewhere are reached with this client.
-    pub fn new(environment: Environment, lookup: Lookup, client: reqwest::Client) -> Mcp {
-        let launcher = Launcher::new(environment);
-        let means = Means { launcher, lookup, client, limits: Limits::default() };
-        Mcp { means: Arc::new(means), keepers: Mutex::default() }
+    /// by `lookup`. Servers elsewhere are reached with the client that `client` gives, which is asked once.
+    pub fn new(environment: Environment, lookup: Lookup, client: MakeClient) -> Mcp {
+        Mcp { means: Arc::new(Means::new(environment, lookup, client)), keepers: Mutex::default() }
     }
 
     /// The same with other limits of time.

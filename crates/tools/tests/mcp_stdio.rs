@@ -118,6 +118,29 @@ async fn whoever_comes_at_the_same_time_shares_one_start() {
 }
 
 #[tokio::test]
+async fn many_calls_are_under_way_at_once_and_each_gets_its_own_answer() {
+    let (mcp, servers) = (mcp(), servers());
+    let tool = find(&mcp, &servers, "echo").await;
+    let calls = (0..300).map(|n| {
+        let (mcp, servers, tool) = (&mcp, &servers, &tool);
+        async move {
+            let arguments = JsonText::of(&json!({"text": format!("number {n}")}));
+            let result = mcp.call(servers, tool, &arguments, CancellationToken::new()).await.unwrap();
+            assert_eq!(result.text, format!("number {n}"));
+        }
+    });
+    futures::future::join_all(calls).await;
+}
+
+#[tokio::test]
+async fn what_a_server_says_beside_the_protocol_is_ignored() {
+    let path = support::test_server_path().display().to_string();
+    let script = "echo 'Starting up...'; echo '{\"level\": 30}'; echo; exec \"$0\"";
+    let servers = named("t", program("sh", &["-c", script, &path]));
+    assert_eq!(said(&mcp(), &servers, "echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
 async fn a_start_goes_on_when_the_first_asker_leaves() {
     let folder = tempfile::tempdir().unwrap();
     let starts = folder.path().join("starts");

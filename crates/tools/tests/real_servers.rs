@@ -6,7 +6,7 @@ mod support;
 use convoke_agent::Toolbox;
 use convoke_model::{Class, JsonText, Server, Servers, Transport};
 use convoke_tools::Mcp;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -105,6 +105,28 @@ async fn everything_works_over_streamable_http() {
     mcp.close().await;
     process.kill().unwrap();
     process.wait().unwrap();
+}
+
+/// Processes whose environment holds this text.
+fn with_mark(mark: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = entries.filter_map(|entry| std::fs::read(entry.path().join("environ")).ok());
+    environments.filter(|environment| String::from_utf8_lossy(environment).contains(mark)).count()
+}
+
+#[tokio::test]
+async fn what_a_runner_of_packages_started_ends_with_it() {
+    let Some(installed) = installed("everything", &[]) else { return };
+    let Transport::Stdio { command, .. } = installed.transport else { unreachable!() };
+    let package = Path::new(&command).parent().unwrap().with_file_name("everything");
+    let server =
+        program("npx", &["--prefix", package.to_str().unwrap(), "--no-install", "mcp-server-everything"]);
+    let (mcp, servers) = (mcp(), named("all", server));
+    let environment: Value = serde_json::from_str(&said(&mcp, &servers, "get-env", json!({})).await).unwrap();
+    let mark = environment["CONVOKE_COMMAND"].as_str().unwrap().to_owned();
+    assert!(with_mark(&mark) >= 2, "npx, and what it started");
+    mcp.close().await;
+    assert_eq!(with_mark(&mark), 0);
 }
 
 async fn tries_everything(mcp: &Mcp, servers: &Servers) {

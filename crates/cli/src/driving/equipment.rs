@@ -38,10 +38,10 @@ impl Equipment {
         let secrets = keys.values();
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
-            let (providers, tools) = (replay.clone(), Tools::none());
+            let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
             return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets });
         }
-        let tools = Tools::for_plan(plan, &keys)?;
+        let tools = Tools::for_plan(plan, &keys);
         let live = Equipment { providers: Arc::new(registry()), replay: None, commands, tools, secrets };
         live.require_providers(plan)?;
         let recorded = match tape {
@@ -51,7 +51,8 @@ impl Equipment {
         };
         let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
         let recording = Recording::new(live.providers, file, keys.scrubber());
-        Ok(Equipment { providers: Arc::new(recording), ..live })
+        let tools = live.tools.recorded(&recording);
+        Ok(Equipment { providers: Arc::new(recording), tools, ..live })
     }
 
     /// Takes note of what the run has written down.

@@ -3,10 +3,9 @@
 use super::equipment::network;
 use super::keys::{Keys, servers_of};
 use crate::env;
-use crate::exit::Exit;
-use crate::failure::CommandFailure;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_plan::Plan;
+use convoke_providers::{Recording, Replay};
 use convoke_tools::Mcp;
 use std::sync::Arc;
 
@@ -24,14 +23,23 @@ impl Tools {
     }
 
     /// The servers that the plan names; none is started before somebody needs it.
-    pub fn for_plan(plan: &Plan, keys: &Keys<'_>) -> Result<Tools, CommandFailure> {
+    pub fn for_plan(plan: &Plan, keys: &Keys<'_>) -> Tools {
         if servers_of(plan).next().is_none() {
-            return Ok(Tools::none());
+            return Tools::none();
         }
-        let client = convoke_providers::client(&network())
-            .map_err(|failure| CommandFailure::new(Exit::Refused, failure.message))?;
+        let client = Arc::new(|| convoke_providers::client(&network()));
         let mcp = Arc::new(Mcp::new(keys.environment(), Arc::new(env::get), client));
-        Ok(Tools { toolbox: mcp.clone(), servers: Some(mcp) })
+        Tools { toolbox: mcp.clone(), servers: Some(mcp) }
+    }
+
+    /// The same, with what they say written down.
+    pub fn recorded(self, recording: &Recording) -> Tools {
+        Tools { toolbox: Arc::new(recording.tools(self.toolbox)), ..self }
+    }
+
+    /// What a cassette says instead of them; nothing is started.
+    pub fn replayed(replay: &Arc<Replay>) -> Tools {
+        Tools { toolbox: Arc::new(replay.tools()), servers: None }
     }
 
     /// Who lists and calls them.

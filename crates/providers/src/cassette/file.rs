@@ -1,10 +1,13 @@
-//! The file of a cassette: a line that names the version, then one line per call.
+//! The file of a cassette: a line that names the version, then one line per call of a model or a tool, and one per list
+//! of tools.
 //!
 //! Lines are written whole and at once, when a call is over, so a crash loses at most the calls that were under way. A
 //! last line without its end is what such a crash leaves, and is ignored.
 
 use super::call::Call;
+use super::tool_call::ToolLine;
 use convoke_model::{Class, Failure};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -30,7 +33,7 @@ pub struct Tape {
 impl Tape {
     /// Begins a cassette in a folder; one that has calls on it is not written over.
     pub fn create(folder: &Path) -> Result<Tape, Failure> {
-        if load(folder).is_ok_and(|calls| calls.is_empty()) {
+        if load(folder).is_ok_and(|content| content.is_empty()) {
             return Tape::go_on(folder);
         }
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error.to_string()))?;
@@ -54,9 +57,14 @@ impl Tape {
         Ok(Tape { file: Mutex::new(file) })
     }
 
-    /// Writes a call down.
+    /// Writes a call of a model down.
     pub(super) fn write(&self, call: &Call) -> io::Result<()> {
         self.put(call)
+    }
+
+    /// Writes down what has to do with tools.
+    pub(super) fn write_tool(&self, line: &ToolLine) -> io::Result<()> {
+        self.put(line)
     }
 
     fn put(&self, line: &impl Serialize) -> io::Result<()> {
@@ -66,16 +74,53 @@ impl Tape {
     }
 }
 
-/// Every call of the cassette in a folder.
-pub(super) fn load(folder: &Path) -> Result<Vec<Call>, Failure> {
+/// What is on a cassette, in its order.
+#[derive(Default)]
+pub(super) struct Content {
+    /// Calls of models.
+    pub calls: Vec<Call>,
+    /// Lists and calls of tools.
+    pub tools: Vec<ToolLine>,
+}
+
+impl Content {
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.tools.is_empty()
+    }
+
+    fn take(&mut self, line: &str) -> serde_json::Result<()> {
+        if serde_json::from_str::<Kind>(line)?.is_of_tools() {
+            self.tools.push(serde_json::from_str(line)?);
+        } else {
+            self.calls.push(serde_json::from_str(line)?);
+        }
+        Ok(())
+    }
+}
+
+/// Tells lines apart.
+#[derive(Deserialize)]
+struct Kind {
+    tool_list: Option<IgnoredAny>,
+    tool_call: Option<IgnoredAny>,
+}
+
+impl Kind {
+    fn is_of_tools(&self) -> bool {
+        self.tool_list.is_some() || self.tool_call.is_some()
+    }
+}
+
+/// Everything on the cassette in a folder.
+pub(super) fn load(folder: &Path) -> Result<Content, Failure> {
     let text = std::fs::read_to_string(folder.join(CASSETTE_FILE)).map_err(|error| unread(folder, &error))?;
     let mut lines = whole(&text).lines();
     check_version(folder, lines.next().unwrap_or_default())?;
-    let lines = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let calls = lines.map(|(at, line)| {
-        serde_json::from_str(line).map_err(|error| unusable(folder, &format!("line {}: {error}", at + 2)))
-    });
-    calls.collect()
+    let mut content = Content::default();
+    for (at, line) in lines.enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        content.take(line).map_err(|error| unusable(folder, &format!("line {}: {error}", at + 2)))?;
+    }
+    Ok(content)
 }
 
 /// The lines that have their end.

@@ -1,6 +1,6 @@
 //! A request that is not on the cassette: which recorded one comes nearest, and where the two part.
 
-use super::call::{Call, identity};
+use super::call::identity;
 use serde_json::Value;
 
 /// How much of a text is shown after the place where it differs.
@@ -8,12 +8,20 @@ const SHOWN: usize = 60;
 /// How much of it is shown before.
 const BEFORE: usize = 20;
 
-/// The recorded call that is most like a request, with its place: the same step's if it has any.
-pub fn nearest<'a>(calls: &'a [Call], step: &str, request: &Value) -> Option<(usize, &'a Call)> {
+/// The recorded thing that is most like a request, with its place. `part` gives the request of a thing, and whether it
+/// is preferred: the same step's, if it has any.
+pub fn nearest<'a, T>(
+    recorded: &'a [T],
+    part: impl Fn(&'a T) -> (bool, &'a Value),
+    request: &Value,
+) -> Option<(usize, &'a T)> {
     let asked = identity(request);
-    let likeness = |call: &Call| (call.step == step, likeness(&asked, &identity(&call.request)));
+    let likeness = |thing: &'a T| {
+        let (preferred, request) = part(thing);
+        (preferred, likeness(&asked, &identity(request)))
+    };
     // The first of equals: `max_by_key` would take the last.
-    calls.iter().enumerate().rev().max_by_key(|(_, call)| likeness(call))
+    recorded.iter().enumerate().rev().max_by_key(|(_, thing)| likeness(thing))
 }
 
 /// How many bytes two texts share at their beginnings and ends.

@@ -3,8 +3,8 @@
 //! Changes nothing about a call. A call that is dropped is written down as such, because its replay must not fail.
 
 use super::call::Call;
-use super::{Scrubber, Tape};
-use convoke_agent::{Provider, Providers, Reply, Report, Request, Sink};
+use super::{RecordingTools, Scrubber, Tape};
+use convoke_agent::{Provider, Providers, Reply, Report, Request, Sink, Toolbox};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use std::io;
@@ -17,15 +17,22 @@ pub struct Recording {
 }
 
 /// Where calls are written down.
-struct Desk {
-    tape: Tape,
-    scrubber: Scrubber,
+pub(super) struct Desk {
+    /// The file.
+    pub tape: Tape,
+    /// What keeps secrets out of it.
+    pub scrubber: Scrubber,
 }
 
 impl Recording {
     /// Writes the calls of these providers to a tape.
     pub fn new(providers: Arc<dyn Providers>, tape: Tape, scrubber: Scrubber) -> Recording {
         Recording { providers, desk: Arc::new(Desk { tape, scrubber }) }
+    }
+
+    /// Writes what these tools are asked and give to the same tape.
+    pub fn tools(&self, toolbox: Arc<dyn Toolbox>) -> RecordingTools {
+        RecordingTools::new(toolbox, self.desk.clone())
     }
 }
 

@@ -4,13 +4,15 @@
 //! passes its events on to [`Replay::observe`] as they are committed.
 
 use super::call::{Call, Outcome, identity, normalised};
+use super::file::Content;
 use super::nearest::{difference, nearest};
+use super::shelf::Shelf;
 use super::turns::{Slot, Turns};
-use super::{Scrubber, file};
+use super::{ReplayTools, Scrubber, file};
 use convoke_agent::{Provider, Providers, Reply, Request, Sink};
 use convoke_model::{Class, Failure, ProviderSettings, Stamped};
 use futures::future::BoxFuture;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
@@ -21,16 +23,24 @@ pub struct Replay {
 }
 
 /// The cassette and who waits for it.
-struct Player {
-    folder: String,
+pub(super) struct Player {
+    /// Where it lies, for messages.
+    pub folder: String,
     calls: Vec<Call>,
-    scrubber: Scrubber,
+    /// What keeps secrets out of comparisons.
+    pub scrubber: Scrubber,
+    /// Lists and calls of tools.
+    pub shelf: Shelf,
     stage: Mutex<Stage>,
 }
 
+#[derive(Default)]
 struct Stage {
     turns: Turns,
     waiting: HashMap<usize, oneshot::Sender<()>>,
+    /// Calls of tools that nobody answered when they were recorded.
+    parked: BTreeMap<u64, oneshot::Sender<()>>,
+    parkings: u64,
 }
 
 impl Replay {
@@ -39,13 +49,20 @@ impl Replay {
         Ok(Replay::of(folder.display().to_string(), file::load(folder)?, scrubber))
     }
 
-    fn of(folder: String, calls: Vec<Call>, scrubber: Scrubber) -> Replay {
+    fn of(folder: String, content: Content, scrubber: Scrubber) -> Replay {
+        let Content { calls, tools } = content;
         let slots = calls.iter().map(|call| {
             let attempt = (call.task.clone(), call.attempt);
             (identity(&call.request), Slot::new(attempt, call.outcome == Outcome::CutOff))
         });
-        let stage = Stage { turns: Turns::new(slots), waiting: HashMap::new() };
-        Replay { player: Arc::new(Player { folder, calls, scrubber, stage: Mutex::new(stage) }) }
+        let stage = Mutex::new(Stage { turns: Turns::new(slots), ..Stage::default() });
+        let shelf = Shelf::new(tools);
+        Replay { player: Arc::new(Player { folder, calls, scrubber, shelf, stage }) }
+    }
+
+    /// The tools as the same cassette plays them: no server is started.
+    pub fn tools(&self) -> ReplayTools {
+        ReplayTools::new(self.player.clone())
     }
 
     /// Takes note of what the run has written down; answers wait for it.
@@ -124,12 +141,31 @@ impl Player {
                 sender.send(()).ok();
             }
         }
+        if stage.turns.only_parked()
+            && let Some((_, sender)) = stage.parked.pop_first()
+        {
+            stage.turns.unpark();
+            sender.send(()).ok();
+        }
         result
+    }
+
+    /// Waits until nothing else can happen; a call that was cut off is cut off again before that, as a rule.
+    pub async fn park(&self) {
+        let (sender, receiver) = oneshot::channel();
+        let at = self.change(|stage| {
+            stage.parkings += 1;
+            stage.parked.insert(stage.parkings, sender);
+            stage.turns.park();
+            stage.parkings
+        });
+        let _leaving = Parked { player: self, at };
+        receiver.await.ok();
     }
 
     fn missing(&self, step: &str, asked: &serde_json::Value, recorded: usize) -> Failure {
         let folder = &self.folder;
-        let why = match nearest(&self.calls, step, asked) {
+        let why = match nearest(&self.calls, |call| (call.step == step, &call.request), asked) {
             _ if recorded == 1 => "it was recorded once and is asked for again".to_owned(),
             _ if recorded > 1 => format!("it was recorded {recorded} times and is asked for once more"),
             None => "the cassette has no calls".to_owned(),
@@ -142,13 +178,19 @@ impl Player {
                 )
             }
         };
-        Failure::new(Class::Fatal, format!("this request is not on the cassette `{folder}`: {why}"))
-            .reason("not_on_cassette")
-            .hint("record the run again if the change is meant")
+        not_recorded(format!("this request is not on the cassette `{folder}`: {why}"))
     }
 }
 
-fn cut_off() -> Failure {
+/// The failure of something that was not recorded.
+pub(super) fn not_recorded(message: String) -> Failure {
+    Failure::new(Class::Fatal, message)
+        .reason("not_on_cassette")
+        .hint("record the run again if the change is meant")
+}
+
+/// The failure of something whose answer nobody waited for when it was recorded.
+pub(super) fn cut_off() -> Failure {
     let message = "the recording was cut off before this request was answered";
     Failure::new(Class::Timeout, message).reason("cut_off")
 }
@@ -164,6 +206,22 @@ impl Drop for Place<'_> {
         self.player.change(|stage| {
             stage.waiting.remove(&self.at);
             stage.turns.leave(self.at);
+        });
+    }
+}
+
+/// A call of a tool that waits; dropped, it does so no longer.
+struct Parked<'a> {
+    player: &'a Player,
+    at: u64,
+}
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        self.player.change(|stage| {
+            if stage.parked.remove(&self.at).is_some() {
+                stage.turns.unpark();
+            }
         });
     }
 }

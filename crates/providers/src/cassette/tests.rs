@@ -216,9 +216,9 @@ async fn a_torn_line_is_ignored_and_written_over() {
     tell(&*recorder(dir.path(), "{a: one}"), &asked("a", "A?")).await.unwrap();
     let whole = text(dir.path());
     std::fs::write(dir.path().join(CASSETTE_FILE), format!("{whole}{{\"step\":\"b\",\"ta")).unwrap();
-    assert_eq!(file::load(dir.path()).unwrap().len(), 1);
+    assert_eq!(file::load(dir.path()).unwrap().calls.len(), 1);
     tell(&*recorder(dir.path(), "{a: one}"), &asked("a", "A?")).await.unwrap();
-    assert_eq!(file::load(dir.path()).unwrap().len(), 2);
+    assert_eq!(file::load(dir.path()).unwrap().calls.len(), 2);
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct Turns {
     open: HashSet<Attempt>,
     /// Tasks that go on at some moment: retries, waits.
     timers: HashSet<TaskId>,
+    /// Calls of tools that wait for something else to happen; nobody knows whose they are.
+    parked: usize,
 }
 
 impl Turns {
@@ -84,6 +86,22 @@ impl Turns {
         if self.held.remove(&at).is_some() {
             self.slots[at].done = true;
         }
+    }
+
+    /// A call of a tool waits until something else happens; whoever was answered last may be the one that waits.
+    pub fn park(&mut self) {
+        self.parked += 1;
+        self.undigested = None;
+    }
+
+    /// It waits no longer.
+    pub fn unpark(&mut self) {
+        self.parked -= 1;
+    }
+
+    /// Whether nothing can happen before a call of a tool that waits is given up.
+    pub fn only_parked(&self) -> bool {
+        self.held.is_empty() && self.parked > 0 && self.undigested.is_none() && self.all_wait()
     }
 
     /// The run wrote something down.
@@ -133,8 +151,14 @@ impl Turns {
 
     /// Whether nothing can happen before somebody is answered.
     fn is_stuck(&self) -> bool {
+        !self.held.is_empty() && self.all_wait()
+    }
+
+    /// Whether every open attempt waits, and no step for a moment.
+    fn all_wait(&self) -> bool {
         let held: HashSet<&Attempt> = self.held.values().collect();
-        self.timers.is_empty() && !held.is_empty() && held == self.open.iter().collect()
+        let are_open = held.iter().all(|attempt| self.open.contains(*attempt));
+        self.timers.is_empty() && are_open && held.len() + self.parked >= self.open.len()
     }
 
     fn started(&mut self, task: &TaskId, attempt: u32) {
@@ -256,6 +280,21 @@ mod tests {
         assert_eq!(turns.next(), None);
         turns.see(&finished("b"));
         assert_eq!(turns.next(), Some(0));
+    }
+
+    #[test]
+    fn a_parked_call_of_a_tool_counts_as_waiting() {
+        let mut turns = tape(&["gone", "a"]);
+        start(&mut turns, &["a", "tool"]);
+        ask(&mut turns, "a");
+        assert_eq!(turns.next(), None, "`tool` may still do something");
+        turns.park();
+        assert!(!turns.only_parked());
+        assert_eq!(turns.next(), Some(1));
+        turns.see(&finished("a"));
+        assert!(turns.only_parked());
+        turns.unpark();
+        assert!(!turns.only_parked());
     }
 
     #[test]

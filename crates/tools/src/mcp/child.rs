@@ -60,7 +60,7 @@ impl Child {
             stdin: Some(String::new()),
             schema: None,
         };
-        let started = means.launcher.start(&call).await;
+        let started = means.launcher().start(&call).await;
         let mut running =
             started.map_err(|error| trouble::unavailable(who, &refusal(&call, &error).message))?;
         let pipes = running.pipes.take().expect("taken only here");

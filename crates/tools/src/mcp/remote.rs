@@ -33,7 +33,7 @@ impl Remote {
             .custom_headers(headers?)
             .max_concurrent_requests(REQUESTS)
             .max_sse_event_size(LARGEST_MESSAGE);
-        let transport = StreamableHttpClientTransport::with_client(means.client.clone(), config);
+        let transport = StreamableHttpClientTransport::with_client(means.client()?, config);
         Ok(Remote { transport, secrets })
     }
 }

@@ -1,14 +1,19 @@
 //! What servers are started with: variables and headers whose references become values only now.
 
 use super::trouble::{self, Who};
+use crate::environment::Environment;
 use crate::launch::Launcher;
 use convoke_model::{Failure, reference};
+use reqwest::Client;
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Gives the value of a variable, if it is set.
 pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Gives a client with its proxies and certificates; asked once, when the first server is elsewhere.
+pub type MakeClient = Arc<dyn Fn() -> Result<Client, Failure> + Send + Sync>;
 
 /// A value shorter than this is a word, not a secret.
 const SHORTEST_SECRET: usize = 6;
@@ -32,16 +37,41 @@ impl Default for Limits {
     }
 }
 
-/// What all servers of a run are started with.
+/// What all servers of a run are started with. What nobody needs is not made.
 pub struct Means {
-    /// Starts processes.
-    pub launcher: Launcher,
+    environment: Environment,
+    launcher: OnceLock<Launcher>,
+    make_client: MakeClient,
+    client: OnceLock<Client>,
     /// Knows variables.
     pub lookup: Lookup,
-    /// The way to the network.
-    pub client: reqwest::Client,
     /// How long things may take.
     pub limits: Limits,
+}
+
+impl Means {
+    /// Means with these variables and this way to the network.
+    pub fn new(environment: Environment, lookup: Lookup, make_client: MakeClient) -> Means {
+        let (launcher, client) = (OnceLock::new(), OnceLock::new());
+        Means { environment, launcher, make_client, client, lookup, limits: Limits::default() }
+    }
+
+    /// Starts processes.
+    pub fn launcher(&self) -> &Launcher {
+        self.launcher.get_or_init(|| Launcher::new(self.environment.clone()))
+    }
+
+    /// The way to the network, one for all servers.
+    pub fn client(&self) -> Result<Client, Failure> {
+        match self.client.get() {
+            Some(client) => Ok(client.clone()),
+            None => {
+                // Two at once make two, and one of them is used.
+                let made = (self.make_client)()?;
+                Ok(self.client.get_or_init(|| made).clone())
+            }
+        }
+    }
 }
 
 /// Named values with their references replaced, and which of them came from outside.

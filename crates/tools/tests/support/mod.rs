@@ -22,8 +22,9 @@ pub fn mcp_with(environment: &[(&str, &str)], variables: &[(&str, &str)], limits
     let environment = Environment::new(std::iter::once(path).chain(more), &[]);
     let variables: HashMap<String, String> =
         variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    Mcp::new(environment, Arc::new(move |name| variables.get(name).cloned()), client).with_limits(limits)
+    let lookup = Arc::new(move |name: &str| variables.get(name).cloned());
+    let client = Arc::new(|| Ok(reqwest::Client::builder().no_proxy().build().unwrap()));
+    Mcp::new(environment, lookup, client).with_limits(limits)
 }
 
 pub fn patient() -> Limits {

@@ -121,8 +121,8 @@ fn die() -> CallToolResult {
     std::process::exit(7)
 }
 
-#[expect(clippy::zombie_processes, reason = "a child that nobody waits for is what this is about")]
 /// The ids of this process and of a child of it that nobody ends.
+#[expect(clippy::zombie_processes, reason = "a child that nobody waits for is what this is about")]
 fn processes() -> CallToolResult {
     let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     data(json!({"ids": [std::process::id(), child.id()]}))
