@@ -1,7 +1,7 @@
 //! A model service on the loopback: answers what it is told to, and remembers who asked what, and when.
 //!
 //! Steps are told apart by the model they name. Replies are taken in order and the last one repeats; they are written
-//! as for the `scripted` provider: text, an object, or `{say, json, delay_ms, status, retry_after, message, drop}`.
+//! as for the `scripted` provider: text, an object, or `{say, call, json, delay_ms, status, retry_after, message, drop}`.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -35,6 +35,8 @@ pub struct Asked {
 struct Memory {
     replies: HashMap<String, Vec<Value>>,
     used: HashMap<String, usize>,
+    /// Takes the place of the lists.
+    made_up: Option<Box<dyn FnMut(&Value) -> Value + Send>>,
     asked: Vec<Asked>,
     at_once: usize,
     most_at_once: usize,
@@ -56,6 +58,13 @@ impl Model {
             }
         });
         Model { address, memory }
+    }
+
+    /// Starts a service that makes up its replies from the requests: text, or `{call: {name, arguments}}`.
+    pub fn answering(reply: impl FnMut(&Value) -> Value + Send + 'static) -> Model {
+        let model = Model::start(&Map::new());
+        lock(&model.memory).made_up = Some(Box::new(reply));
+        model
     }
 
     /// Where it is.
@@ -134,7 +143,11 @@ impl Memory {
         self.asked.push(asked);
         self.at_once += 1;
         self.most_at_once = self.most_at_once.max(self.at_once);
-        (self.asked.len() - 1, self.next_reply(model))
+        let reply = match &mut self.made_up {
+            Some(make_up) => normal(make_up(body)),
+            None => self.next_reply(model),
+        };
+        (self.asked.len() - 1, reply)
     }
 
     fn next_reply(&mut self, model: String) -> Value {
@@ -160,7 +173,7 @@ fn text(message: &Value) -> &str {
 
 /// One spelling for all replies: an object with `say`, or with what goes wrong.
 fn normal(reply: Value) -> Value {
-    const CONTROL: [&str; 5] = ["say", "json", "drop", "delay_ms", "retry_after"];
+    const CONTROL: [&str; 6] = ["say", "call", "json", "drop", "delay_ms", "retry_after"];
     match reply {
         Value::Object(mut object)
             if CONTROL.iter().any(|key| object.contains_key(*key))
@@ -201,8 +214,13 @@ fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Resu
     let say = reply["say"].as_str().unwrap_or_default();
     let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
     if body["stream"] == json!(true) {
-        let chunk = json!({"model": body["model"], "choices": [{"index": 0, "delta": {"content": say}}]});
-        let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage});
+        let delta = match &reply["call"] {
+            Value::Null => json!({ "content": say }),
+            call => json!({ "tool_calls": [called(call)] }),
+        };
+        let finish = if reply["call"].is_null() { "stop" } else { "tool_calls" };
+        let chunk = json!({"model": body["model"], "choices": [{"index": 0, "delta": delta}]});
+        let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage});
         let events = format!("data: {chunk}\n\ndata: {last}\n\ndata: [DONE]\n\n");
         return write(stream, 200, "text/event-stream", "", &events);
     }
@@ -210,6 +228,13 @@ fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Resu
     let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
     let whole = json!({"model": body["model"], "choices": [choice], "usage": usage});
     write(stream, 200, "application/json", "", &whole.to_string())
+}
+
+/// A call as the protocol has it; the id is the name with the arguments, which a test never repeats at once.
+fn called(call: &Value) -> Value {
+    let arguments = call["arguments"].to_string();
+    let id = format!("{}-{}", call["name"].as_str().unwrap_or_default(), arguments);
+    json!({"index": 0, "id": id, "type": "function", "function": {"name": call["name"], "arguments": arguments}})
 }
 
 fn write(mut stream: &TcpStream, status: u64, kind: &str, headers: &str, body: &str) -> std::io::Result<()> {
