@@ -3,6 +3,7 @@
 //! Everything that could come from the environment (proxies, certificates) is passed in. Redirects are not followed,
 //! because a key must not travel to a host that nobody named.
 
+use crate::program::Variables;
 use convoke_model::{Class, Failure};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy};
@@ -11,7 +12,7 @@ use std::time::Duration;
 /// A connection that does not stand by then is a fault of the network, whatever the request may take.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// How the network is reached.
+/// How the network, and programs of this machine, are reached.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The proxy for `https` addresses.
@@ -22,6 +23,8 @@ pub struct Options {
     pub no_proxy: Option<String>,
     /// Certificates to trust besides those of the system, in PEM form.
     pub extra_certificates: Vec<Vec<u8>>,
+    /// What coding agents inherit; without credentials, as scripts have it.
+    pub child_environment: Variables,
 }
 
 /// A client for these options.

@@ -2,7 +2,7 @@
 
 use crate::connection::{self, Options};
 use crate::preset::{self, Protocol};
-use crate::{Anthropic, Gemini, Lookup, OpenAi, Responses, Scripted};
+use crate::{Acp, Anthropic, Gemini, Headless, Lookup, OpenAi, Programs, Responses, Scripted};
 use convoke_agent::{Provider, Providers};
 use convoke_model::{Class, Failure, ProviderSettings};
 use reqwest::Client;
@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 pub struct Registry {
     options: Options,
     lookup: Lookup,
+    programs: Arc<Programs>,
     /// Made late: reading the system's certificates takes time that most commands do not need.
     client: OnceLock<Result<Client, Failure>>,
     made: RwLock<HashMap<ProviderSettings, Arc<dyn Provider>>>,
@@ -21,12 +22,16 @@ pub struct Registry {
 impl Registry {
     /// A registry that reaches the network so and resolves credentials with `lookup`.
     pub fn new(options: Options, lookup: Lookup) -> Registry {
-        Registry { options, lookup, client: OnceLock::new(), made: RwLock::default() }
+        let programs = Arc::new(Programs::new(options.child_environment.clone(), lookup.clone()));
+        Registry { options, lookup, programs, client: OnceLock::new(), made: RwLock::default() }
     }
 
     fn make(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
-        if settings.name == "scripted" {
-            return Ok(Arc::new(Scripted::new(settings)?));
+        match settings.name.as_str() {
+            "scripted" => return Ok(Arc::new(Scripted::new(settings)?)),
+            "acp" => return Ok(Arc::new(Acp::new(settings, self.programs.clone())?)),
+            "cli" => return Ok(Arc::new(Headless::new(settings, self.programs.clone())?)),
+            _ => {}
         }
         let preset = preset::find(&settings.name).ok_or_else(|| unknown(&settings.name))?;
         let (client, lookup) = (self.client()?, &self.lookup);
