@@ -1,8 +1,8 @@
 //! How long each phase of an exchange may take: the connection, the first token, the pause between two pieces, and all
 //! of it.
 //!
-//! The one place where providers watch the clock. The connection's own limit is the client's (`connection`), because
-//! connections are shared between requests; here it only gets its name.
+//! The one place where providers watch the clock. Over the network the connection's own limit is the
+//! client's (`connection`), because connections are shared between requests; here it only gets its name.
 
 use crate::trouble::Trouble;
 use convoke_model::{Class, Failure};

@@ -32,20 +32,10 @@ use tokio::net::unix::pipe;
 /// A value shorter than this is a word, not a secret.
 const SECRET_LENGTH: usize = 8;
 
-/// The variables that every program inherits; whoever gives them has left out what is secret.
-#[derive(Clone, Default)]
-pub struct Variables(pub Vec<(OsString, OsString)>);
-
-/// Values may be secrets that nobody recognised, so none is shown.
-impl std::fmt::Debug for Variables {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
-    }
-}
-
 /// Starts programs.
 pub struct Programs {
-    inherited: Variables,
+    /// The variables that every program inherits; whoever gives them has left out what is secret.
+    inherited: Vec<(OsString, OsString)>,
     lookup: Lookup,
     /// Made late: most runs start no program.
     spawner: OnceLock<Arc<Spawner>>,
@@ -56,7 +46,7 @@ pub struct Programs {
 
 impl Programs {
     /// Programs inherit these variables; what their settings refer to is looked up so.
-    pub fn new(inherited: Variables, lookup: Lookup) -> Programs {
+    pub fn new(inherited: Vec<(OsString, OsString)>, lookup: Lookup) -> Programs {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let origin = format!("agent-{}-{now:x}", std::process::id());
         Programs { inherited, lookup, spawner: OnceLock::new(), origin, started: AtomicU64::new(0) }
@@ -74,7 +64,7 @@ impl Programs {
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(&program.command);
         command.args(args).current_dir(folder).env_clear();
-        command.envs(self.inherited.0.iter().map(|(name, value)| (name, value)));
+        command.envs(self.inherited.iter().map(|(name, value)| (name, value)));
         command.envs(given.iter().map(|(name, value)| (name, value.expose_secret()))).env(MARK, &mark);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let spawner = self.spawner.get_or_init(|| Arc::new(Spawner::new())).clone();

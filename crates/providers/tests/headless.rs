@@ -6,7 +6,7 @@ mod common;
 use common::{Asked, Heard, cut_off, is_gone};
 use convoke_agent::{Message, Provider, Providers, Role};
 use convoke_model::{Class, Program, ProviderSettings};
-use convoke_providers::{Options, Registry, Variables};
+use convoke_providers::{Options, Registry};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +24,10 @@ fn cli(command: &str, args: &[&str]) -> Arc<dyn Provider> {
         ..ProviderSettings::default()
     };
     let path = std::env::var_os("PATH").unwrap();
-    let options = Options { child_environment: Variables(vec![("PATH".into(), path)]), ..Options::default() };
     let lookup = Arc::new(|name: &str| (name == "KEY_OF_MINE").then(|| "sk-given-by-name".to_owned()));
-    Registry::new(options, lookup).get(&settings).unwrap()
+    let registry =
+        Registry::new(Options::default(), lookup).with_child_environment(vec![("PATH".into(), path)]);
+    registry.get(&settings).unwrap()
 }
 
 /// A command that a shell runs; `$1` and so on are its arguments.

@@ -9,7 +9,7 @@ mod common;
 use common::{Asked, Heard};
 use convoke_agent::{Answered, Finish, Message, Provider, Providers, Report, Role};
 use convoke_model::{Answer, Ask, Permissions, Program, ProviderSettings};
-use convoke_providers::{Options, Registry, Variables};
+use convoke_providers::{Options, Registry};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -106,9 +106,10 @@ enabled = false
             ..ProviderSettings::default()
         };
         let path = std::env::var_os("PATH").unwrap();
-        let options =
-            Options { child_environment: Variables(vec![("PATH".into(), path)]), ..Options::default() };
-        Registry::new(options, Arc::new(|_| Some("opens-nothing".into()))).get(&settings).unwrap()
+        let lookup = Arc::new(|_: &str| Some("opens-nothing".to_owned()));
+        let registry =
+            Registry::new(Options::default(), lookup).with_child_environment(vec![("PATH".into(), path)]);
+        registry.get(&settings).unwrap()
     }
 
     fn asked(&self, text: &str) -> Asked {

@@ -8,7 +8,7 @@ mod fake;
 use common::{Asked, Heard, cut_off, is_gone};
 use convoke_agent::{Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Role};
 use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings};
-use convoke_providers::{Options, Registry, Variables};
+use convoke_providers::{Options, Registry};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,9 +35,10 @@ fn provider(program: Program) -> Arc<dyn Provider> {
         ..ProviderSettings::default()
     };
     let path = std::env::var_os("PATH").unwrap();
-    let options = Options { child_environment: Variables(vec![("PATH".into(), path)]), ..Options::default() };
     let lookup = Arc::new(|name: &str| (name == "KEY_OF_MINE").then(|| "sk-given-by-name".to_owned()));
-    Registry::new(options, lookup).get(&settings).unwrap()
+    let registry =
+        Registry::new(Options::default(), lookup).with_child_environment(vec![("PATH".into(), path)]);
+    registry.get(&settings).unwrap()
 }
 
 fn agent(permissions: Permissions) -> Arc<dyn Provider> {
