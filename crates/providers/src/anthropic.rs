@@ -6,6 +6,7 @@
 mod body;
 mod gather;
 
+use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
 use crate::spare::Spared;
@@ -15,7 +16,7 @@ use convoke_agent::{Provider, Reply, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
-use reqwest::{Client, Url};
+use reqwest::Url;
 
 /// The version of the interface that is spoken here.
 const VERSION: &str = "2023-06-01";
@@ -29,12 +30,12 @@ pub struct Anthropic {
 impl Anthropic {
     /// The service that the settings name.
     pub fn new(
-        client: Client,
+        clients: Clients,
         settings: &ProviderSettings,
         preset: &Preset,
         lookup: &Lookup,
     ) -> Result<Anthropic, Failure> {
-        let wire = Wire::new(client, settings, preset, lookup)?.with_header("anthropic-version", VERSION);
+        let wire = Wire::new(clients, settings, preset, lookup)?.with_header("anthropic-version", VERSION);
         Ok(Anthropic { wire, spared: Spared::default() })
     }
 

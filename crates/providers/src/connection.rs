@@ -1,14 +1,17 @@
-//! The way to the network: one client with its connections, shared by all providers.
+//! The way to the network: clients with their connections, shared by all providers.
 //!
-//! Everything that could come from the environment (proxies, certificates) is passed in. Redirects are not followed,
+//! How long a connection may take to stand is a client's property, not a request's, so there is a client per such limit;
+//! a workflow has one or two. Everything that could come from the environment (proxies, certificates) is passed in. Redirects are not followed,
 //! because a key must not travel to a host that nobody named.
 
 use convoke_model::{Class, Failure};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy};
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-/// A connection that does not stand by then is a fault of the network, whatever the request may take.
+/// The limit of requests that set none; most requests have it too, and so share connections.
 const CONNECT: Duration = Duration::from_secs(30);
 
 /// How the network is reached.
@@ -24,19 +27,43 @@ pub struct Options {
     pub extra_certificates: Vec<Vec<u8>>,
 }
 
-/// A client for these options.
-pub fn client(options: &Options) -> Result<Client, Failure> {
-    build(options).map_err(|error| {
-        Failure::new(Class::Fatal, format!("cannot prepare the network connection: {}", causes(&error)))
-            .hint("check the proxy addresses and the extra certificates")
-    })
+/// Clients by the time that a connection may take, made when they are first asked for.
+#[derive(Clone)]
+pub struct Clients {
+    options: Arc<Options>,
+    made: Arc<RwLock<HashMap<Duration, Client>>>,
 }
 
-fn build(options: &Options) -> reqwest::Result<Client> {
+impl Clients {
+    /// Clients that reach the network so.
+    pub fn new(options: Options) -> Clients {
+        Clients { options: Arc::new(options), made: Arc::default() }
+    }
+
+    /// The client whose connections stand within the usual time.
+    pub fn usual(&self) -> Result<Client, Failure> {
+        self.with(CONNECT)
+    }
+
+    /// The client whose connections stand within this time.
+    pub fn with(&self, connect: Duration) -> Result<Client, Failure> {
+        if let Some(client) = self.made.read().expect("nobody panics while holding it").get(&connect) {
+            return Ok(client.clone());
+        }
+        let client = build(&self.options, connect).map_err(|error| {
+            Failure::new(Class::Fatal, format!("cannot prepare the network connection: {}", causes(&error)))
+                .hint("check the proxy addresses and the extra certificates")
+        })?;
+        let mut made = self.made.write().expect("nobody panics while holding it");
+        Ok(made.entry(connect).or_insert(client).clone())
+    }
+}
+
+fn build(options: &Options, connect: Duration) -> reqwest::Result<Client> {
     let mut builder: ClientBuilder = Client::builder()
         .no_proxy()
         .redirect(Policy::none())
-        .connect_timeout(CONNECT)
+        .connect_timeout(connect)
         .tcp_nodelay(true)
         .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")));
     let exempt = || options.no_proxy.as_deref().and_then(NoProxy::from_string);

@@ -57,7 +57,8 @@ impl Fault {
         };
         let details = error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let detail = |key: &str| details.iter().find_map(|detail| detail.get(key)?.as_str());
-        let code = format!("{} {} {}", text("code"), text("type"), detail("reason").unwrap_or_default());
+        let reason = detail("reason").unwrap_or_default();
+        let code = format!("{} {} {} {reason}", text("code"), text("type"), text("status"));
         let parameter = text("param");
         let retry_after_ms = detail("retryDelay").and_then(millis_of_delay);
         Fault { status, code, parameter, message: cut(&message), retry_after_ms }
@@ -84,6 +85,13 @@ impl Fault {
         failure
     }
 
+    fn is_overflow(&self) -> bool {
+        let worded = |(code, words): &(&str, &str)| self.code.contains(code) && self.message.contains(words);
+        self.status == StatusCode::PAYLOAD_TOO_LARGE
+            || OVERFLOWS.iter().any(|code| self.code.contains(code))
+            || (self.is_bad_request() && WORDED_OVERFLOWS.iter().any(worded))
+    }
+
     fn class(&self) -> (Class, &'static str) {
         let says = |word: &str| self.code.contains(word);
         match self.status.as_u16() {
@@ -96,14 +104,23 @@ impl Fault {
             408 => (Class::Timeout, "status_408"),
             503 | 529 => (Class::Capacity, "overloaded"),
             409 | 425 | 500.. => (Class::Transient, "server_error"),
-            _ if says("context_length_exceeded") || says("exceed_context_size_error") => {
-                (Class::Fatal, "context_length_exceeded")
-            }
+            _ if self.is_overflow() => (Class::Fatal, "context_overflow"),
             404 => (Class::Fatal, "not_found"),
             _ => (Class::Fatal, "bad_request"),
         }
     }
 }
+
+/// The codes by which services say that a conversation is too long for the model.
+const OVERFLOWS: [&str; 3] = ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
+
+/// Some services have no code for it. Beside the code that they use for any bad request, these words of theirs are the
+/// only sign, and without it a conversation that could be shortened would fail: the one place where words are read.
+const WORDED_OVERFLOWS: [(&str, &str); 3] = [
+    ("invalid_request_error", "prompt is too long"),
+    ("INVALID_ARGUMENT", "input token count"),
+    ("BadRequestError", "maximum context length"),
+];
 
 /// The status that a service would have given, had its answer not begun.
 fn status_of(word: &str) -> Option<u16> {
@@ -131,7 +148,7 @@ fn hint(class: Class, reason: &str) -> Option<&'static str> {
         (Class::Permission, _) => Some("check the key and what it may be used for"),
         (_, "not_found") => Some("check `base_url` and the model's name"),
         (_, "insufficient_quota" | "payment_required") => Some("check the account's balance and limits"),
-        (_, "context_length_exceeded") => Some("shorten the prompt, or set `context.max_tokens`"),
+        (_, "context_overflow") => Some("shorten the prompt, or set `context.max_tokens`"),
         (_, "bad_request") => Some("check the model's name and the request's parameters"),
         _ => None,
     }
@@ -199,7 +216,38 @@ mod tests {
             |status, code: &str| failure(status, json!({"error": {"message": "m", "code": code}})).class;
         assert_eq!(with(429, "insufficient_quota"), Class::Budget);
         assert_eq!(with(400, "content_filter"), Class::Refused);
-        assert_eq!(with(400, "context_length_exceeded"), Class::Fatal);
+    }
+
+    #[test]
+    fn a_conversation_that_is_too_long_is_known_from_every_service() {
+        for (status, error) in [
+            (
+                400,
+                json!({"code": "context_length_exceeded", "type": "invalid_request_error", "message": "m"}),
+            ),
+            (400, json!({"code": 400, "type": "exceed_context_size_error", "n_ctx": 8192, "message": "m"})),
+            (
+                400,
+                json!({"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}),
+            ),
+            (413, json!({"type": "request_too_large", "message": "m"})),
+            (
+                400,
+                json!({"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (9) exceeds"}),
+            ),
+            (
+                400,
+                json!({"type": "BadRequestError", "message": "This model's maximum context length is 8 tokens"}),
+            ),
+        ] {
+            let failure = failure(status, json!({"error": error.clone()}));
+            let told = (failure.class, failure.reason.as_deref());
+            assert_eq!(told, (Class::Fatal, Some("context_overflow")), "{error}");
+        }
+        let other = json!({"error": {"type": "invalid_request_error", "message": "no such tool"}});
+        assert_eq!(failure(400, other).reason.as_deref(), Some("bad_request"));
+        let words = json!({"error": {"type": "rate_limit_error", "message": "prompt is too long"}});
+        assert_eq!(failure(429, words).class, Class::RateLimit);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod body;
 mod gather;
 mod schema;
 
+use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
 use crate::spare::Spared;
@@ -16,7 +17,7 @@ use convoke_agent::{Provider, Reply, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
-use reqwest::{Client, Url};
+use reqwest::Url;
 
 /// A service that speaks Google's generateContent.
 pub struct Gemini {
@@ -27,12 +28,12 @@ pub struct Gemini {
 impl Gemini {
     /// The service that the settings name.
     pub fn new(
-        client: Client,
+        clients: Clients,
         settings: &ProviderSettings,
         preset: &Preset,
         lookup: &Lookup,
     ) -> Result<Gemini, Failure> {
-        Ok(Gemini { wire: Wire::new(client, settings, preset, lookup)?, spared: Spared::default() })
+        Ok(Gemini { wire: Wire::new(clients, settings, preset, lookup)?, spared: Spared::default() })
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Trouble> {

@@ -4,9 +4,11 @@
 //! nothing, keeps no money and reads no environment: credentials are references that a function given by the caller
 //! resolves, proxies and certificates are explicit [`Options`]. [`Registry`] finds providers by their settings, and
 //! [`preset`] says what a name stands for. `wire` is one exchange, whatever the protocol; a file per protocol says what
-//! goes out and puts together what comes back. [`Recording`] writes down what providers are asked and say,
-//! and [`Replay`] answers from what was written; [`RecordingTools`] and [`ReplayTools`] do the same for tools.
+//! goes out and puts together what comes back. `program` starts coding agents: [`Acp`] speaks their protocol with them, and
+//! [`Headless`] reads what they print. [`Recording`] writes down what providers are asked and say, and [`Replay`] answers
+//! from what was written; [`RecordingTools`] and [`ReplayTools`] do the same for tools.
 
+mod acp;
 mod anthropic;
 mod cassette;
 mod connection;
@@ -14,11 +16,13 @@ mod credentials;
 mod dates;
 mod fault;
 mod gemini;
+mod headless;
 mod limits;
 mod openai;
 mod parts;
 mod phases;
 pub mod preset;
+mod program;
 mod reference;
 mod registry;
 mod responses;
@@ -27,11 +31,14 @@ mod spare;
 mod trouble;
 mod wire;
 
+pub use acp::Acp;
 pub use anthropic::Anthropic;
 pub use cassette::{CASSETTE_FILE, Recording, RecordingTools, Replay, ReplayTools, Scrubber, Tape};
-pub use connection::{Options, client};
+pub use connection::{Clients, Options};
 pub use gemini::Gemini;
+pub use headless::Headless;
 pub use openai::OpenAi;
+pub use program::Programs;
 pub use reference::{Lookup, names};
 pub use registry::Registry;
 pub use responses::Responses;

@@ -1,12 +1,13 @@
 //! Chat completions: OpenAI's interface and everything that imitates it.
 //!
-//! A service that does not know one of the optional parameters is asked once more without it, and that is remembered.
+//! A service that does not know one of the optional parameters is asked again without it, and that is remembered.
 
 mod body;
 mod gather;
 
 pub(crate) use body::schema_name;
 
+use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
 use crate::trouble::Trouble;
@@ -16,9 +17,11 @@ use convoke_agent::{Provider, Reply, Report, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
-use reqwest::Client;
 use std::collections::HashMap;
 use std::sync::RwLock;
+
+/// How many parameters may be left out of one request: a service that refuses what it asked for would never be done.
+const MOST_LESSONS: usize = 4;
 
 /// A service that speaks chat completions.
 pub struct OpenAi {
@@ -31,33 +34,31 @@ pub struct OpenAi {
 impl OpenAi {
     /// The service that the settings name.
     pub fn new(
-        client: Client,
+        clients: Clients,
         settings: &ProviderSettings,
         preset: &Preset,
         lookup: &Lookup,
     ) -> Result<OpenAi, Failure> {
-        let wire = Wire::new(client, settings, preset, lookup)?;
+        let wire = Wire::new(clients, settings, preset, lookup)?;
         let is_original = wire.host() == "api.openai.com";
-        // The name says nothing about an imitation; another preset does.
-        let native_schema = is_original || (preset.native_schema && preset.name != "openai");
-        let usual = Dialect::new(native_schema, is_original);
+        // Imitations mostly take the shape too (llama.cpp, vLLM, Ollama do); one that refuses it is not asked again.
+        let usual = Dialect::new(preset.native_schema, is_original);
         Ok(OpenAi { wire, usual, dialects: RwLock::default() })
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Trouble> {
-        let dialect = self.dialect(request.model);
-        let first = self.exchange(request, dialect, sink).await;
-        let simpler = match &first {
-            Err(Trouble::Fault(fault)) => dialect.without(fault),
-            _ => None,
-        };
-        match simpler {
-            Some((simpler, parameter)) => {
-                self.learn(request.model, simpler, parameter, sink);
-                self.exchange(request, simpler, sink).await
-            }
-            None => first,
+        let mut dialect = self.dialect(request.model);
+        for _ in 0..MOST_LESSONS {
+            let outcome = self.exchange(request, dialect, sink).await;
+            let simpler = match &outcome {
+                Err(Trouble::Fault(fault)) => dialect.without(fault),
+                _ => None,
+            };
+            let Some((simpler, parameter)) = simpler else { return outcome };
+            self.learn(request.model, simpler, parameter, sink);
+            dialect = simpler;
         }
+        self.exchange(request, dialect, sink).await
     }
 
     async fn exchange(

@@ -158,6 +158,9 @@ pub const ALL: &[Preset] = &[
     ),
 ];
 
+/// The names that stand for no service: agents that are programs of this machine, and the stand-in for a model.
+const WITHOUT_A_SERVICE: [&str; 3] = ["acp", "cli", "scripted"];
+
 /// What a name stands for, if it is one of ours.
 pub fn find(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name)
@@ -165,12 +168,12 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 
 /// Whether a provider of this name can be made.
 pub fn is_known(name: &str) -> bool {
-    name == "scripted" || find(name).is_some()
+    WITHOUT_A_SERVICE.contains(&name) || find(name).is_some()
 }
 
 /// Every name, for people.
 pub fn names_in_words() -> String {
-    let names: Vec<_> = ALL.iter().map(|preset| preset.name).chain(["scripted"]).collect();
+    let names: Vec<_> = ALL.iter().map(|preset| preset.name).chain(WITHOUT_A_SERVICE).collect();
     names.join(", ")
 }
 
@@ -180,7 +183,8 @@ pub fn secret_names(settings: &ProviderSettings) -> Vec<String> {
     let preset = find(&settings.name).map(|preset| preset.key);
     let key = given.or(preset.filter(|_| settings.api_key_file.is_none()));
     let headers = settings.headers.iter().map(|(_, value)| value.as_str());
-    key.into_iter().chain(headers).flat_map(crate::reference::names).collect()
+    let variables = settings.program.iter().flat_map(|program| &program.env).map(|(_, value)| value.as_str());
+    key.into_iter().chain(headers).chain(variables).flat_map(crate::reference::names).collect()
 }
 
 #[cfg(test)]

@@ -1,45 +1,54 @@
 //! Finds the provider for some settings, and keeps it.
 
-use crate::connection::{self, Options};
+use crate::connection::{Clients, Options};
 use crate::preset::{self, Protocol};
-use crate::{Anthropic, Gemini, Lookup, OpenAi, Responses, Scripted};
+use crate::{Acp, Anthropic, Gemini, Headless, Lookup, OpenAi, Programs, Responses, Scripted};
 use convoke_agent::{Provider, Providers};
 use convoke_model::{Class, Failure, ProviderSettings};
-use reqwest::Client;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::ffi::OsString;
+use std::sync::{Arc, RwLock};
 
 /// All providers, made when they are first asked for.
 pub struct Registry {
-    options: Options,
     lookup: Lookup,
-    /// Made late: reading the system's certificates takes time that most commands do not need.
-    client: OnceLock<Result<Client, Failure>>,
+    programs: Arc<Programs>,
+    clients: Clients,
     made: RwLock<HashMap<ProviderSettings, Arc<dyn Provider>>>,
 }
 
 impl Registry {
     /// A registry that reaches the network so and resolves credentials with `lookup`.
     pub fn new(options: Options, lookup: Lookup) -> Registry {
-        Registry { options, lookup, client: OnceLock::new(), made: RwLock::default() }
+        let programs = Arc::new(Programs::new(Vec::new(), lookup.clone()));
+        Registry { lookup, programs, clients: Clients::new(options), made: RwLock::default() }
+    }
+
+    /// The same registry, whose coding agents inherit these variables: what scripts inherit, without credentials.
+    /// Without it they inherit nothing, not even where programs are.
+    pub fn with_child_environment(mut self, inherited: Vec<(OsString, OsString)>) -> Registry {
+        self.programs = Arc::new(Programs::new(inherited, self.lookup.clone()));
+        self
     }
 
     fn make(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
-        if settings.name == "scripted" {
-            return Ok(Arc::new(Scripted::new(settings)?));
+        match settings.name.as_str() {
+            "scripted" => return Ok(Arc::new(Scripted::new(settings)?)),
+            "acp" => return Ok(Arc::new(Acp::new(settings, self.programs.clone())?)),
+            "cli" => return Ok(Arc::new(Headless::new(settings, self.programs.clone())?)),
+            _ => {}
         }
         let preset = preset::find(&settings.name).ok_or_else(|| unknown(&settings.name))?;
-        let (client, lookup) = (self.client()?, &self.lookup);
+        // Whatever is wrong with the way to the network is said before anything is sent. Not earlier: reading the
+        // system's certificates takes time that most commands do not need.
+        self.clients.usual()?;
+        let (clients, lookup) = (self.clients.clone(), &self.lookup);
         Ok(match preset.protocol {
-            Protocol::Chat => Arc::new(OpenAi::new(client, settings, preset, lookup)?),
-            Protocol::Responses => Arc::new(Responses::new(client, settings, preset, lookup)?),
-            Protocol::Messages => Arc::new(Anthropic::new(client, settings, preset, lookup)?),
-            Protocol::Gemini => Arc::new(Gemini::new(client, settings, preset, lookup)?),
+            Protocol::Chat => Arc::new(OpenAi::new(clients, settings, preset, lookup)?),
+            Protocol::Responses => Arc::new(Responses::new(clients, settings, preset, lookup)?),
+            Protocol::Messages => Arc::new(Anthropic::new(clients, settings, preset, lookup)?),
+            Protocol::Gemini => Arc::new(Gemini::new(clients, settings, preset, lookup)?),
         })
-    }
-
-    fn client(&self) -> Result<Client, Failure> {
-        self.client.get_or_init(|| connection::client(&self.options)).clone()
     }
 }
 

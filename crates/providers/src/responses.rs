@@ -6,6 +6,7 @@
 mod body;
 mod gather;
 
+use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
 use crate::spare::Spared;
@@ -15,7 +16,6 @@ use convoke_agent::{Provider, Reply, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
-use reqwest::Client;
 
 /// A service that speaks OpenAI's responses.
 pub struct Responses {
@@ -26,12 +26,12 @@ pub struct Responses {
 impl Responses {
     /// The service that the settings name.
     pub fn new(
-        client: Client,
+        clients: Clients,
         settings: &ProviderSettings,
         preset: &Preset,
         lookup: &Lookup,
     ) -> Result<Responses, Failure> {
-        Ok(Responses { wire: Wire::new(client, settings, preset, lookup)?, spared: Spared::default() })
+        Ok(Responses { wire: Wire::new(clients, settings, preset, lookup)?, spared: Spared::default() })
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Trouble> {

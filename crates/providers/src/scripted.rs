@@ -8,10 +8,10 @@
 mod made_up;
 mod replies;
 
-use convoke_agent::{Finish, Provider, Purpose, Reply, Report, Request, Role, Sink, tokens_in, tokens_of};
+use convoke_agent::{Finish, Provider, Reply, Report, Request, Role, Sink, ToolCall, tokens_in, tokens_of};
 use convoke_model::{Class, Failure, ProviderSettings, Usage};
 use futures::future::BoxFuture;
-use replies::{Entry, Outcome, Script};
+use replies::{Entry, Outcome, Script, Wanted};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -55,6 +55,7 @@ impl Scripted {
     fn outcome(&self, request: &Request<'_>, entry: &Entry) -> Result<Reply, Failure> {
         match &entry.outcome {
             Outcome::Say(text) => Ok(reply(request, text.clone(), entry.usage)),
+            Outcome::Call(calls, text) => calling(request, calls, text, entry.usage),
             Outcome::Fail(failure) => Err(failure.clone()),
         }
     }
@@ -110,11 +111,30 @@ fn reply(request: &Request<'_>, text: String, usage: Option<(u64, u64)>) -> Repl
     Reply::said(text, Finish::Stop, usage, request.model)
 }
 
+/// Asks for tools. A model that is offered none cannot.
+fn calling(
+    request: &Request<'_>,
+    calls: &[Wanted],
+    text: &str,
+    usage: Option<(u64, u64)>,
+) -> Result<Reply, Failure> {
+    if request.tools.is_empty() {
+        let message = format!("the scripted replies for `{}` ask for tools, and it has none", request.step);
+        return Err(Failure::new(Class::Fatal, message).reason("no_tools"));
+    }
+    let call = |(at, wanted): (usize, &Wanted)| {
+        let id = format!("call_{}_{at}", request.call);
+        ToolCall::new(id, &wanted.name, &wanted.arguments.to_string())
+    };
+    let tool_calls = calls.iter().enumerate().map(call).collect();
+    Ok(Reply { tool_calls, ..reply(request, text.to_owned(), usage) })
+}
+
 fn nothing(request: &Request<'_>) -> Failure {
-    let (step, suffix) = (request.step, if request.purpose == Purpose::Grade { "/validator" } else { "" });
-    Failure::new(Class::Fatal, format!("the scripted replies have none for `{step}{suffix}`"))
+    let name = replies::name(request);
+    Failure::new(Class::Fatal, format!("the scripted replies have none for `{name}`"))
         .reason("no_reply")
-        .hint(format!("add a list under `replies: {{{step}{suffix}: [...]}}`, or a `default:`"))
+        .hint(format!("add a list under `replies: {{{name}: [...]}}`, or a `default:`"))
 }
 
 fn unusable(path: &str, why: &str) -> Failure {

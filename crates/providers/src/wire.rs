@@ -3,7 +3,7 @@
 //! What all protocols share: the address, the headers, the phases, the bounds and the failures. What the pieces mean is
 //! each protocol's [`Gather`]. Dropping the future of an exchange closes its connection.
 
-use crate::connection::causes;
+use crate::connection::{Clients, causes};
 use crate::credentials::{self, Credentials};
 use crate::fault::Fault;
 use crate::limits;
@@ -15,7 +15,7 @@ use convoke_agent::{Reply, Report, Request, Sink};
 use convoke_model::{Class, Failure, ProviderSettings};
 use futures::StreamExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use sse_stream::SseStream;
@@ -65,7 +65,7 @@ pub enum Step {
 
 /// A service that can be reached.
 pub struct Wire {
-    client: Client,
+    clients: Clients,
     /// The provider's name, for messages.
     pub name: String,
     base: Url,
@@ -76,7 +76,7 @@ pub struct Wire {
 impl Wire {
     /// The service that the settings name.
     pub fn new(
-        client: Client,
+        clients: Clients,
         settings: &ProviderSettings,
         preset: &Preset,
         lookup: &Lookup,
@@ -93,7 +93,7 @@ impl Wire {
             own.ok().and_then(|own| Url::parse(own.expose_secret()).ok()?.host_str().map(str::to_owned));
         let elsewhere = base.host_str() != host.as_deref();
         let Credentials { key, headers } = Credentials::new(settings, preset, elsewhere, lookup)?;
-        Ok(Wire { client, name: settings.name.clone(), base, key, headers })
+        Ok(Wire { clients, name: settings.name.clone(), base, key, headers })
     }
 
     /// The same service with one more header.
@@ -140,7 +140,8 @@ impl Wire {
         sink: &dyn Sink,
     ) -> Result<Reply, Trouble> {
         let body = serde_json::to_vec(body).expect("a JSON value is JSON");
-        let sending = self.client.post(url).headers(self.headers.clone()).body(body).send();
+        let client = self.clients.with(request.timeouts.connect).map_err(Trouble::Unsent)?;
+        let sending = client.post(url).headers(self.headers.clone()).body(body).send();
         let response = within(Phase::FirstToken, request.timeouts.first_token, sending)
             .await?
             .map_err(Trouble::Connection)?;
@@ -163,7 +164,8 @@ impl Wire {
     /// Fetches a document.
     pub async fn get(&self, url: Url) -> Result<Value, Failure> {
         self.in_time(LISTING, async {
-            let sending = self.client.get(url).headers(self.headers.clone()).send();
+            let client = self.clients.usual().map_err(Trouble::Unsent)?;
+            let sending = client.get(url).headers(self.headers.clone()).send();
             let response = sending.await.map_err(Trouble::Connection)?;
             if response.status() != StatusCode::OK {
                 return Err(fault(response, LISTING).await);

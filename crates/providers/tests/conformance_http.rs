@@ -166,6 +166,21 @@ async fn gives_up_in_time<V: Voice>() {
     assert_eq!(failure::<V>(vec![Act::Hold], &asked).await.reason.as_deref(), Some("request_timeout"));
 }
 
+/// A service that takes the connection and then says nothing: it never stands, because it is not secured.
+async fn connects_in_time<V: Voice>() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/v1", listener.local_addr().unwrap());
+    let mut asked = Asked::default();
+    asked.timeouts.connect = Duration::from_millis(60);
+    let failure = asked.of(&*provider(V::NAME, &url, KEY)).await.unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Timeout, Some("connect_timeout")));
+    // A request that may take longer is not held to the limit of another.
+    asked.timeouts.connect = Duration::from_secs(30);
+    asked.timeouts.total = Duration::from_millis(200);
+    let failure = asked.of(&*provider(V::NAME, &url, KEY)).await.unwrap_err();
+    assert_eq!(failure.reason.as_deref(), Some("request_timeout"));
+}
+
 /// Fires at the first piece of text.
 struct Begun(Arc<Notify>);
 
@@ -262,6 +277,11 @@ macro_rules! conformance {
             #[tokio::test]
             async fn every_phase_has_its_time() {
                 gives_up_in_time::<$voice>().await;
+            }
+
+            #[tokio::test]
+            async fn a_connection_stands_in_time() {
+                connects_in_time::<$voice>().await;
             }
 
             #[tokio::test]

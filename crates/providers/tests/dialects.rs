@@ -145,6 +145,43 @@ async fn an_early_answer_beside_calls_is_not_the_last_word() {
 }
 
 #[tokio::test]
+async fn an_imitation_is_asked_for_the_shape_until_it_refuses() {
+    let told = |words: &str| {
+        plain("400 Bad Request", "", &json!({"error": {"message": words, "type": "invalid_request_error"}}))
+    };
+    let server = Server::start(vec![
+        told("This response_format type is unavailable now"),
+        told("Unknown parameter: stream_options"),
+        answer("{\"n\": 1}"),
+        answer("{\"n\": 2}"),
+    ])
+    .await;
+    let provider = openai(&server.url);
+    assert!(provider.has_native_schema("m-1"));
+    let schema = serde_json::from_value(json!({"n": {"type": "number"}})).unwrap();
+    let asked = Asked { schema: Some(schema), ..Asked::default() };
+    assert_eq!(asked.of(&*provider).await.unwrap().text, "{\"n\": 1}");
+    assert!(!provider.has_native_schema("m-1") && provider.has_native_schema("m-2"));
+    assert_eq!(asked.of(&*provider).await.unwrap().text, "{\"n\": 2}");
+    let sent: Vec<_> = server
+        .bodies()
+        .iter()
+        .map(|body| (body.get("response_format").is_some(), body.get("stream_options").is_some()))
+        .collect();
+    assert_eq!(sent, [(true, true), (false, true), (false, false), (false, false)]);
+}
+
+#[tokio::test]
+async fn a_service_that_is_never_content_is_not_asked_for_ever() {
+    let told = |words: &str| plain("400 Bad Request", "", &json!({"error": {"message": words}}));
+    let answers = ["max_tokens", "max_completion_tokens"].repeat(3);
+    let server = Server::start(answers.into_iter().map(told).collect()).await;
+    let asked = Asked { max_tokens: Some(5), ..Asked::default() };
+    let failure = asked.of(&*openai(&server.url)).await.unwrap_err();
+    assert_eq!((failure.reason.as_deref(), server.bodies().len()), (Some("bad_request"), 5));
+}
+
+#[tokio::test]
 async fn limits_of_anthropic_are_seen() {
     let headers = "anthropic-ratelimit-requests-remaining: 3\r\nanthropic-ratelimit-tokens-limit: 8000\r\n";
     let body = json!({"model": "m-1", "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"});

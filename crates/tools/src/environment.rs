@@ -22,6 +22,11 @@ impl Environment {
         Environment { variables: inherited.into_iter().filter(|(name, _)| is_open(name)).collect() }
     }
 
+    /// All of them, for whoever else starts programs.
+    pub fn into_variables(self) -> Vec<(OsString, OsString)> {
+        self.variables
+    }
+
     /// The variables of one command, later ones over earlier ones.
     pub(crate) fn for_call<'a>(
         &'a self,

@@ -42,7 +42,8 @@ impl Equipment {
             return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets });
         }
         let tools = Tools::for_plan(plan, &keys);
-        let live = Equipment { providers: Arc::new(registry()), replay: None, commands, tools, secrets };
+        let registry = registry().with_child_environment(keys.environment().into_variables());
+        let live = Equipment { providers: Arc::new(registry), replay: None, commands, tools, secrets };
         live.require_providers(plan)?;
         let recorded = match tape {
             Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),

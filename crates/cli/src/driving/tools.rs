@@ -5,7 +5,7 @@ use super::keys::{Keys, servers_of};
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_plan::Plan;
-use convoke_providers::{Recording, Replay};
+use convoke_providers::{Clients, Recording, Replay};
 use convoke_tools::Mcp;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Tools {
         if servers_of(plan).next().is_none() {
             return Tools::none();
         }
-        let client = Arc::new(|| convoke_providers::client(&network()));
+        let client = Arc::new(|| Clients::new(network()).usual());
         let mcp = Arc::new(Mcp::new(keys.environment(), Arc::new(env::get), client));
         Tools { toolbox: mcp.clone(), servers: Some(mcp) }
     }

@@ -44,6 +44,7 @@ impl Dialect {
         let simpler = [
             (max_tokens, limit),
             (schema, "response_format"),
+            (schema, "json_schema"),
             (options, "stream_options"),
             (temperature, "temperature"),
             (reasoning, "reasoning_effort"),

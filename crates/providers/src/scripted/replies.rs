@@ -2,13 +2,14 @@
 //!
 //! ```yaml
 //! latency_ms: 5                 # every answer takes this long
-//! replies:                      # per step; `NAME/validator` is its grader
+//! replies:                      # per step; `NAME/validator`, `NAME/verifier` and `NAME/repair` are its helpers
 //!   writer:
 //!     - "plain text"
 //!     - {title: "an object is a structured answer"}
 //!     - {say: "text", delay_ms: 300, repeat: 2}
 //!     - {json: {n: 1}, usage: {prompt_tokens: 10, completion_tokens: 5}}
 //!     - {status: 429, retry_after: 1, message: "slow down"}
+//!     - {tool_calls: [{name: count, arguments: {of: "x"}}], say: "beside the calls"}
 //!     - {drop: true}
 //!     - {fail: timeout, message: "any class of failure"}
 //! match:                        # for steps that are not listed, by what they ask
@@ -16,7 +17,7 @@
 //! default: ["anything else"]
 //! ```
 
-use convoke_agent::{Purpose, Request};
+use convoke_agent::{Purpose, Request, Role};
 use convoke_model::{Class, Failure};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Keys that make an object an instruction to us instead of an answer.
-const CONTROL: [&str; 7] = ["say", "json", "drop", "delay_ms", "fail", "repeat", "retry_after"];
+const CONTROL: [&str; 8] = ["say", "json", "tool_calls", "drop", "delay_ms", "fail", "repeat", "retry_after"];
 
 /// All replies of a file.
 pub struct Script {
@@ -53,7 +54,16 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub enum Outcome {
     Say(String),
+    /// Tools that are asked for, with what is said beside them.
+    Call(Vec<Wanted>, String),
     Fail(Failure),
+}
+
+/// One tool that is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub name: String,
+    pub arguments: Value,
 }
 
 impl Script {
@@ -78,9 +88,9 @@ impl Script {
 
     /// The next reply to a request.
     pub fn next(&self, request: &Request<'_>, prompt: &str) -> Option<&Entry> {
-        if request.purpose == Purpose::Grade {
-            // How often a grader was asked cannot be told from the task.
-            return self.steps.get(&format!("{}/validator", request.step))?.take(0);
+        if request.purpose != Purpose::Answer {
+            // How often a helper was asked cannot be told from the task.
+            return self.steps.get(&name(request))?.take(0);
         }
         let by_pattern = || self.patterns.iter().find(|(pattern, _)| pattern.is_match(prompt));
         let replies = self.steps.get(request.step).or_else(|| by_pattern().map(|(_, replies)| replies));
@@ -88,10 +98,23 @@ impl Script {
     }
 }
 
-/// How many replies earlier visits and attempts of the task must have used.
+/// The name under which the replies to a request are listed.
+pub fn name(request: &Request<'_>) -> String {
+    let helper = match request.purpose {
+        Purpose::Answer => "",
+        Purpose::Grade => "/validator",
+        Purpose::Verify => "/verifier",
+        Purpose::Repair => "/repair",
+    };
+    format!("{}{helper}", request.step)
+}
+
+/// How many replies must have been used: by earlier visits and attempts of the task, and by the conversation so far.
 fn used_before(request: &Request<'_>) -> usize {
     let visits = request.task.segments().last().map_or(1, |segment| segment.visit);
-    (visits.saturating_sub(1) + request.attempt.saturating_sub(1)) as usize
+    let before = visits.saturating_sub(1) + request.attempt.saturating_sub(1);
+    let turns = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+    turns.max(before as usize)
 }
 
 impl Replies {
@@ -173,11 +196,27 @@ fn outcome(object: &Map<String, Value>) -> Result<Outcome, String> {
         return Ok(Outcome::Fail(retried_after(failure, object)));
     }
     let text = match (object.get("say"), object.get("json")) {
-        (Some(Value::String(text)), _) => text.clone(),
-        (Some(other), _) | (None, Some(other)) => other.to_string(),
-        (None, None) => return Err("an entry with a delay or a repeat needs `say` or `json`".into()),
+        (Some(Value::String(text)), _) => Some(text.clone()),
+        (Some(other), _) | (None, Some(other)) => Some(other.to_string()),
+        (None, None) => None,
     };
-    Ok(Outcome::Say(text))
+    match (object.get("tool_calls"), text) {
+        (Some(calls), text) => Ok(Outcome::Call(wanted(calls)?, text.unwrap_or_default())),
+        (None, Some(text)) => Ok(Outcome::Say(text)),
+        (None, None) => Err("an entry with a delay or a repeat needs `say`, `json` or `tool_calls`".into()),
+    }
+}
+
+fn wanted(calls: &Value) -> Result<Vec<Wanted>, String> {
+    let calls =
+        calls.as_array().filter(|calls| !calls.is_empty()).ok_or("`tool_calls` is no list of calls")?;
+    let call = |call: &Value| {
+        let name =
+            call.get("name").and_then(Value::as_str).ok_or("an entry of `tool_calls` has no `name`")?;
+        let arguments = call.get("arguments").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+        Ok(Wanted { name: name.to_owned(), arguments })
+    };
+    calls.iter().map(call).collect()
 }
 
 fn retried_after(mut failure: Failure, object: &Map<String, Value>) -> Failure {

@@ -1,5 +1,5 @@
 use super::*;
-use convoke_agent::{Message, Silent, Timeouts, violations};
+use convoke_agent::{Message, Purpose, Silent, Timeouts, ToolSpec, violations};
 use convoke_model::{OutputSchema, TaskId};
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ struct Asked {
     purpose: Purpose,
     messages: Vec<Message>,
     schema: Option<OutputSchema>,
+    tools: Vec<ToolSpec>,
 }
 
 impl Asked {
@@ -30,6 +31,7 @@ impl Asked {
             purpose: Purpose::Answer,
             messages: vec![Message::new(Role::User, "Translate this.\nPlease.")],
             schema: None,
+            tools: Vec::new(),
         }
     }
 
@@ -41,7 +43,7 @@ impl Asked {
             messages: &self.messages,
             schema: self.schema.as_ref(),
             native_schema: true,
-            tools: &[],
+            tools: &self.tools,
             temperature: None,
             max_tokens: None,
             reasoning_effort: None,
@@ -97,6 +99,38 @@ async fn steps_come_before_patterns_and_patterns_before_the_default() {
 }
 
 #[tokio::test]
+async fn helpers_have_lists_of_their_own() {
+    let provider = scripted(Some("replies: {a: own, a/verifier: {passed: true}, a/repair: mended}"));
+    let by = |purpose| Asked { purpose, ..Asked::by("a") };
+    assert_eq!(text(&provider, &by(Purpose::Verify)).await.unwrap(), "{\"passed\":true}");
+    assert_eq!(text(&provider, &by(Purpose::Repair)).await.unwrap(), "mended");
+    let failure = text(&provider, &Asked { purpose: Purpose::Verify, ..Asked::by("b") }).await.unwrap_err();
+    assert_eq!(failure.message, "the scripted replies have none for `b/verifier`");
+}
+
+#[tokio::test]
+async fn tools_are_asked_for_and_a_conversation_goes_on_where_it_was() {
+    let file = "a: [{tool_calls: [{name: count, arguments: {of: x}}, {name: list}], say: wait}, {tool_calls: [{name: list}]}, done]";
+    let tool = ToolSpec { name: "count".into(), description: String::new(), input_schema: json!({}) };
+    let mut asked = Asked { tools: vec![tool], ..Asked::by("a") };
+    for turn in 0..3 {
+        // Another process answers each turn: how far the conversation has come says which reply is next.
+        let reply = scripted(Some(file)).complete(&asked.request(), &Silent).await.unwrap();
+        let calls: Vec<_> =
+            reply.tool_calls.iter().map(|call| (call.name.as_str(), call.arguments.value())).collect();
+        match turn {
+            0 => assert_eq!(calls, [("count", json!({"of": "x"})), ("list", json!({}))]),
+            1 => assert_eq!(calls, [("list", json!({}))]),
+            _ => assert_eq!((calls.len(), reply.text.as_str()), (0, "done")),
+        }
+        asked.messages.push(Message::of_reply(&reply));
+        asked.messages.extend(reply.tool_calls.iter().map(|call| Message::tool_result(call, "3", false)));
+    }
+    let failure = text(&scripted(Some(file)), &Asked::by("a")).await.unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("no_tools")));
+}
+
+#[tokio::test]
 async fn faults_are_failures_of_their_class() {
     let file = "a: [{status: 429, retry_after: 1.5, message: slow}, {drop: true}, {fail: budget, message: broke}, {status: 200, say: ok}]";
     let provider = scripted(Some(file));
@@ -123,7 +157,9 @@ fn broken_files_say_what_is_wrong() {
         ("[1]", "it is no map"),
         ("a: []", "replies of `a`: there are none"),
         ("a: [{fail: sometimes}]", "`sometimes` is no class of failure"),
-        ("a: [{delay_ms: 3}]", "needs `say` or `json`"),
+        ("a: [{delay_ms: 3}]", "needs `say`, `json` or `tool_calls`"),
+        ("a: [{tool_calls: []}]", "is no list of calls"),
+        ("a: [{tool_calls: [{arguments: {}}]}]", "has no `name`"),
         ("match: [{replies: x}]", "has no `pattern`"),
         ("replies: {a: x}\nanswers: 1", "beside `replies`"),
     ] {

@@ -2,15 +2,17 @@
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 use convoke_agent::{
-    Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts, ToolSpec,
+    Answered, Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts, ToolSpec,
 };
 use convoke_model::{Failure, OutputSchema, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -26,6 +28,8 @@ pub struct Asked {
     pub timeouts: Timeouts,
     pub max_tokens: Option<u64>,
     pub task: TaskId,
+    pub answered: Option<Answered>,
+    pub working_dir: Option<String>,
 }
 
 impl Default for Asked {
@@ -38,6 +42,8 @@ impl Default for Asked {
             timeouts: Timeouts::within(Duration::from_secs(30)),
             max_tokens: None,
             task: TaskId("counter".into()),
+            answered: None,
+            working_dir: None,
         }
     }
 }
@@ -54,8 +60,8 @@ impl Asked {
             max_tokens: self.max_tokens,
             reasoning_effort: self.reasoning_effort,
             timeouts: self.timeouts,
-            answered: None,
-            working_dir: None,
+            answered: self.answered.as_ref(),
+            working_dir: self.working_dir.as_deref(),
             step: "counter",
             purpose: Purpose::Answer,
             task: &self.task,
@@ -89,6 +95,44 @@ impl Heard {
         });
         pieces.collect()
     }
+}
+
+/// Passes reports on as they come.
+pub struct Passing(pub tokio::sync::mpsc::UnboundedSender<Report>);
+
+impl Sink for Passing {
+    fn report(&self, report: Report) {
+        let _ = self.0.send(report);
+    }
+}
+
+/// Asks, drops the request at the first text, which is a process id, and gives the ids of the program and of that.
+pub async fn cut_off(provider: &dyn Provider, asked: &Asked) -> [u32; 2] {
+    let (reports, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (sink, request) = (Passing(reports), asked.request());
+    let both = async {
+        let mut program = 0;
+        loop {
+            match told.recv().await.unwrap() {
+                Report::ProcessStarted { pid, .. } => program = pid,
+                Report::Progress { text } => return [program, text.parse().unwrap()],
+                _ => {}
+            }
+        }
+    };
+    tokio::select! {
+        ended = provider.complete(&request, &sink) => panic!("{ended:?}"),
+        both = both => both,
+    }
+}
+
+/// Whether a process has ended, or ends in this time.
+pub async fn is_gone(pid: u32, within: Duration) -> bool {
+    let pid = Pid::from_raw(pid as i32).unwrap();
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    // SAFETY: the descriptor lives as long as the `AsyncFd` that owns it.
+    let ended = unsafe { AsyncFd::register(process) }.unwrap();
+    tokio::time::timeout(within, ended.readable()).await.is_ok()
 }
 
 /// The provider for a service at this address.

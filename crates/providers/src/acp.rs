@@ -1,0 +1,168 @@
+//! Any agent that speaks the Agent Client Protocol, as a provider.
+//!
+//! One request is one prompt turn: the agent's program is started, told what is asked, and followed until it stops. What
+//! it does to files and with tools is its own business, except for what it asks us for: files inside its folder
+//! (`files`) and permissions (`permission`). Where a person decides, the program and its open question stay alive here
+//! until the answer comes; where they are gone by then, the turn is begun anew and the person's decisions are applied to
+//! the same wishes. A dropped request cancels the turn and ends the program.
+
+mod connection;
+mod files;
+mod live;
+mod permission;
+pub(crate) mod prompt;
+mod session;
+mod trouble;
+mod turn;
+
+use crate::phases::{Phase, timed_out};
+use crate::program::{Programs, folder};
+use convoke_agent::{Answered, Asks, Finish, Provider, Purpose, Reply, Request, Sink};
+use convoke_model::{Answer, Class, Failure, JsonText, Program, ProviderSettings, TaskId, Usage};
+use futures::future::BoxFuture;
+use live::{Live, Pause};
+use permission::{Decision, Wish};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// An agent that speaks the Agent Client Protocol.
+pub struct Acp {
+    name: String,
+    program: Program,
+    programs: Arc<Programs>,
+    /// Agents that wait for a person.
+    waiting: Mutex<HashMap<TaskId, Live>>,
+}
+
+/// What is needed to go on after a person has answered, also in another process.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    session: String,
+    wish: Wish,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<Decision>,
+}
+
+/// How a turn is begun.
+enum Begin {
+    /// With nothing before it.
+    Fresh,
+    /// After an interruption: the session that there was, and what people have decided in it, the newest last.
+    Again(String, Vec<Decision>),
+}
+
+impl Begin {
+    /// What has been decided so far, and what of it is to be applied again: all of it if everything is done again, but
+    /// only the newest if the agent goes on where it waited for that.
+    fn decisions(self, is_loaded: bool) -> (Vec<Decision>, Vec<Decision>) {
+        let Begin::Again(_, decided) = self else { return (Vec::new(), Vec::new()) };
+        let done = if is_loaded { decided.len().saturating_sub(1) } else { 0 };
+        let foreseen = decided[done..].to_vec();
+        (decided, foreseen)
+    }
+}
+
+impl Acp {
+    /// The agent that the settings name.
+    pub fn new(settings: &ProviderSettings, programs: Arc<Programs>) -> Result<Acp, Failure> {
+        let (name, program) = (settings.name.clone(), program_of(settings)?);
+        Ok(Acp { name, program, programs, waiting: Mutex::default() })
+    }
+
+    async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
+        let mut live = self.live(request, sink).await?;
+        match live.follow(request, sink).await? {
+            Pause::Ended(answer) => live.reply(request, answer),
+            Pause::Wishes(wish) => Ok(self.park(request, live, wish)),
+        }
+    }
+
+    /// The agent whose turn goes on: the one that waits for this answer, or one that has just been started.
+    async fn live(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Live, Failure> {
+        let parked = self.unpark(request);
+        let Some(answered) = request.answered else {
+            return self.begin(request, Begin::Fresh, sink).await;
+        };
+        let (state, decision) = decided(answered)?;
+        if let Some(mut live) = parked
+            && live.answer(&state.wish, &decision)
+        {
+            live.announce(sink);
+            return Ok(live);
+        }
+        let decisions = state.decisions.into_iter().chain([decision]).collect();
+        self.begin(request, Begin::Again(state.session, decisions), sink).await
+    }
+
+    async fn begin(&self, request: &Request<'_>, begin: Begin, sink: &dyn Sink) -> Result<Live, Failure> {
+        let folder: PathBuf = folder(request.working_dir);
+        let running = self.programs.start(&self.name, &self.program, &self.program.args, &folder).await?;
+        running.announce(sink);
+        Live::begin(running, &self.program, folder, request, begin, sink).await
+    }
+
+    /// Takes the agent of the task that waits for a person. Graders have none.
+    fn unpark(&self, request: &Request<'_>) -> Option<Live> {
+        if request.purpose != Purpose::Answer {
+            return None;
+        }
+        self.waiting.lock().expect("nobody panics while holding it").remove(request.task)
+    }
+
+    fn park(&self, request: &Request<'_>, live: Live, wish: Wish) -> Reply {
+        let ask = wish.question(request.step);
+        let (session, decisions) = (live.session(), live.decisions());
+        let state = JsonText::of(&State { session, wish, decisions });
+        if request.purpose == Purpose::Answer {
+            self.waiting.lock().expect("nobody panics while holding it").insert(request.task.clone(), live);
+        }
+        let reply = Reply::said("", Finish::Stop, Usage::default(), request.model);
+        Reply { asks: Some(Box::new(Asks { ask, state })), ..reply }
+    }
+}
+
+impl Provider for Acp {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(async move {
+            let total = request.timeouts.total;
+            let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
+            answered.unwrap_or_else(|_| Err(timed_out(&self.name, Phase::Total, total)))
+        })
+    }
+}
+
+/// The program that settings of `acp` and `cli` must name.
+pub fn program_of(settings: &ProviderSettings) -> Result<Program, Failure> {
+    let named = settings.program.as_deref().filter(|program| !program.command.is_empty());
+    named.cloned().ok_or_else(|| {
+        let message = format!("provider {}: no program is named", settings.name);
+        Failure::new(Class::Fatal, message)
+            .reason("no_program")
+            .hint("say which one with `command`, and its arguments with `args`")
+    })
+}
+
+/// What was asked, and what the person decided.
+fn decided(answered: &Answered) -> Result<(State, Decision), Failure> {
+    let unusable = |why: String| {
+        Failure::new(Class::Fatal, format!("provider acp: the answer cannot be used: {why}"))
+            .reason("bad_answer")
+    };
+    let state: State =
+        serde_json::from_str(answered.state.as_str()).map_err(|error| unusable(error.to_string()))?;
+    let Answer::Choice { value, .. } = &answered.answer else {
+        return Err(unusable("it chooses nothing".into()));
+    };
+    let decision = state.wish.decided(value).ok_or_else(|| unusable(format!("`{value}` was no option")))?;
+    Ok((state, decision))
+}

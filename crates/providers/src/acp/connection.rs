@@ -1,0 +1,152 @@
+//! The line to an agent: its messages come in as happenings, and files are served on the way.
+//!
+//! A task of its own drives the line for as long as the agent lives, also while nobody follows it.
+
+use super::files::Folder;
+use crate::program::Lines as InputLines;
+use agent_client_protocol::v1::schema::{
+    ReadTextFileRequest, ReadTextFileResponse, RequestPermissionRequest, RequestPermissionResponse,
+    SessionNotification, SessionUpdate, WriteTextFileRequest, WriteTextFileResponse,
+};
+use agent_client_protocol::v1::{ConnectionTo, Responder};
+use agent_client_protocol::{Agent, Client, Error, Lines, on_receive_notification, on_receive_request};
+use std::io;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// Enough for an agent that streams; one that is ahead of us by more waits.
+const MOST_HAPPENINGS: usize = 1024;
+
+/// What an agent does on its own.
+pub enum Happening {
+    /// It tells something.
+    Update(Box<SessionUpdate>),
+    /// It wants to do something, and waits for the answer.
+    Permission(Box<(RequestPermissionRequest, Responder<RequestPermissionResponse>)>),
+}
+
+/// A line to an agent.
+pub struct Line {
+    /// Where requests go out.
+    pub to: ConnectionTo<Agent>,
+    /// What comes in.
+    pub happenings: mpsc::Receiver<Happening>,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// Opens a line over a program's streams.
+pub async fn open(streams: (pipe::Sender, pipe::Receiver), files: Files) -> Result<Line, Error> {
+    let (happened, happenings) = mpsc::channel(MOST_HAPPENINGS);
+    let (opened, opening) = oneshot::channel();
+    let driver = tokio::spawn(async move {
+        // How a line ends is seen by the requests that it leaves open.
+        let _ = serve(streams, files, happened, opened).await;
+    });
+    let to = opening.await.map_err(|_| Error::internal_error().data("the line could not be opened"))?;
+    Ok(Line { to, happenings, driver })
+}
+
+/// What an agent may have us do to files.
+#[derive(Clone)]
+pub struct Files {
+    /// Where.
+    pub folder: Folder,
+    /// Whether it may write.
+    pub writable: bool,
+}
+
+async fn serve(
+    (stdin, stdout): (pipe::Sender, pipe::Receiver),
+    files: Files,
+    happened: mpsc::Sender<Happening>,
+    opened: oneshot::Sender<ConnectionTo<Agent>>,
+) -> Result<(), Error> {
+    let outgoing = futures::sink::unfold(stdin, write);
+    let incoming = futures::stream::unfold(InputLines::new(stdout), read);
+    let (reading, writing, wished) = (files.clone(), files, happened.clone());
+    Client
+        .v1()
+        .name("convoke")
+        .on_receive_notification(
+            async move |told: SessionNotification, _line| {
+                // Nobody listens any more: the agent is about to end.
+                let _ = happened.send(Happening::Update(Box::new(told.update))).await;
+                Ok(())
+            },
+            on_receive_notification!(),
+        )
+        .on_receive_request(
+            async move |wish: RequestPermissionRequest, responder, _line| {
+                let _ = wished.send(Happening::Permission(Box::new((wish, responder)))).await;
+                Ok(())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: ReadTextFileRequest, responder, _line| {
+                responder.respond_with_result(reading.clone().read(request).await)
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: WriteTextFileRequest, responder, _line| {
+                responder.respond_with_result(writing.clone().write(request).await)
+            },
+            on_receive_request!(),
+        )
+        .connect_with(Lines::new(outgoing, incoming), async |line: ConnectionTo<Agent>| {
+            let _ = opened.send(line.clone());
+            line.incoming_closed().await;
+            Ok(())
+        })
+        .await
+}
+
+impl Files {
+    async fn read(self, request: ReadTextFileRequest) -> Result<ReadTextFileResponse, Error> {
+        let text = off_the_runtime(move || self.folder.read(&request)).await?;
+        Ok(ReadTextFileResponse::new(text))
+    }
+
+    async fn write(self, request: WriteTextFileRequest) -> Result<WriteTextFileResponse, Error> {
+        if !self.writable {
+            return Err(Error::invalid_request().data("this agent may write nothing"));
+        }
+        off_the_runtime(move || self.folder.write(&request)).await?;
+        Ok(WriteTextFileResponse::new())
+    }
+}
+
+async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(Error::into_internal_error)?
+}
+
+async fn write(mut stdin: pipe::Sender, line: String) -> io::Result<pipe::Sender> {
+    stdin.write_all(line.as_bytes()).await?;
+    if !line.ends_with('\n') {
+        stdin.write_all(b"\n").await?;
+    }
+    Ok(stdin)
+}
+
+type Input = InputLines<pipe::Receiver>;
+
+/// The next line that could be a message: agents print other things too.
+async fn read(mut lines: Input) -> Option<(io::Result<String>, Input)> {
+    loop {
+        match lines.next().await.transpose()? {
+            Ok(line) if !line.trim_start().starts_with(['{', '[']) => {}
+            line => return Some((line, lines)),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! An agent at work: its program, the line to it, its session and the turn that is under way.
+//!
+//! Dropped in the middle of a turn, it cancels the turn and ends the program.
+
+use super::connection::{self, Files, Happening, Line};
+use super::files::Folder;
+use super::permission::{Decision, Wish};
+use super::session::{self, Session};
+use super::trouble::Trouble;
+use super::turn::Telling;
+use super::{Begin, prompt};
+use crate::phases::Phase;
+use crate::program::Running;
+use agent_client_protocol::v1::schema::{
+    AuthMethod, CancelNotification, ContentBlock, PromptRequest, PromptResponse, RequestPermissionOutcome,
+    RequestPermissionResponse, SessionId, StopReason, TextContent,
+};
+use agent_client_protocol::v1::{ConnectionTo, Responder};
+use agent_client_protocol::{Agent, Error, UntypedMessage};
+use convoke_agent::{Finish, Reply, Request, Sink, tokens_in, tokens_of};
+use convoke_model::{Class, Failure, Permissions, Program, Usage};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long an agent whose turn is cancelled may take to say so before its program is ended.
+const FAREWELL: Duration = Duration::from_millis(50);
+
+/// Longer than any turn: while a tool runs only the whole request has a limit.
+const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
+
+type Answer = BoxFuture<'static, Result<Value, Error>>;
+
+/// An agent at work.
+pub struct Live {
+    /// The agent's name in messages.
+    name: String,
+    permissions: Permissions,
+    parts: Option<Parts>,
+    session: SessionId,
+    ways_in: Vec<AuthMethod>,
+    telling: Telling,
+    /// What the agent waits for.
+    wish: Option<(Wish, Responder<RequestPermissionResponse>)>,
+    /// What people have decided in this turn.
+    decided: Vec<Decision>,
+    /// Decisions of an earlier process that are to be applied when the agent asks again.
+    foreseen: Vec<Decision>,
+    /// Something was denied.
+    denied: bool,
+}
+
+/// What must be there until the last word is said.
+struct Parts {
+    line: Line,
+    running: Running,
+    /// The answer to the prompt; absent once it has come.
+    answer: Option<Answer>,
+}
+
+/// Why following stops.
+pub enum Pause {
+    /// The turn has ended.
+    Ended(Value),
+    /// A person must decide.
+    Wishes(Wish),
+}
+
+impl Live {
+    /// Begins a turn with a program that has just been started.
+    pub async fn begin(
+        mut running: Running,
+        program: &Program,
+        folder: PathBuf,
+        request: &Request<'_>,
+        begin: Begin,
+        sink: &dyn Sink,
+    ) -> Result<Live, Failure> {
+        let name = format!("agent `{}`", program.command);
+        let writable = program.permissions != Permissions::Deny;
+        let files = Files { folder: Folder::new(&folder), writable };
+        let mut ways_in = Vec::new();
+        let streams = running.streams();
+        let ready = async {
+            let mut line = connection::open(streams, files).await?;
+            let able = session::greet(&line.to, writable, request).await?;
+            ways_in.clone_from(&able.auth_methods);
+            let session =
+                unheard(&mut line, |to| session::open(to, able, folder, &begin, request, sink)).await?;
+            Ok((line, session))
+        };
+        let (line, session) = match ready.await {
+            Ok(ready) => ready,
+            Err(trouble) => return Err(Trouble::failure(trouble, &name, &mut running, &ways_in).await),
+        };
+        let (decided, foreseen) = begin.decisions(session.is_loaded);
+        let answer = Some(prompted(&line, &session, request));
+        Ok(Live {
+            name,
+            permissions: program.permissions,
+            parts: Some(Parts { line, running, answer }),
+            session: session.id,
+            ways_in,
+            telling: Telling::default(),
+            wish: None,
+            decided,
+            foreseen,
+            denied: false,
+        })
+    }
+
+    /// Its session's id.
+    pub fn session(&self) -> String {
+        self.session.to_string()
+    }
+
+    /// What people have decided in this turn.
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.decided.clone()
+    }
+
+    /// Tells that its program runs.
+    pub fn announce(&self, sink: &dyn Sink) {
+        if let Some(parts) = &self.parts {
+            parts.running.announce(sink);
+        }
+    }
+
+    /// Answers the wish that it waits for; `false` if it waits for another one, or is gone.
+    pub fn answer(&mut self, wish: &Wish, decision: &Decision) -> bool {
+        let is_there = self.parts.as_ref().is_some_and(|parts| !parts.line.to.is_incoming_closed());
+        match self.wish.take() {
+            Some((open, responder)) if is_there && open == *wish => {
+                self.decided.push(decision.clone());
+                let outcome = open.outcome(decision);
+                self.respond(&open, responder, outcome);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Follows the turn until it ends or a person must decide.
+    pub async fn follow(&mut self, request: &Request<'_>, sink: &dyn Sink) -> Result<Pause, Failure> {
+        loop {
+            let next = match self.next(request).await {
+                Ok(next) => next,
+                Err(trouble) => return Err(self.failure(trouble).await),
+            };
+            match next {
+                Next::Happened(happening) => {
+                    if let Some(wish) = self.happened(happening, sink) {
+                        return Ok(Pause::Wishes(wish));
+                    }
+                }
+                Next::Answered(answer) => {
+                    self.hear_the_rest(sink);
+                    return Ok(Pause::Ended(answer));
+                }
+            }
+        }
+    }
+
+    async fn next(&mut self, request: &Request<'_>) -> Result<Next, Trouble> {
+        let (phase, limit) = self.patience(request);
+        let parts = self.parts.as_mut().expect("taken only when it is dropped");
+        let answer =
+            parts.answer.as_mut().expect("a turn is followed until its answer has come, and no longer");
+        // What was told before the answer is in the queue before the answer is there.
+        let next = tokio::select! {
+            biased;
+            Some(happening) = parts.line.happenings.recv() => return Ok(Next::Happened(happening)),
+            answered = answer => answered,
+            () = tokio::time::sleep(limit) => return Err(Trouble::TimedOut(phase, limit)),
+        };
+        parts.answer = None;
+        Ok(Next::Answered(next?))
+    }
+
+    fn patience(&self, request: &Request<'_>) -> (Phase, Duration) {
+        match (self.telling.begun, self.telling.is_at_work()) {
+            (_, true) => (Phase::Total, UNBOUNDED),
+            (false, false) => (Phase::FirstToken, request.timeouts.first_token),
+            (true, false) => (Phase::Idle, request.timeouts.idle),
+        }
+    }
+
+    fn happened(&mut self, happening: Happening, sink: &dyn Sink) -> Option<Wish> {
+        let (request, responder) = match happening {
+            Happening::Permission(wish) => *wish,
+            Happening::Update(update) => {
+                self.telling.take(*update, sink);
+                return None;
+            }
+        };
+        self.telling.begun = true;
+        let wish = Wish::new(request, &self.telling.tools);
+        match wish.settled(self.permissions).or_else(|| self.foresaw(&wish)) {
+            Some(outcome) => {
+                self.respond(&wish, responder, outcome);
+                None
+            }
+            None => {
+                self.wish = Some((wish.clone(), responder));
+                Some(wish)
+            }
+        }
+    }
+
+    fn foresaw(&mut self, wish: &Wish) -> Option<RequestPermissionOutcome> {
+        let at = self.foreseen.iter().position(|decision| wish.is_like(decision))?;
+        Some(wish.outcome(&self.foreseen.remove(at)))
+    }
+
+    fn respond(
+        &mut self,
+        wish: &Wish,
+        responder: Responder<RequestPermissionResponse>,
+        outcome: RequestPermissionOutcome,
+    ) {
+        self.denied |= wish.is_denied_by(&outcome);
+        // An agent that is gone is noticed by who waits for its answer.
+        let _ = responder.respond(RequestPermissionResponse::new(outcome));
+    }
+
+    fn hear_the_rest(&mut self, sink: &dyn Sink) {
+        let Some(parts) = &mut self.parts else { return };
+        while let Ok(happening) = parts.line.happenings.try_recv() {
+            if let Happening::Update(update) = happening {
+                self.telling.take(*update, sink);
+            }
+        }
+    }
+
+    async fn failure(&mut self, trouble: Trouble) -> Failure {
+        let parts = self.parts.as_mut().expect("taken only when it is dropped");
+        trouble.failure(&self.name, &mut parts.running, &self.ways_in).await
+    }
+
+    /// The reply that a turn's answer makes.
+    pub fn reply(self, request: &Request<'_>, answer: Value) -> Result<Reply, Failure> {
+        let usage = self.usage(request, &answer);
+        let ended: PromptResponse = serde_json::from_value(answer).map_err(|error| {
+            let message = format!("{}: the end of its turn cannot be read: {error}", self.name);
+            Failure::new(Class::Transient, message).reason("unreadable")
+        })?;
+        let finish = self.finish(ended.stop_reason)?;
+        Ok(Reply::said(self.telling.message(), finish, usage, request.model))
+    }
+
+    fn finish(&self, reason: StopReason) -> Result<Finish, Failure> {
+        let failed = |class, reason: &str, why: &str| {
+            Err(Failure::new(class, format!("{} {why}", self.name)).reason(reason))
+        };
+        match reason {
+            StopReason::EndTurn => Ok(Finish::Stop),
+            StopReason::MaxTokens => Ok(Finish::Length),
+            StopReason::Refusal => Ok(Finish::Refusal),
+            StopReason::MaxTurnRequests => failed(
+                Class::Budget,
+                "max_turn_requests",
+                "used all the requests that it allows itself in a turn",
+            ),
+            StopReason::Cancelled if self.denied => failed(
+                Class::Permission,
+                "permission_denied",
+                "stopped, because it may not do what it asked for",
+            ),
+            _ => failed(Class::Cancelled, "cancelled", "says that its turn was cancelled"),
+        }
+    }
+
+    fn usage(&self, request: &Request<'_>, answer: &Value) -> Usage {
+        let stated = answer.get("usage");
+        let tokens = |key: &str| stated.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+        let cost_micros = self.telling.cost_micros;
+        match tokens("inputTokens").zip(tokens("outputTokens")) {
+            Some((input_tokens, output_tokens)) => Usage {
+                calls: 1,
+                input_tokens,
+                output_tokens,
+                cache_read_tokens: tokens("cachedReadTokens").unwrap_or(0),
+                cache_write_tokens: tokens("cachedWriteTokens").unwrap_or(0),
+                cost_micros,
+                estimated: false,
+            },
+            None => Usage {
+                calls: 1,
+                input_tokens: tokens_in(request.messages),
+                output_tokens: tokens_of(self.telling.message()),
+                cost_micros,
+                estimated: true,
+                ..Usage::default()
+            },
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let Some(mut parts) = self.parts.take() else { return };
+        let Some(answer) = parts.answer.take() else { return };
+        let _ = parts.line.to.send_notification(CancelNotification::new(self.session.clone()));
+        if let Some((_, responder)) = self.wish.take() {
+            let _ = responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled));
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _ = tokio::time::timeout(FAREWELL, answer).await;
+                drop(parts);
+            });
+        }
+    }
+}
+
+/// What comes next of a turn.
+enum Next {
+    Happened(Happening),
+    Answered(Value),
+}
+
+/// Does something during which the agent may tell what was before; nobody wants to hear that again.
+async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
+    line: &mut Line,
+    work: impl FnOnce(ConnectionTo<Agent>) -> F,
+) -> Result<T, Trouble> {
+    let mut work = std::pin::pin!(work(line.to.clone()));
+    let done = loop {
+        tokio::select! {
+            biased;
+            done = &mut work => break done,
+            Some(_) = line.happenings.recv() => {}
+        }
+    };
+    while line.happenings.try_recv().is_ok() {}
+    done
+}
+
+/// Sends the prompt. The response is taken as it is, because what it says about tokens is not yet in the protocol.
+fn prompted(line: &Line, session: &Session, request: &Request<'_>) -> Answer {
+    let text = if session.is_loaded { prompt::again(request.messages) } else { prompt::of(request.messages) };
+    let prompt = PromptRequest::new(session.id.clone(), vec![ContentBlock::Text(TextContent::new(text))]);
+    let message = UntypedMessage::new("session/prompt", prompt).expect("a prompt is JSON");
+    Box::pin(line.to.send_request(message).block_task())
+}

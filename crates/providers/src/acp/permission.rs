@@ -1,0 +1,167 @@
+//! An agent's wishes to do something: what they are about, who decides, and what was decided.
+//!
+//! A wish is known again by what it is about (title and kind), because the ids of calls and options may be others after
+//! a restart. A decision is applied once.
+
+use super::turn::Tools;
+use agent_client_protocol::v1::schema::{
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    SelectedPermissionOutcome, ToolCall, ToolCallContent, ToolKind,
+};
+use convoke_model::{Ask, AskOption, Permissions};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Titles may be whole scripts; this much of one tells it from others.
+const MOST_TITLE: usize = 500;
+
+/// What an agent wants to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wish {
+    /// The agent's id of the call, while its process lives.
+    call: String,
+    title: String,
+    kind: ToolKind,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    details: Vec<String>,
+    options: Vec<PermissionOption>,
+}
+
+/// What a person decided about a wish.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    title: String,
+    kind: ToolKind,
+    option: PermissionOption,
+}
+
+impl Wish {
+    /// The wish of a request, with what the agent has told about the call before.
+    pub fn new(request: RequestPermissionRequest, known: &Tools) -> Wish {
+        let id = request.tool_call.tool_call_id.clone();
+        let mut call = known.get(&id).cloned().unwrap_or_else(|| ToolCall::new(id, "something"));
+        call.update(request.tool_call.fields);
+        let details = details(&call);
+        let title = cut(&call.title, MOST_TITLE);
+        Wish {
+            call: call.tool_call_id.to_string(),
+            title,
+            kind: call.kind,
+            details,
+            options: request.options,
+        }
+    }
+
+    /// Whether both are about the same thing.
+    pub fn is_like(&self, decision: &Decision) -> bool {
+        self.title == decision.title && self.kind == decision.kind
+    }
+
+    /// The question to a person.
+    pub fn question(&self, step: &str) -> Ask {
+        let mut prompt = format!("`{step}` asks for permission to {}: {}", verb(self.kind), self.title);
+        for detail in &self.details {
+            prompt.push_str("\n  ");
+            prompt.push_str(detail);
+        }
+        let option = |option: &PermissionOption| AskOption {
+            label: option.name.clone(),
+            value: option.option_id.to_string(),
+            prompt_for: None,
+            multiline: false,
+        };
+        Ask::Choice { prompt, options: self.options.iter().map(option).collect() }
+    }
+
+    /// The decision that a chosen value stands for.
+    pub fn decided(&self, value: &str) -> Option<Decision> {
+        let option = self.options.iter().find(|option| &*option.option_id.0 == value)?.clone();
+        Some(Decision { title: self.title.clone(), kind: self.kind, option })
+    }
+
+    /// What nobody needs to be asked about.
+    pub fn settled(&self, permissions: Permissions) -> Option<RequestPermissionOutcome> {
+        use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+        match permissions {
+            Permissions::Ask => None,
+            Permissions::Allow => Some(self.first_of(&[AllowOnce, AllowAlways])),
+            Permissions::Deny => Some(self.first_of(&[RejectOnce])),
+        }
+    }
+
+    /// The outcome of a decision about the same thing: the same option, or one of the same kind.
+    pub fn outcome(&self, decision: &Decision) -> RequestPermissionOutcome {
+        let same = self.options.iter().find(|option| **option == decision.option);
+        same.map_or_else(|| self.first_of(&[decision.option.kind]), selected)
+    }
+
+    fn first_of(&self, kinds: &[PermissionOptionKind]) -> RequestPermissionOutcome {
+        let of_kind = |kind: &PermissionOptionKind| self.options.iter().find(|option| option.kind == *kind);
+        kinds.iter().find_map(of_kind).map_or(RequestPermissionOutcome::Cancelled, selected)
+    }
+
+    /// Whether an outcome is a no to this wish.
+    pub fn is_denied_by(&self, outcome: &RequestPermissionOutcome) -> bool {
+        let RequestPermissionOutcome::Selected(selected) = outcome else { return true };
+        let option = self.options.iter().find(|option| option.option_id == selected.option_id);
+        option.is_none_or(|option| {
+            matches!(option.kind, PermissionOptionKind::RejectOnce | PermissionOptionKind::RejectAlways)
+        })
+    }
+}
+
+fn selected(option: &PermissionOption) -> RequestPermissionOutcome {
+    RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
+}
+
+/// What a person must see to decide: the command, and the files.
+fn details(call: &ToolCall) -> Vec<String> {
+    let command = call.raw_input.as_ref().and_then(|input| input.get("command")).and_then(words);
+    let command =
+        command.filter(|command| *command != call.title).map(|command| format!("command: {command}"));
+    let places = call.locations.iter().map(|place| match place.line {
+        Some(line) => format!("file: {}:{line}", place.path.display()),
+        None => format!("file: {}", place.path.display()),
+    });
+    let changes = call.content.iter().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(format!("file: {}", diff.path.display())),
+        _ => None,
+    });
+    let mut details: Vec<String> = Vec::new();
+    for detail in command.into_iter().chain(places).chain(changes) {
+        let detail = cut(&detail, 4 * MOST_TITLE);
+        if !details.contains(&detail) {
+            details.push(detail);
+        }
+    }
+    details
+}
+
+/// A command as one text, however it is given.
+fn words(command: &Value) -> Option<String> {
+    match command {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
+        _ => None,
+    }
+}
+
+fn verb(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "run",
+        ToolKind::Think => "think about",
+        ToolKind::Fetch => "fetch",
+        ToolKind::SwitchMode => "switch its mode",
+        _ => "use a tool",
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let text = text.trim();
+    text.char_indices().nth(most).map_or_else(|| text.to_owned(), |(at, _)| format!("{}…", &text[..at]))
+}

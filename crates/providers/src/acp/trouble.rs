@@ -1,0 +1,91 @@
+//! What goes wrong with an agent, as failures.
+
+use crate::phases::{Phase, timed_out};
+use crate::program::Running;
+use agent_client_protocol::v1::schema::AuthMethod;
+use agent_client_protocol::{Error, ErrorCode, is_connection_terminated, is_incoming_transport_closed};
+use convoke_model::{Class, Failure};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long an agent that has hung up is given to end.
+const ENDING: Duration = Duration::from_millis(500);
+
+/// Words of an agent are cut here.
+const MOST_WORDS: usize = 600;
+
+/// Why an agent's work stops.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It said no.
+    Said(Error),
+    /// A phase took too long.
+    TimedOut(Phase, Duration),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble::Said(error)
+    }
+}
+
+impl Trouble {
+    /// The failure, of the agent that this program is.
+    pub async fn failure(self, agent: &str, running: &mut Running, ways_in: &[AuthMethod]) -> Failure {
+        match self {
+            Trouble::TimedOut(phase, limit) => timed_out(agent, phase, limit),
+            Trouble::Said(error) if hung_up(&error) => died(agent, running).await,
+            Trouble::Said(error) if error.code == ErrorCode::AUTH_REQUIRED => locked_out(agent, ways_in),
+            Trouble::Said(error) => told(agent, &error),
+        }
+    }
+}
+
+/// Does some work within the limit of a phase.
+pub async fn within<T>(
+    phase: Phase,
+    limit: Duration,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Trouble> {
+    match timeout(limit, work).await {
+        Ok(done) => done.map_err(Trouble::Said),
+        Err(_) => Err(Trouble::TimedOut(phase, limit)),
+    }
+}
+
+fn hung_up(error: &Error) -> bool {
+    is_incoming_transport_closed(error) || is_connection_terminated(error)
+}
+
+async fn died(agent: &str, running: &mut Running) -> Failure {
+    let end = timeout(ENDING, running.end()).await;
+    let how = end.map_or_else(|_| "it closed its output".to_owned(), |end| end.told());
+    Failure::new(Class::Transient, format!("{agent} ended before it had answered: {how}"))
+        .reason("agent_died")
+}
+
+fn locked_out(agent: &str, ways_in: &[AuthMethod]) -> Failure {
+    let ways: Vec<_> = ways_in.iter().map(|way| format!("{} (`{}`)", way.name(), way.id())).collect();
+    let hint = match ways.is_empty() {
+        true => "log in with the agent's own command first".to_owned(),
+        false => format!(
+            "log in with the agent's own command first, or give it a key with `env`; it knows: {}",
+            ways.join(", ")
+        ),
+    };
+    Failure::new(Class::Permission, format!("{agent} must be logged in")).reason("auth_required").hint(hint)
+}
+
+fn told(agent: &str, error: &Error) -> Failure {
+    let data = error.data.as_ref().map(|data| data.as_str().map_or_else(|| data.to_string(), str::to_owned));
+    let words = data.map_or_else(|| error.message.clone(), |data| format!("{}: {data}", error.message));
+    let words: String = words.chars().take(MOST_WORDS).collect();
+    let (class, reason) = match error.code {
+        ErrorCode::REQUEST_CANCELLED => (Class::Cancelled, "cancelled"),
+        ErrorCode::METHOD_NOT_FOUND | ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST => {
+            (Class::Fatal, "protocol")
+        }
+        _ => (Class::Transient, "agent_error"),
+    };
+    Failure::new(class, format!("{agent}: {words}")).reason(reason)
+}

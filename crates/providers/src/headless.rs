@@ -1,0 +1,140 @@
+//! Coding agents without a protocol: a command that runs once per request and prints what it does as JSON lines.
+//!
+//! What is asked goes into the arguments (`arguments`), or to standard input. What the lines mean is in `shapes`; here
+//! they are read, shown and put together. A dropped request ends the program.
+
+mod arguments;
+mod heard;
+mod shapes;
+
+use crate::acp::program_of;
+use crate::phases::{Phase, timed_out};
+use crate::program::{End, Lines, Programs, folder};
+use arguments::Arguments;
+use convoke_agent::{Provider, Reply, Request, Sink};
+use convoke_model::{Class, Failure, Program, ProviderSettings};
+use futures::future::BoxFuture;
+use heard::Heard;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
+
+/// More output than this is no answer.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Longer than any run: while a tool may be at work only the whole request has a limit.
+const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A coding agent that is run once per request.
+pub struct Headless {
+    name: String,
+    program: Program,
+    programs: Arc<Programs>,
+}
+
+impl Headless {
+    /// The command that the settings name.
+    pub fn new(settings: &ProviderSettings, programs: Arc<Programs>) -> Result<Headless, Failure> {
+        Ok(Headless { name: settings.name.clone(), program: program_of(settings)?, programs })
+    }
+
+    async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
+        let Arguments { list, input } = Arguments::new(&self.program.args, request);
+        let folder = folder(request.working_dir);
+        let mut running = self.programs.start(&self.name, &self.program, &list, &folder).await?;
+        running.announce(sink);
+        let (stdin, stdout) = running.streams();
+        let mut heard = Heard::default();
+        let (_, listened) =
+            futures::future::join(feed(stdin, input), self.listen(&mut heard, stdout, request, sink)).await;
+        listened?;
+        let end = running.end().await;
+        heard.finish();
+        match heard.fault(end.is_success()) {
+            None => Ok(heard.reply(request)),
+            Some(fault) => Err(self.failure(fault, &end)),
+        }
+    }
+
+    /// Takes what is printed until nothing more comes.
+    async fn listen(
+        &self,
+        heard: &mut Heard,
+        stdout: pipe::Receiver,
+        request: &Request<'_>,
+        sink: &dyn Sink,
+    ) -> Result<(), Failure> {
+        let mut lines = Lines::new(stdout);
+        let mut length = 0;
+        loop {
+            let (phase, limit) = patience(heard, request);
+            let line = match tokio::time::timeout(limit, lines.next()).await {
+                Ok(Ok(Some(line))) => line,
+                Ok(Ok(None)) => return Ok(()),
+                Ok(Err(error)) => return Err(self.unreadable(&error.to_string())),
+                Err(_) => return Err(timed_out(&self.agent(), phase, limit)),
+            };
+            length += line.len();
+            if length > MOST_BYTES {
+                return Err(self.unreadable(&format!("it is longer than {MOST_BYTES} bytes")));
+            }
+            heard.take(line, sink);
+        }
+    }
+
+    fn agent(&self) -> String {
+        format!("agent `{}`", self.program.command)
+    }
+
+    fn unreadable(&self, why: &str) -> Failure {
+        let message = format!("{}: its output cannot be read: {why}", self.agent());
+        Failure::new(Class::InvalidOutput, message).reason("unreadable")
+    }
+
+    fn failure(&self, fault: heard::Wrong, end: &End) -> Failure {
+        let agent = self.agent();
+        let message = match (&fault.message[..], end.is_success()) {
+            ("", _) => format!("{agent} failed ({})", end.told()),
+            (words, true) => format!("{agent} failed: {words}"),
+            (words, false) => format!("{agent} failed: {words} ({})", end.told()),
+        };
+        Failure::new(fault.class, message).reason(fault.reason)
+    }
+}
+
+impl Provider for Headless {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(async move {
+            let total = request.timeouts.total;
+            let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
+            answered.unwrap_or_else(|_| Err(timed_out(&self.agent(), Phase::Total, total)))
+        })
+    }
+
+    fn has_native_schema(&self, _model: &str) -> bool {
+        self.program.args.iter().any(|arg| arg.contains("{schema}"))
+    }
+}
+
+/// Silence is a stall only of a command that would say so if a tool were at work.
+fn patience(heard: &Heard, request: &Request<'_>) -> (Phase, Duration) {
+    match (heard.has_begun(), heard.may_be_at_work()) {
+        (false, _) => (Phase::FirstToken, request.timeouts.first_token),
+        (true, true) => (Phase::Total, UNBOUNDED),
+        (true, false) => (Phase::Idle, request.timeouts.idle),
+    }
+}
+
+async fn feed(mut stdin: pipe::Sender, input: Option<String>) {
+    // A command that does not read its input to the end is free to do so.
+    let _ = stdin.write_all(input.unwrap_or_default().as_bytes()).await;
+}

@@ -1,0 +1,200 @@
+//! Coding agents are programs of this machine: started here, ended here.
+//!
+//! A program leads a process group of its own, sees the environment that it was given and no credential besides those
+//! that its settings name, and dies with the engine. Dropping [`Running`] ends it and all that it started. What is said
+//! on its streams is the business of `acp` and `headless`.
+
+mod group;
+mod last_words;
+mod lines;
+mod spawner;
+
+pub use group::Group;
+pub use lines::Lines;
+
+use crate::credentials;
+use crate::reference::{Lookup, names, resolve};
+use convoke_agent::{Report, Sink};
+use convoke_model::{Class, Failure, Program};
+use group::MARK;
+use last_words::LastWords;
+use secrecy::{ExposeSecret, SecretString};
+use spawner::Spawner;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::net::unix::pipe;
+
+/// A value shorter than this is a word, not a secret.
+const SECRET_LENGTH: usize = 8;
+
+/// Starts programs.
+pub struct Programs {
+    /// The variables that every program inherits; whoever gives them has left out what is secret.
+    inherited: Vec<(OsString, OsString)>,
+    lookup: Lookup,
+    /// Made late: most runs start no program.
+    spawner: OnceLock<Arc<Spawner>>,
+    /// Tells this engine's programs from those of others.
+    origin: String,
+    started: AtomicU64,
+}
+
+impl Programs {
+    /// Programs inherit these variables; what their settings refer to is looked up so.
+    pub fn new(inherited: Vec<(OsString, OsString)>, lookup: Lookup) -> Programs {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let origin = format!("agent-{}-{now:x}", std::process::id());
+        Programs { inherited, lookup, spawner: OnceLock::new(), origin, started: AtomicU64::new(0) }
+    }
+
+    /// Starts a program with these arguments in a folder.
+    pub async fn start(
+        &self,
+        provider: &str,
+        program: &Program,
+        args: &[String],
+        folder: &Path,
+    ) -> Result<Running, Failure> {
+        let given = self.given(provider, program)?;
+        let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
+        let mut command = Command::new(&program.command);
+        command.args(args).current_dir(folder).env_clear();
+        command.envs(self.inherited.iter().map(|(name, value)| (name, value)));
+        command.envs(given.iter().map(|(name, value)| (name, value.expose_secret()))).env(MARK, &mark);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let spawner = self.spawner.get_or_init(|| Arc::new(Spawner::new())).clone();
+        let refused = |error: io::Error| refusal(provider, program, folder, &error);
+        let child = spawner.start(command).await.map_err(refused)?;
+        let secrets = secrets(program, given);
+        Running::new(child, mark, spawner, secrets).map_err(refused)
+    }
+
+    fn given<'a>(
+        &self,
+        provider: &str,
+        program: &'a Program,
+    ) -> Result<Vec<(&'a str, SecretString)>, Failure> {
+        let value = |(name, text): &'a (String, String)| {
+            let unset =
+                |variable: String| credentials::unset(provider, &format!("value for `{name}`"), &variable);
+            Ok((name.as_str(), resolve(text, &self.lookup).map_err(unset)?))
+        };
+        program.env.iter().map(value).collect()
+    }
+}
+
+/// The values that came from references; what stands in a file is no secret.
+fn secrets(program: &Program, given: Vec<(&str, SecretString)>) -> Vec<SecretString> {
+    let referred = program.env.iter().map(|(_, text)| !names(text).is_empty());
+    given.into_iter().zip(referred).filter(|(_, referred)| *referred).map(|((_, value), _)| value).collect()
+}
+
+/// The folder that a program works in: the one that was asked for, or else the engine's own.
+pub fn folder(asked: Option<&str>) -> PathBuf {
+    let asked = Path::new(asked.unwrap_or("."));
+    // Only a folder that is gone cannot be made absolute, and then starting says so.
+    std::fs::canonicalize(asked).or_else(|_| std::path::absolute(asked)).unwrap_or_else(|_| asked.to_owned())
+}
+
+/// A program that has been started.
+pub struct Running {
+    /// Its processes.
+    pub group: Group,
+    stdin: Option<pipe::Sender>,
+    stdout: Option<pipe::Receiver>,
+    stderr: LastWords,
+    secrets: Vec<SecretString>,
+}
+
+impl Running {
+    fn new(
+        mut child: Child,
+        mark: String,
+        spawner: Arc<Spawner>,
+        secrets: Vec<SecretString>,
+    ) -> io::Result<Running> {
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // From here on, whatever fails, the group ends.
+        let group = Group::new(child, mark, spawner)?;
+        let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
+            return Err(io::Error::other("its streams are not connected"));
+        };
+        Ok(Running {
+            group,
+            stdin: Some(pipe::Sender::from_owned_fd(stdin.into())?),
+            stdout: Some(pipe::Receiver::from_owned_fd(stdout.into())?),
+            stderr: LastWords::listen(pipe::Receiver::from_owned_fd(stderr.into())?),
+            secrets,
+        })
+    }
+
+    /// Its input and its output. They can be taken once.
+    pub fn streams(&mut self) -> (pipe::Sender, pipe::Receiver) {
+        let streams = self.stdin.take().zip(self.stdout.take());
+        streams.expect("whoever started it takes them, once")
+    }
+
+    /// Tells that it runs, so that what a crash leaves of it can be found.
+    pub fn announce(&self, sink: &dyn Sink) {
+        let (pid, start) = self.group.identity();
+        sink.report(Report::ProcessStarted { pid, start });
+    }
+
+    /// Waits until it has ended, and says how: `exit status: 1`, and what it last wrote to standard error.
+    pub async fn end(&mut self) -> End {
+        self.group.leader_ends().await;
+        let status = self.group.reap();
+        let mut words = self.stderr.heard().await;
+        for secret in self.secrets.iter().map(ExposeSecret::expose_secret) {
+            if secret.len() >= SECRET_LENGTH {
+                words = words.replace(secret, "***");
+            }
+        }
+        End { status, words }
+    }
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct End {
+    status: Option<std::process::ExitStatus>,
+    /// The last lines of its standard error.
+    pub words: String,
+}
+
+impl End {
+    /// Whether it says that all went well.
+    pub fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+
+    /// The status and the last words, for a message.
+    pub fn told(&self) -> String {
+        let status = self.status.map_or_else(|| "ended".to_owned(), |status| status.to_string());
+        if self.words.is_empty() { status } else { format!("{status}: {}", self.words) }
+    }
+}
+
+/// Why a program could not be started, said so that its author can act.
+fn refusal(provider: &str, program: &Program, folder: &Path, error: &io::Error) -> Failure {
+    let command = &program.command;
+    let fatal = |reason: &str, what: String| {
+        Failure::new(Class::Fatal, format!("provider {provider}: {what}")).reason(reason)
+    };
+    match error.kind() {
+        _ if !folder.is_dir() => {
+            fatal("bad_working_dir", format!("there is no folder `{}`", folder.display()))
+        }
+        io::ErrorKind::NotFound => fatal("not_found", format!("program `{command}` was not found"))
+            .hint(format!("install `{command}`, or say where it is with `command`")),
+        io::ErrorKind::PermissionDenied => {
+            fatal("not_executable", format!("program `{command}` is not executable"))
+        }
+        _ => fatal("cannot_start", format!("program `{command}` cannot start: {error}")),
+    }
+}

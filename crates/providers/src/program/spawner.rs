@@ -1,0 +1,67 @@
+//! Starts processes, always from the same thread.
+//!
+//! The kernel sends the parent-death signal when the *thread* that started a child ends, so a worker of the runtime must
+//! not be that thread. A child gets no descriptor but its three, leads a group of its own, and dies with the engine.
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+
+type Started = oneshot::Sender<io::Result<Child>>;
+
+/// The thread that starts processes. It lives until this is dropped.
+pub struct Spawner {
+    orders: Mutex<Sender<(Command, Started)>>,
+}
+
+impl Spawner {
+    /// Starts the thread.
+    pub fn new() -> Spawner {
+        let (orders, received) = channel();
+        std::thread::Builder::new()
+            .name("agents".into())
+            .spawn(move || start_all(&received))
+            .expect("a machine that has no thread left cannot run programs either");
+        Spawner { orders: Mutex::new(orders) }
+    }
+
+    /// Starts a process.
+    pub async fn start(&self, mut command: Command) -> io::Result<Child> {
+        let engine = rustix::process::getpid();
+        command.process_group(0);
+        // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
+        unsafe { command.pre_exec(move || bind_to(engine)) };
+        let (started, child) = oneshot::channel();
+        let gone = || io::Error::other("the thread that starts programs has ended");
+        let orders = self.orders.lock().expect("nobody panics while holding it").clone();
+        orders.send((command, started)).map_err(|_| gone())?;
+        child.await.map_err(|_| gone())?
+    }
+}
+
+fn start_all(orders: &Receiver<(Command, Started)>) {
+    while let Ok((mut command, started)) = orders.recv() {
+        if let Err(Ok(mut unwanted)) = started.send(command.spawn()) {
+            // Whoever wanted it has been cancelled meanwhile.
+            let _ = unwanted.kill();
+            let _ = unwanted.wait();
+        }
+    }
+}
+
+/// Runs in the child: close what it must not inherit, and die with the engine.
+fn bind_to(engine: Pid) -> io::Result<()> {
+    // SAFETY: a system call without pointers. Descriptors are marked, not closed: one of them reports a failed exec.
+    let marked =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if marked != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The engine may have died before the signal was set.
+    if getppid() == Some(engine) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
+}

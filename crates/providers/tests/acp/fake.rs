@@ -1,0 +1,211 @@
+//! A small agent that does what its prompt says. It runs in a process of its own: the test program, started again.
+//!
+//! Each line of a prompt is an order, carried out in turn:
+//! `say TEXT`, `think TEXT`, `wish TITLE`, `read PATH`, `write PATH`, `variable NAME`, `odd`, `pid`, `child`, `die`, `hang`,
+//! `ignore`, `stop REASON`.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::zombie_processes)]
+
+use agent_client_protocol::v1::schema::*;
+use agent_client_protocol::v1::{ConnectionTo, Responder};
+use agent_client_protocol::{
+    Agent, Client, Error, Lines, UntypedMessage, on_receive_notification, on_receive_request,
+};
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{Notify, mpsc};
+
+type To = ConnectionTo<Client>;
+
+/// What the agent knows.
+#[derive(Clone, Default)]
+struct Fake {
+    cancelled: Arc<Notify>,
+    folder: Arc<Mutex<PathBuf>>,
+    loaded: Arc<Mutex<bool>>,
+}
+
+/// Serves until standard input ends.
+pub async fn serve() {
+    // What the test harness has printed ends here.
+    println!();
+    let (lines, incoming) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let _ = lines.send(line);
+        }
+    });
+    let incoming = futures::stream::unfold(incoming, async |mut lines| Some((lines.recv().await?, lines)));
+    let outgoing = futures::sink::unfold((), async |(), line: String| {
+        let mut stdout = std::io::stdout();
+        writeln!(stdout, "{}", line.trim_end())?;
+        stdout.flush()
+    });
+    let fake = Fake::default();
+    let (made, loaded, prompted, told) = (fake.clone(), fake.clone(), fake.clone(), fake.clone());
+    let served = Agent
+        .v1()
+        .on_receive_request(
+            async move |hello: InitializeRequest, responder: Responder<InitializeResponse>, _to| {
+                assert!(hello.client_capabilities.fs.read_text_file && !hello.client_capabilities.terminal);
+                let able = AgentCapabilities::new().load_session(std::env::var("FAKE_LOADS").is_ok());
+                let ways = vec![AuthMethod::Agent(AuthMethodAgent::new("fake-key", "a fake key"))];
+                let answer = InitializeResponse::new(hello.protocol_version);
+                responder.respond(answer.agent_capabilities(able).auth_methods(ways))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |new: NewSessionRequest, responder: Responder<NewSessionResponse>, _to| {
+                *made.folder.lock().unwrap() = new.cwd;
+                match std::env::var("FAKE_LOCKED") {
+                    Ok(_) => responder.respond_with_error(Error::auth_required()),
+                    Err(_) => responder.respond(NewSessionResponse::new("session-1")),
+                }
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |load: LoadSessionRequest, responder: Responder<LoadSessionResponse>, to: To| {
+                *loaded.loaded.lock().unwrap() = true;
+                *loaded.folder.lock().unwrap() = load.cwd;
+                // More than fits into any queue: what was said before is told again.
+                for _ in 0..3000 {
+                    say(&to, &load.session_id, "old ")?;
+                }
+                responder.respond(LoadSessionResponse::new())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |prompt: PromptRequest, responder: Responder<PromptResponse>, to: To| {
+                let fake = prompted.clone();
+                let at_work = to.clone();
+                to.spawn(async move {
+                    let answer = fake.work(&at_work, prompt).await?;
+                    responder.respond(answer)
+                })
+            },
+            on_receive_request!(),
+        )
+        .on_receive_notification(
+            async move |_: CancelNotification, _to| {
+                std::fs::write(told.folder.lock().unwrap().join("cancelled"), "yes").unwrap();
+                told.cancelled.notify_one();
+                Ok(())
+            },
+            on_receive_notification!(),
+        )
+        .connect_to(Lines::new(outgoing, incoming))
+        .await;
+    served.unwrap();
+}
+
+fn update(to: &To, session: &SessionId, update: SessionUpdate) -> Result<(), Error> {
+    to.send_notification(SessionNotification::new(session.clone(), update))
+}
+
+fn chunk(text: &str) -> ContentChunk {
+    ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
+}
+
+fn say(to: &To, session: &SessionId, text: &str) -> Result<(), Error> {
+    update(to, session, SessionUpdate::AgentMessageChunk(chunk(text)))
+}
+
+fn status(id: &str, status: ToolCallStatus) -> SessionUpdate {
+    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
+        id.to_owned(),
+        ToolCallUpdateFields::new().status(status),
+    ))
+}
+
+impl Fake {
+    async fn work(&self, to: &To, prompt: PromptRequest) -> Result<PromptResponse, Error> {
+        let ContentBlock::Text(text) = &prompt.prompt[0] else { panic!("no text") };
+        if *self.loaded.lock().unwrap() {
+            say(to, &prompt.session_id, "loaded,")?;
+        }
+        for line in text.text.lines() {
+            let (order, about) = line.split_once(' ').unwrap_or((line, ""));
+            if let Some(answer) = self.obey(to, &prompt.session_id, order, about).await? {
+                return Ok(answer);
+            }
+        }
+        Ok(PromptResponse::new(StopReason::EndTurn))
+    }
+
+    async fn obey(
+        &self,
+        to: &To,
+        session: &SessionId,
+        order: &str,
+        about: &str,
+    ) -> Result<Option<PromptResponse>, Error> {
+        match order {
+            "say" => say(to, session, about)?,
+            "think" => update(to, session, SessionUpdate::AgentThoughtChunk(chunk(about)))?,
+            "pid" => say(to, session, &format!("{},", std::process::id()))?,
+            "variable" => say(to, session, &format!("{:?}", std::env::var(about).ok()))?,
+            "wish" => return self.wish(to, session, about).await,
+            "read" => {
+                let read = ReadTextFileRequest::new(session.clone(), about);
+                let text = to.send_request(read).block_task().await;
+                say(to, session, &text.map_or_else(|_| "refused,".into(), |text| text.content))?;
+            }
+            "write" => {
+                let write = WriteTextFileRequest::new(session.clone(), about, "written");
+                let done = to.send_request(write).block_task().await;
+                say(to, session, if done.is_ok() { "written," } else { "refused," })?;
+            }
+            "odd" => {
+                let odd =
+                    serde_json::json!({"sessionId": session, "update": {"sessionUpdate": "from_the_future"}});
+                to.send_notification(UntypedMessage::new("session/update", odd)?)?;
+            }
+            "child" => {
+                let child = std::process::Command::new("setsid").args(["sleep", "1000"]).spawn().unwrap();
+                say(to, session, &child.id().to_string())?;
+            }
+            "die" => {
+                eprintln!("first\nlast words {}", std::env::var("GIVEN_KEY").unwrap_or_default());
+                std::process::exit(3);
+            }
+            "hang" => {
+                self.cancelled.notified().await;
+                return Ok(Some(PromptResponse::new(StopReason::Cancelled)));
+            }
+            "ignore" => futures::future::pending().await,
+            "stop" => {
+                let reason = serde_json::from_value(about.into()).unwrap();
+                return Ok(Some(PromptResponse::new(reason)));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    async fn wish(&self, to: &To, session: &SessionId, title: &str) -> Result<Option<PromptResponse>, Error> {
+        let call = ToolCall::new("call-1", title).kind(ToolKind::Execute);
+        let call = call.raw_input(serde_json::json!({"command": ["make", title]}));
+        update(to, session, SessionUpdate::ToolCall(call))?;
+        let options = vec![
+            PermissionOption::new("yes", "Allow", PermissionOptionKind::AllowOnce),
+            PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce),
+        ];
+        let about = ToolCallUpdate::new("call-1", ToolCallUpdateFields::new());
+        let request = RequestPermissionRequest::new(session.clone(), about, options);
+        let answer = to.send_request(request).block_task().await?;
+        match answer.outcome {
+            RequestPermissionOutcome::Selected(chosen) if &*chosen.option_id.0 == "yes" => {
+                update(to, session, status("call-1", ToolCallStatus::Completed))?;
+                say(to, session, &format!("did {title},"))?;
+                Ok(None)
+            }
+            _ => {
+                update(to, session, status("call-1", ToolCallStatus::Failed))?;
+                Ok(Some(PromptResponse::new(StopReason::Cancelled)))
+            }
+        }
+    }
+}
