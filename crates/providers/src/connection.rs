@@ -1,8 +1,9 @@
 //! The way to the network: clients with their connections, shared by all providers.
 //!
 //! How long a connection may take to stand is a client's property, not a request's, so there is a client per such limit;
-//! a workflow has one or two. Everything that could come from the environment (proxies, certificates) is passed in. Redirects are not followed,
-//! because a key must not travel to a host that nobody named.
+//! a workflow has one or two. Whether connections are kept for the next request is one as well. Everything that could
+//! come from the environment (proxies, certificates) is passed in. Redirects are not followed, because a key must not
+//! travel to a host that nobody named.
 
 use convoke_model::{Class, Failure};
 use reqwest::redirect::Policy;
@@ -27,11 +28,20 @@ pub struct Options {
     pub extra_certificates: Vec<Vec<u8>>,
 }
 
+/// What becomes of a connection once its answer is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Keeping {
+    /// It waits for the next request.
+    Kept,
+    /// It is closed: for services that say they keep it, and hang up when it is used again.
+    Closed,
+}
+
 /// Clients by the time that a connection may take, made when they are first asked for.
 #[derive(Clone)]
 pub struct Clients {
     options: Arc<Options>,
-    made: Arc<RwLock<HashMap<Duration, Client>>>,
+    made: Arc<RwLock<HashMap<(Duration, Keeping), Client>>>,
 }
 
 impl Clients {
@@ -42,30 +52,34 @@ impl Clients {
 
     /// The client whose connections stand within the usual time.
     pub fn usual(&self) -> Result<Client, Failure> {
-        self.with(CONNECT)
+        self.with(CONNECT, Keeping::Kept)
     }
 
-    /// The client whose connections stand within this time.
-    pub fn with(&self, connect: Duration) -> Result<Client, Failure> {
-        if let Some(client) = self.made.read().expect("nobody panics while holding it").get(&connect) {
+    /// The client whose connections stand within this time, and are kept or not.
+    pub fn with(&self, connect: Duration, keeping: Keeping) -> Result<Client, Failure> {
+        let wanted = (connect, keeping);
+        if let Some(client) = self.made.read().expect("nobody panics while holding it").get(&wanted) {
             return Ok(client.clone());
         }
-        let client = build(&self.options, connect).map_err(|error| {
+        let client = build(&self.options, connect, keeping).map_err(|error| {
             Failure::new(Class::Fatal, format!("cannot prepare the network connection: {}", causes(&error)))
                 .hint("check the proxy addresses and the extra certificates")
         })?;
         let mut made = self.made.write().expect("nobody panics while holding it");
-        Ok(made.entry(connect).or_insert(client).clone())
+        Ok(made.entry(wanted).or_insert(client).clone())
     }
 }
 
-fn build(options: &Options, connect: Duration) -> reqwest::Result<Client> {
+fn build(options: &Options, connect: Duration, keeping: Keeping) -> reqwest::Result<Client> {
     let mut builder: ClientBuilder = Client::builder()
         .no_proxy()
         .redirect(Policy::none())
         .connect_timeout(connect)
         .tcp_nodelay(true)
         .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")));
+    if keeping == Keeping::Closed {
+        builder = builder.pool_max_idle_per_host(0);
+    }
     let exempt = || options.no_proxy.as_deref().and_then(NoProxy::from_string);
     if let Some(proxy) = &options.https_proxy {
         builder = builder.proxy(Proxy::https(proxy)?.no_proxy(exempt()));

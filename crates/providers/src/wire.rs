@@ -3,7 +3,7 @@
 //! What all protocols share: the address, the headers, the phases, the bounds and the failures. What the pieces mean is
 //! each protocol's [`Gather`]. Dropping the future of an exchange closes its connection.
 
-use crate::connection::{Clients, causes};
+use crate::connection::{Clients, Keeping, causes};
 use crate::credentials::{self, Credentials};
 use crate::fault::Fault;
 use crate::limits;
@@ -34,6 +34,9 @@ const SECRET_LENGTH: usize = 8;
 
 /// How long a service that has said all is given to end its response properly.
 const HANG_UP: Duration = Duration::from_millis(50);
+
+/// How often a service may hang up on a kept connection before none is kept any more.
+const PATIENCE: usize = 2;
 
 /// The longest time for a list of models.
 const LISTING: Duration = Duration::from_secs(5);
@@ -71,6 +74,8 @@ pub struct Wire {
     base: Url,
     key: Option<SecretString>,
     headers: HeaderMap,
+    /// How often the service hung up on a connection that it had kept.
+    hung_up: AtomicUsize,
 }
 
 impl Wire {
@@ -93,7 +98,8 @@ impl Wire {
             own.ok().and_then(|own| Url::parse(own.expose_secret()).ok()?.host_str().map(str::to_owned));
         let elsewhere = base.host_str() != host.as_deref();
         let Credentials { key, headers } = Credentials::new(settings, preset, elsewhere, lookup)?;
-        Ok(Wire { clients, name: settings.name.clone(), base, key, headers })
+        let hung_up = AtomicUsize::new(0);
+        Ok(Wire { clients, name: settings.name.clone(), base, key, headers, hung_up })
     }
 
     /// The same service with one more header.
@@ -140,11 +146,8 @@ impl Wire {
         sink: &dyn Sink,
     ) -> Result<Reply, Trouble> {
         let body = serde_json::to_vec(body).expect("a JSON value is JSON");
-        let client = self.clients.with(request.timeouts.connect).map_err(Trouble::Unsent)?;
-        let sending = client.post(url).headers(self.headers.clone()).body(body).send();
-        let response = within(Phase::FirstToken, request.timeouts.first_token, sending)
-            .await?
-            .map_err(Trouble::Connection)?;
+        let sending = self.send(url, body, request.timeouts.connect);
+        let response = within(Phase::FirstToken, request.timeouts.first_token, sending).await??;
         if let Some(limits) = limits::seen(response.headers(), &self.name, request.model) {
             sink.report(Report::LimitsSeen(limits));
         }
@@ -158,6 +161,25 @@ impl Wire {
             let mut gathering = G::default();
             gathering.whole(&text)?;
             gathering.reply(request)
+        }
+    }
+
+    /// Sends a body. Some services hang up on a connection that they said they would keep, so a request whose connection
+    /// is gone before a byte came back is sent once more on a new one. If that helps twice, none is kept any more.
+    async fn send(&self, url: Url, body: Vec<u8>, connect: Duration) -> Result<Response, Trouble> {
+        let post = async |keeping| {
+            let client = self.clients.with(connect, keeping).map_err(Trouble::Unsent)?;
+            let sending = client.post(url.clone()).headers(self.headers.clone()).body(body.clone());
+            sending.send().await.map_err(Trouble::Connection)
+        };
+        let hung_up = self.hung_up.load(Ordering::Relaxed) >= PATIENCE;
+        match post(if hung_up { Keeping::Closed } else { Keeping::Kept }).await {
+            Err(Trouble::Connection(error)) if !hung_up && is_lost(&error) => {
+                let response = post(Keeping::Closed).await?;
+                self.hung_up.fetch_add(1, Ordering::Relaxed);
+                Ok(response)
+            }
+            sent => sent,
         }
     }
 
@@ -201,6 +223,11 @@ pub fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
     let failure = Failure::new(Class::Fatal, format!("{provider} must be told which model to ask"));
     let hint = "set `model:` of the step, `default_model:` of the runtime, or CONVOKE_MODEL";
     Err(Trouble::Unsent(failure.reason("no_model").hint(hint)))
+}
+
+/// Whether a connection stood and was gone before anything came back.
+fn is_lost(error: &reqwest::Error) -> bool {
+    error.is_request() && !error.is_connect() && !error.is_timeout()
 }
 
 /// Takes the pieces of a streamed answer until it says that it is complete.
