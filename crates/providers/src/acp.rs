@@ -6,6 +6,7 @@
 //! until the answer comes; where they are gone by then, the turn is begun anew and the person's decisions are applied to
 //! the same wishes. A dropped request cancels the turn and ends the program.
 
+mod choices;
 mod connection;
 mod files;
 mod live;
@@ -17,7 +18,7 @@ mod turn;
 
 use crate::phases::{Phase, timed_out};
 use crate::program::{Programs, folder};
-use convoke_agent::{Answered, Asks, Finish, Provider, Purpose, Reply, Request, Sink};
+use convoke_agent::{Answered, Asks, Finish, Provider, Purpose, Reply, Report, Request, Sink};
 use convoke_model::{Answer, Class, Failure, JsonText, Program, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use live::{Live, Pause};
@@ -97,6 +98,7 @@ impl Acp {
     }
 
     async fn begin(&self, request: &Request<'_>, begin: Begin, sink: &dyn Sink) -> Result<Live, Failure> {
+        note_tools(request, sink);
         let folder: PathBuf = folder(request.working_dir);
         let running = self.programs.start(&self.name, &self.program, &self.program.args, &folder).await?;
         running.announce(sink);
@@ -138,6 +140,17 @@ impl Provider for Acp {
             let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
             answered.unwrap_or_else(|_| Err(timed_out(&self.name, Phase::Total, total)))
         })
+    }
+}
+
+/// Says, once a step, that a coding agent has tools of its own and gets no others.
+pub fn note_tools(request: &Request<'_>, sink: &dyn Sink) {
+    if !request.tools.is_empty() && (request.attempt, request.call) == (1, 1) {
+        let message = format!(
+            "`{}` is a coding agent with tools of its own; those of the workflow are not offered",
+            request.step
+        );
+        sink.report(Report::Noted { code: "tools_not_offered", message });
     }
 }
 

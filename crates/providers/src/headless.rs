@@ -7,7 +7,7 @@ mod arguments;
 mod heard;
 mod shapes;
 
-use crate::acp::program_of;
+use crate::acp::{note_tools, program_of};
 use crate::phases::{Phase, timed_out};
 use crate::program::{End, Lines, Programs, folder};
 use arguments::Arguments;
@@ -40,6 +40,7 @@ impl Headless {
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
+        note_tools(request, sink);
         let Arguments { list, input } = Arguments::new(&self.program.args, request);
         let folder = folder(request.working_dir);
         let mut running = self.programs.start(&self.name, &self.program, &list, &folder).await?;

@@ -93,7 +93,12 @@ enabled = false
         permissions: Permissions,
     ) -> Arc<dyn Provider> {
         let home = self.home.path().display().to_string();
-        let env = [("HOME", home.as_str()), ("CODEX_HOME", &home), ("LOOPBACK_KEY", "${NO_REAL_KEY}")];
+        let env = [
+            ("HOME", home.as_str()),
+            ("CODEX_HOME", &home),
+            ("LOOPBACK_KEY", "${NO_REAL_KEY}"),
+            ("OPENAI_API_KEY", "${NO_REAL_KEY}"),
+        ];
         let program = Program {
             command: self.programs.join(program).display().to_string(),
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
@@ -145,6 +150,21 @@ async fn codex_answers_over_the_protocol() {
     // Before it, the agent complains that it does not know the model.
     assert!(reply.text.ends_with("Mars has two moons.") && reply.finish == Finish::Stop, "{}", reply.text);
     assert!(heard.text().contains("two moons"), "{}", heard.text());
+}
+
+#[tokio::test]
+async fn codex_is_let_in_with_a_key() {
+    let Some(model) = Model::start() else { return };
+    // Its own service, which wants a key, at the address of the loopback.
+    let address = format!(
+        "check_for_update_on_startup = false\nopenai_base_url = \"http://127.0.0.1:{}/v1\"\n",
+        model.port
+    );
+    std::fs::write(model.home.path().join("config.toml"), address + "[analytics]\nenabled = false\n")
+        .unwrap();
+    let provider = model.provider("acp", "codex-acp", &[], Permissions::Deny);
+    let reply = model.asked("How many moons has Mars?").of(&*provider).await.unwrap();
+    assert_eq!(reply.text, "Mars has two moons.");
 }
 
 #[tokio::test]

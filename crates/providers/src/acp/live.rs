@@ -84,10 +84,10 @@ impl Live {
         let streams = running.streams();
         let ready = async {
             let mut line = connection::open(streams, files).await?;
-            let able = session::greet(&line.to, writable, request).await?;
-            ways_in.clone_from(&able.auth_methods);
-            let session =
-                unheard(&mut line, |to| session::open(to, able, folder, &begin, request, sink)).await?;
+            let greeting = session::greet(&line.to, writable, program, request).await?;
+            ways_in.clone_from(&greeting.ways_in);
+            let opening = |to| session::open(to, &greeting, folder, &begin, request, sink);
+            let session = unheard(&mut line, opening).await?;
             Ok((line, session))
         };
         let (line, session) = match ready.await {

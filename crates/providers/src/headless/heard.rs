@@ -18,7 +18,8 @@ const MOST_WORDS: usize = 600;
 #[derive(Default)]
 pub struct Heard {
     begun: bool,
-    /// Which of the known commands prints; the general rule until one is recognised.
+    /// Whether one of the known commands prints; then the general rule no longer holds.
+    is_known: bool,
     announces_tools: bool,
     message: String,
     /// The message is put together from pieces that go on coming.
@@ -83,6 +84,10 @@ impl Heard {
     fn signs(&mut self, line: &Value, sink: &dyn Sink) {
         let read = ALL.iter().find_map(|shape| Some((shape, (shape.read)(line)?)));
         let Some((shape, signs)) = read else { return };
+        if self.is_known && shape.is_general {
+            return;
+        }
+        self.is_known |= !shape.is_general;
         self.announces_tools |= shape.announces_tools;
         for sign in signs {
             self.sign(sign, sink);

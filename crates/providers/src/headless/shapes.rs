@@ -46,16 +46,22 @@ pub struct Shape {
     pub read: fn(&Value) -> Option<Vec<Sign>>,
     /// Whether it says that a tool is started, so that silence otherwise is a stall.
     pub announces_tools: bool,
+    /// Whether it is the rule for commands that nobody knows.
+    pub is_general: bool,
+}
+
+const fn known(read: fn(&Value) -> Option<Vec<Sign>>, announces_tools: bool) -> Shape {
+    Shape { read, announces_tools, is_general: false }
 }
 
 /// All commands that are known, the general rule last.
 pub const ALL: &[Shape] = &[
-    Shape { read: codex, announces_tools: true },
-    Shape { read: claude, announces_tools: true },
-    Shape { read: opencode, announces_tools: false },
-    Shape { read: pi, announces_tools: true },
-    Shape { read: gemini, announces_tools: true },
-    Shape { read: anything, announces_tools: false },
+    known(codex, true),
+    known(claude, true),
+    known(opencode, false),
+    known(pi, true),
+    known(gemini, true),
+    Shape { read: anything, announces_tools: false, is_general: true },
 ];
 
 /// `codex exec --json`

@@ -6,7 +6,7 @@ mod common;
 mod fake;
 
 use common::{Asked, Heard, cut_off, is_gone};
-use convoke_agent::{Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Role};
+use convoke_agent::{Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Request, Role};
 use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings};
 use convoke_providers::{Options, Registry};
 use std::sync::Arc;
@@ -191,6 +191,25 @@ async fn an_agent_that_is_not_there_or_locked_is_told_apart() {
     let failure = said(&*agent_with("FAKE_LOCKED"), &[]).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Permission, Some("auth_required")));
     assert!(failure.hint.unwrap().contains("a fake key (`fake-key`)"));
+}
+
+#[tokio::test]
+async fn a_key_that_was_given_opens_the_door() {
+    let mut program = program(Permissions::Ask);
+    program.env.extend([("FAKE_LOCKED".into(), "1".into()), ("FAKE_KEY".into(), "${KEY_OF_MINE}".into())]);
+    assert_eq!(said(&*provider(program), &["say in"]).await.unwrap().text, "in");
+}
+
+#[tokio::test]
+async fn the_model_is_chosen_where_there_is_a_choice() {
+    let (asked, heard) = (asked(&["model"]), Heard::default());
+    let reply = agent(Permissions::Ask).complete(&asked.request(), &heard).await.unwrap();
+    assert_eq!(reply.text, "m-1");
+    let request = Request { model: "m-9", reasoning_effort: Some("high"), ..asked.request() };
+    assert_eq!(agent(Permissions::Ask).complete(&request, &heard).await.unwrap().text, "");
+    let reports = heard.0.into_inner().unwrap();
+    let noted = |report: &&Report| matches!(report, Report::Noted { code: "not_offered", .. });
+    assert_eq!(reports.iter().filter(noted).count(), 2);
 }
 
 #[tokio::test]

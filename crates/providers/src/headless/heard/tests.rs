@@ -140,7 +140,8 @@ fn pi_is_understood() {
 {"type":"message_update","message":{},"assistantMessageEvent":{"type":"text_delta","delta":"thr"}}
 {"type":"message_update","message":{},"assistantMessageEvent":{"type":"text_delta","delta":"ee"}}
 {"type":"message_end","message":{"role":"assistant","model":"m","stopReason":"stop","content":[{"type":"text","text":"three"}],"usage":{"input":9,"output":4,"cacheRead":1,"cacheWrite":0,"cost":{"total":0.5}}}}
-{"type":"agent_end","messages":[]}"#;
+{"type":"agent_end","messages":[]}
+{"type":"compaction_start","message":"not an answer"}"#;
     let (reply, shown, _) = heard(output);
     assert_eq!((reply.text.as_str(), shown.as_str(), reply.model.as_str()), ("three", "three", "m"));
     assert_eq!(reply.usage, used(10, 4, 1, 0, 500_000));
