@@ -2,13 +2,13 @@
 //!
 //! Dropped in the middle of a turn, it cancels the turn and ends the program.
 
+use super::Begin;
 use super::connection::{self, Files, Happening, Line};
 use super::files::Folder;
 use super::permission::{Decision, Wish};
 use super::session::{self, Session};
 use super::trouble::Trouble;
 use super::turn::Telling;
-use super::{Begin, prompt};
 use crate::phases::Phase;
 use crate::program::Running;
 use agent_client_protocol::v1::schema::{
@@ -94,8 +94,8 @@ impl Live {
             Ok(ready) => ready,
             Err(trouble) => return Err(Trouble::failure(trouble, &name, &mut running, &ways_in).await),
         };
+        let answer = Some(prompted(&line, &session, begin.prompt(request.messages, session.is_loaded)));
         let (decided, foreseen) = begin.decisions(session.is_loaded);
-        let answer = Some(prompted(&line, &session, request));
         Ok(Live {
             name,
             permissions: program.permissions,
@@ -338,8 +338,7 @@ async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
 }
 
 /// Sends the prompt. The response is taken as it is, because what it says about tokens is not yet in the protocol.
-fn prompted(line: &Line, session: &Session, request: &Request<'_>) -> Answer {
-    let text = if session.is_loaded { prompt::again(request.messages) } else { prompt::of(request.messages) };
+fn prompted(line: &Line, session: &Session, text: String) -> Answer {
     let prompt = PromptRequest::new(session.id.clone(), vec![ContentBlock::Text(TextContent::new(text))]);
     let message = UntypedMessage::new("session/prompt", prompt).expect("a prompt is JSON");
     Box::pin(line.to.send_request(message).block_task())

@@ -99,11 +99,9 @@ async fn enter(
     request: &Request<'_>,
     sink: &dyn Sink,
 ) -> Result<Session, Error> {
-    if let Begin::Again(id, _) = begin
-        && greeting.can_load
-    {
-        match to.send_request(LoadSessionRequest::new(id.clone(), folder)).block_task().await {
-            Ok(_) => return Ok(Session { id: id.clone().into(), is_loaded: true }),
+    if let Some(id) = begin.session().filter(|_| greeting.can_load) {
+        match to.send_request(LoadSessionRequest::new(id.to_owned(), folder)).block_task().await {
+            Ok(_) => return Ok(Session { id: id.to_owned().into(), is_loaded: true }),
             Err(error) if error.code == ErrorCode::AUTH_REQUIRED => return Err(error),
             // An agent that has forgotten the session can still begin anew.
             Err(_) => {}

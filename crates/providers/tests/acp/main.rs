@@ -7,7 +7,7 @@ mod fake;
 
 use common::{Asked, Heard, cut_off, is_gone};
 use convoke_agent::{Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Request, Role};
-use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings};
+use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,6 +141,45 @@ async fn a_session_that_can_be_loaded_goes_on() {
     assert!(heard.text().starts_with("loaded,"), "{}", heard.text());
     asked.answered = answered(asks, "yes");
     assert_eq!(asked.of(&*second).await.unwrap().text, "did build,end");
+}
+
+#[tokio::test]
+async fn the_next_question_goes_to_the_session_that_knows_the_first() {
+    for (variable, wanted) in [("FAKE_LOADS", "loaded,two"), ("FAKE_FORGETS", "onetwo")] {
+        let provider = agent_with(variable);
+        let mut asked = asked(&["say one"]);
+        let reply = asked.of(&*provider).await.unwrap();
+        asked.messages.extend([Message::of_reply(&reply), Message::new(Role::User, "say two")]);
+        assert_eq!(asked.of(&*provider).await.unwrap().text, wanted);
+        // Another conversation of the same task begins with nothing.
+        asked.messages.truncate(1);
+        assert_eq!(asked.of(&*provider).await.unwrap().text, "one");
+    }
+}
+
+#[tokio::test]
+async fn only_so_many_wait_and_the_rest_begin_anew() {
+    let provider = agent(Permissions::Ask);
+    let mut waiting = Vec::new();
+    for number in 0..33 {
+        let mut asked = Asked {
+            task: TaskId(format!("counter[{number}]").into()),
+            ..asked(&["pid", "wish build", "pid"])
+        };
+        let heard = Heard::default();
+        let asks = wish_of(provider.complete(&asked.request(), &heard).await.unwrap());
+        let Some(Report::ProcessStarted { pid, .. }) = heard.0.lock().unwrap().first().cloned() else {
+            panic!()
+        };
+        asked.answered = answered(asks, "yes");
+        waiting.push((asked, pid));
+    }
+    assert!(is_gone(waiting[0].1, Duration::from_secs(5)).await);
+    for (number, is_same) in [(0, false), (1, true)] {
+        let (asked, pid) = &waiting[number];
+        let reply = asked.of(&*provider).await.unwrap();
+        assert_eq!(reply.text.ends_with(&format!("did build,{pid},")), is_same, "{}", reply.text);
+    }
 }
 
 #[tokio::test]
