@@ -100,7 +100,8 @@ impl Headless {
             (words, true) => format!("{agent} failed: {words}"),
             (words, false) => format!("{agent} failed: {words} ({})", end.told()),
         };
-        Failure::new(fault.class, message).reason(fault.reason)
+        let failure = Failure::new(fault.class, message).reason(fault.reason);
+        Failure { retry_after_ms: fault.retry_after_ms, ..failure }
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Wrong {
     pub reason: String,
     /// What the command says about it.
     pub message: String,
+    /// When to come back, if that is said.
+    pub retry_after_ms: Option<u64>,
 }
 
 impl Heard {
@@ -165,24 +167,24 @@ impl Heard {
 }
 
 fn unsaid() -> Wrong {
-    Wrong { class: Class::Transient, reason: "agent_failed".into(), message: String::new() }
+    Wrong {
+        class: Class::Transient,
+        reason: "agent_failed".into(),
+        message: String::new(),
+        retry_after_ms: None,
+    }
 }
 
 /// A fault with its machine-readable code; without one, something that may pass.
 fn wrong(about: &Value) -> Wrong {
     let words = ["message", "result"].iter().find_map(|key| about.get(key)?.as_str()).unwrap_or_default();
     let message = words.chars().take(MOST_WORDS).collect();
-    let status = about.get("statusCode").or_else(|| about.get("status_code")).cloned();
-    let stated = match status {
-        Some(status) => serde_json::json!({"code": status}),
-        None => about.clone(),
-    };
-    let failure = Fault::in_stream(&stated).failure("");
+    let failure = Fault::stated(about).unwrap_or_else(|| Fault::in_stream(about)).failure("");
     let reason = match failure.reason {
         Some(reason) if reason != "server_error" => reason,
         _ => "agent_failed".into(),
     };
-    Wrong { class: failure.class, reason, message }
+    Wrong { class: failure.class, reason, message, retry_after_ms: failure.retry_after_ms }
 }
 
 fn show(text: &str, sink: &dyn Sink) {

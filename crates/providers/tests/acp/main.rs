@@ -1,14 +1,18 @@
 //! What driving an agent over its protocol must do, with a small agent in a process of its own.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stderr)]
 
 #[path = "../common/mod.rs"]
 mod common;
 mod fake;
 
 use common::{Asked, Heard, cut_off, is_gone};
-use convoke_agent::{Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Request, Role};
+use convoke_agent::{
+    Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Request, Role, Sink,
+};
 use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +21,26 @@ use std::time::Duration;
 async fn the_fake_agent() {
     if std::env::var("FAKE_AGENT").is_ok() {
         fake::serve().await;
+    }
+}
+
+/// Is an engine where it is started as one: its agent works until it is killed.
+#[tokio::test]
+async fn the_engine() {
+    if std::env::var("FAKE_ENGINE").is_ok() {
+        let (asked, sink) = (asked(&["ignore"]), Announcing);
+        let _ = agent(Permissions::Ask).complete(&asked.request(), &sink).await;
+    }
+}
+
+/// Writes down the agent's process id.
+struct Announcing;
+
+impl Sink for Announcing {
+    fn report(&self, report: Report) {
+        if let Report::ProcessStarted { pid, .. } = report {
+            eprintln!("agent {pid}");
+        }
     }
 }
 
@@ -307,4 +331,21 @@ async fn an_agent_that_does_not_listen_is_ended_too() {
     let asked = asked(&["child", "ignore"]);
     let [agent, child] = cut_off(&*agent(Permissions::Ask), &asked).await;
     assert!(is_gone(agent, Duration::from_secs(5)).await && is_gone(child, Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn an_agent_dies_with_its_engine() {
+    let mut engine = Command::new(std::env::current_exe().unwrap())
+        .args(["the_engine", "--exact", "--nocapture"])
+        .env("FAKE_ENGINE", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(engine.stderr.take().unwrap()).lines();
+    let agent = told.map_while(Result::ok).find_map(|line| line.strip_prefix("agent ")?.parse().ok());
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    assert!(is_gone(agent.expect("the agent was started"), Duration::from_secs(5)).await);
 }
