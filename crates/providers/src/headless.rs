@@ -23,7 +23,7 @@ use tokio::net::unix::pipe;
 /// More output than this is no answer.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Longer than any run: while a tool may be at work only the whole request has a limit.
+/// Longer than any run: between two messages only the whole request has a limit.
 const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A coding agent that is run once per request.
@@ -127,12 +127,13 @@ impl Provider for Headless {
     }
 }
 
-/// Silence is a stall only of a command that would say so if a tool were at work.
+/// How long it may be silent: in the middle of a message not for long, but while a tool runs, or the model thinks, there is
+/// nothing to say, and few commands tell which it is.
 fn patience(heard: &Heard, request: &Request<'_>) -> (Phase, Duration) {
-    match (heard.has_begun(), heard.may_be_at_work()) {
+    match (heard.has_begun(), heard.is_speaking()) {
         (false, _) => (Phase::FirstToken, request.timeouts.first_token),
-        (true, true) => (Phase::Total, UNBOUNDED),
-        (true, false) => (Phase::Idle, request.timeouts.idle),
+        (true, true) => (Phase::Idle, request.timeouts.idle),
+        (true, false) => (Phase::Total, UNBOUNDED),
     }
 }
 

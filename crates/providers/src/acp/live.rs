@@ -27,6 +27,9 @@ use std::time::Duration;
 /// How long an agent whose turn is cancelled may take to say so before its program is ended.
 const FAREWELL: Duration = Duration::from_millis(50);
 
+/// A message this long is no answer.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Longer than any turn: while a tool runs only the whole request has a limit.
 const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -153,6 +156,7 @@ impl Live {
                     if let Some(wish) = self.happened(happening, sink) {
                         return Ok(Pause::Wishes(wish));
                     }
+                    self.is_bounded()?;
                 }
                 Next::Answered(answer) => {
                     self.hear_the_rest(sink);
@@ -178,11 +182,13 @@ impl Live {
         Ok(Next::Answered(next?))
     }
 
+    /// How long it may be silent: in the middle of a message not for long, but while a tool runs, or the model thinks,
+    /// there is nothing to say.
     fn patience(&self, request: &Request<'_>) -> (Phase, Duration) {
-        match (self.telling.begun, self.telling.is_at_work()) {
-            (_, true) => (Phase::Total, UNBOUNDED),
+        match (self.telling.is_at_work(), self.telling.is_speaking()) {
+            (true, _) => (Phase::Total, UNBOUNDED),
+            (false, true) => (Phase::Idle, request.timeouts.idle),
             (false, false) => (Phase::FirstToken, request.timeouts.first_token),
-            (true, false) => (Phase::Idle, request.timeouts.idle),
         }
     }
 
@@ -194,7 +200,6 @@ impl Live {
                 return None;
             }
         };
-        self.telling.begun = true;
         let wish = Wish::new(request, &self.telling.tools);
         match wish.settled(self.permissions).or_else(|| self.foresaw(&wish)) {
             Some(outcome) => {
@@ -231,6 +236,14 @@ impl Live {
                 self.telling.take(*update, sink);
             }
         }
+    }
+
+    fn is_bounded(&self) -> Result<(), Failure> {
+        if self.telling.message().len() <= MOST_BYTES {
+            return Ok(());
+        }
+        let message = format!("{}: its message is longer than {MOST_BYTES} bytes", self.name);
+        Err(Failure::new(Class::InvalidOutput, message).reason("too_long"))
     }
 
     async fn failure(&mut self, trouble: Trouble) -> Failure {

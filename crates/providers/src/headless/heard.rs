@@ -20,7 +20,6 @@ pub struct Heard {
     begun: bool,
     /// Whether one of the known commands prints; then the general rule no longer holds.
     is_known: bool,
-    announces_tools: bool,
     message: String,
     /// The message is put together from pieces that go on coming.
     in_pieces: bool,
@@ -53,9 +52,9 @@ impl Heard {
         self.begun
     }
 
-    /// Whether a tool runs, as far as can be told.
-    pub fn may_be_at_work(&self) -> bool {
-        !self.announces_tools || !self.tools.is_empty()
+    /// Whether it is in the middle of a message.
+    pub fn is_speaking(&self) -> bool {
+        self.in_pieces
     }
 
     /// Takes a line, and passes on what is worth showing.
@@ -90,7 +89,6 @@ impl Heard {
             return;
         }
         self.is_known |= !shape.is_general;
-        self.announces_tools |= shape.announces_tools;
         for sign in signs {
             self.sign(sign, sink);
         }
@@ -101,8 +99,7 @@ impl Heard {
             Sign::Piece(piece) => self.piece(&piece, sink),
             Sign::Message(message) => self.message(message, sink),
             Sign::Answer(answer) => self.answer = Some(answer),
-            Sign::Begin => self.in_pieces = false,
-            Sign::ToolStarted(id) => drop(self.tools.insert(id, Stopwatch::start())),
+            Sign::ToolStarted(id) => self.tool_started(id),
             Sign::ToolEnded { id, name, failed } => self.tool_ended(&id, name, failed, sink),
             Sign::Used(usage) => *self.usage.get_or_insert_default() += usage,
             Sign::UsedInAll(usage) => self.usage = Some(usage),
@@ -128,6 +125,11 @@ impl Heard {
         if !message.trim().is_empty() {
             self.message = message;
         }
+    }
+
+    fn tool_started(&mut self, id: String) {
+        self.in_pieces = false;
+        self.tools.insert(id, Stopwatch::start());
     }
 
     fn tool_ended(&mut self, id: &str, name: String, failed: bool, sink: &dyn Sink) {
