@@ -6,9 +6,11 @@
 //! until the answer comes; where they are gone by then, the turn is begun anew and the person's decisions are applied to
 //! the same wishes. A dropped request cancels the turn and ends the program.
 
+mod choices;
 mod connection;
 mod files;
 mod live;
+mod past;
 mod permission;
 pub(crate) mod prompt;
 mod session;
@@ -17,23 +19,29 @@ mod turn;
 
 use crate::phases::{Phase, timed_out};
 use crate::program::{Programs, folder};
-use convoke_agent::{Answered, Asks, Finish, Provider, Purpose, Reply, Request, Sink};
+use convoke_agent::{Answered, Asks, Finish, Message, Provider, Purpose, Reply, Report, Request, Sink};
 use convoke_model::{Answer, Class, Failure, JsonText, Program, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
+use indexmap::IndexMap;
 use live::{Live, Pause};
+use past::Past;
 use permission::{Decision, Wish};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+
+/// Programs that wait for people hold no permit, so their number has a bound of its own. Beyond it the one that has waited
+/// longest is ended, and begun anew when its answer comes.
+const MOST_WAITING: usize = 32;
 
 /// An agent that speaks the Agent Client Protocol.
 pub struct Acp {
     name: String,
     program: Program,
     programs: Arc<Programs>,
-    /// Agents that wait for a person.
-    waiting: Mutex<HashMap<TaskId, Live>>,
+    /// Agents that wait for a person, the longest first.
+    waiting: Mutex<IndexMap<TaskId, Live>>,
+    past: Past,
 }
 
 /// What is needed to go on after a person has answered, also in another process.
@@ -49,11 +57,30 @@ struct State {
 enum Begin {
     /// With nothing before it.
     Fresh,
+    /// As the next question of a conversation: the session that knows it, and how many messages of it.
+    Further(String, usize),
     /// After an interruption: the session that there was, and what people have decided in it, the newest last.
     Again(String, Vec<Decision>),
 }
 
 impl Begin {
+    /// The session to go on with, where the agent can.
+    fn session(&self) -> Option<&str> {
+        match self {
+            Begin::Fresh => None,
+            Begin::Further(session, _) | Begin::Again(session, _) => Some(session),
+        }
+    }
+
+    /// What the agent is told.
+    fn prompt(&self, messages: &[Message], is_loaded: bool) -> String {
+        match self {
+            Begin::Further(_, known) if is_loaded => prompt::of(&messages[*known..]),
+            Begin::Again(..) if is_loaded => prompt::again(messages),
+            _ => prompt::of(messages),
+        }
+    }
+
     /// What has been decided so far, and what of it is to be applied again: all of it if everything is done again, but
     /// only the newest if the agent goes on where it waited for that.
     fn decisions(self, is_loaded: bool) -> (Vec<Decision>, Vec<Decision>) {
@@ -68,13 +95,20 @@ impl Acp {
     /// The agent that the settings name.
     pub fn new(settings: &ProviderSettings, programs: Arc<Programs>) -> Result<Acp, Failure> {
         let (name, program) = (settings.name.clone(), program_of(settings)?);
-        Ok(Acp { name, program, programs, waiting: Mutex::default() })
+        Ok(Acp { name, program, programs, waiting: Mutex::default(), past: Past::default() })
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
         let mut live = self.live(request, sink).await?;
         match live.follow(request, sink).await? {
-            Pause::Ended(answer) => live.reply(request, answer),
+            Pause::Ended(answer) => {
+                let session = live.session();
+                let reply = live.reply(request, answer)?;
+                if request.purpose == Purpose::Answer {
+                    self.past.remember(request, session, &reply);
+                }
+                Ok(reply)
+            }
             Pause::Wishes(wish) => Ok(self.park(request, live, wish)),
         }
     }
@@ -83,7 +117,7 @@ impl Acp {
     async fn live(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Live, Failure> {
         let parked = self.unpark(request);
         let Some(answered) = request.answered else {
-            return self.begin(request, Begin::Fresh, sink).await;
+            return self.begin(request, self.next(request), sink).await;
         };
         let (state, decision) = decided(answered)?;
         if let Some(mut live) = parked
@@ -96,7 +130,14 @@ impl Acp {
         self.begin(request, Begin::Again(state.session, decisions), sink).await
     }
 
+    /// How a question that answers nothing is begun.
+    fn next(&self, request: &Request<'_>) -> Begin {
+        let known = (request.purpose == Purpose::Answer).then(|| self.past.of(request)).flatten();
+        known.map_or(Begin::Fresh, |(session, known)| Begin::Further(session, known))
+    }
+
     async fn begin(&self, request: &Request<'_>, begin: Begin, sink: &dyn Sink) -> Result<Live, Failure> {
+        note_tools(request, sink);
         let folder: PathBuf = folder(request.working_dir);
         let running = self.programs.start(&self.name, &self.program, &self.program.args, &folder).await?;
         running.announce(sink);
@@ -108,7 +149,7 @@ impl Acp {
         if request.purpose != Purpose::Answer {
             return None;
         }
-        self.waiting.lock().expect("nobody panics while holding it").remove(request.task)
+        self.waiting.lock().expect("nobody panics while holding it").shift_remove(request.task)
     }
 
     fn park(&self, request: &Request<'_>, live: Live, wish: Wish) -> Reply {
@@ -116,7 +157,11 @@ impl Acp {
         let (session, decisions) = (live.session(), live.decisions());
         let state = JsonText::of(&State { session, wish, decisions });
         if request.purpose == Purpose::Answer {
-            self.waiting.lock().expect("nobody panics while holding it").insert(request.task.clone(), live);
+            let mut waiting = self.waiting.lock().expect("nobody panics while holding it");
+            waiting.insert(request.task.clone(), live);
+            if waiting.len() > MOST_WAITING {
+                waiting.shift_remove_index(0);
+            }
         }
         let reply = Reply::said("", Finish::Stop, Usage::default(), request.model);
         Reply { asks: Some(Box::new(Asks { ask, state })), ..reply }
@@ -138,6 +183,17 @@ impl Provider for Acp {
             let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
             answered.unwrap_or_else(|_| Err(timed_out(&self.name, Phase::Total, total)))
         })
+    }
+}
+
+/// Says, once a step, that a coding agent has tools of its own and gets no others.
+pub fn note_tools(request: &Request<'_>, sink: &dyn Sink) {
+    if !request.tools.is_empty() && (request.attempt, request.call) == (1, 1) {
+        let message = format!(
+            "`{}` is a coding agent with tools of its own; those of the workflow are not offered",
+            request.step
+        );
+        sink.report(Report::Noted { code: "tools_not_offered", message });
     }
 }
 

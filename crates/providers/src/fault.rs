@@ -11,6 +11,9 @@ use serde_json::Value;
 /// Words of a service are cut here.
 const MOST_WORDS: usize = 600;
 
+/// The fields in which programs pass on the status that a service gave them.
+const STATUS_NAMES: [&str; 5] = ["statusCode", "status_code", "api_error_status", "status", "code"];
+
 /// An answer that is an error.
 #[derive(Debug)]
 pub struct Fault {
@@ -40,6 +43,13 @@ impl Fault {
         let status =
             code.and_then(|code| StatusCode::from_u16(code).ok()).filter(|status| !status.is_success());
         Fault::told(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error)
+    }
+
+    /// Reads the error that a program states in fields: a status under one of the usual names, if there is one.
+    pub fn stated(about: &Value) -> Option<Fault> {
+        let status = STATUS_NAMES.iter().find_map(|name| about.get(name)?.as_u64());
+        let status = status.and_then(|status| StatusCode::from_u16(u16::try_from(status).ok()?).ok())?;
+        (status.is_client_error() || status.is_server_error()).then(|| Fault::told(status, about))
     }
 
     fn told(status: StatusCode, body: &Value) -> Fault {

@@ -7,7 +7,7 @@ mod arguments;
 mod heard;
 mod shapes;
 
-use crate::acp::program_of;
+use crate::acp::{note_tools, program_of};
 use crate::phases::{Phase, timed_out};
 use crate::program::{End, Lines, Programs, folder};
 use arguments::Arguments;
@@ -23,7 +23,7 @@ use tokio::net::unix::pipe;
 /// More output than this is no answer.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Longer than any run: while a tool may be at work only the whole request has a limit.
+/// Longer than any run: between two messages only the whole request has a limit.
 const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A coding agent that is run once per request.
@@ -40,6 +40,7 @@ impl Headless {
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
+        note_tools(request, sink);
         let Arguments { list, input } = Arguments::new(&self.program.args, request);
         let folder = folder(request.working_dir);
         let mut running = self.programs.start(&self.name, &self.program, &list, &folder).await?;
@@ -99,7 +100,8 @@ impl Headless {
             (words, true) => format!("{agent} failed: {words}"),
             (words, false) => format!("{agent} failed: {words} ({})", end.told()),
         };
-        Failure::new(fault.class, message).reason(fault.reason)
+        let failure = Failure::new(fault.class, message).reason(fault.reason);
+        Failure { retry_after_ms: fault.retry_after_ms, ..failure }
     }
 }
 
@@ -125,12 +127,13 @@ impl Provider for Headless {
     }
 }
 
-/// Silence is a stall only of a command that would say so if a tool were at work.
+/// How long it may be silent: in the middle of a message not for long, but while a tool runs, or the model thinks, there is
+/// nothing to say, and few commands tell which it is.
 fn patience(heard: &Heard, request: &Request<'_>) -> (Phase, Duration) {
-    match (heard.has_begun(), heard.may_be_at_work()) {
+    match (heard.has_begun(), heard.is_speaking()) {
         (false, _) => (Phase::FirstToken, request.timeouts.first_token),
-        (true, true) => (Phase::Total, UNBOUNDED),
-        (true, false) => (Phase::Idle, request.timeouts.idle),
+        (true, true) => (Phase::Idle, request.timeouts.idle),
+        (true, false) => (Phase::Total, UNBOUNDED),
     }
 }
 

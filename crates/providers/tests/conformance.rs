@@ -5,7 +5,7 @@ mod common;
 
 use common::{Asked, openai};
 use convoke_agent::{Finish, Provider, Providers};
-use convoke_model::{Class, Failure, ProviderSettings};
+use convoke_model::{Class, Failure, Program, ProviderSettings};
 use convoke_providers::{Options, Registry};
 use serde_json::{Value, json};
 use std::any::Any;
@@ -66,6 +66,31 @@ async fn scripted(cue: Cue) -> Subject {
     };
     let provider = Registry::new(Options::default(), Arc::new(|_| None)).get(&settings).unwrap();
     (provider, Box::new(folder))
+}
+
+/// A command that prints one line, as an agent would.
+async fn command(cue: Cue) -> Subject {
+    let (line, then) = match cue {
+        Cue::Say(text) => (json!({"text": text}), ""),
+        Cue::Json(value) => (json!({"result": value.to_string()}), ""),
+        Cue::Late(_) => (json!({"text": "late"}), "; exec sleep 1000"),
+        Cue::Status(status, retry_after) => {
+            let details = retry_after.map(|seconds| json!({"retryDelay": format!("{seconds}s")}));
+            let error = json!({"code": status, "message": format!("no {status}"), "details": [details]});
+            (json!({"type": "result", "status": "error", "error": error}), "; exit 1")
+        }
+    };
+    let script = format!("printf '%s\\n' \"$1\"{then}");
+    let args = ["-c", &script, "sh", &line.to_string()].map(str::to_owned).to_vec();
+    let program = Program { command: "sh".into(), args, ..Program::default() };
+    let settings = ProviderSettings {
+        name: "cli".into(),
+        program: Some(Box::new(program)),
+        ..ProviderSettings::default()
+    };
+    let path = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
+    let registry = Registry::new(Options::default(), Arc::new(|_| None)).with_child_environment(path);
+    (registry.get(&settings).unwrap(), Box::new(()))
 }
 
 async fn failure(subject: Subject) -> Failure {
@@ -142,3 +167,4 @@ macro_rules! conformance {
 
 conformance!(the_openai_provider, over_http);
 conformance!(the_scripted_provider, scripted);
+conformance!(the_command_provider, command);

@@ -79,16 +79,16 @@ async fn a_command_that_fails_says_how() {
 }
 
 #[tokio::test]
-async fn silence_is_a_stall_only_where_a_tool_would_be_announced() {
-    let begun = "{\"type\":\"turn.started\"}";
-    let tool = "{\"type\":\"item.started\",\"item\":{\"id\":\"1\",\"type\":\"command_execution\"}}";
+async fn silence_is_a_stall_only_in_the_middle_of_a_message() {
+    let piece = json!({"type": "message", "role": "assistant", "content": "half", "delta": true}).to_string();
+    let tool = json!({"type": "tool_use", "tool_name": "ls", "tool_id": "t"}).to_string();
     let mut asked = Asked::default();
     asked.timeouts.idle = Duration::from_millis(60);
     asked.timeouts.total = Duration::from_millis(600);
     for (said, reason) in [
-        (begun.to_owned(), "idle_timeout"),
-        (format!("{begun}\n{tool}"), "request_timeout"),
-        ("{\"text\":\"x\"}".to_owned(), "request_timeout"),
+        (piece.clone(), "idle_timeout"),
+        (format!("{piece}\n{tool}"), "request_timeout"),
+        ("{\"type\":\"turn.started\"}".to_owned(), "request_timeout"),
     ] {
         let failure = asked.of(&*script("echo \"$1\"; exec sleep 1000", &[&said])).await.unwrap_err();
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Timeout, Some(reason)), "{said}");

@@ -59,8 +59,12 @@ impl Model {
         std::thread::spawn(move || lines.for_each(drop));
         let model = Model { process, port, home, programs };
         assert!(is_up, "the model server does not start");
-        std::fs::write(model.home.path().join("config.toml"), model.configuration()).unwrap();
         std::fs::create_dir(model.work()).unwrap();
+        for (path, text) in model.configurations() {
+            let path = model.home.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
         Some(model)
     }
 
@@ -68,7 +72,29 @@ impl Model {
         self.home.path().join("work")
     }
 
-    fn configuration(&self) -> String {
+    /// What each agent reads to find the model.
+    fn configurations(&self) -> [(&'static str, String); 4] {
+        let address = format!("http://127.0.0.1:{}/v1", self.port);
+        let service = json!({"npm": "@ai-sdk/openai-compatible", "name": "loopback",
+            "options": {"baseURL": address, "apiKey": "x"}, "models": {"m": {"name": "m"}}});
+        let opencode = json!({"autoupdate": false, "share": "disabled", "model": "loopback/m",
+            "small_model": "loopback/m", "provider": {"loopback": service}});
+        let model = json!({"id": "m", "name": "m", "reasoning": false, "input": ["text"], "contextWindow": 200_000,
+            "maxTokens": 1000, "cost": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0}});
+        let service =
+            json!({"baseUrl": address, "apiKey": "x", "api": "openai-completions", "models": [model]});
+        let pi = json!({"providers": {"loopback": service}});
+        let gemini = json!({"security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}});
+        [
+            ("config.toml", self.codex()),
+            (".config/opencode/opencode.json", opencode.to_string()),
+            (".pi/agent/models.json", pi.to_string()),
+            (".gemini/settings.json", gemini.to_string()),
+        ]
+    }
+
+    fn codex(&self) -> String {
         format!(
             r#"model = "gpt-5"
 model_provider = "loopback"
@@ -93,7 +119,17 @@ enabled = false
         permissions: Permissions,
     ) -> Arc<dyn Provider> {
         let home = self.home.path().display().to_string();
-        let env = [("HOME", home.as_str()), ("CODEX_HOME", &home), ("LOOPBACK_KEY", "${NO_REAL_KEY}")];
+        let address = format!("http://127.0.0.1:{}", self.port);
+        let env = [
+            ("HOME", home.as_str()),
+            ("CODEX_HOME", &home),
+            ("LOOPBACK_KEY", "${NO_REAL_KEY}"),
+            ("OPENAI_API_KEY", "${NO_REAL_KEY}"),
+            ("GEMINI_API_KEY", "${NO_REAL_KEY}"),
+            ("GOOGLE_GEMINI_BASE_URL", &address),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+            ("PI_OFFLINE", "1"),
+        ];
         let program = Program {
             command: self.programs.join(program).display().to_string(),
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
@@ -148,6 +184,21 @@ async fn codex_answers_over_the_protocol() {
 }
 
 #[tokio::test]
+async fn codex_is_let_in_with_a_key() {
+    let Some(model) = Model::start() else { return };
+    // Its own service, which wants a key, at the address of the loopback.
+    let address = format!(
+        "check_for_update_on_startup = false\nopenai_base_url = \"http://127.0.0.1:{}/v1\"\n",
+        model.port
+    );
+    std::fs::write(model.home.path().join("config.toml"), address + "[analytics]\nenabled = false\n")
+        .unwrap();
+    let provider = model.provider("acp", "codex-acp", &[], Permissions::Deny);
+    let reply = model.asked("How many moons has Mars?").of(&*provider).await.unwrap();
+    assert_eq!(reply.text, "Mars has two moons.");
+}
+
+#[tokio::test]
 async fn codex_asks_before_it_runs_a_command() {
     let Some(model) = Model::start() else { return };
     let provider = model.provider("acp", "codex-acp", &ASKING, Permissions::Ask);
@@ -161,6 +212,45 @@ async fn codex_asks_before_it_runs_a_command() {
     let reply = asked.of(&*provider).await.unwrap();
     assert_eq!(reply.text, "It is there.");
     assert!(model.work().join("made-by-agent").exists());
+}
+
+/// Has an agent that is installed only on demand answer; says so where it is not.
+async fn answers(name: &str, program: &str, args: &[&str]) {
+    let Some(model) = Model::start() else { return };
+    if !model.programs.join(program).exists() {
+        eprintln!("skipped: {program} comes with `scripts/coding-agents DIR all`");
+        return;
+    }
+    let provider = model.provider(name, program, args, Permissions::Deny);
+    let reply = model.asked("How many moons has Mars?").of(&*provider).await.unwrap();
+    assert_eq!((reply.text.trim(), reply.usage.calls), ("Mars has two moons.", 1));
+}
+
+#[tokio::test]
+async fn opencode_answers_over_the_protocol() {
+    answers("acp", "opencode", &["acp"]).await;
+}
+
+#[tokio::test]
+async fn opencode_answers_as_a_command() {
+    answers("cli", "opencode", &["run", "--format", "json", "{prompt}"]).await;
+}
+
+#[tokio::test]
+async fn gemini_answers_over_the_protocol() {
+    answers("acp", "gemini", &["-m", "gemini-2.5-flash", "--acp", "--skip-trust"]).await;
+}
+
+#[tokio::test]
+async fn gemini_answers_as_a_command() {
+    let args = ["-m", "gemini-2.5-flash", "--output-format", "stream-json", "--skip-trust", "-p", "{prompt}"];
+    answers("cli", "gemini", &args).await;
+}
+
+#[tokio::test]
+async fn pi_answers_as_a_command() {
+    let args = ["-p", "--mode", "json", "--provider", "loopback", "--model", "m", "{prompt}"];
+    answers("cli", "pi", &args).await;
 }
 
 #[tokio::test]

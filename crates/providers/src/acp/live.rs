@@ -2,13 +2,13 @@
 //!
 //! Dropped in the middle of a turn, it cancels the turn and ends the program.
 
+use super::Begin;
 use super::connection::{self, Files, Happening, Line};
 use super::files::Folder;
 use super::permission::{Decision, Wish};
 use super::session::{self, Session};
 use super::trouble::Trouble;
 use super::turn::Telling;
-use super::{Begin, prompt};
 use crate::phases::Phase;
 use crate::program::Running;
 use agent_client_protocol::v1::schema::{
@@ -26,6 +26,9 @@ use std::time::Duration;
 
 /// How long an agent whose turn is cancelled may take to say so before its program is ended.
 const FAREWELL: Duration = Duration::from_millis(50);
+
+/// A message this long is no answer.
+const MOST_BYTES: usize = 64 << 20;
 
 /// Longer than any turn: while a tool runs only the whole request has a limit.
 const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -84,18 +87,18 @@ impl Live {
         let streams = running.streams();
         let ready = async {
             let mut line = connection::open(streams, files).await?;
-            let able = session::greet(&line.to, writable, request).await?;
-            ways_in.clone_from(&able.auth_methods);
-            let session =
-                unheard(&mut line, |to| session::open(to, able, folder, &begin, request, sink)).await?;
+            let greeting = session::greet(&line.to, writable, program, request).await?;
+            ways_in.clone_from(&greeting.ways_in);
+            let opening = |to| session::open(to, &greeting, folder, &begin, request, sink);
+            let session = unheard(&mut line, opening).await?;
             Ok((line, session))
         };
         let (line, session) = match ready.await {
             Ok(ready) => ready,
             Err(trouble) => return Err(Trouble::failure(trouble, &name, &mut running, &ways_in).await),
         };
+        let answer = Some(prompted(&line, &session, begin.prompt(request.messages, session.is_loaded)));
         let (decided, foreseen) = begin.decisions(session.is_loaded);
-        let answer = Some(prompted(&line, &session, request));
         Ok(Live {
             name,
             permissions: program.permissions,
@@ -153,6 +156,7 @@ impl Live {
                     if let Some(wish) = self.happened(happening, sink) {
                         return Ok(Pause::Wishes(wish));
                     }
+                    self.is_bounded()?;
                 }
                 Next::Answered(answer) => {
                     self.hear_the_rest(sink);
@@ -178,11 +182,13 @@ impl Live {
         Ok(Next::Answered(next?))
     }
 
+    /// How long it may be silent: in the middle of a message not for long, but while a tool runs, or the model thinks,
+    /// there is nothing to say.
     fn patience(&self, request: &Request<'_>) -> (Phase, Duration) {
-        match (self.telling.begun, self.telling.is_at_work()) {
-            (_, true) => (Phase::Total, UNBOUNDED),
+        match (self.telling.is_at_work(), self.telling.is_speaking()) {
+            (true, _) => (Phase::Total, UNBOUNDED),
+            (false, true) => (Phase::Idle, request.timeouts.idle),
             (false, false) => (Phase::FirstToken, request.timeouts.first_token),
-            (true, false) => (Phase::Idle, request.timeouts.idle),
         }
     }
 
@@ -194,7 +200,6 @@ impl Live {
                 return None;
             }
         };
-        self.telling.begun = true;
         let wish = Wish::new(request, &self.telling.tools);
         match wish.settled(self.permissions).or_else(|| self.foresaw(&wish)) {
             Some(outcome) => {
@@ -231,6 +236,14 @@ impl Live {
                 self.telling.take(*update, sink);
             }
         }
+    }
+
+    fn is_bounded(&self) -> Result<(), Failure> {
+        if self.telling.message().len() <= MOST_BYTES {
+            return Ok(());
+        }
+        let message = format!("{}: its message is longer than {MOST_BYTES} bytes", self.name);
+        Err(Failure::new(Class::InvalidOutput, message).reason("too_long"))
     }
 
     async fn failure(&mut self, trouble: Trouble) -> Failure {
@@ -338,8 +351,7 @@ async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
 }
 
 /// Sends the prompt. The response is taken as it is, because what it says about tokens is not yet in the protocol.
-fn prompted(line: &Line, session: &Session, request: &Request<'_>) -> Answer {
-    let text = if session.is_loaded { prompt::again(request.messages) } else { prompt::of(request.messages) };
+fn prompted(line: &Line, session: &Session, text: String) -> Answer {
     let prompt = PromptRequest::new(session.id.clone(), vec![ContentBlock::Text(TextContent::new(text))]);
     let message = UntypedMessage::new("session/prompt", prompt).expect("a prompt is JSON");
     Box::pin(line.to.send_request(message).block_task())

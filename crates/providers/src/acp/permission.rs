@@ -43,13 +43,9 @@ impl Wish {
         call.update(request.tool_call.fields);
         let details = details(&call);
         let title = cut(&call.title, MOST_TITLE);
-        Wish {
-            call: call.tool_call_id.to_string(),
-            title,
-            kind: call.kind,
-            details,
-            options: request.options,
-        }
+        // What agents attach for editors may be large, and nobody here reads it.
+        let options = request.options.into_iter().map(|option| option.meta(None)).collect();
+        Wish { call: call.tool_call_id.to_string(), title, kind: call.kind, details, options }
     }
 
     /// Whether both are about the same thing.

@@ -1,18 +1,19 @@
-//! The way to an agent's first turn: who we are, which session, which model.
+//! The way to an agent's first turn: who we are, a key where it wants one, and a session.
 
 use super::Begin;
+use super::choices;
 use super::trouble::{Trouble, within};
 use crate::phases::Phase;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ClientCapabilities, FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse,
-    LoadSessionRequest, NewSessionRequest, SessionConfigKind, SessionConfigOption,
-    SessionConfigOptionCategory, SessionConfigOptionValue, SessionConfigSelectOptions, SessionId,
-    SetSessionConfigOptionRequest,
+    AuthMethod, AuthenticateRequest, ClientCapabilities, FileSystemCapabilities, Implementation,
+    InitializeRequest, InitializeResponse, LoadSessionRequest, NewSessionRequest, SessionId,
 };
-use agent_client_protocol::{Agent, Error};
-use convoke_agent::{Report, Request, Sink};
+use agent_client_protocol::{Agent, Error, ErrorCode, UntypedMessage};
+use convoke_agent::{Request, Sink};
+use convoke_model::Program;
+use serde_json::Value;
 use std::path::PathBuf;
 
 type To = ConnectionTo<Agent>;
@@ -25,72 +26,89 @@ pub struct Session {
     pub is_loaded: bool,
 }
 
-/// Says who we are and hears what the agent can do.
-pub async fn greet(to: &To, writable: bool, request: &Request<'_>) -> Result<InitializeResponse, Trouble> {
-    let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(writable);
-    let greeting = InitializeRequest::new(ProtocolVersion::V1)
-        .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
-        .client_info(Implementation::new("convoke", env!("CARGO_PKG_VERSION")));
-    within(Phase::Connect, request.timeouts.connect, to.send_request(greeting).block_task()).await
+/// What an agent says of itself.
+pub struct Greeting {
+    can_load: bool,
+    /// How one can log in.
+    pub ways_in: Vec<AuthMethod>,
+    /// The way in that needs nothing but what the program was given.
+    key: Option<String>,
 }
 
-/// Opens the session: the one from before, where the agent can, or else a new one.
+/// Says who we are and hears what the agent can do.
+pub async fn greet(
+    to: &To,
+    writable: bool,
+    program: &Program,
+    request: &Request<'_>,
+) -> Result<Greeting, Trouble> {
+    let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(writable);
+    let hello = InitializeRequest::new(ProtocolVersion::V1)
+        .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
+        .client_info(Implementation::new("convoke", env!("CARGO_PKG_VERSION")));
+    // Taken as it is, because ways in that ask for variables are not yet in the protocol.
+    let hello = UntypedMessage::new("initialize", hello)?;
+    let told = within(Phase::Connect, request.timeouts.connect, to.send_request(hello).block_task()).await?;
+    let key = way_by_variables(&told, program);
+    let able: InitializeResponse = serde_json::from_value(told).map_err(Error::into_internal_error)?;
+    Ok(Greeting { can_load: able.agent_capabilities.load_session, ways_in: able.auth_methods, key })
+}
+
+/// The first way in for which all variables were given.
+fn way_by_variables(told: &Value, program: &Program) -> Option<String> {
+    let is_given = |variable: &Value| {
+        let name = variable.get("name").and_then(Value::as_str);
+        name.is_some_and(|name| program.env.iter().any(|(given, _)| given == name))
+    };
+    let ways = told.get("authMethods")?.as_array()?;
+    let way = ways.iter().find(|way| {
+        let variables = way.get("vars").and_then(Value::as_array);
+        way.get("type").and_then(Value::as_str) == Some("env_var")
+            && variables.is_some_and(|variables| !variables.is_empty() && variables.iter().all(is_given))
+    });
+    Some(way?.get("id")?.as_str()?.to_owned())
+}
+
+/// Opens the session, with the key that the agent was given if it wants one.
 pub async fn open(
     to: To,
-    able: InitializeResponse,
+    greeting: &Greeting,
     folder: PathBuf,
     begin: &Begin,
     request: &Request<'_>,
     sink: &dyn Sink,
 ) -> Result<Session, Trouble> {
-    let limit = request.timeouts.first_token;
-    if let Begin::Again(id, _) = begin
-        && able.agent_capabilities.load_session
-    {
-        let load = LoadSessionRequest::new(id.clone(), &folder);
-        // An agent that has forgotten the session can still begin anew.
-        if within(Phase::FirstToken, limit, to.send_request(load).block_task()).await.is_ok() {
-            return Ok(Session { id: id.clone().into(), is_loaded: true });
+    let opening = async {
+        match (enter(&to, greeting, &folder, begin, request, sink).await, &greeting.key) {
+            (Err(error), Some(key)) if error.code == ErrorCode::AUTH_REQUIRED => {
+                to.send_request(AuthenticateRequest::new(key.clone())).block_task().await?;
+                enter(&to, greeting, &folder, begin, request, sink).await
+            }
+            (entered, _) => entered,
         }
-    }
-    let opened =
-        within(Phase::FirstToken, limit, to.send_request(NewSessionRequest::new(folder)).block_task())
-            .await?;
-    choose_model(&to, &opened.session_id, opened.config_options.unwrap_or_default(), request.model, sink)
-        .await?;
-    Ok(Session { id: opened.session_id, is_loaded: false })
-}
-
-/// Asks for a model, where the agent lets one choose and has it.
-async fn choose_model(
-    to: &To,
-    session: &SessionId,
-    options: Vec<SessionConfigOption>,
-    model: &str,
-    sink: &dyn Sink,
-) -> Result<(), Error> {
-    if model.is_empty() {
-        return Ok(());
-    }
-    let is_model =
-        |option: &&SessionConfigOption| option.category == Some(SessionConfigOptionCategory::Model);
-    let Some(option) = options.iter().find(is_model).filter(|option| offers(option, model)) else {
-        let message = format!("the agent offers no model `{model}`; it uses its own");
-        sink.report(Report::Noted { code: "model_not_offered", message });
-        return Ok(());
     };
-    let value = SessionConfigOptionValue::value_id(model.to_owned());
-    let set = SetSessionConfigOptionRequest::new(session.clone(), option.id.clone(), value);
-    to.send_request(set).block_task().await.map(|_| ())
+    within(Phase::FirstToken, request.timeouts.first_token, opening).await
 }
 
-fn offers(option: &SessionConfigOption, model: &str) -> bool {
-    let SessionConfigKind::Select(select) = &option.kind else { return false };
-    match &select.options {
-        SessionConfigSelectOptions::Ungrouped(values) => values.iter().any(|value| &*value.value.0 == model),
-        SessionConfigSelectOptions::Grouped(groups) => {
-            groups.iter().flat_map(|group| &group.options).any(|value| &*value.value.0 == model)
+/// The session from before, where the agent can, or else a new one.
+async fn enter(
+    to: &To,
+    greeting: &Greeting,
+    folder: &PathBuf,
+    begin: &Begin,
+    request: &Request<'_>,
+    sink: &dyn Sink,
+) -> Result<Session, Error> {
+    if let Some(id) = begin.session().filter(|_| greeting.can_load) {
+        match to.send_request(LoadSessionRequest::new(id.to_owned(), folder)).block_task().await {
+            Ok(_) => return Ok(Session { id: id.to_owned().into(), is_loaded: true }),
+            Err(error) if error.code == ErrorCode::AUTH_REQUIRED => return Err(error),
+            // An agent that has forgotten the session can still begin anew.
+            Err(_) => {}
         }
-        _ => false,
     }
+    let opened = to.send_request(NewSessionRequest::new(folder)).block_task().await?;
+    let id = opened.session_id;
+    choices::make(to, &id, &opened.config_options.unwrap_or_default(), request, sink).await?;
+    Ok(Session { id, is_loaded: false })
 }

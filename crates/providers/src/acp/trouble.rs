@@ -1,10 +1,12 @@
 //! What goes wrong with an agent, as failures.
 
+use crate::fault::Fault;
 use crate::phases::{Phase, timed_out};
 use crate::program::Running;
 use agent_client_protocol::v1::schema::AuthMethod;
 use agent_client_protocol::{Error, ErrorCode, is_connection_terminated, is_incoming_transport_closed};
 use convoke_model::{Class, Failure};
+use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -80,6 +82,9 @@ fn told(agent: &str, error: &Error) -> Failure {
     let data = error.data.as_ref().map(|data| data.as_str().map_or_else(|| data.to_string(), str::to_owned));
     let words = data.map_or_else(|| error.message.clone(), |data| format!("{}: {data}", error.message));
     let words: String = words.chars().take(MOST_WORDS).collect();
+    if let Some(fault) = stated(error) {
+        return Failure { message: format!("{agent}: {words}"), ..fault.failure(agent) };
+    }
     let (class, reason) = match error.code {
         ErrorCode::REQUEST_CANCELLED => (Class::Cancelled, "cancelled"),
         ErrorCode::METHOD_NOT_FOUND | ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST => {
@@ -88,4 +93,26 @@ fn told(agent: &str, error: &Error) -> Failure {
         _ => (Class::Transient, "agent_error"),
     };
     Failure::new(class, format!("{agent}: {words}")).reason(reason)
+}
+
+/// The status of the agent's own model service, where the agent passes it on: as the code, or in the data.
+fn stated(error: &Error) -> Option<Fault> {
+    let code = json!({"code": i32::from(error.code)});
+    Fault::stated(&code).or_else(|| Fault::stated(error.data.as_ref()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_says_has_its_class() {
+        let class = |error: Error| told("a", &error).class;
+        assert_eq!(class(Error::new(429, "slow down")), Class::RateLimit);
+        assert_eq!(class(Error::internal_error().data(json!({"status": 401}))), Class::Permission);
+        assert_eq!(class(Error::internal_error().data("rate limit 429")), Class::Transient);
+        assert_eq!(class(Error::method_not_found()), Class::Fatal);
+        assert_eq!(class(Error::request_cancelled()), Class::Cancelled);
+        assert_eq!(told("agent `a`", &Error::new(429, "slow down")).message, "agent `a`: slow down");
+    }
 }

@@ -1,7 +1,7 @@
 //! What an agent tells during one turn, put together.
 //!
-//! The answer is the last message: what an agent says before it uses a tool is talk on the way. Tools that run are known,
-//! because silence while one runs is no stall.
+//! The answer is the last message: what an agent says before it uses a tool is talk on the way. It is known whether a
+//! tool runs or a message is under way, because silence means something else each time.
 
 use crate::phases::Stopwatch;
 use agent_client_protocol::v1::schema::{
@@ -25,12 +25,10 @@ impl Tools {
 #[derive(Default)]
 pub struct Telling {
     message: String,
-    /// The message that pieces belong to; a tool call ends it.
+    /// The message that pieces belong to; a tool call or a thought ends it.
     current: Option<Option<MessageId>>,
     /// Calls that have not ended.
     pub tools: Tools,
-    /// Whether anything was told at all.
-    pub begun: bool,
     /// Millionths of a US dollar that the agent says the session has cost.
     pub cost_micros: u64,
 }
@@ -38,10 +36,9 @@ pub struct Telling {
 impl Telling {
     /// Takes an update, and passes on what is worth showing.
     pub fn take(&mut self, update: SessionUpdate, sink: &dyn Sink) {
-        self.begun = true;
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => self.say(chunk, sink),
-            SessionUpdate::AgentThoughtChunk(chunk) => show(text(&chunk.content), sink),
+            SessionUpdate::AgentThoughtChunk(chunk) => self.think(&chunk, sink),
             SessionUpdate::ToolCall(call) => self.call(call, sink),
             SessionUpdate::ToolCallUpdate(update) => {
                 let id = update.tool_call_id.clone();
@@ -64,6 +61,11 @@ impl Telling {
         !self.tools.0.is_empty()
     }
 
+    /// Whether it is in the middle of a message.
+    pub fn is_speaking(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// The answer.
     pub fn message(&self) -> &str {
         &self.message
@@ -80,6 +82,11 @@ impl Telling {
         }
         self.message.push_str(&piece);
         show(piece, sink);
+    }
+
+    fn think(&mut self, chunk: &ContentChunk, sink: &dyn Sink) {
+        self.current = None;
+        show(text(&chunk.content), sink);
     }
 
     fn call(&mut self, call: ToolCall, sink: &dyn Sink) {

@@ -18,8 +18,8 @@ const MOST_WORDS: usize = 600;
 #[derive(Default)]
 pub struct Heard {
     begun: bool,
-    /// Which of the known commands prints; the general rule until one is recognised.
-    announces_tools: bool,
+    /// Whether one of the known commands prints; then the general rule no longer holds.
+    is_known: bool,
     message: String,
     /// The message is put together from pieces that go on coming.
     in_pieces: bool,
@@ -42,6 +42,8 @@ pub struct Wrong {
     pub reason: String,
     /// What the command says about it.
     pub message: String,
+    /// When to come back, if that is said.
+    pub retry_after_ms: Option<u64>,
 }
 
 impl Heard {
@@ -50,9 +52,9 @@ impl Heard {
         self.begun
     }
 
-    /// Whether a tool runs, as far as can be told.
-    pub fn may_be_at_work(&self) -> bool {
-        !self.announces_tools || !self.tools.is_empty()
+    /// Whether it is in the middle of a message.
+    pub fn is_speaking(&self) -> bool {
+        self.in_pieces
     }
 
     /// Takes a line, and passes on what is worth showing.
@@ -83,7 +85,10 @@ impl Heard {
     fn signs(&mut self, line: &Value, sink: &dyn Sink) {
         let read = ALL.iter().find_map(|shape| Some((shape, (shape.read)(line)?)));
         let Some((shape, signs)) = read else { return };
-        self.announces_tools |= shape.announces_tools;
+        if self.is_known && shape.is_general {
+            return;
+        }
+        self.is_known |= !shape.is_general;
         for sign in signs {
             self.sign(sign, sink);
         }
@@ -94,8 +99,7 @@ impl Heard {
             Sign::Piece(piece) => self.piece(&piece, sink),
             Sign::Message(message) => self.message(message, sink),
             Sign::Answer(answer) => self.answer = Some(answer),
-            Sign::Begin => self.in_pieces = false,
-            Sign::ToolStarted(id) => drop(self.tools.insert(id, Stopwatch::start())),
+            Sign::ToolStarted(id) => self.tool_started(id),
             Sign::ToolEnded { id, name, failed } => self.tool_ended(&id, name, failed, sink),
             Sign::Used(usage) => *self.usage.get_or_insert_default() += usage,
             Sign::UsedInAll(usage) => self.usage = Some(usage),
@@ -121,6 +125,11 @@ impl Heard {
         if !message.trim().is_empty() {
             self.message = message;
         }
+    }
+
+    fn tool_started(&mut self, id: String) {
+        self.in_pieces = false;
+        self.tools.insert(id, Stopwatch::start());
     }
 
     fn tool_ended(&mut self, id: &str, name: String, failed: bool, sink: &dyn Sink) {
@@ -160,24 +169,24 @@ impl Heard {
 }
 
 fn unsaid() -> Wrong {
-    Wrong { class: Class::Transient, reason: "agent_failed".into(), message: String::new() }
+    Wrong {
+        class: Class::Transient,
+        reason: "agent_failed".into(),
+        message: String::new(),
+        retry_after_ms: None,
+    }
 }
 
 /// A fault with its machine-readable code; without one, something that may pass.
 fn wrong(about: &Value) -> Wrong {
     let words = ["message", "result"].iter().find_map(|key| about.get(key)?.as_str()).unwrap_or_default();
     let message = words.chars().take(MOST_WORDS).collect();
-    let status = about.get("statusCode").or_else(|| about.get("status_code")).cloned();
-    let stated = match status {
-        Some(status) => serde_json::json!({"code": status}),
-        None => about.clone(),
-    };
-    let failure = Fault::in_stream(&stated).failure("");
+    let failure = Fault::stated(about).unwrap_or_else(|| Fault::in_stream(about)).failure("");
     let reason = match failure.reason {
         Some(reason) if reason != "server_error" => reason,
         _ => "agent_failed".into(),
     };
-    Wrong { class: failure.class, reason, message }
+    Wrong { class: failure.class, reason, message, retry_after_ms: failure.retry_after_ms }
 }
 
 fn show(text: &str, sink: &dyn Sink) {

@@ -15,8 +15,6 @@ pub enum Sign {
     Message(String),
     /// The answer itself, whatever was said before.
     Answer(String),
-    /// The next message begins.
-    Begin,
     /// A tool has been started.
     ToolStarted(String),
     /// A tool has ended: its id or name, and whether it failed.
@@ -44,18 +42,22 @@ pub enum Sign {
 pub struct Shape {
     /// Reads a line that is its own.
     pub read: fn(&Value) -> Option<Vec<Sign>>,
-    /// Whether it says that a tool is started, so that silence otherwise is a stall.
-    pub announces_tools: bool,
+    /// Whether it is the rule for commands that nobody knows.
+    pub is_general: bool,
+}
+
+const fn known(read: fn(&Value) -> Option<Vec<Sign>>) -> Shape {
+    Shape { read, is_general: false }
 }
 
 /// All commands that are known, the general rule last.
 pub const ALL: &[Shape] = &[
-    Shape { read: codex, announces_tools: true },
-    Shape { read: claude, announces_tools: true },
-    Shape { read: opencode, announces_tools: false },
-    Shape { read: pi, announces_tools: true },
-    Shape { read: gemini, announces_tools: true },
-    Shape { read: anything, announces_tools: false },
+    known(codex),
+    known(claude),
+    known(opencode),
+    known(pi),
+    known(gemini),
+    Shape { read: anything, is_general: true },
 ];
 
 /// `codex exec --json`
@@ -235,7 +237,7 @@ fn gemini(line: &Value) -> Option<Vec<Sign>> {
         },
         "message" if line.get("role").is_some() => vec![],
         "tool_use" if line.get("tool_name").is_some() => {
-            vec![Sign::Begin, Sign::ToolStarted(word("tool_id"))]
+            vec![Sign::ToolStarted(word("tool_id"))]
         }
         "tool_result" if line.get("tool_id").is_some() => {
             vec![Sign::ToolEnded {

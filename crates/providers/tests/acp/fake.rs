@@ -1,7 +1,7 @@
 //! A small agent that does what its prompt says. It runs in a process of its own: the test program, started again.
 //!
 //! Each line of a prompt is an order, carried out in turn:
-//! `say TEXT`, `think TEXT`, `wish TITLE`, `read PATH`, `write PATH`, `variable NAME`, `odd`, `pid`, `child`, `die`, `hang`,
+//! `say TEXT`, `think TEXT`, `wish TITLE`, `read PATH`, `write PATH`, `variable NAME`, `model`, `odd`, `pid`, `child`, `die`, `hang`,
 //! `ignore`, `stop REASON`.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::zombie_processes)]
 
@@ -17,12 +17,17 @@ use tokio::sync::{Notify, mpsc};
 
 type To = ConnectionTo<Client>;
 
+/// How one is let in with a key.
+const BY_KEY: &str = r#""id":"by-key","type":"env_var","vars":[{"name":"FAKE_KEY"}]"#;
+
 /// What the agent knows.
 #[derive(Clone, Default)]
 struct Fake {
     cancelled: Arc<Notify>,
     folder: Arc<Mutex<PathBuf>>,
     loaded: Arc<Mutex<bool>>,
+    unlocked: Arc<Mutex<bool>>,
+    model: Arc<Mutex<String>>,
 }
 
 /// Serves until standard input ends.
@@ -38,18 +43,22 @@ pub async fn serve() {
     let incoming = futures::stream::unfold(incoming, async |mut lines| Some((lines.recv().await?, lines)));
     let outgoing = futures::sink::unfold((), async |(), line: String| {
         let mut stdout = std::io::stdout();
+        // The library knows no way in by variables yet, and agents have it.
+        let line = line.replace("\"id\":\"by-key\"", BY_KEY);
         writeln!(stdout, "{}", line.trim_end())?;
         stdout.flush()
     });
     let fake = Fake::default();
     let (made, loaded, prompted, told) = (fake.clone(), fake.clone(), fake.clone(), fake.clone());
+    let (unlocked, chosen) = (fake.clone(), fake.clone());
     let served = Agent
         .v1()
         .on_receive_request(
             async move |hello: InitializeRequest, responder: Responder<InitializeResponse>, _to| {
                 assert!(hello.client_capabilities.fs.read_text_file && !hello.client_capabilities.terminal);
                 let able = AgentCapabilities::new().load_session(std::env::var("FAKE_LOADS").is_ok());
-                let ways = vec![AuthMethod::Agent(AuthMethodAgent::new("fake-key", "a fake key"))];
+                let way = |id: &'static str, name| AuthMethod::Agent(AuthMethodAgent::new(id, name));
+                let ways = vec![way("fake-key", "a fake key"), way("by-key", "a given key")];
                 let answer = InitializeResponse::new(hello.protocol_version);
                 responder.respond(answer.agent_capabilities(able).auth_methods(ways))
             },
@@ -58,10 +67,30 @@ pub async fn serve() {
         .on_receive_request(
             async move |new: NewSessionRequest, responder: Responder<NewSessionResponse>, _to| {
                 *made.folder.lock().unwrap() = new.cwd;
-                match std::env::var("FAKE_LOCKED") {
-                    Ok(_) => responder.respond_with_error(Error::auth_required()),
-                    Err(_) => responder.respond(NewSessionResponse::new("session-1")),
+                if std::env::var("FAKE_LOCKED").is_ok() && !*made.unlocked.lock().unwrap() {
+                    return responder.respond_with_error(Error::auth_required());
                 }
+                let model = |id: &'static str| SessionConfigSelectOption::new(id, id);
+                let option =
+                    SessionConfigOption::select("model", "Model", "m-0", vec![model("m-0"), model("m-1")]);
+                let option = option.category(SessionConfigOptionCategory::Model);
+                responder.respond(NewSessionResponse::new("session-1").config_options(vec![option]))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |way: AuthenticateRequest, responder: Responder<AuthenticateResponse>, _to| {
+                *unlocked.unlocked.lock().unwrap() = &*way.method_id.0 == "by-key";
+                responder.respond(AuthenticateResponse::new())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |set: SetSessionConfigOptionRequest,
+                        responder: Responder<SetSessionConfigOptionResponse>,
+                        _to| {
+                *chosen.model.lock().unwrap() = set.value.as_value_id().unwrap().to_string();
+                responder.respond(SetSessionConfigOptionResponse::new(vec![]))
             },
             on_receive_request!(),
         )
@@ -147,6 +176,7 @@ impl Fake {
             "think" => update(to, session, SessionUpdate::AgentThoughtChunk(chunk(about)))?,
             "pid" => say(to, session, &format!("{},", std::process::id()))?,
             "variable" => say(to, session, &format!("{:?}", std::env::var(about).ok()))?,
+            "model" => say(to, session, &self.model.lock().unwrap().clone())?,
             "wish" => return self.wish(to, session, about).await,
             "read" => {
                 let read = ReadTextFileRequest::new(session.clone(), about);

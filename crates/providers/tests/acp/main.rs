@@ -1,14 +1,18 @@
 //! What driving an agent over its protocol must do, with a small agent in a process of its own.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stderr)]
 
 #[path = "../common/mod.rs"]
 mod common;
 mod fake;
 
 use common::{Asked, Heard, cut_off, is_gone};
-use convoke_agent::{Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Role};
-use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings};
+use convoke_agent::{
+    Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Request, Role, Sink,
+};
+use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +21,26 @@ use std::time::Duration;
 async fn the_fake_agent() {
     if std::env::var("FAKE_AGENT").is_ok() {
         fake::serve().await;
+    }
+}
+
+/// Is an engine where it is started as one: its agent works until it is killed.
+#[tokio::test]
+async fn the_engine() {
+    if std::env::var("FAKE_ENGINE").is_ok() {
+        let (asked, sink) = (asked(&["ignore"]), Announcing);
+        let _ = agent(Permissions::Ask).complete(&asked.request(), &sink).await;
+    }
+}
+
+/// Writes down the agent's process id.
+struct Announcing;
+
+impl Sink for Announcing {
+    fn report(&self, report: Report) {
+        if let Report::ProcessStarted { pid, .. } = report {
+            eprintln!("agent {pid}");
+        }
     }
 }
 
@@ -144,6 +168,45 @@ async fn a_session_that_can_be_loaded_goes_on() {
 }
 
 #[tokio::test]
+async fn the_next_question_goes_to_the_session_that_knows_the_first() {
+    for (variable, wanted) in [("FAKE_LOADS", "loaded,two"), ("FAKE_FORGETS", "onetwo")] {
+        let provider = agent_with(variable);
+        let mut asked = asked(&["say one"]);
+        let reply = asked.of(&*provider).await.unwrap();
+        asked.messages.extend([Message::of_reply(&reply), Message::new(Role::User, "say two")]);
+        assert_eq!(asked.of(&*provider).await.unwrap().text, wanted);
+        // Another conversation of the same task begins with nothing.
+        asked.messages.truncate(1);
+        assert_eq!(asked.of(&*provider).await.unwrap().text, "one");
+    }
+}
+
+#[tokio::test]
+async fn only_so_many_wait_and_the_rest_begin_anew() {
+    let provider = agent(Permissions::Ask);
+    let mut waiting = Vec::new();
+    for number in 0..33 {
+        let mut asked = Asked {
+            task: TaskId(format!("counter[{number}]").into()),
+            ..asked(&["pid", "wish build", "pid"])
+        };
+        let heard = Heard::default();
+        let asks = wish_of(provider.complete(&asked.request(), &heard).await.unwrap());
+        let Some(Report::ProcessStarted { pid, .. }) = heard.0.lock().unwrap().first().cloned() else {
+            panic!()
+        };
+        asked.answered = answered(asks, "yes");
+        waiting.push((asked, pid));
+    }
+    assert!(is_gone(waiting[0].1, Duration::from_secs(5)).await);
+    for (number, is_same) in [(0, false), (1, true)] {
+        let (asked, pid) = &waiting[number];
+        let reply = asked.of(&*provider).await.unwrap();
+        assert_eq!(reply.text.ends_with(&format!("did build,{pid},")), is_same, "{}", reply.text);
+    }
+}
+
+#[tokio::test]
 async fn what_is_denied_is_not_done() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked = asked(&["write new", "wish build", "say no"]);
@@ -191,6 +254,25 @@ async fn an_agent_that_is_not_there_or_locked_is_told_apart() {
     let failure = said(&*agent_with("FAKE_LOCKED"), &[]).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Permission, Some("auth_required")));
     assert!(failure.hint.unwrap().contains("a fake key (`fake-key`)"));
+}
+
+#[tokio::test]
+async fn a_key_that_was_given_opens_the_door() {
+    let mut program = program(Permissions::Ask);
+    program.env.extend([("FAKE_LOCKED".into(), "1".into()), ("FAKE_KEY".into(), "${KEY_OF_MINE}".into())]);
+    assert_eq!(said(&*provider(program), &["say in"]).await.unwrap().text, "in");
+}
+
+#[tokio::test]
+async fn the_model_is_chosen_where_there_is_a_choice() {
+    let (asked, heard) = (asked(&["model"]), Heard::default());
+    let reply = agent(Permissions::Ask).complete(&asked.request(), &heard).await.unwrap();
+    assert_eq!(reply.text, "m-1");
+    let request = Request { model: "m-9", reasoning_effort: Some("high"), ..asked.request() };
+    assert_eq!(agent(Permissions::Ask).complete(&request, &heard).await.unwrap().text, "");
+    let reports = heard.0.into_inner().unwrap();
+    let noted = |report: &&Report| matches!(report, Report::Noted { code: "not_offered", .. });
+    assert_eq!(reports.iter().filter(noted).count(), 2);
 }
 
 #[tokio::test]
@@ -249,4 +331,21 @@ async fn an_agent_that_does_not_listen_is_ended_too() {
     let asked = asked(&["child", "ignore"]);
     let [agent, child] = cut_off(&*agent(Permissions::Ask), &asked).await;
     assert!(is_gone(agent, Duration::from_secs(5)).await && is_gone(child, Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn an_agent_dies_with_its_engine() {
+    let mut engine = Command::new(std::env::current_exe().unwrap())
+        .args(["the_engine", "--exact", "--nocapture"])
+        .env("FAKE_ENGINE", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(engine.stderr.take().unwrap()).lines();
+    let agent = told.map_while(Result::ok).find_map(|line| line.strip_prefix("agent ")?.parse().ok());
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    assert!(is_gone(agent.expect("the agent was started"), Duration::from_secs(5)).await);
 }

@@ -94,6 +94,7 @@ fn codex_is_understood() {
         class: Class::Transient,
         reason: "agent_failed".into(),
         message: "stream disconnected".into(),
+        retry_after_ms: None,
     };
     assert_eq!(fault(failed, false), Some(wanted));
 }
@@ -128,7 +129,12 @@ fn opencode_is_understood() {
     assert_eq!((reply.text.as_str(), reply.usage), ("three", used(39, 6, 4, 5, 3_000)));
     assert_eq!(tools, [("bash".to_owned(), false)]);
     let limited = r#"{"type":"error","timestamp":1,"sessionID":"s","error":{"name":"APIError","data":{"message":"slow down","statusCode":429}}}"#;
-    let wanted = Wrong { class: Class::RateLimit, reason: "status_429".into(), message: "slow down".into() };
+    let wanted = Wrong {
+        class: Class::RateLimit,
+        reason: "status_429".into(),
+        message: "slow down".into(),
+        retry_after_ms: None,
+    };
     assert_eq!(fault(limited, true), Some(wanted));
 }
 
@@ -140,7 +146,8 @@ fn pi_is_understood() {
 {"type":"message_update","message":{},"assistantMessageEvent":{"type":"text_delta","delta":"thr"}}
 {"type":"message_update","message":{},"assistantMessageEvent":{"type":"text_delta","delta":"ee"}}
 {"type":"message_end","message":{"role":"assistant","model":"m","stopReason":"stop","content":[{"type":"text","text":"three"}],"usage":{"input":9,"output":4,"cacheRead":1,"cacheWrite":0,"cost":{"total":0.5}}}}
-{"type":"agent_end","messages":[]}"#;
+{"type":"agent_end","messages":[]}
+{"type":"compaction_start","message":"not an answer"}"#;
     let (reply, shown, _) = heard(output);
     assert_eq!((reply.text.as_str(), shown.as_str(), reply.model.as_str()), ("three", "three", "m"));
     assert_eq!(reply.usage, used(10, 4, 1, 0, 500_000));
@@ -189,6 +196,11 @@ fn any_other_output_is_an_answer_too() {
 fn words_decide_nothing() {
     let words = r#"{"message": "rate limit 429 exceeded"}"#;
     assert_eq!(fault(words, true), None);
-    let wanted = Wrong { class: Class::Transient, reason: "agent_failed".into(), message: String::new() };
+    let wanted = Wrong {
+        class: Class::Transient,
+        reason: "agent_failed".into(),
+        message: String::new(),
+        retry_after_ms: None,
+    };
     assert_eq!(fault(words, false), Some(wanted));
 }
