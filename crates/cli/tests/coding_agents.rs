@@ -1,0 +1,78 @@
+//! A coding agent's wish is a gate: the run parks, a person answers, and the agent goes on.
+#![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
+
+mod support;
+
+use serde_json::json;
+use std::process::{Command, Stdio};
+use support::World;
+
+fn world(permissions: &str) -> Option<World> {
+    let python = Command::new("python3").arg("--version").stdout(Stdio::null()).status();
+    if !python.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: python3 is not here");
+        return None;
+    }
+    let world = World::with_workflow(&format!(
+        r#"
+workflow: {{name: coder, entry_point: fix}}
+agents:
+  - name: fix
+    provider: {{name: acp, command: python3, args: [agent.py], permissions: {permissions}}}
+    prompt: Write a report.
+output: {{said: "{{{{ fix.output.result }}}}"}}
+"#
+    ));
+    world.write("agent.py", include_str!("conversation/agent.py"));
+    Some(world)
+}
+
+#[test]
+fn a_wish_waits_for_a_person_in_whatever_process() {
+    let Some(world) = world("ask") else { return };
+    let parked = world.convoke(&["run", "w.yaml"]).exits(5);
+    parked.mentions(&["Write report.txt", "convoke answer"]);
+    assert_eq!(world.read("report.txt"), "", "nothing is done before somebody agrees");
+    let run = world.run();
+    let said = world.convoke(&["answer", &run, "fix", "yes", "--resume"]).exits(0);
+    assert_eq!(said.json(), json!({ "said": "I wrote report.txt." }));
+    assert_eq!(world.read("report.txt"), "written\n");
+    let shown = world.convoke(&["show", &run, "fix", "--format", "json"]).exits(0).json();
+    assert_eq!(shown["answer"]["choice"]["value"], json!("yes"), "{shown}");
+}
+
+#[test]
+fn a_refusal_reaches_the_agent() {
+    let Some(world) = world("ask") else { return };
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    let said = world.convoke(&["answer", &world.run(), "fix", "no", "--resume"]).exits(0);
+    assert_eq!(said.json(), json!({ "said": "I left it alone." }));
+    assert_eq!(world.read("report.txt"), "");
+}
+
+#[test]
+fn where_a_file_decides_nobody_is_asked() {
+    for (permissions, said) in [("allow", "I wrote report.txt."), ("deny", "I left it alone.")] {
+        let Some(world) = world(permissions) else { return };
+        assert_eq!(world.convoke(&["run", "w.yaml"]).exits(0).json(), json!({ "said": said }));
+    }
+}
+
+#[test]
+fn an_answer_in_time_goes_on_in_the_same_process_and_session() {
+    let Some(world) = world("ask") else { return };
+    // A second branch keeps the run alive while the wish waits.
+    let text = world.read("w.yaml").replace("entry_point: fix", "entry_point: [fix, hold]");
+    let hold = "agents:\n  - {name: hold, type: script, command: sh, args: [-c, 'while [ ! -e report.txt ]; do sleep 0.01; done']}\n";
+    world.write("w.yaml", text.replace("agents:\n", hold));
+    let process = world.start(&["run", "w.yaml"]);
+    support::process::until("the wish is told", || world.read("witness").contains("prompt"));
+    let run = world.run();
+    support::process::until("the gate is open", || {
+        world.convoke(&["show", &run, "fix", "--format", "json"]).stdout.contains("Write report.txt")
+    });
+    world.convoke(&["answer", &run, "fix", "yes"]).exits(0);
+    let said = process.wait();
+    assert_eq!(said.exits(0).json(), json!({ "said": "I wrote report.txt." }));
+    assert_eq!(world.read("witness").matches("prompt").count(), 1, "the agent was asked once");
+}
