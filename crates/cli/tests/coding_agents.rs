@@ -51,6 +51,15 @@ fn a_refusal_reaches_the_agent() {
 }
 
 #[test]
+fn skipping_gates_is_no_permission() {
+    let Some(world) = world("ask") else { return };
+    world.convoke(&["run", "w.yaml", "--skip-gates"]).exits(5);
+    let said = world.convoke(&["resume", &world.run(), "--skip-gates"]);
+    assert_ne!(said.code, Some(0), "{said}");
+    assert_eq!(world.read("report.txt"), "");
+}
+
+#[test]
 fn where_a_file_decides_nobody_is_asked() {
     for (permissions, said) in [("allow", "I wrote report.txt."), ("deny", "I left it alone.")] {
         let Some(world) = world(permissions) else { return };

@@ -37,7 +37,9 @@ impl Asker {
         let asked = match (self.question(ask), self.manner) {
             (Some(ask), Manner::Terminal) => ask_at_terminal(inflow, task, &ask),
             // What was refused once would be refused again.
-            (Some(ask), Manner::FirstOption) if !again => Asked::Answered(first_option(&ask)),
+            (Some(ask), Manner::FirstOption) if !again && !is_wish(inflow, task, &ask) => {
+                Asked::Answered(first_option(&ask))
+            }
             _ => Asked::Closed,
         };
         match asked {
@@ -70,6 +72,11 @@ fn ask_at_terminal(inflow: &mut Inflow, task: &TaskId, ask: &Ask) -> Asked {
         keyboard.show("\n");
     }
     asked
+}
+
+/// Whether a coding agent asks for permission. Skipping gates is no word on what programs may do.
+fn is_wish(inflow: &Inflow, task: &TaskId, ask: &Ask) -> bool {
+    matches!(ask, Ask::Choice { .. }) && inflow.state.kind(task) == Some("agent")
 }
 
 /// What `--skip-gates` answers.
