@@ -149,13 +149,21 @@ impl Running {
     pub async fn end(&mut self) -> End {
         self.group.leader_ends().await;
         let status = self.group.reap();
-        let mut words = self.stderr.heard().await;
-        for secret in self.secrets.iter().map(ExposeSecret::expose_secret) {
-            if secret.len() >= SECRET_LENGTH {
-                words = words.replace(secret, "***");
-            }
+        let words = self.stderr.heard().await;
+        End { status, words: self.scrub(words) }
+    }
+
+    /// A failure that does not tell what the program was given. Programs like to repeat it.
+    pub fn without_secrets(&self, failure: Failure) -> Failure {
+        Failure { message: self.scrub(failure.message), ..failure }
+    }
+
+    fn scrub(&self, mut text: String) -> String {
+        let secrets = self.secrets.iter().map(ExposeSecret::expose_secret);
+        for secret in secrets.filter(|secret| secret.len() >= SECRET_LENGTH) {
+            text = text.replace(secret, "***");
         }
-        End { status, words }
+        text
     }
 }
 
