@@ -126,6 +126,12 @@ impl Provider for Headless {
         })
     }
 
+    /// Commands list no models; that this one is there is all that can be said without running it.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
+        let found = self.programs.find(&self.name, &self.program).map(|()| Vec::new());
+        Box::pin(std::future::ready(found))
+    }
+
     fn has_native_schema(&self, _model: &str) -> bool {
         self.program.args.iter().any(|arg| arg.contains("{schema}"))
     }

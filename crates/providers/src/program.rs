@@ -74,6 +74,20 @@ impl Programs {
         Running::new(child, mark, spawner, secrets).map_err(refused)
     }
 
+    /// Says why a program cannot be started, if it is not there at all.
+    pub fn find(&self, provider: &str, program: &Program) -> Result<(), Failure> {
+        let command = Path::new(&program.command);
+        let folders = self.inherited.iter().find(|(name, _)| name == "PATH").map(|(_, folders)| folders);
+        let is_there = match command.components().count() {
+            1 => folders.is_some_and(|all| std::env::split_paths(all).any(|one| one.join(command).is_file())),
+            _ => command.is_file(),
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(refusal(provider, program, Path::new("."), &io::ErrorKind::NotFound.into())),
+        }
+    }
+
     fn given<'a>(
         &self,
         provider: &str,

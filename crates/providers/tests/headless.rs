@@ -95,8 +95,11 @@ async fn a_command_that_fails_says_how() {
     let failure = Asked::default().of(&*provider).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Transient, Some("agent_failed")));
     assert_eq!(failure.message, "agent `sh` failed (exit status: 4: went wrong: ***)");
-    let failure = Asked::default().of(&*cli("no-such-agent", &[])).await.unwrap_err();
-    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("not_found")));
+    let missing = cli("no-such-agent", &[]);
+    for failure in [Asked::default().of(&*missing).await.unwrap_err(), missing.models().await.unwrap_err()] {
+        assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("not_found")));
+    }
+    assert_eq!(provider.models().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
