@@ -9,6 +9,7 @@
 mod choices;
 mod connection;
 mod files;
+mod listing;
 mod live;
 mod past;
 mod permission;
@@ -182,6 +183,14 @@ impl Provider for Acp {
             let total = request.timeouts.total;
             let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
             answered.unwrap_or_else(|_| Err(timed_out(&self.name, Phase::Total, total)))
+        })
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
+        Box::pin(async {
+            let folder = folder(None);
+            let running = self.programs.start(&self.name, &self.program, &self.program.args, &folder).await?;
+            listing::models(running, &self.program, folder).await
         })
     }
 }

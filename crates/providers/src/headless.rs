@@ -9,19 +9,24 @@ mod shapes;
 
 use crate::acp::{note_tools, program_of};
 use crate::phases::{Phase, timed_out};
-use crate::program::{End, Lines, Programs, folder};
+use crate::program::{End, Lines, Programs, Running, folder};
 use arguments::Arguments;
 use convoke_agent::{Provider, Reply, Request, Sink};
 use convoke_model::{Class, Failure, Program, ProviderSettings};
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
 use heard::Heard;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
+use tokio::time::timeout;
 
 /// More output than this is no answer.
 const MOST_BYTES: usize = 64 << 20;
+
+/// How long output that is still on its way is waited for once the program has ended.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Longer than any run: between two messages only the whole request has a limit.
 const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -47,14 +52,13 @@ impl Headless {
         running.announce(sink);
         let (stdin, stdout) = running.streams();
         let mut heard = Heard::default();
-        let (_, listened) =
-            futures::future::join(feed(stdin, input), self.listen(&mut heard, stdout, request, sink)).await;
-        listened?;
+        let listening = self.listen(&mut heard, stdout, request, sink);
+        attend(&running, feed(stdin, input), listening).await?;
         let end = running.end().await;
         heard.finish();
         match heard.fault(end.is_success()) {
             None => Ok(heard.reply(request)),
-            Some(fault) => Err(self.failure(fault, &end)),
+            Some(fault) => Err(running.without_secrets(self.failure(fault, &end))),
         }
     }
 
@@ -70,7 +74,7 @@ impl Headless {
         let mut length = 0;
         loop {
             let (phase, limit) = patience(heard, request);
-            let line = match tokio::time::timeout(limit, lines.next()).await {
+            let line = match timeout(limit, lines.next()).await {
                 Ok(Ok(Some(line))) => line,
                 Ok(Ok(None)) => return Ok(()),
                 Ok(Err(error)) => return Err(self.unreadable(&error.to_string())),
@@ -117,9 +121,15 @@ impl Provider for Headless {
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
         Box::pin(async move {
             let total = request.timeouts.total;
-            let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
+            let answered = timeout(total, self.ask(request, sink)).await;
             answered.unwrap_or_else(|_| Err(timed_out(&self.agent(), Phase::Total, total)))
         })
+    }
+
+    /// Commands list no models; that this one is there is all that can be said without running it.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
+        let found = self.programs.find(&self.name, &self.program).map(|()| Vec::new());
+        Box::pin(std::future::ready(found))
     }
 
     fn has_native_schema(&self, _model: &str) -> bool {
@@ -134,6 +144,25 @@ fn patience(heard: &Heard, request: &Request<'_>) -> (Phase, Duration) {
         (false, _) => (Phase::FirstToken, request.timeouts.first_token),
         (true, true) => (Phase::Idle, request.timeouts.idle),
         (true, false) => (Phase::Total, UNBOUNDED),
+    }
+}
+
+/// Listens while the input is fed, until all is said. Once the program has ended, nobody waits for what it left behind and
+/// that keeps its output open.
+async fn attend(
+    running: &Running,
+    feeding: impl Future<Output = ()>,
+    listening: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let mut listening = pin!(listening);
+    let (mut feeding, mut ending) = (pin!(feeding.fuse()), pin!(running.group.leader_ends().fuse()));
+    loop {
+        tokio::select! {
+            biased;
+            listened = &mut listening => return listened,
+            () = &mut feeding => {}
+            () = &mut ending => return timeout(LAST_WORDS, listening).await.unwrap_or(Ok(())),
+        }
     }
 }
 

@@ -207,5 +207,8 @@ mod tests {
         assert_eq!(secret_names(&settings), ["ANTHROPIC_API_KEY", "TEAM_TOKEN"]);
         settings.api_key = Some("${MINE}".into());
         assert_eq!(secret_names(&settings), ["MINE", "TEAM_TOKEN"]);
+        let env = vec![("KEY".into(), "${AGENT_KEY}".into()), ("HOME".into(), "/home".into())];
+        settings.program = Some(Box::new(convoke_model::Program { env, ..Default::default() }));
+        assert_eq!(secret_names(&settings), ["MINE", "TEAM_TOKEN", "AGENT_KEY"]);
     }
 }

@@ -74,6 +74,20 @@ impl Programs {
         Running::new(child, mark, spawner, secrets).map_err(refused)
     }
 
+    /// Says why a program cannot be started, if it is not there at all.
+    pub fn find(&self, provider: &str, program: &Program) -> Result<(), Failure> {
+        let command = Path::new(&program.command);
+        let folders = self.inherited.iter().find(|(name, _)| name == "PATH").map(|(_, folders)| folders);
+        let is_there = match command.components().count() {
+            1 => folders.is_some_and(|all| std::env::split_paths(all).any(|one| one.join(command).is_file())),
+            _ => command.is_file(),
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(refusal(provider, program, Path::new("."), &io::ErrorKind::NotFound.into())),
+        }
+    }
+
     fn given<'a>(
         &self,
         provider: &str,
@@ -149,13 +163,21 @@ impl Running {
     pub async fn end(&mut self) -> End {
         self.group.leader_ends().await;
         let status = self.group.reap();
-        let mut words = self.stderr.heard().await;
-        for secret in self.secrets.iter().map(ExposeSecret::expose_secret) {
-            if secret.len() >= SECRET_LENGTH {
-                words = words.replace(secret, "***");
-            }
+        let words = self.stderr.heard().await;
+        End { status, words: self.scrub(words) }
+    }
+
+    /// A failure that does not tell what the program was given. Programs like to repeat it.
+    pub fn without_secrets(&self, failure: Failure) -> Failure {
+        Failure { message: self.scrub(failure.message), ..failure }
+    }
+
+    fn scrub(&self, mut text: String) -> String {
+        let secrets = self.secrets.iter().map(ExposeSecret::expose_secret);
+        for secret in secrets.filter(|secret| secret.len() >= SECRET_LENGTH) {
+            text = text.replace(secret, "***");
         }
-        End { status, words }
+        text
     }
 }
 

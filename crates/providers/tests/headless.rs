@@ -60,6 +60,27 @@ async fn a_prompt_without_a_place_goes_to_standard_input() {
 }
 
 #[tokio::test]
+async fn what_a_command_leaves_behind_is_not_waited_for() {
+    let provider = script("setsid sleep 1000 & echo \"{\\\"text\\\": \\\"$!\\\"}\"", &[]);
+    let reply = Asked::default().of(&*provider).await.unwrap();
+    assert!(is_gone(reply.text.parse().unwrap(), Duration::from_millis(100)).await);
+    // Nor is an output that stalls while the prompt has not been read.
+    let mut asked =
+        Asked { messages: vec![Message::new(Role::User, "x".repeat(1 << 20))], ..Asked::default() };
+    asked.timeouts.first_token = Duration::from_millis(60);
+    let failure = asked.of(&*script("exec sleep 1000", &[])).await.unwrap_err();
+    assert_eq!(failure.reason.as_deref(), Some("first_token_timeout"));
+}
+
+#[tokio::test]
+async fn what_was_given_is_in_no_failure() {
+    let told = "{\"type\":\"turn.failed\",\"error\":{\"message\":\"wrong key: $GIVEN_KEY\"}}";
+    let provider = script(&format!("echo {}", json!(told)), &[]);
+    let failure = Asked::default().of(&*provider).await.unwrap_err();
+    assert_eq!(failure.message, "agent `sh` failed: wrong key: ***");
+}
+
+#[tokio::test]
 async fn it_runs_where_it_is_told_and_sees_what_it_is_given() {
     let folder = tempfile::tempdir().unwrap();
     let asked = Asked { working_dir: Some(folder.path().display().to_string()), ..Asked::default() };
@@ -74,8 +95,11 @@ async fn a_command_that_fails_says_how() {
     let failure = Asked::default().of(&*provider).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Transient, Some("agent_failed")));
     assert_eq!(failure.message, "agent `sh` failed (exit status: 4: went wrong: ***)");
-    let failure = Asked::default().of(&*cli("no-such-agent", &[])).await.unwrap_err();
-    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("not_found")));
+    let missing = cli("no-such-agent", &[]);
+    for failure in [Asked::default().of(&*missing).await.unwrap_err(), missing.models().await.unwrap_err()] {
+        assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("not_found")));
+    }
+    assert_eq!(provider.models().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]

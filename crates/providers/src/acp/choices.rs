@@ -39,13 +39,23 @@ pub async fn make(
     Ok(())
 }
 
+/// The models among what an agent offers.
+pub fn models(offered: &[SessionConfigOption]) -> Vec<String> {
+    let models = offered.iter().filter(|option| option.category == Some(SessionConfigOptionCategory::Model));
+    models.flat_map(values).map(str::to_owned).collect()
+}
+
 fn offers(option: &SessionConfigOption, wanted: &str) -> bool {
-    let SessionConfigKind::Select(select) = &option.kind else { return false };
+    values(option).contains(&wanted)
+}
+
+fn values(option: &SessionConfigOption) -> Vec<&str> {
+    let SessionConfigKind::Select(select) = &option.kind else { return Vec::new() };
     match &select.options {
-        SessionConfigSelectOptions::Ungrouped(values) => values.iter().any(|value| &*value.value.0 == wanted),
+        SessionConfigSelectOptions::Ungrouped(values) => values.iter().map(|value| &*value.value.0).collect(),
         SessionConfigSelectOptions::Grouped(groups) => {
-            groups.iter().flat_map(|group| &group.options).any(|value| &*value.value.0 == wanted)
+            groups.iter().flat_map(|group| &group.options).map(|value| &*value.value.0).collect()
         }
-        _ => false,
+        _ => Vec::new(),
     }
 }

@@ -87,7 +87,7 @@ impl Live {
         let streams = running.streams();
         let ready = async {
             let mut line = connection::open(streams, files).await?;
-            let greeting = session::greet(&line.to, writable, program, request).await?;
+            let greeting = session::greet(&line.to, writable, program, request.timeouts.connect).await?;
             ways_in.clone_from(&greeting.ways_in);
             let opening = |to| session::open(to, &greeting, folder, &begin, request, sink);
             let session = unheard(&mut line, opening).await?;
@@ -334,7 +334,7 @@ enum Next {
 }
 
 /// Does something during which the agent may tell what was before; nobody wants to hear that again.
-async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
+pub async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
     line: &mut Line,
     work: impl FnOnce(ConnectionTo<Agent>) -> F,
 ) -> Result<T, Trouble> {

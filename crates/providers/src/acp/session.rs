@@ -8,13 +8,15 @@ use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     AuthMethod, AuthenticateRequest, ClientCapabilities, FileSystemCapabilities, Implementation,
-    InitializeRequest, InitializeResponse, LoadSessionRequest, NewSessionRequest, SessionId,
+    InitializeRequest, InitializeResponse, LoadSessionRequest, NewSessionRequest, SessionConfigOption,
+    SessionId,
 };
 use agent_client_protocol::{Agent, Error, ErrorCode, UntypedMessage};
 use convoke_agent::{Request, Sink};
 use convoke_model::Program;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::time::Duration;
 
 type To = ConnectionTo<Agent>;
 
@@ -40,7 +42,7 @@ pub async fn greet(
     to: &To,
     writable: bool,
     program: &Program,
-    request: &Request<'_>,
+    connect: Duration,
 ) -> Result<Greeting, Trouble> {
     let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(writable);
     let hello = InitializeRequest::new(ProtocolVersion::V1)
@@ -48,7 +50,7 @@ pub async fn greet(
         .client_info(Implementation::new("convoke", env!("CARGO_PKG_VERSION")));
     // Taken as it is, because ways in that ask for variables are not yet in the protocol.
     let hello = UntypedMessage::new("initialize", hello)?;
-    let told = within(Phase::Connect, request.timeouts.connect, to.send_request(hello).block_task()).await?;
+    let told = within(Phase::Connect, connect, to.send_request(hello).block_task()).await?;
     let key = way_by_variables(&told, program);
     let able: InitializeResponse = serde_json::from_value(told).map_err(Error::into_internal_error)?;
     Ok(Greeting { can_load: able.agent_capabilities.load_session, ways_in: able.auth_methods, key })
@@ -78,16 +80,35 @@ pub async fn open(
     request: &Request<'_>,
     sink: &dyn Sink,
 ) -> Result<Session, Trouble> {
-    let opening = async {
-        match (enter(&to, greeting, &folder, begin, request, sink).await, &greeting.key) {
-            (Err(error), Some(key)) if error.code == ErrorCode::AUTH_REQUIRED => {
-                to.send_request(AuthenticateRequest::new(key.clone())).block_task().await?;
-                enter(&to, greeting, &folder, begin, request, sink).await
-            }
-            (entered, _) => entered,
-        }
-    };
+    let opening = let_in(&to, greeting, || enter(&to, greeting, &folder, begin, request, sink));
     within(Phase::FirstToken, request.timeouts.first_token, opening).await
+}
+
+/// What the agent lets one choose in a new session.
+pub async fn offered(
+    to: To,
+    greeting: &Greeting,
+    folder: PathBuf,
+    limit: Duration,
+) -> Result<Vec<SessionConfigOption>, Trouble> {
+    let open = || to.send_request(NewSessionRequest::new(&folder)).block_task();
+    let opened = within(Phase::FirstToken, limit, let_in(&to, greeting, open)).await?;
+    Ok(opened.config_options.unwrap_or_default())
+}
+
+/// Does what the agent may refuse to who is not logged in, and logs in first if it does and we can.
+async fn let_in<T, F: Future<Output = Result<T, Error>>>(
+    to: &To,
+    greeting: &Greeting,
+    work: impl Fn() -> F,
+) -> Result<T, Error> {
+    match (work().await, &greeting.key) {
+        (Err(error), Some(key)) if error.code == ErrorCode::AUTH_REQUIRED => {
+            to.send_request(AuthenticateRequest::new(key.clone())).block_task().await?;
+            work().await
+        }
+        (done, _) => done,
+    }
 }
 
 /// The session from before, where the agent can, or else a new one.

@@ -34,12 +34,13 @@ impl From<Error> for Trouble {
 impl Trouble {
     /// The failure, of the agent that this program is.
     pub async fn failure(self, agent: &str, running: &mut Running, ways_in: &[AuthMethod]) -> Failure {
-        match self {
+        let failure = match self {
             Trouble::TimedOut(phase, limit) => timed_out(agent, phase, limit),
             Trouble::Said(error) if hung_up(&error) => died(agent, running).await,
             Trouble::Said(error) if error.code == ErrorCode::AUTH_REQUIRED => locked_out(agent, ways_in),
             Trouble::Said(error) => told(agent, &error),
-        }
+        };
+        running.without_secrets(failure)
     }
 }
 

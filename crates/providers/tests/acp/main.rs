@@ -276,6 +276,13 @@ async fn the_model_is_chosen_where_there_is_a_choice() {
 }
 
 #[tokio::test]
+async fn an_agent_lists_its_models() {
+    assert_eq!(agent(Permissions::Ask).models().await.unwrap(), ["m-0", "m-1"]);
+    let failure = agent_with("FAKE_LOCKED").models().await.unwrap_err();
+    assert_eq!(failure.reason.as_deref(), Some("auth_required"));
+}
+
+#[tokio::test]
 async fn the_end_of_a_turn_says_what_it_was() {
     let provider = agent(Permissions::Ask);
     for (reason, finish) in [("max_tokens", Finish::Length), ("refusal", Finish::Refusal)] {
