@@ -170,6 +170,8 @@ pub mod reason {
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
     /// A conversation took longer than its session may.
     pub const SESSION_TIMEOUT: &str = "session_timeout";
+    /// A request was longer than the model's context.
+    pub const CONTEXT_OVERFLOW: &str = "context_overflow";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
     /// The engine stopped the attempt because it was told to let go of the run.

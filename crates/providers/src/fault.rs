@@ -3,7 +3,7 @@
 //! The class comes from the status and the machine-readable code, never from the words. The words are passed on.
 
 use crate::dates::seconds_of;
-use convoke_model::{Class, Failure};
+use convoke_model::{Class, Failure, reason};
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -114,7 +114,7 @@ impl Fault {
             408 => (Class::Timeout, "status_408"),
             503 | 529 => (Class::Capacity, "overloaded"),
             409 | 425 | 500.. => (Class::Transient, "server_error"),
-            _ if self.is_overflow() => (Class::Fatal, "context_overflow"),
+            _ if self.is_overflow() => (Class::Fatal, reason::CONTEXT_OVERFLOW),
             404 => (Class::Fatal, "not_found"),
             _ => (Class::Fatal, "bad_request"),
         }
@@ -158,7 +158,7 @@ fn hint(class: Class, reason: &str) -> Option<&'static str> {
         (Class::Permission, _) => Some("check the key and what it may be used for"),
         (_, "not_found") => Some("check `base_url` and the model's name"),
         (_, "insufficient_quota" | "payment_required") => Some("check the account's balance and limits"),
-        (_, "context_overflow") => Some("shorten the prompt, or set `context.max_tokens`"),
+        (_, reason::CONTEXT_OVERFLOW) => Some("shorten the prompt, or set `context.max_tokens`"),
         (_, "bad_request") => Some("check the model's name and the request's parameters"),
         _ => None,
     }

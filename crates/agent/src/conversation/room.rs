@@ -4,12 +4,9 @@ use super::turns::aside;
 use super::{Conversation, Premise, Stage};
 use crate::capability::{compact, gauge, warn};
 use crate::{Message, Reply, Role, tokens_in};
-use convoke_model::Failure;
+use convoke_model::{Failure, reason};
 
-/// How a service's "too long" reads in a failure, where it has a word for it.
-const TOO_LONG: &str = "context_length_exceeded";
-
-/// How it reads where it has none.
+/// How "too long" reads in a failure of a service that has no word for it.
 const REFUSED: &str = "bad_request";
 
 impl Conversation {
@@ -34,7 +31,7 @@ impl Conversation {
     /// second try.
     fn may_be_too_long(&self, premise: &Premise<'_>, failure: &Failure) -> bool {
         match failure.reason.as_deref() {
-            Some(TOO_LONG) => true,
+            Some(reason::CONTEXT_OVERFLOW) => true,
             Some(REFUSED) => self.used(premise) > gauge::percent(&premise.call.settings.capabilities, 50),
             _ => false,
         }

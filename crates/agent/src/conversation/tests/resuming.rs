@@ -42,7 +42,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
         1 => prop::sample::select(vec!["prose", "[1]", "{\"n\": 1}", "{\"passed\": false}", "{\"passed\": true}"]).prop_map(Happening::Says),
         9 => (1usize..4, 0u8..3).prop_map(|(count, which)| Happening::Wants(count, which)),
         9 => (0usize..6000).prop_map(Happening::Gets),
-        1 => Just(Happening::Fails("context_length_exceeded")),
+        1 => Just(Happening::Fails("context_overflow")),
         1 => Just(Happening::Asks),
         4 => Just(Happening::Writes),
     ];

@@ -181,11 +181,11 @@ fn a_context_that_the_service_finds_too_long_is_shortened_once() {
     let premise = Premise { call: &call, step: "a", offer: &offer };
     let mut conversation = after(&premise, (0..6).map(|at| format!("{at}").repeat(6000)));
     let before = crate::tokens_in(&question(&conversation, &premise).messages);
-    let too_long = || Err(Failure::new(Class::Fatal, "400").reason("context_length_exceeded"));
+    let too_long = || Err(Failure::new(Class::Fatal, "400").reason("context_overflow"));
     conversation.feed(&premise, too_long());
     assert!(crate::tokens_in(&question(&conversation, &premise).messages) < before / 2 + 100);
     conversation.feed(&premise, too_long());
-    assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("context_length_exceeded"));
+    assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("context_overflow"));
 }
 
 #[test]
@@ -236,6 +236,6 @@ fn without_compaction_nothing_is_left_out() {
     let premise = Premise { call: &call, step: "a", offer: &offer };
     let mut conversation = after(&premise, (0..6).map(|at| format!("{at}").repeat(9000)));
     assert_eq!(question(&conversation, &premise).messages.len(), 14);
-    conversation.feed(&premise, Err(Failure::new(Class::Fatal, "400").reason("context_length_exceeded")));
-    assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("context_length_exceeded"));
+    conversation.feed(&premise, Err(Failure::new(Class::Fatal, "400").reason("context_overflow")));
+    assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("context_overflow"));
 }
