@@ -73,8 +73,10 @@ impl<'a> Ledger<'a> {
     }
 
     fn priced(&self, mut used: Usage, models: &[&str]) -> Usage {
-        let price = models.iter().find_map(|model| self.prices.get(*model));
-        used.cost_micros = price.map_or(0, |price| cost_micros(&used, price));
+        // Where nobody set a price, what the service itself says it cost is the best there is.
+        if let Some(price) = models.iter().find_map(|model| self.prices.get(*model)) {
+            used.cost_micros = cost_micros(&used, price);
+        }
         used
     }
 }
@@ -169,10 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_a_price_costs_nothing() {
+    fn a_model_without_a_price_costs_what_its_service_says() {
         let prices = IndexMap::new();
         let mut ledger = Ledger::new(&prices);
         ledger.begin("m", 1);
         assert_eq!(ledger.end(&reply(Usage { input_tokens: 9, ..Usage::default() }), "").cost_micros, 0);
+        ledger.begin("m", 1);
+        assert_eq!(ledger.end(&reply(Usage { cost_micros: 70, ..Usage::default() }), "").cost_micros, 70);
     }
 }

@@ -15,7 +15,7 @@ use convoke_engine::Executor;
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Options, Recording, Registry, Replay, Scrubber, preset};
-use convoke_tools::Processes;
+use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -94,7 +94,8 @@ impl Equipment {
 
 /// Every provider that can be made, with the network and the keys of this process.
 pub fn registry() -> Registry {
-    Registry::new(network(), Arc::new(env::get))
+    let inherited = Environment::new(std::env::vars_os(), &[]).into_variables();
+    Registry::new(network(), Arc::new(env::get)).with_child_environment(inherited)
 }
 
 /// How this process reaches the network.
