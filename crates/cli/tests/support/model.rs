@@ -31,12 +31,15 @@ pub struct Asked {
     pub cut_off: bool,
 }
 
+/// Makes up a reply to a request.
+type MakeUp = dyn FnMut(&Value) -> Value + Send;
+
 #[derive(Default)]
 struct Memory {
     replies: HashMap<String, Vec<Value>>,
     used: HashMap<String, usize>,
     /// Takes the place of the lists.
-    made_up: Option<Box<dyn FnMut(&Value) -> Value + Send>>,
+    made_up: Option<Box<MakeUp>>,
     asked: Vec<Asked>,
     at_once: usize,
     most_at_once: usize,
