@@ -1,0 +1,111 @@
+//! Turns of the tenants of a class: start-time fair queueing.
+//!
+//! Each tenant has a tag per class; the smallest tag is next. A grant moves the tag on by the inverse of the tenant's
+//! weight, from where it was or from where the class is now, whichever is later. So nobody saves up turns while it does
+//! not fit or does not ask: it gets one at once, and takes turns with the others from then on. Ties go to whoever was
+//! served (or came) longest ago. With equal weights a tenant is never granted twice in a row while another one fits,
+//! except that a turn of the longest waiting may come before or after: hence at most two in a row.
+
+use crate::rank::Tenant;
+use std::collections::HashMap;
+
+/// What one grant costs a tenant of weight 1.
+const TURN: u64 = 1 << 24;
+
+/// When it is a tenant's turn: by share first, then by who was served longest ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Tag {
+    share: u64,
+    served: u64,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    tag: Tag,
+    /// The lanes in which demands of this tenant and class wait.
+    lanes: Vec<u32>,
+}
+
+/// A tag that has changed, and the lanes that are sorted by it.
+pub(crate) struct Retag<'a> {
+    pub old: Tag,
+    pub new: Tag,
+    pub lanes: &'a [u32],
+}
+
+/// Who has had how much.
+#[derive(Debug)]
+pub(crate) struct Tenants {
+    names: HashMap<String, Tenant>,
+    weights: Vec<u32>,
+    accounts: HashMap<(u8, Tenant), Account>,
+    /// Per class, the share at which the last grant began.
+    reached: [u64; 256],
+    turns: u64,
+}
+
+impl Default for Tenants {
+    fn default() -> Tenants {
+        Tenants {
+            names: HashMap::new(),
+            weights: vec![1],
+            accounts: HashMap::new(),
+            reached: [0; 256],
+            turns: 0,
+        }
+    }
+}
+
+impl Tenants {
+    /// The tenant of a name. The nameless one is `Tenant::default()`.
+    pub fn of(&mut self, name: &str) -> Tenant {
+        if let Some(tenant) = self.names.get(name) {
+            return *tenant;
+        }
+        let tenant =
+            Tenant(u32::try_from(self.weights.len()).expect("fewer than four thousand million tenants"));
+        self.weights.push(1);
+        self.names.insert(name.to_owned(), tenant);
+        tenant
+    }
+
+    pub fn set_weight(&mut self, tenant: Tenant, weight: u32) {
+        self.weights[tenant.0 as usize] = weight.clamp(1, 1 << 16);
+    }
+
+    /// The first demand of a tenant and class waits in this lane.
+    pub fn enter(&mut self, class: u8, tenant: Tenant, lane: u32) -> Tag {
+        self.turns += 1;
+        let account = self.accounts.entry((class, tenant)).or_default();
+        if account.lanes.is_empty() {
+            let share = account.tag.share.max(self.reached[class as usize]);
+            account.tag = Tag { share, served: self.turns };
+        }
+        account.lanes.push(lane);
+        account.tag
+    }
+
+    /// No demand of the tenant and class waits in this lane any more.
+    pub fn leave(&mut self, class: u8, tenant: Tenant, lane: u32) {
+        let Some(account) = self.accounts.get_mut(&(class, tenant)) else { return };
+        if let Some(at) = account.lanes.iter().position(|other| *other == lane) {
+            account.lanes.swap_remove(at);
+        }
+    }
+
+    pub fn tag(&self, class: u8, tenant: Tenant) -> Tag {
+        self.accounts.get(&(class, tenant)).map(|account| account.tag).unwrap_or_default()
+    }
+
+    /// A grant, whoever chose it.
+    pub fn charge(&mut self, class: u8, tenant: Tenant) -> Retag<'_> {
+        self.turns += 1;
+        let cost = TURN / u64::from(self.weights[tenant.0 as usize]);
+        let account = self.accounts.entry((class, tenant)).or_default();
+        let reached = &mut self.reached[class as usize];
+        *reached = account.tag.share.max(*reached);
+        let old = account.tag;
+        account.tag = Tag { share: *reached + cost, served: self.turns };
+        Retag { old, new: account.tag, lanes: &account.lanes }
+    }
+}
