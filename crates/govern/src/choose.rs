@@ -71,7 +71,9 @@ impl Governor {
         survey.clear();
         for at in 0..self.lanes.busy().len() {
             let lane = self.lanes.busy()[at];
-            survey.note(lane, self.shortage(lane, now));
+            let shortage = self.shortage(lane, now);
+            self.lanes[lane].fits = shortage.is_none();
+            survey.note(lane, shortage);
         }
         self.survey = survey;
     }
@@ -80,7 +82,7 @@ impl Governor {
     pub(crate) fn shortage(&mut self, lane: u32, now: u64) -> Option<Shortage> {
         for at in 0..self.lanes[lane].needs.len() {
             let need = self.lanes[lane].needs[at];
-            let kept = self.kept_from(lane, need.resource);
+            let kept = self.kept_from(lane, at);
             let on = need.resource;
             match self.resources[on.index()].fit(need.count, kept, now) {
                 Fit::Fits => {}
@@ -99,8 +101,7 @@ impl Governor {
 
     /// A lane that others made way for and that fits now. Its ranks count, and its ages every so many times.
     fn who_was_passed(&self) -> Option<Chosen> {
-        let fits = |lane: &&u32| self.survey.fitting.contains(lane);
-        let at = *self.holds.iter().find(fits)?;
+        let at = *self.holds.iter().find(|lane| self.lanes[**lane].fits)?;
         let lane = &self.lanes[at];
         let by_age = u64::from(lane.made_way + 1).is_multiple_of(u64::from(self.rules.age_turn));
         let chosen = if by_age { oldest(at, lane) } else { best(at, lane) };
@@ -122,10 +123,36 @@ impl Governor {
     }
 
     fn older(&self, chosen: &Chosen) -> Option<Chosen> {
+        self.due(chosen.lane).find_map(|resource| {
+            let older = self.longest_waiting(resource).filter(|older| older.age < chosen.age)?;
+            (!self.is_put_off(&older, resource)).then_some(older)
+        })
+    }
+
+    /// What a lane needs of resources that are due to go to the longest waiting.
+    fn due(&self, lane: u32) -> impl Iterator<Item = ResourceId> {
         let every = u64::from(self.rules.age_turn);
-        let needs = self.lanes[chosen.lane].needs.iter().map(|need| need.resource);
-        let mut due = needs.filter(|resource| self.resources[resource.index()].is_age_turn(every));
-        due.find_map(|resource| self.longest_waiting(resource).filter(|older| older.age < chosen.age))
+        let needs = self.lanes[lane].needs.iter().map(|need| need.resource);
+        needs.filter(move |resource| self.resources[resource.index()].is_age_turn(every))
+    }
+
+    /// Turns of several resources may come one after the other. One that would give a tenant a third grant in a row
+    /// while another one fits comes later; but not later than as many grants again as there are between turns.
+    fn is_put_off(&self, older: &Chosen, resource: ResourceId) -> bool {
+        let rank = self.places[&older.key].rank;
+        let latest = 2 * u64::from(self.rules.age_turn);
+        self.row.of(rank.class, rank.tenant) >= self.tenants.row(rank.tenant)
+            && self.resources[resource.index()].since_turn + 1 < latest
+            && self.survey.fitting.iter().any(|lane| self.lanes[*lane].has_other(rank.class, rank.tenant))
+    }
+
+    /// The resources whose turn it is if this one is granted: it has waited longest for them.
+    pub(crate) fn turns_taken(&self, key: u64) -> Vec<ResourceId> {
+        let place = &self.places[&key];
+        let is_oldest = |resource: &ResourceId| {
+            self.longest_waiting(*resource).is_some_and(|oldest| oldest.age == place.age)
+        };
+        self.due(place.lane).filter(is_oldest).collect()
     }
 
     fn longest_waiting(&self, resource: ResourceId) -> Option<Chosen> {

@@ -7,12 +7,13 @@ use crate::adapt::{Adapted, Outcome, Reason, Setting};
 use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
 use crate::choose::Survey;
+use crate::hash::Map;
 use crate::lanes::Lanes;
 use crate::metrics::Tally;
 use crate::rank::{Demand, Place, Tenant};
 use crate::resource::Resource;
 use crate::spec::{Amount, Kind, Misconfigured, Origin, ResourceId, Spec};
-use crate::tenants::Tenants;
+use crate::tenants::{Row, Tenants};
 use convoke_model::Timestamp;
 use std::collections::HashMap;
 
@@ -61,11 +62,12 @@ pub struct Governor {
     pub(crate) names: HashMap<Box<str>, ResourceId>,
     pub(crate) tenants: Tenants,
     pub(crate) lanes: Lanes,
-    pub(crate) places: HashMap<u64, Place>,
-    pub(crate) permits: HashMap<u64, Permit>,
+    pub(crate) places: Map<u64, Place>,
+    pub(crate) permits: Map<u64, Permit>,
     pub(crate) survey: Survey,
     /// Lanes that were passed too often, in the order of that; what they need is kept free.
     pub(crate) holds: Vec<u32>,
+    pub(crate) row: Row,
     pub(crate) tally: Tally,
     pub(crate) chance: Chance,
     arrivals: u64,
@@ -89,10 +91,11 @@ impl Governor {
             names: HashMap::new(),
             tenants: Tenants::default(),
             lanes: Lanes::default(),
-            places: HashMap::new(),
-            permits: HashMap::new(),
+            places: Map::default(),
+            permits: Map::default(),
             survey: Survey::default(),
             holds: Vec::new(),
+            row: Row::default(),
             tally: Tally::default(),
             chance: Chance::new(rules.seed),
             arrivals: 0,
@@ -246,6 +249,7 @@ impl Governor {
     }
 
     fn grant(&mut self, key: u64, made_way: bool, now: u64) {
+        let turns = self.turns_taken(key);
         let place = self.dequeue(key).expect("who is chosen waits");
         let before = self.lanes.load(place.lane);
         let retag = self.tenants.charge(place.rank.class, place.rank.tenant);
@@ -257,6 +261,8 @@ impl Governor {
         lane.passes = 0;
         lane.made_way += u32::from(made_way);
         let notes = self.take_all(place.lane, now);
+        turns.into_iter().for_each(|id| self.resources[id.index()].since_turn = 0);
+        self.row.add(place.rank.class, place.rank.tenant);
         self.permits.insert(key, Permit { lane: place.lane, began: now, notes, arrived: false });
         self.lanes.note(place.lane, before);
         self.let_go(place.lane);
@@ -269,7 +275,7 @@ impl Governor {
         let mut notes = Vec::new();
         for need in &self.lanes[lane].needs {
             let resource = &mut self.resources[need.resource.index()];
-            resource.grants += 1;
+            resource.since_turn += 1;
             resource.would_wait += u64::from(resource.overdrawn_by(need.count, now));
             resource.meter.take(need.count);
             resource.door.pass(now, &mut self.chance);

@@ -8,7 +8,8 @@
 //! need above the limit of the moment.
 
 use crate::governor::Governor;
-use crate::spec::ResourceId;
+use crate::lane::Lane;
+use crate::spec::Amount;
 
 impl Governor {
     /// Others were granted something: counts for those who are short of it.
@@ -23,22 +24,33 @@ impl Governor {
     }
 
     fn hold_back(&mut self, lane: u32, now: u64) {
-        let often = self.lanes[lane].passes >= self.rules.passes;
-        if !often || self.holds.contains(&lane) || !self.will_fit(lane, now) {
+        let known = &self.lanes[lane];
+        let often = known.passes >= self.rules.passes && known.kept_before.is_none();
+        if !often || !self.will_fit(lane, now) {
             return;
         }
         self.holds.push(lane);
-        for need in &self.lanes[lane].needs {
-            self.resources[need.resource.index()].held_back += need.count;
-        }
+        let lane = &mut self.lanes[lane];
+        let keep = |need: &Amount| {
+            let kept = &mut self.resources[need.resource.index()].held_back;
+            std::mem::replace(kept, *kept + need.count)
+        };
+        lane.kept_before = Some(lane.needs.iter().map(keep).collect());
     }
 
     /// Nothing is kept for a lane any more.
     pub(crate) fn let_go(&mut self, lane: u32) {
-        let Some(at) = self.holds.iter().position(|other| *other == lane) else { return };
+        if self.lanes[lane].kept_before.take().is_none() {
+            return;
+        }
+        let at = self.holds.iter().position(|other| *other == lane).expect("it is kept for somebody");
         self.holds.remove(at);
-        for need in &self.lanes[lane].needs {
+        for need in 0..self.lanes[lane].needs.len() {
+            let need = self.lanes[lane].needs[need];
             self.resources[need.resource.index()].held_back -= need.count;
+            for later in &self.holds[at..] {
+                self.lanes[*later].keep_less(need);
+            }
         }
     }
 
@@ -59,15 +71,23 @@ impl Governor {
         needs.iter().all(|need| self.resources[need.resource.index()].will_fit(need.count, now))
     }
 
-    /// How much of a resource a lane may not take, because it is kept for others.
+    /// How much of its `at`-th need a lane may not take, because it is kept for others.
     #[inline]
-    pub(crate) fn kept_from(&self, lane: u32, resource: ResourceId) -> u64 {
-        if self.holds.is_empty() {
-            return 0;
+    pub(crate) fn kept_from(&self, lane: u32, at: usize) -> u64 {
+        let lane = &self.lanes[lane];
+        match &lane.kept_before {
+            None => self.resources[lane.needs[at].resource.index()].held_back,
+            Some(kept) => kept[at],
         }
-        match self.holds.iter().position(|other| *other == lane) {
-            None => self.resources[resource.index()].held_back,
-            Some(at) => self.holds[..at].iter().map(|earlier| self.lanes[*earlier].need(resource)).sum(),
+    }
+}
+
+impl Lane {
+    /// One that was passed earlier keeps nothing any more.
+    fn keep_less(&mut self, of: Amount) {
+        let kept = self.kept_before.iter_mut().flatten();
+        for (_, kept) in self.needs.iter().zip(kept).filter(|(need, _)| need.resource == of.resource) {
+            *kept -= of.count;
         }
     }
 }

@@ -3,10 +3,11 @@
 //! A lane keeps two orders of its demands: by rank (class, the turn of the tenant, priority, path, age) and by age
 //! alone. Every operation takes logarithmic time.
 
+use crate::hash::Map;
 use crate::rank::{Order, Place, Tenant};
 use crate::spec::{Amount, ResourceId};
 use crate::tenants::Tag;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The demand of a lane that is next, compared with those of other lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +30,7 @@ impl Head {
 struct ClassQueue {
     /// Tenants by whose turn it is.
     turns: BTreeSet<(Tag, Tenant)>,
-    tenants: HashMap<Tenant, BTreeMap<Order, u64>>,
+    tenants: Map<Tenant, BTreeMap<Order, u64>>,
 }
 
 /// Demands of one shape.
@@ -44,6 +45,10 @@ pub(crate) struct Lane {
     pub passes: u32,
     /// Grants that the lane got because it had been passed too often.
     pub made_way: u32,
+    /// While something is kept free for this lane: how much of each of its needs is kept for earlier ones.
+    pub kept_before: Option<Vec<u64>>,
+    /// Whether one more would fit, as of the last look around.
+    pub fits: bool,
     /// Its place among the lanes in which somebody waits.
     pub busy_at: Option<u32>,
 }
@@ -57,6 +62,8 @@ impl Lane {
             held: 0,
             passes: 0,
             made_way: 0,
+            kept_before: None,
+            fits: false,
             busy_at: None,
         }
     }
@@ -69,14 +76,15 @@ impl Lane {
         self.needs.iter().any(|need| need.resource == resource)
     }
 
-    /// How much of a resource one demand needs.
-    pub fn need(&self, resource: ResourceId) -> u64 {
-        self.needs.iter().find(|need| need.resource == resource).map_or(0, |need| need.count)
-    }
-
     /// Whether demands of this tenant and class wait here.
     pub fn has(&self, class: u8, tenant: Tenant) -> bool {
         self.classes.get(&class).is_some_and(|queue| queue.tenants.contains_key(&tenant))
+    }
+
+    /// Whether demands of another tenant of this class wait here.
+    pub fn has_other(&self, class: u8, tenant: Tenant) -> bool {
+        let tenants = self.classes.get(&class).map(|queue| &queue.tenants);
+        tenants.is_some_and(|tenants| tenants.len() > usize::from(tenants.contains_key(&tenant)))
     }
 
     /// Adds a demand; `tag` is its tenant's.

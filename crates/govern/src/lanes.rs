@@ -1,8 +1,8 @@
 //! All lanes, found by shape.
 
+use crate::hash::Map;
 use crate::lane::Lane;
 use crate::spec::Amount;
-use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
 
 /// Lanes that nobody uses are kept up to this number, because the same shapes come back.
@@ -12,7 +12,7 @@ const IDLE: usize = 256;
 pub(crate) struct Lanes {
     lanes: Vec<Lane>,
     unused: Vec<u32>,
-    by_shape: HashMap<Box<[Amount]>, u32>,
+    by_shape: Map<Box<[Amount]>, u32>,
     /// Lanes in which somebody waits.
     busy: Vec<u32>,
     idle: usize,

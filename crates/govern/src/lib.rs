@@ -9,14 +9,14 @@
 //!   that counts sees them, budgets with what is reserved. What a demand needs is granted whole or not at all.
 //! - **Work conserving.** After [`Governor::admit`] has said that nobody may start, every demand that waits is short of
 //!   something, or of something that is kept free for one that was passed too often.
-//! - **Bounded waiting.** Let a demand `d` need the resource `r`, let `a` demands that need `r` have come before it, and
-//!   let `t` be [`Rules::age_turn`]. Of the grants of `r` that happen while `d` fits, `d` gets one of the first
-//!   `t * (a + 1)`, whatever its class and priority. If `d` does not fit when `r` is to be had, it is passed; after
-//!   [`Rules::passes`] grants of what it is short of, what one demand of its shape needs is kept free, so its shape is
-//!   granted next after the ends of at most those who run then and of shapes that were passed before it; and of the
-//!   grants that a shape gets this way, every `t`-th goes to the demand of that shape that has waited longest. With `b`
-//!   demands of its shape before it, `d` starts within `t * (b + 1)` such rounds of `passes + 1` grants each, plus the
-//!   ends of those who run.
+//! - **Bounded waiting.** Let a demand `d` need the resource `r`, let `a` demands that need `r` wait when it comes, and
+//!   let `t` be [`Rules::age_turn`]. If `r` is all that is scarce, `d` gets one of the next `t * (a + 1)` grants of `r`,
+//!   whatever its class and priority. If it needs several scarce resources, a turn of `r` may be put off by at most `t`
+//!   grants of `r` (so that no tenant gets three in a row), and `d` may not fit when the turn comes. Then it is passed;
+//!   after `p` = [`Rules::passes`] grants of what it is short of, what it needs is kept free, and its shape is granted
+//!   before anything new that needs the same, but for the `l` other shapes that were passed before it. Every `t`-th grant
+//!   that a shape gets this way goes to the demand of that shape that has waited longest. Altogether `d` gets one of the
+//!   next `2 * t * (a + 1) * (p + l + 3)` grants of `r`.
 //! - **Ranks mean what they say.** Outside the turns of the longest waiting: class, then tenants in turn (at most two in
 //!   a row while another fits, or as weights say), then priority, path, age. No priority is ever changed by waiting.
 //! - **Exact books.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.
@@ -34,6 +34,7 @@ mod choose;
 mod door;
 mod explain;
 mod governor;
+mod hash;
 mod histogram;
 mod holdback;
 mod lane;

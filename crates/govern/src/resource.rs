@@ -24,8 +24,8 @@ pub(crate) struct Resource {
     pub breaker: Option<Breaker>,
     pub door: Door,
     pub meter: Meter,
-    /// Grants of it so far; every so many goes to the longest waiting.
-    pub grants: u64,
+    /// Grants of it since the last turn of the longest waiting.
+    pub since_turn: u64,
     /// Kept free for those who were passed too often.
     pub held_back: u64,
     /// Demands that an auditing budget would have kept waiting.
@@ -56,7 +56,7 @@ impl Resource {
             share: None,
             seen: None,
             door: Door::default(),
-            grants: 0,
+            since_turn: 0,
             held_back: 0,
             would_wait: 0,
             effective: 0,
@@ -95,6 +95,17 @@ impl Resource {
     pub fn beyond_share(&self) -> u64 {
         let others = self.bounds().filter(|(_, origin)| *origin != Origin::Share);
         others.map(|(bound, _)| bound).min().unwrap_or(self.limit)
+    }
+
+    /// How much more could be in use if this process held all of it.
+    pub fn room_beyond_share(&mut self, now: u64) -> u64 {
+        let shut = self.door.opens(now).is_some();
+        let broken = self.breaker.as_ref().is_some_and(|breaker| breaker.pass(now) != Pass::Free);
+        match shut || broken {
+            true => 0,
+            false if self.is_audit() => u64::MAX,
+            false => self.beyond_share().saturating_sub(self.meter.used(now)),
+        }
     }
 
     /// Whether somebody who needs `count` can be admitted, if `kept` is kept free for others.
@@ -155,6 +166,6 @@ impl Resource {
     /// Whether the next grant of it goes to the longest waiting.
     #[inline]
     pub fn is_age_turn(&self, every: u64) -> bool {
-        (self.grants + 1).is_multiple_of(every)
+        self.since_turn + 1 >= every
     }
 }

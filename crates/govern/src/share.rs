@@ -4,8 +4,7 @@
 //! the answer. Fewer than are in use may be held for a while: then nothing new starts, and nothing is stopped.
 
 use crate::governor::Governor;
-use crate::resource::Fit;
-use crate::spec::{Amount, ResourceId};
+use crate::spec::ResourceId;
 use convoke_model::Timestamp;
 
 /// What more would let somebody start.
@@ -45,16 +44,12 @@ impl Governor {
         wanted.into_iter().filter_map(|want| self.bounded(want, now)).collect()
     }
 
-    /// What a lane wants, if its share is the only thing that it is short of.
+    /// What a lane wants, as far as nothing but its share keeps it from starting.
     fn add_lacks(&mut self, lane: u32, now: u64, wanted: &mut Vec<Lack>) {
-        let waiting = self.lanes[lane].len() as u64;
-        let needs = self.lanes[lane].needs.to_vec();
-        if needs.iter().any(|need| !self.only_share(lane, *need, now)) {
-            return;
-        }
-        let shared = needs.iter().filter(|need| self.resources[need.resource.index()].share.is_some());
-        for need in shared {
-            let count = need.count.saturating_mul(waiting);
+        let more = self.could_start(lane, now);
+        let needs = self.lanes[lane].needs.iter();
+        for need in needs.filter(|need| self.resources[need.resource.index()].share.is_some()) {
+            let count = need.count.saturating_mul(more);
             match wanted.iter_mut().find(|lack| lack.resource == need.resource) {
                 Some(lack) => lack.count = lack.count.saturating_add(count),
                 None => wanted.push(Lack { resource: need.resource, count }),
@@ -62,17 +57,17 @@ impl Governor {
         }
     }
 
-    /// Whether a need fits, or would if the process held more.
-    fn only_share(&mut self, lane: u32, need: Amount, now: u64) -> bool {
-        let kept = self.kept_from(lane, need.resource);
-        let resource = &mut self.resources[need.resource.index()];
-        if resource.fit(need.count, kept, now) == Fit::Fits {
-            return true;
+    /// How many of a lane could start if the process held all that is shared.
+    fn could_start(&mut self, lane: u32, now: u64) -> u64 {
+        let mut more = self.lanes[lane].len() as u64;
+        for at in 0..self.lanes[lane].needs.len() {
+            let need = self.lanes[lane].needs[at];
+            let kept = self.kept_from(lane, at);
+            let resource = &mut self.resources[need.resource.index()];
+            let room = resource.room_beyond_share(now).saturating_sub(kept);
+            more = more.min(room.checked_div(need.count).unwrap_or(more));
         }
-        let used = resource.meter.used(now);
-        let open = resource.door.opens(now).is_none();
-        let room = resource.beyond_share().saturating_sub(used);
-        open && resource.share.is_some() && need.count.saturating_add(kept) <= room
+        more
     }
 
     fn bounded(&mut self, want: Lack, now: u64) -> Option<Lack> {

@@ -6,6 +6,7 @@
 //! served (or came) longest ago. With equal weights a tenant is never granted twice in a row while another one fits,
 //! except that a turn of the longest waiting may come before or after: hence at most two in a row.
 
+use crate::hash::Map;
 use crate::rank::Tenant;
 use std::collections::HashMap;
 
@@ -33,12 +34,31 @@ pub(crate) struct Retag<'a> {
     pub lanes: &'a [u32],
 }
 
+/// How many grants in a row went to the same tenant of a class.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    who: Option<(u8, Tenant)>,
+    count: u32,
+}
+
+impl Row {
+    pub fn add(&mut self, class: u8, tenant: Tenant) {
+        self.count = if self.who == Some((class, tenant)) { self.count.saturating_add(1) } else { 1 };
+        self.who = Some((class, tenant));
+    }
+
+    /// How many were the last ones.
+    pub fn of(&self, class: u8, tenant: Tenant) -> u32 {
+        if self.who == Some((class, tenant)) { self.count } else { 0 }
+    }
+}
+
 /// Who has had how much.
 #[derive(Debug)]
 pub(crate) struct Tenants {
     names: HashMap<String, Tenant>,
     weights: Vec<u32>,
-    accounts: HashMap<(u8, Tenant), Account>,
+    accounts: Map<(u8, Tenant), Account>,
     /// Per class, the share at which the last grant began.
     reached: [u64; 256],
     turns: u64,
@@ -49,7 +69,7 @@ impl Default for Tenants {
         Tenants {
             names: HashMap::new(),
             weights: vec![1],
-            accounts: HashMap::new(),
+            accounts: Map::default(),
             reached: [0; 256],
             turns: 0,
         }
@@ -67,6 +87,11 @@ impl Tenants {
         self.weights.push(1);
         self.names.insert(name.to_owned(), tenant);
         tenant
+    }
+
+    /// How many grants in a row are enough, while others wait.
+    pub fn row(&self, tenant: Tenant) -> u32 {
+        self.weights[tenant.0 as usize].max(2)
     }
 
     pub fn set_weight(&mut self, tenant: Tenant, weight: u32) {
