@@ -19,7 +19,7 @@ pub enum Admission {
     },
     /// Nobody may start.
     Blocked {
-        /// Who would be next.
+        /// Who has waited longest.
         key: u64,
         /// What it waits for.
         on: ResourceId,

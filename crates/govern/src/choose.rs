@@ -7,7 +7,7 @@
 
 use crate::answer::Admission;
 use crate::governor::Governor;
-use crate::lane::Lane;
+use crate::lane::{Head, Lane};
 use crate::resource::Fit;
 use crate::spec::{Kind, ResourceId, WhenSpent};
 use convoke_model::Timestamp;
@@ -94,24 +94,28 @@ impl Governor {
     }
 
     /// Who may start, after [`Governor::look_around`].
-    pub(crate) fn choose(&self) -> Option<Chosen> {
+    pub(crate) fn choose(&mut self) -> Option<Chosen> {
         let chosen = self.who_was_passed().or_else(|| self.best_by_rank())?;
         Some(self.give_age_its_turn(chosen))
     }
 
     /// A lane that others made way for and that fits now. Its ranks count, and its ages every so many times.
-    fn who_was_passed(&self) -> Option<Chosen> {
+    fn who_was_passed(&mut self) -> Option<Chosen> {
         let at = *self.holds.iter().find(|lane| self.lanes[**lane].fits)?;
         let lane = &self.lanes[at];
         let by_age = u64::from(lane.made_way + 1).is_multiple_of(u64::from(self.rules.age_turn));
-        let chosen = if by_age { oldest(at, lane) } else { best(at, lane) };
+        let chosen = if by_age { oldest(at, lane) } else { self.best_of(at) };
         chosen.map(|chosen| Chosen { made_way: true, ..chosen })
     }
 
-    fn best_by_rank(&self) -> Option<Chosen> {
-        let heads = self.survey.fitting.iter().filter_map(|lane| self.lanes[*lane].head(*lane));
-        let head = heads.min()?;
-        Some(Chosen { key: head.key, lane: head.lane, age: head.age(), made_way: false })
+    fn best_by_rank(&mut self) -> Option<Chosen> {
+        let fitting = self.survey.fitting.iter();
+        let head = fitting.filter_map(|lane| self.lanes[*lane].head(*lane, &self.tenants)).min()?;
+        Some(Chosen::from(head))
+    }
+
+    fn best_of(&mut self, lane: u32) -> Option<Chosen> {
+        self.lanes[lane].head(lane, &self.tenants).map(Chosen::from)
     }
 
     /// Goes to the longest waiting for as long as a resource is due to. Each step goes to an older one, so it ends.
@@ -147,12 +151,11 @@ impl Governor {
     }
 
     /// The resources whose turn it is if this one is granted: it has waited longest for them.
-    pub(crate) fn turns_taken(&self, key: u64) -> Vec<ResourceId> {
-        let place = &self.places[&key];
+    pub(crate) fn turns_taken(&self, chosen: &Chosen) -> Vec<ResourceId> {
         let is_oldest = |resource: &ResourceId| {
-            self.longest_waiting(*resource).is_some_and(|oldest| oldest.age == place.age)
+            self.longest_waiting(*resource).is_some_and(|oldest| oldest.age == chosen.age)
         };
-        self.due(place.lane).filter(is_oldest).collect()
+        self.due(chosen.lane).filter(is_oldest).collect()
     }
 
     fn longest_waiting(&self, resource: ResourceId) -> Option<Chosen> {
@@ -160,30 +163,31 @@ impl Governor {
         lanes.filter_map(|lane| oldest(*lane, &self.lanes[*lane])).min_by_key(|chosen| chosen.age)
     }
 
-    /// Nobody fits: who would be next, and what for.
+    /// Nobody fits: who has waited longest, and what for.
     pub(crate) fn blocked(&self) -> Admission {
-        let heads = self.survey.blocked.iter();
-        let heads = heads.filter_map(|(lane, on)| Some((self.lanes[*lane].head(*lane)?, *on)));
-        let (head, on) = heads.min().expect("somebody waits, and nobody fits");
-        Admission::Blocked { key: head.key, on, until: self.survey.wake.map(Timestamp) }
+        let blocked = self.survey.blocked.iter();
+        let longest = blocked.filter_map(|(lane, on)| Some((self.lanes[*lane].oldest()?, *on))).min();
+        let ((_, key), on) = longest.expect("somebody waits, and nobody fits");
+        Admission::Blocked { key, on, until: self.survey.wake.map(Timestamp) }
     }
 
     /// A budget cannot pay the next one of a lane.
     pub(crate) fn turn_away(&mut self, lane: u32, on: ResourceId) -> Admission {
-        let head = self.lanes[lane].head(lane).expect("somebody waits in the lane");
-        self.dequeue(head.key);
+        let key = self.best_of(lane).expect("somebody waits in the lane").key;
+        self.dequeue(key);
         self.tally.spent += 1;
         let then = match &self.resources[on.index()].kind {
             Kind::Budget(rules) => rules.when_spent.clone(),
             _ => WhenSpent::Queue,
         };
-        Admission::Spent { key: head.key, on, then }
+        Admission::Spent { key, on, then }
     }
 }
 
-fn best(at: u32, lane: &Lane) -> Option<Chosen> {
-    let head = lane.head(at)?;
-    Some(Chosen { key: head.key, lane: at, age: head.age(), made_way: false })
+impl From<Head> for Chosen {
+    fn from(head: Head) -> Chosen {
+        Chosen { key: head.front.key, lane: head.lane, age: head.front.age, made_way: false }
+    }
 }
 
 fn oldest(at: u32, lane: &Lane) -> Option<Chosen> {

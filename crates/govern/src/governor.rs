@@ -6,7 +6,7 @@
 use crate::adapt::{Adapted, Outcome, Reason, Setting};
 use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
-use crate::choose::Survey;
+use crate::choose::{Chosen, Survey};
 use crate::hash::Map;
 use crate::lanes::Lanes;
 use crate::metrics::Tally;
@@ -199,12 +199,7 @@ impl Governor {
         let before = self.lanes.load(lane);
         self.arrivals += 1;
         let place = Place { rank: demand.rank, age: self.arrivals, since: now, lane };
-        let (class, tenant) = (demand.rank.class, demand.rank.tenant);
-        let tag = match self.lanes[lane].has(class, tenant) {
-            true => self.tenants.tag(class, tenant),
-            false => self.tenants.enter(class, tenant, lane),
-        };
-        self.lanes[lane].push(demand.key, &place, tag);
+        self.lanes[lane].push(demand.key, &place, &mut self.tenants);
         self.places.insert(demand.key, place);
         self.lanes.note(lane, before);
     }
@@ -218,10 +213,7 @@ impl Governor {
     pub(crate) fn dequeue(&mut self, key: u64) -> Option<Place> {
         let place = self.places.remove(&key)?;
         let before = self.lanes.load(place.lane);
-        let tag = self.tenants.tag(place.rank.class, place.rank.tenant);
-        if self.lanes[place.lane].remove(&place, tag) {
-            self.tenants.leave(place.rank.class, place.rank.tenant, place.lane);
-        }
+        self.lanes[place.lane].remove(&place, &mut self.tenants);
         self.lanes.note(place.lane, before);
         if self.lanes[place.lane].len() == 0 {
             self.let_go(place.lane);
@@ -241,29 +233,26 @@ impl Governor {
         }
         match self.choose() {
             Some(chosen) => {
-                self.grant(chosen.key, chosen.made_way, now);
+                self.grant(chosen, now);
                 Admission::Granted(chosen.key)
             }
             None => self.blocked(),
         }
     }
 
-    fn grant(&mut self, key: u64, made_way: bool, now: u64) {
-        let turns = self.turns_taken(key);
-        let place = self.dequeue(key).expect("who is chosen waits");
+    fn grant(&mut self, chosen: Chosen, now: u64) {
+        let turns = self.turns_taken(&chosen);
+        let place = self.dequeue(chosen.key).expect("who is chosen waits");
         let before = self.lanes.load(place.lane);
-        let retag = self.tenants.charge(place.rank.class, place.rank.tenant);
-        for lane in retag.lanes {
-            self.lanes[*lane].retag(place.rank.class, place.rank.tenant, retag.old, retag.new);
-        }
+        self.tenants.charge(place.rank.class, place.rank.tenant);
         let lane = &mut self.lanes[place.lane];
         lane.held += 1;
         lane.passes = 0;
-        lane.made_way += u32::from(made_way);
+        lane.made_way += u32::from(chosen.made_way);
         let notes = self.take_all(place.lane, now);
         turns.into_iter().for_each(|id| self.resources[id.index()].since_turn = 0);
         self.row.add(place.rank.class, place.rank.tenant);
-        self.permits.insert(key, Permit { lane: place.lane, began: now, notes, arrived: false });
+        self.permits.insert(chosen.key, Permit { lane: place.lane, began: now, notes, arrived: false });
         self.lanes.note(place.lane, before);
         self.let_go(place.lane);
         self.count_passes(place.lane, now);

@@ -29,8 +29,10 @@
 mod adapt;
 mod answer;
 mod breaker;
+mod by_age;
 mod chance;
 mod choose;
+mod class;
 mod door;
 mod explain;
 mod governor;

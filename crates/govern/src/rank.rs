@@ -1,7 +1,6 @@
 //! Who asks, for what, and how they stand against others.
 
 use crate::spec::Amount;
-use std::cmp::Reverse;
 
 /// On whose account something runs; a small number instead of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -31,8 +30,9 @@ pub struct Demand<'a> {
     pub needs: &'a [Amount],
 }
 
-/// The place of a demand among those of its class and tenant.
-pub(crate) type Order = (u8, Reverse<u32>, u64);
+/// The place of a demand among those of its class and tenant, but for its age: priority, then the longer path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Level(u64);
 
 /// A demand in the queue.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub fn order(&self) -> Order {
-        (self.rank.priority, Reverse(self.rank.path), self.age)
+    pub fn level(&self) -> Level {
+        Level(u64::from(self.rank.priority) << 32 | u64::from(!self.rank.path))
     }
 }

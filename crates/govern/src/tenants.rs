@@ -23,15 +23,8 @@ pub(crate) struct Tag {
 #[derive(Debug, Default)]
 struct Account {
     tag: Tag,
-    /// The lanes in which demands of this tenant and class wait.
-    lanes: Vec<u32>,
-}
-
-/// A tag that has changed, and the lanes that are sorted by it.
-pub(crate) struct Retag<'a> {
-    pub old: Tag,
-    pub new: Tag,
-    pub lanes: &'a [u32],
+    /// How many lanes demands of this tenant and class wait in.
+    lanes: u32,
 }
 
 /// How many grants in a row went to the same tenant of a class.
@@ -98,39 +91,35 @@ impl Tenants {
         self.weights[tenant.0 as usize] = weight.clamp(1, 1 << 16);
     }
 
-    /// The first demand of a tenant and class waits in this lane.
-    pub fn enter(&mut self, class: u8, tenant: Tenant, lane: u32) -> Tag {
+    /// Demands of a tenant and class wait in one more lane.
+    pub fn enter(&mut self, class: u8, tenant: Tenant) -> Tag {
         self.turns += 1;
         let account = self.accounts.entry((class, tenant)).or_default();
-        if account.lanes.is_empty() {
+        if account.lanes == 0 {
             let share = account.tag.share.max(self.reached[class as usize]);
             account.tag = Tag { share, served: self.turns };
         }
-        account.lanes.push(lane);
+        account.lanes += 1;
         account.tag
     }
 
-    /// No demand of the tenant and class waits in this lane any more.
-    pub fn leave(&mut self, class: u8, tenant: Tenant, lane: u32) {
-        let Some(account) = self.accounts.get_mut(&(class, tenant)) else { return };
-        if let Some(at) = account.lanes.iter().position(|other| *other == lane) {
-            account.lanes.swap_remove(at);
-        }
+    /// Demands of a tenant and class wait in one lane less.
+    pub fn leave(&mut self, class: u8, tenant: Tenant) {
+        self.accounts.entry((class, tenant)).or_default().lanes -= 1;
     }
 
+    /// When it is the turn of a tenant in a class.
     pub fn tag(&self, class: u8, tenant: Tenant) -> Tag {
         self.accounts.get(&(class, tenant)).map(|account| account.tag).unwrap_or_default()
     }
 
     /// A grant, whoever chose it.
-    pub fn charge(&mut self, class: u8, tenant: Tenant) -> Retag<'_> {
+    pub fn charge(&mut self, class: u8, tenant: Tenant) {
         self.turns += 1;
         let cost = TURN / u64::from(self.weights[tenant.0 as usize]);
         let account = self.accounts.entry((class, tenant)).or_default();
         let reached = &mut self.reached[class as usize];
         *reached = account.tag.share.max(*reached);
-        let old = account.tag;
         account.tag = Tag { share: *reached + cost, served: self.turns };
-        Retag { old, new: account.tag, lanes: &account.lanes }
     }
 }

@@ -8,6 +8,7 @@ mod desk;
 use convoke_govern::{Amount, Counts, Governor, Outcome, Rank, Rules, Spec, Used};
 use convoke_model::Timestamp;
 use desk::{Dice, NOW, ask, free, grant};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 const QUEUED: u64 = 100_000;
@@ -35,6 +36,28 @@ fn one_permit_in_and_out() {
     let each = started.elapsed() / rounds as u32;
     println!("demand, admit, release: {each:?}");
     assert!(each < Duration::from_micros(2));
+}
+
+#[test]
+#[ignore = "prints figures; run with --release"]
+fn a_fan_out_of_ten_thousand() {
+    let mut times = Vec::new();
+    for _ in 0..20 {
+        let mut governor = Governor::new(300);
+        let needs = [Amount::of(governor.resource("slots").expect("slots"), 1)];
+        let started = Instant::now();
+        (0..10_000).for_each(|key| ask(&mut governor, key, Rank::default(), &needs).expect("taken"));
+        let mut running = VecDeque::new();
+        loop {
+            while let Some(key) = grant(&mut governor) {
+                running.push_back(key);
+            }
+            let Some(key) = running.pop_front() else { break };
+            free(&mut governor, key);
+        }
+        times.push(started.elapsed() / 10_000);
+    }
+    report("a fan-out of 10 000, each", &mut times);
 }
 
 #[test]
