@@ -66,7 +66,7 @@ impl Survey {
 impl Governor {
     /// Asks every lane whether one more would fit.
     pub(crate) fn look_around(&mut self, now: u64) {
-        self.drop_hopeless_holds(now);
+        self.review_holds(now);
         let mut survey = std::mem::take(&mut self.survey);
         survey.clear();
         for at in 0..self.lanes.busy().len() {

@@ -5,6 +5,7 @@
 
 use crate::by_age::ByAge;
 use crate::class::{ClassQueue, Front};
+use crate::holdback::Hold;
 use crate::rank::{Place, Tenant};
 use crate::spec::{Amount, ResourceId};
 use crate::tenants::Tenants;
@@ -30,8 +31,8 @@ pub(crate) struct Lane {
     pub passes: u32,
     /// Grants that the lane got because it had been passed too often.
     pub made_way: u32,
-    /// While something is kept free for this lane: how much of each of its needs is kept for earlier ones.
-    pub kept_before: Option<Vec<u64>>,
+    /// While something is kept free for this lane.
+    pub hold: Option<Hold>,
     /// Whether one more would fit, as of the last look around.
     pub fits: bool,
     /// Its place among the lanes in which somebody waits.
@@ -47,7 +48,7 @@ impl Lane {
             held: 0,
             passes: 0,
             made_way: 0,
-            kept_before: None,
+            hold: None,
             fits: false,
             busy_at: None,
         }

@@ -13,10 +13,11 @@
 //!   let `t` be [`Rules::age_turn`]. If `r` is all that is scarce, `d` gets one of the next `t * (a + 1)` grants of `r`,
 //!   whatever its class and priority. If it needs several scarce resources, a turn of `r` may be put off by at most `t`
 //!   grants of `r` (so that no tenant gets three in a row), and `d` may not fit when the turn comes. Then it is passed;
-//!   after `p` = [`Rules::passes`] grants of what it is short of, what it needs is kept free, and its shape is granted
-//!   before anything new that needs the same, but for the `l` other shapes that were passed before it. Every `t`-th grant
-//!   that a shape gets this way goes to the demand of that shape that has waited longest. Altogether `d` gets one of the
-//!   next `2 * t * (a + 1) * (p + l + 3)` grants of `r`.
+//!   after `p` = [`Rules::passes`] grants of what it is short of, that is kept free, and its shape is granted before
+//!   anything new that needs the same, but for the `l` other shapes that were passed before it: when the time that a rate
+//!   takes has passed and those who run have ended. Every `t`-th grant that a shape gets this way goes to the demand of
+//!   that shape that has waited longest. So `d` starts in finite time if those who run end; and if it needs all of `r`,
+//!   it gets one of the next `2 * t * (a + 1) * (p + l + 3)` grants of `r`.
 //! - **Ranks mean what they say.** Outside the turns of the longest waiting: class, then tenants in turn (at most two in
 //!   a row while another fits, or as weights say), then priority, path, age. No priority is ever changed by waiting.
 //! - **Exact books.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.

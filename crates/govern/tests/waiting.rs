@@ -133,3 +133,30 @@ fn a_demand_that_cannot_come_by_waiting_keeps_nothing_from_others() {
         free(&mut governor, key);
     }
 }
+
+#[test]
+fn slots_do_not_stand_idle_for_who_waits_for_a_rate() {
+    use convoke_govern::Counts;
+    use convoke_model::Timestamp;
+    let mut governor = Governor::with(Rules { passes: 2, ..Rules::default() });
+    let slots = governor.add(Spec::slots("slots", 1)).expect("a limit");
+    let tokens = governor.add(Spec::per_minute("tokens", 31, Counts::Ends)).expect("a limit");
+    let small = [Amount::of(slots, 1), Amount::of(tokens, 2)];
+    let large = [Amount::of(slots, 1), Amount::of(tokens, 31)];
+    let other = [Amount::of(slots, 1)];
+    let mut key = 0;
+    let mut next = |governor: &mut Governor, needs: &[Amount]| {
+        key += 1;
+        ask(governor, key, Rank::default(), needs).expect("taken");
+        let granted = grant(governor);
+        granted.inspect(|granted| free(governor, *granted));
+        granted == Some(key)
+    };
+    assert!(next(&mut governor, &small));
+    assert!(!next(&mut governor, &large), "it waits for the minute to pass");
+    assert!(next(&mut governor, &small) && next(&mut governor, &small), "it is passed twice");
+    assert!(!next(&mut governor, &small), "and not a third time");
+    assert!((0..50).all(|_| next(&mut governor, &other)), "who needs no tokens is not affected");
+    let minute = Timestamp(desk::NOW.0 + 61_000_000);
+    assert_eq!(governor.admit(minute), convoke_govern::Admission::Granted(2));
+}
