@@ -98,11 +98,15 @@ impl Learner {
         self.calm_until = now + FIRST_CALM;
     }
 
+    /// Whether a call began before the last cut, or at the same moment.
+    fn is_earlier(&self, call: Call) -> bool {
+        self.cut_at.is_some_and(|cut| call.began <= cut)
+    }
+
     /// An answer. Says how the limit has grown, once per window.
     pub fn succeed(&mut self, call: Call) -> Option<Change> {
         self.time(call);
-        let stale = self.cut_at.is_some_and(|cut| call.began < cut);
-        if stale || call.level.max(call.level_after) * 2 < self.told {
+        if self.is_earlier(call) || call.level.max(call.level_after) * 2 < self.told {
             return None;
         }
         self.answers += 1;
@@ -134,7 +138,7 @@ impl Learner {
 
     /// A refusal, or a call that took too long. Says how far the limit has fallen, once per round trip.
     pub fn push_back(&mut self, call: Call, outcome: Outcome, pause: u64) -> Option<Change> {
-        if self.cut_at.is_some_and(|cut| call.began < cut) {
+        if self.is_earlier(call) {
             self.refine(call, outcome);
             return None;
         }
