@@ -53,7 +53,8 @@ impl Governor {
             needs.for_each(|need| standings[need.resource.index()].held_by.push(*key));
         }
         standings.iter_mut().for_each(|standing| standing.held_by.sort_unstable());
-        standings
+        let known = standings.into_iter().zip(&self.resources).filter(|(_, resource)| !resource.retired);
+        known.map(|(standing, _)| standing).collect()
     }
 
     fn standing(&mut self, at: usize, now: u64) -> Standing {

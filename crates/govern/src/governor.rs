@@ -60,6 +60,8 @@ pub struct Governor {
     pub(crate) rules: Rules,
     pub(crate) resources: Vec<Resource>,
     pub(crate) names: HashMap<Box<str>, ResourceId>,
+    /// Ids that can be given out again.
+    pub(crate) retired: Vec<ResourceId>,
     pub(crate) tenants: Tenants,
     pub(crate) lanes: Lanes,
     pub(crate) places: Map<u64, Place>,
@@ -89,6 +91,7 @@ impl Governor {
             rules: Rules { age_turn: rules.age_turn.max(2), ..rules },
             resources: Vec::new(),
             names: HashMap::new(),
+            retired: Vec::new(),
             tenants: Tenants::default(),
             lanes: Lanes::default(),
             places: Map::default(),
@@ -115,10 +118,23 @@ impl Governor {
         if !self.draws_from_its_like(&spec) {
             return Err(Misconfigured::Parent(spec.name));
         }
-        let id = ResourceId(u32::try_from(self.resources.len()).expect("fewer than 2^32 resources"));
-        self.names.insert(spec.name.as_str().into(), id);
-        self.resources.push(Resource::new(spec));
-        Ok(id)
+        Ok(self.place(spec))
+    }
+
+    fn place(&mut self, spec: Spec) -> ResourceId {
+        let name = spec.name.as_str().into();
+        let id = match self.retired.pop() {
+            Some(id) => {
+                self.resources[id.index()] = Resource::new(spec);
+                id
+            }
+            None => {
+                self.resources.push(Resource::new(spec));
+                ResourceId(u32::try_from(self.resources.len() - 1).expect("fewer than 2^32 resources"))
+            }
+        };
+        self.names.insert(name, id);
+        id
     }
 
     fn draws_from_its_like(&self, spec: &Spec) -> bool {

@@ -78,11 +78,20 @@ impl Lanes {
         }
     }
 
+    /// Lanes in which somebody waits or of which permits are out.
+    pub fn in_use(&self) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().filter(|lane| lane.len() > 0 || lane.held > 0)
+    }
+
     /// Forgets lanes that nobody uses, once there are many.
     fn sweep(&mut self) {
-        if self.idle <= IDLE {
-            return;
+        if self.idle > IDLE {
+            self.forget_idle();
         }
+    }
+
+    /// Forgets lanes that nobody uses.
+    pub fn forget_idle(&mut self) {
         let lanes = &self.lanes;
         let unused = &mut self.unused;
         self.by_shape.retain(|_, lane| {

@@ -49,6 +49,7 @@ mod observe;
 mod penalty;
 mod rank;
 mod resource;
+mod retire;
 mod settle;
 mod shape;
 mod share;

@@ -104,7 +104,7 @@ impl Governor {
     }
 
     fn utilisation(&mut self, now: u64) -> BTreeMap<String, f64> {
-        let counted = self.resources.iter_mut().filter(|resource| resource.kind != Kind::Door);
+        let counted = self.resources.iter_mut().filter(|r| r.kind != Kind::Door && !r.retired);
         let parts = counted.map(|resource| {
             let (used, limit) = (resource.meter.used(now), resource.effective());
             (resource.name.to_string(), if limit == 0 { 1.0 } else { used as f64 / limit as f64 })
@@ -113,12 +113,12 @@ impl Governor {
     }
 
     fn learned_limits(&self) -> BTreeMap<String, u64> {
-        let learned = self.resources.iter();
+        let learned = self.resources.iter().filter(|resource| !resource.retired);
         learned.filter_map(|r| Some((r.name.to_string(), r.learner.as_ref()?.limit()))).collect()
     }
 
     fn spent(&mut self, now: u64) -> BTreeMap<String, u64> {
-        let budgets = self.resources.iter_mut();
+        let budgets = self.resources.iter_mut().filter(|resource| !resource.retired);
         budgets.filter_map(|r| Some((r.name.to_string(), r.meter.spent(now)?))).collect()
     }
 }

@@ -30,6 +30,9 @@ pub struct Learned(pub BTreeMap<String, LearnedLimit>);
 /// What was learned longer ago than this says nothing any more.
 const STALE: Duration = Duration::from_secs(7 * 86_400);
 
+/// Whoever asks for a longer pause than a day is asked again after a day.
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+
 impl Governor {
     /// What a call that came back teaches about everything that it used.
     pub(crate) fn learn(&mut self, permit: &Permit, outcome: Outcome, now: u64) -> Vec<Adapted> {
@@ -88,7 +91,7 @@ impl Governor {
         let resource = &mut self.resources[id.index()];
         let Some(learner) = &mut resource.learner else { return };
         let now = call.ended;
-        let said = retry_after.map(|wait| wait.as_micros() as u64);
+        let said = retry_after.map(|wait| wait.min(LONGEST_PAUSE).as_micros() as u64);
         let pause = said.unwrap_or_else(|| learner.penalty.wait(now));
         let change = learner.push_back(call, outcome, pause);
         // A refusal of an earlier round that names no moment asks for nothing that is not done already.
@@ -132,7 +135,8 @@ impl Governor {
 
     /// What was learned so far.
     pub fn learned(&self, now: Timestamp) -> Learned {
-        let learned = self.resources.iter().filter_map(|resource| {
+        let known = self.resources.iter().filter(|resource| !resource.retired);
+        let learned = known.filter_map(|resource| {
             let learner = resource.learner.as_ref()?;
             let limit = LearnedLimit { limit: learner.limit(), known: learner.known(), at: now };
             Some((resource.name.to_string(), limit))

@@ -30,6 +30,8 @@ pub(crate) struct Resource {
     pub held_back: u64,
     /// Demands that an auditing budget would have kept waiting.
     pub would_wait: u64,
+    /// It is over, and its id can be given out again.
+    pub retired: bool,
     effective: u64,
 }
 
@@ -59,6 +61,7 @@ impl Resource {
             since_turn: 0,
             held_back: 0,
             would_wait: 0,
+            retired: false,
             effective: 0,
         };
         resource.refresh();

@@ -173,3 +173,36 @@ fn small_demands_pass_a_large_one_only_so_often() {
     }
     assert_eq!(passed, 5);
 }
+
+/// PI-14.
+#[test]
+fn counters_rise_and_return() {
+    let mut governor = Governor::new(3);
+    (0..3).for_each(|key| ask(&mut governor, key, Rank::default()));
+    assert_eq!(granted(&mut governor).len(), 3);
+    assert_eq!((governor.held(), governor.explain(NOW)[0].used), (3, 3));
+    (0..3).for_each(|key| free(&mut governor, key));
+    let metrics = governor.metrics(NOW);
+    assert_eq!((metrics.active, metrics.granted, metrics.released), (0, 3, 3));
+    assert_eq!(governor.explain(NOW)[0].used, 0);
+}
+
+#[test]
+fn what_is_over_can_be_forgotten_and_what_is_in_use_cannot() {
+    let mut governor = Governor::new(3);
+    let team = governor.add(Spec::slots("team:a", 1)).expect("a limit");
+    let needs = [Amount::of(team, 1)];
+    governor.demand(Demand { key: 1, rank: Rank::default(), needs: &needs }, NOW).expect("taken");
+    assert!(!governor.retire(team), "somebody waits for it");
+    assert_eq!(governor.admit(NOW), Admission::Granted(1));
+    assert!(!governor.retire(team), "somebody holds it");
+    free(&mut governor, 1);
+    assert!(governor.retire(team) && !governor.retire(team));
+    assert_eq!((governor.resource("team:a"), governor.explain(NOW).len()), (None, 1));
+    let other = governor.add(Spec::slots("team:b", 2)).expect("a limit");
+    assert_eq!((other, governor.name(other)), (team, "team:b"), "its number is given out again");
+    (2..4).for_each(|key| {
+        governor.demand(Demand { key, rank: Rank::default(), needs: &needs }, NOW).expect("taken");
+    });
+    assert_eq!(granted(&mut governor), [2, 3], "with the new limit");
+}
