@@ -21,6 +21,7 @@ enum Step {
     Release { which: usize, percent: u64 },
     Wait(u64),
     Limit { which: usize, limit: u64 },
+    Share(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -34,6 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (any::<usize>(), 0u64..=100).prop_map(|(which, percent)| Step::Release { which, percent }),
         3 => (1u64..40 * SECOND).prop_map(Step::Wait),
         1 => (0usize..2, 1u64..6).prop_map(|(which, limit)| Step::Limit { which, limit }),
+        1 => (0u64..8).prop_map(Step::Share),
     ]
 }
 
@@ -52,9 +54,10 @@ struct Call {
 struct Life {
     governor: Governor,
     ids: [ResourceId; 5],
-    run: ResourceId,
     limits: [u64; 5],
     run_limit: u64,
+    /// What the process holds of the first.
+    share: u64,
     waiting: BTreeMap<u64, [u64; 5]>,
     calls: BTreeMap<u64, Call>,
     now: u64,
@@ -76,7 +79,8 @@ impl Life {
         ];
         let limits = [4, 3, 6, 20, 70];
         let (waiting, calls) = (BTreeMap::new(), BTreeMap::new());
-        Life { governor, ids, run, limits, run_limit: 90, waiting, calls, now: MINUTE, next: 0 }
+        let (run_limit, share) = (90, u64::MAX);
+        Life { governor, ids, limits, run_limit, share, waiting, calls, now: MINUTE, next: 0 }
     }
 
     fn take(&mut self, step: Step) {
@@ -92,7 +96,18 @@ impl Life {
                 set.expect("one or more");
                 self.limits[which] = limit;
             }
+            Step::Share(held) => {
+                self.governor.set_share(self.ids[0], Some(held));
+                self.share = held;
+            }
         }
+    }
+
+    /// What may be in use of each.
+    fn bounds(&self) -> [u64; 5] {
+        let mut bounds = self.limits;
+        bounds[0] = bounds[0].min(self.share);
+        bounds
     }
 
     fn demand(&mut self, class: u8, priority: u8, tenant: u8, needs: [u64; 5]) {
@@ -152,11 +167,8 @@ impl Life {
                     self.calls.insert(key, call);
                     let used = self.used(0);
                     for (at, need) in needs.iter().enumerate() {
-                        assert!(
-                            *need == 0 || used[at] <= self.limits[at],
-                            "{at}: {used:?} of {:?}",
-                            self.limits
-                        );
+                        let bound = self.bounds()[at];
+                        assert!(*need == 0 || used[at] <= bound, "{at}: {used:?} of {bound}");
                     }
                     assert!(used[5] <= self.run_limit, "the run pays {} of {}", used[5], self.run_limit);
                 }
@@ -194,14 +206,11 @@ impl Life {
         let kept: Vec<u64> = standing.iter().map(|standing| standing.held_back).collect();
         let names = ["slots", "model", "requests", "tokens", "role"];
         let kept = names.map(|name| kept[standing.iter().position(|s| s.name == name).expect("known")]);
+        let bounds = self.bounds();
         for (key, needs) in &self.waiting {
-            let short = (0..5).any(|at| needs[at] > 0 && used[at] + kept[at] + needs[at] > self.limits[at]);
+            let short = (0..5).any(|at| needs[at] > 0 && used[at] + kept[at] + needs[at] > bounds[at]);
             let short = short || needs[4] > 0 && used[5] + kept[4] + needs[4] > self.run_limit;
-            assert!(
-                short,
-                "{key} fits and waits: {needs:?}, used {used:?} of {:?}, kept {kept:?}",
-                self.limits
-            );
+            assert!(short, "{key} fits and waits: {needs:?}, used {used:?} of {bounds:?}, kept {kept:?}");
         }
     }
 
@@ -253,6 +262,5 @@ proptest! {
         let spent = life.governor.metrics(Timestamp(life.now)).spent;
         let paid: u64 = life.calls.values().filter_map(|call| call.ended).map(|(_, _, money)| money).sum();
         prop_assert_eq!((spent["role"], spent["run"]), (paid, paid));
-        let _ = life.run;
     }
 }
