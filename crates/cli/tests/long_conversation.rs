@@ -65,7 +65,7 @@ fn last_call(messages: &[Value]) -> Option<(u64, String)> {
     let result = messages.iter().rev().find(|message| message["role"] == "tool")?;
     let of = |call: &&Value| call["id"] == result["tool_call_id"];
     let calls = messages.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
-    let arguments = calls.filter(of).last()?["function"]["arguments"].as_str()?.to_owned();
+    let arguments = calls.rev().find(of)?["function"]["arguments"].as_str()?.to_owned();
     let arguments: Value = serde_json::from_str(&arguments).ok()?;
     Some((arguments["n"].as_u64()?, result["content"].as_str()?.to_owned()))
 }

@@ -6,7 +6,7 @@
 use crate::fact::{Fact, What};
 use crate::store::Store;
 use convoke_agent::{Page, Report};
-use convoke_govern::{Admission, Demand, Governor, Rank};
+use convoke_govern::{Admission, Amount, Demand, Governor, Outcome, Rank, ResourceId, Used};
 use convoke_journal::MessageId;
 use convoke_model::{
     Answer, Ask, Assignment, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, Stamped,
@@ -51,6 +51,9 @@ pub struct Core {
     last: Timestamp,
     /// Who told the process to let go of the run.
     pub interrupt: Option<String>,
+    slots: ResourceId,
+    /// Who waits for what, at the end of the last turn.
+    blocked: Option<(TaskIx, ResourceId)>,
     was_blocked: bool,
 }
 
@@ -63,7 +66,9 @@ impl Core {
         next_seq: u64,
         last: Timestamp,
     ) -> Core {
-        Core { scheduler, governor, store, next_seq, last, interrupt: None, was_blocked: false }
+        let slots = governor.resource("slots").expect("a run's governor has slots");
+        let (blocked, was_blocked) = (None, false);
+        Core { scheduler, governor, store, next_seq, last, interrupt: None, slots, blocked, was_blocked }
     }
 
     /// Decides everything that follows from what happened.
@@ -75,8 +80,8 @@ impl Core {
         loop {
             let decided = self.scheduler.decide(now, &self.store);
             decided.events.into_iter().for_each(|event| self.push(now, event, &mut turn));
-            decided.commands.into_iter().for_each(|command| self.obey(command, &mut turn));
-            if !self.admit(&mut turn) {
+            decided.commands.into_iter().for_each(|command| self.obey(now, command, &mut turn));
+            if !self.admit(now, &mut turn) {
                 break;
             }
         }
@@ -121,8 +126,7 @@ impl Core {
     }
 
     fn take_end(&mut self, at: Timestamp, task: TaskIx, attempt: u32, end: AttemptEnd, turn: &mut Turn) {
-        let held = self.governor.release(task.0);
-        debug_assert!(held, "an attempt holds a permit");
+        self.free(task, at);
         let id = self.scheduler.id(task).clone();
         let event = match end {
             AttemptEnd::Finished { output, usage } => {
@@ -144,6 +148,12 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+    }
+
+    /// Gives a task's permit back.
+    fn free(&mut self, task: TaskIx, at: Timestamp) {
+        let freed = self.governor.release(task.0.into(), Used::AsReserved, Outcome::Unknown, at);
+        debug_assert!(freed.is_ok(), "an attempt holds a permit");
     }
 
     /// A part of a conversation, and the large values that it names.
@@ -235,31 +245,44 @@ impl Core {
         Stamped { seq, at: self.last, event }
     }
 
-    fn obey(&mut self, command: Command, turn: &mut Turn) {
+    fn obey(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {
         match command {
-            Command::Admit { task, labels } => {
-                self.governor.demand(Demand { key: task.0, rank: rank(&labels) });
-            }
+            Command::Admit { task, labels } => self.demand(now, task, &labels),
             Command::Withdraw(task) => {
-                self.governor.withdraw(task.0);
+                self.governor.withdraw(task.0.into());
             }
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
         }
     }
 
+    /// Asks for a permit. A run's queue has no bound but the number of its tasks, so no demand is refused but a second
+    /// one of the same task.
+    fn demand(&mut self, now: Timestamp, task: TaskIx, labels: &Labels) {
+        let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();
+        let (class, priority) = (labels.class as u8, labels.priority as u8);
+        let rank = Rank { class, tenant, priority, path: 0 };
+        let needs = &[Amount::of(self.slots, 1)];
+        let _ = self.governor.demand(Demand { key: task.0.into(), rank, needs }, now);
+    }
+
     /// Grants what can be granted; true if the scheduler has to look again.
-    fn admit(&mut self, turn: &mut Turn) -> bool {
+    fn admit(&mut self, now: Timestamp, turn: &mut Turn) -> bool {
         let mut granted = false;
+        self.blocked = None;
         while self.interrupt.is_none() {
-            let Admission::Granted(key) = self.governor.admit() else { break };
+            let key = match self.governor.admit(now) {
+                Admission::Granted(key) => key,
+                Admission::Blocked { key, on, .. } => {
+                    self.blocked = Some((task_of(key), on));
+                    break;
+                }
+                Admission::Spent { .. } | Admission::Idle => break,
+            };
             granted = true;
-            let task = TaskIx(key);
+            let task = task_of(key);
             match self.scheduler.launch(task, &self.store) {
                 Launch::Start(assignment) => turn.effects.push(Effect::Launch(task, assignment)),
-                Launch::Refused => {
-                    let held = self.governor.release(key);
-                    debug_assert!(held, "it was granted just now");
-                }
+                Launch::Refused => self.free(task, now),
             }
         }
         granted
@@ -267,18 +290,15 @@ impl Core {
 
     /// Says what the queue waits for, when that changes.
     fn note_blocked(&mut self, now: Timestamp, turn: &mut Turn) {
-        let blocked = match (self.governor.waiting() > 0, self.governor.next()) {
-            (true, Some(next)) if self.interrupt.is_none() => Some(TaskIx(next)),
-            _ => None,
-        };
-        if let (Some(task), false) = (blocked, self.was_blocked) {
-            let task = self.scheduler.id(task).clone();
-            self.push(now, Event::Blocked { task, on: convoke_govern::Resource::Slots.to_string() }, turn);
+        if let (Some((task, on)), false) = (self.blocked, self.was_blocked) {
+            let (task, on) = (self.scheduler.id(task).clone(), self.governor.name(on).to_owned());
+            self.push(now, Event::Blocked { task, on }, turn);
         }
-        self.was_blocked = blocked.is_some();
+        self.was_blocked = self.blocked.is_some();
     }
 }
 
-fn rank(labels: &Labels) -> Rank {
-    Rank { class: labels.class as u8, priority: labels.priority as u8 }
+/// The task that a permit is for.
+fn task_of(key: u64) -> TaskIx {
+    TaskIx(u32::try_from(key).expect("keys of a run are numbers of tasks"))
 }

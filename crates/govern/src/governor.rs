@@ -1,154 +1,331 @@
-//! The slots of one process: how many attempts may run at once.
+//! May this start now?
+//!
+//! The face of the crate: demands come in, permits go out and come back. Who is next is decided in `choose`, what is
+//! learned in `observe`, what people see is put together in `explain` and `metrics`.
 
-use crate::queue::{Demand, Queue};
-use std::collections::HashSet;
-use std::fmt;
+use crate::adapt::{Adapted, Outcome, Reason, Setting};
+use crate::answer::{Admission, NotHeld, Refused, Used};
+use crate::chance::Chance;
+use crate::choose::{Chosen, Survey};
+use crate::hash::Map;
+use crate::lanes::Lanes;
+use crate::metrics::Tally;
+use crate::rank::{Demand, Place, Tenant};
+use crate::resource::Resource;
+use crate::spec::{Amount, Kind, Misconfigured, Origin, ResourceId, Spec};
+use crate::tenants::{Row, Tenants};
+use convoke_model::Timestamp;
+use std::collections::HashMap;
 
-/// What a demand may have to wait for.
+/// How a governor goes about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resource {
-    /// Attempts at once.
-    Slots,
+pub struct Rules {
+    /// Demands that may wait at once; further ones are refused.
+    pub queue: usize,
+    /// Every so many grants of a resource one goes to the longest waiting, whatever its rank. At least 2.
+    pub age_turn: u32,
+    /// How often others may be granted what a demand is short of, before it is kept free for it.
+    pub passes: u32,
+    /// Where chance comes from.
+    pub seed: u64,
 }
 
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Resource::Slots => f.write_str("slots"),
-        }
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { queue: 100_000, age_turn: 8, passes: 16, seed: 0 }
     }
 }
 
-/// The answer to a demand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    /// The longest or most urgent waiting demand may start now.
-    Granted(u32),
-    /// Nobody may, before this is free again.
-    BlockedOn(Resource),
-    /// Nobody waits.
-    Idle,
+/// What came back with a permit teaches something about a resource.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Note {
+    pub resource: ResourceId,
+    /// How many were in flight with it.
+    pub level: u64,
+    pub probe: bool,
 }
 
-/// Grants permits from a number of slots.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    pub lane: u32,
+    pub began: u64,
+    pub notes: Vec<Note>,
+    /// The provider has counted what counts on arrival.
+    pub arrived: bool,
+}
+
+/// Grants permits.
 #[derive(Debug)]
 pub struct Governor {
-    limit: usize,
-    held: HashSet<u32>,
-    queue: Queue,
+    pub(crate) rules: Rules,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) names: HashMap<Box<str>, ResourceId>,
+    /// Ids that can be given out again.
+    pub(crate) retired: Vec<ResourceId>,
+    pub(crate) tenants: Tenants,
+    pub(crate) lanes: Lanes,
+    pub(crate) places: Map<u64, Place>,
+    pub(crate) permits: Map<u64, Permit>,
+    pub(crate) survey: Survey,
+    /// Lanes that were passed too often, in the order of that; what they need is kept free.
+    pub(crate) holds: Vec<u32>,
+    pub(crate) row: Row,
+    pub(crate) tally: Tally,
+    pub(crate) chance: Chance,
+    arrivals: u64,
+    now: u64,
+    shape: Vec<Amount>,
 }
 
 impl Governor {
-    /// A governor with this many slots; at least one.
+    /// A governor of nothing but `slots`, at least one, whose queue is bounded by whoever asks.
     pub fn new(limit: u32) -> Governor {
-        Governor { limit: limit.max(1) as usize, held: HashSet::new(), queue: Queue::default() }
+        let mut governor = Governor::with(Rules { queue: usize::MAX, ..Rules::default() });
+        governor.add(Spec::slots("slots", u64::from(limit.max(1)))).expect("one slot or more is a limit");
+        governor
     }
 
-    /// Takes a demand into the queue. A key that waits or holds a permit already is not taken twice.
-    pub fn demand(&mut self, demand: Demand) -> bool {
-        !self.held.contains(&demand.key) && self.queue.push(demand)
+    /// A governor without resources.
+    pub fn with(rules: Rules) -> Governor {
+        Governor {
+            rules: Rules { age_turn: rules.age_turn.max(2), ..rules },
+            resources: Vec::new(),
+            names: HashMap::new(),
+            retired: Vec::new(),
+            tenants: Tenants::default(),
+            lanes: Lanes::default(),
+            places: Map::default(),
+            permits: Map::default(),
+            survey: Survey::default(),
+            holds: Vec::new(),
+            row: Row::default(),
+            tally: Tally::default(),
+            chance: Chance::new(rules.seed),
+            arrivals: 0,
+            now: 0,
+            shape: Vec::new(),
+        }
+    }
+
+    /// Adds a resource.
+    pub fn add(&mut self, spec: Spec) -> Result<ResourceId, Misconfigured> {
+        if let Some(fault) = spec.fault() {
+            return Err(fault);
+        }
+        if self.names.contains_key(spec.name.as_str()) {
+            return Err(Misconfigured::Twice(spec.name));
+        }
+        if !self.draws_from_its_like(&spec) {
+            return Err(Misconfigured::Parent(spec.name));
+        }
+        Ok(self.place(spec))
+    }
+
+    fn place(&mut self, spec: Spec) -> ResourceId {
+        let name = spec.name.as_str().into();
+        let id = match self.retired.pop() {
+            Some(id) => {
+                self.resources[id.index()] = Resource::new(spec);
+                id
+            }
+            None => {
+                self.resources.push(Resource::new(spec));
+                ResourceId(u32::try_from(self.resources.len() - 1).expect("fewer than 2^32 resources"))
+            }
+        };
+        self.names.insert(name, id);
+        id
+    }
+
+    fn draws_from_its_like(&self, spec: &Spec) -> bool {
+        let Kind::Budget(rules) = &spec.kind else { return true };
+        let Some(parent) = rules.parent else { return true };
+        let parent = self.resources.get(parent.index()).map(|parent| &parent.kind);
+        matches!(parent, Some(Kind::Budget(other)) if other.unit == rules.unit)
+    }
+
+    /// The resource of a name.
+    pub fn resource(&self, name: &str) -> Option<ResourceId> {
+        self.names.get(name).copied()
+    }
+
+    /// The name of a resource.
+    pub fn name(&self, resource: ResourceId) -> &str {
+        &self.resources[resource.index()].name
+    }
+
+    /// The tenant of a name; a new one has weight 1.
+    pub fn tenant(&mut self, name: &str) -> Tenant {
+        self.tenants.of(name)
+    }
+
+    /// How many turns a tenant has for one of the others.
+    pub fn set_weight(&mut self, tenant: Tenant, weight: u32) {
+        self.tenants.set_weight(tenant, weight);
+    }
+
+    /// Changes a limit while it is in use. Nothing that runs is stopped; nothing new starts above it.
+    pub fn set_limit(
+        &mut self,
+        resource: ResourceId,
+        limit: u64,
+        origin: Origin,
+        now: Timestamp,
+    ) -> Result<Adapted, Misconfigured> {
+        let known = &mut self.resources[resource.index()];
+        let spec = Spec::new(&*known.name, known.kind.clone(), limit);
+        if let Some(fault) = spec.fault() {
+            return Err(fault);
+        }
+        let from = known.limit;
+        (known.limit, known.origin) = (limit, origin);
+        known.refresh();
+        Ok(Adapted { resource, setting: Setting::Limit, from, to: limit, reason: Reason::Set, at: now })
+    }
+
+    /// Takes a demand into the queue, or says why not.
+    pub fn demand(&mut self, demand: Demand<'_>, now: Timestamp) -> Result<(), Refused> {
+        let now = self.tick(now);
+        let taken = self.take(demand, now);
+        if let Err(refused) = &taken {
+            self.tally.refuse(refused);
+        }
+        taken
+    }
+
+    fn take(&mut self, demand: Demand<'_>, now: u64) -> Result<(), Refused> {
+        if self.places.contains_key(&demand.key) || self.permits.contains_key(&demand.key) {
+            return Err(Refused::Known(demand.key));
+        }
+        if self.places.len() >= self.rules.queue {
+            return Err(Refused::Full { limit: self.rules.queue });
+        }
+        let mut shape = std::mem::take(&mut self.shape);
+        self.form(demand.needs, &mut shape);
+        let fault = self.never_fits(&shape, now);
+        if fault.is_none() {
+            self.enqueue(demand, &shape, now);
+        }
+        self.shape = shape;
+        fault.map_or(Ok(()), Err)
+    }
+
+    fn enqueue(&mut self, demand: Demand<'_>, shape: &[Amount], now: u64) {
+        let lane = self.lanes.of(shape);
+        let before = self.lanes.load(lane);
+        self.arrivals += 1;
+        let place = Place { rank: demand.rank, age: self.arrivals, since: now, lane };
+        self.lanes[lane].push(demand.key, &place, &mut self.tenants);
+        self.places.insert(demand.key, place);
+        self.lanes.note(lane, before);
     }
 
     /// Takes a demand back; false if it does not wait.
-    pub fn withdraw(&mut self, key: u32) -> bool {
-        self.queue.remove(key)
+    pub fn withdraw(&mut self, key: u64) -> bool {
+        self.dequeue(key).is_some()
+    }
+
+    /// Takes a demand out of the queue.
+    pub(crate) fn dequeue(&mut self, key: u64) -> Option<Place> {
+        let place = self.places.remove(&key)?;
+        let before = self.lanes.load(place.lane);
+        self.lanes[place.lane].remove(&place, &mut self.tenants);
+        self.lanes.note(place.lane, before);
+        if self.lanes[place.lane].len() == 0 {
+            self.let_go(place.lane);
+        }
+        Some(place)
     }
 
     /// Grants one permit, if there is one to grant and somebody to take it.
-    pub fn admit(&mut self) -> Admission {
-        if self.queue.len() == 0 {
+    pub fn admit(&mut self, now: Timestamp) -> Admission {
+        let now = self.tick(now);
+        if self.places.is_empty() {
             return Admission::Idle;
         }
-        if self.held.len() >= self.limit {
-            return Admission::BlockedOn(Resource::Slots);
+        self.look_around(now);
+        if let Some((lane, on)) = self.survey.spent {
+            return self.turn_away(lane, on);
         }
-        let key = self.queue.pop().expect("somebody waits");
-        self.held.insert(key);
-        Admission::Granted(key)
+        match self.choose() {
+            Some(chosen) => {
+                self.grant(chosen, now);
+                Admission::Granted(chosen.key)
+            }
+            None => self.blocked(),
+        }
     }
 
-    /// Takes a permit back; false if the key holds none, which is a mistake of the caller's to record.
-    #[must_use]
-    pub fn release(&mut self, key: u32) -> bool {
-        self.held.remove(&key)
+    fn grant(&mut self, chosen: Chosen, now: u64) {
+        let turns = self.turns_taken(&chosen);
+        let place = self.dequeue(chosen.key).expect("who is chosen waits");
+        let before = self.lanes.load(place.lane);
+        self.tenants.charge(place.rank.class, place.rank.tenant);
+        let lane = &mut self.lanes[place.lane];
+        lane.held += 1;
+        lane.passes = 0;
+        lane.made_way += u32::from(chosen.made_way);
+        let notes = self.take_all(place.lane, now);
+        turns.into_iter().for_each(|id| self.resources[id.index()].since_turn = 0);
+        self.row.add(place.rank.class, place.rank.tenant);
+        self.permits.insert(chosen.key, Permit { lane: place.lane, began: now, notes, arrived: false });
+        self.lanes.note(place.lane, before);
+        self.let_go(place.lane);
+        self.count_passes(place.lane, now);
+        self.tally.grant(now.saturating_sub(place.since));
+    }
+
+    /// Takes everything that a lane's demand needs.
+    fn take_all(&mut self, lane: u32, now: u64) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for need in &self.lanes[lane].needs {
+            let resource = &mut self.resources[need.resource.index()];
+            resource.since_turn += 1;
+            resource.would_wait += u64::from(resource.overdrawn_by(need.count, now));
+            resource.meter.take(need.count);
+            resource.door.pass(now, &mut self.chance);
+            if resource.adapts() {
+                let probe = resource.breaker.as_mut().is_some_and(|breaker| breaker.enter());
+                notes.push(Note { resource: need.resource, level: resource.meter.used(now), probe });
+            }
+        }
+        notes
+    }
+
+    /// Takes a permit back: what it was used for, and how it went. Says what was learned.
+    pub fn release(
+        &mut self,
+        key: u64,
+        used: Used<'_>,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<Vec<Adapted>, NotHeld> {
+        let now = self.tick(now);
+        let Some(permit) = self.permits.remove(&key) else {
+            self.tally.not_held += 1;
+            return Err(NotHeld(key));
+        };
+        let before = self.lanes.load(permit.lane);
+        self.lanes[permit.lane].held -= 1;
+        self.lanes.note(permit.lane, before);
+        self.settle(&permit, used, now);
+        self.tally.released += 1;
+        Ok(if permit.notes.is_empty() { Vec::new() } else { self.learn(&permit, outcome, now) })
     }
 
     /// Permits outstanding.
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.permits.len()
     }
 
     /// Demands waiting.
     pub fn waiting(&self) -> usize {
-        self.queue.len()
+        self.places.len()
     }
 
-    /// Who would be granted next, age turns aside.
-    pub fn next(&self) -> Option<u32> {
-        self.queue.peek()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::queue::Rank;
-    use proptest::prelude::*;
-
-    fn demand(key: u32, class: u8, priority: u8) -> Demand {
-        Demand { key, rank: Rank { class, priority } }
-    }
-
-    #[test]
-    fn urgent_first_then_oldest() {
-        let mut governor = Governor::new(9);
-        for (key, priority) in [(1, 2), (2, 0), (3, 2), (4, 1)] {
-            assert!(governor.demand(demand(key, 1, priority)));
-        }
-        let order: Vec<_> = (0..4).map(|_| governor.admit()).collect();
-        assert_eq!(order, [2, 4, 1, 3].map(Admission::Granted));
-        assert_eq!(governor.admit(), Admission::Idle);
-    }
-
-    #[test]
-    fn the_eighth_grant_goes_to_the_longest_waiting() {
-        let mut governor = Governor::new(100);
-        governor.demand(demand(0, 2, 4));
-        (1..=20).for_each(|key| assert!(governor.demand(demand(key, 0, 0))));
-        let order: Vec<_> = (0..8).map(|_| governor.admit()).collect();
-        assert_eq!(order.last(), Some(&Admission::Granted(0)));
-    }
-
-    #[test]
-    fn a_blocked_demand_takes_nothing() {
-        let mut governor = Governor::new(1);
-        governor.demand(demand(1, 0, 0));
-        governor.demand(demand(2, 0, 0));
-        assert_eq!(governor.admit(), Admission::Granted(1));
-        assert_eq!(governor.admit(), Admission::BlockedOn(Resource::Slots));
-        assert_eq!((governor.held(), governor.waiting()), (1, 1));
-        assert!(governor.release(1));
-        assert!(!governor.release(1), "a second release is a mistake that is told");
-        assert_eq!(governor.admit(), Admission::Granted(2));
-    }
-
-    proptest! {
-        #[test]
-        fn never_exceeds_a_limit_and_never_idles_with_work(
-            limit in 1u32..5,
-            steps in prop::collection::vec((0u32..30, 0u8..3, 0u8..5, 0u8..4), 1..300),
-        ) {
-            let mut governor = Governor::new(limit);
-            for (key, class, priority, what) in steps {
-                match what {
-                    0 | 1 => { governor.demand(demand(key, class, priority)); }
-                    2 => { governor.withdraw(key); }
-                    _ => { let _ = governor.release(key); }
-                }
-                while let Admission::Granted(_) = governor.admit() {}
-                prop_assert!(governor.held() <= limit as usize);
-                prop_assert!(governor.waiting() == 0 || governor.held() == limit as usize);
-            }
-        }
+    /// Time never goes back.
+    pub(crate) fn tick(&mut self, now: Timestamp) -> u64 {
+        self.now = self.now.max(now.0);
+        self.now
     }
 }

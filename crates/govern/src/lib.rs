@@ -1,12 +1,70 @@
 //! May this start now?
 //!
-//! Pure: demands come in, grants go out, and nobody waits here. Knows nothing of plans, tasks or clocks; a demand is a
-//! key with a rank. Invariants: never more grants outstanding than the limit; a demand that fits is never left waiting
-//! (but for its place in the queue); every waiting demand is granted within a bound, because every eighth grant goes to
-//! whoever has waited longest.
+//! Pure: demands come in, permits go out and come back, and nobody waits here. Knows nothing of plans or tasks; a demand
+//! is a key with a rank and a list of what it needs. Time is what callers say it is.
+//!
+//! # What it keeps true
+//!
+//! - **Never above a limit.** At no instant is more of a resource out than its limit says: slots, rates as a provider
+//!   that counts sees them, budgets with what is reserved. What a demand needs is granted whole or not at all.
+//! - **Work conserving.** After [`Governor::admit`] has said that nobody may start, every demand that waits is short of
+//!   something, or of something that is kept free for one that was passed too often.
+//! - **Bounded waiting.** Let a demand `d` need the resource `r`, let `a` demands that need `r` wait when it comes, and
+//!   let `t` be [`Rules::age_turn`]. If `r` is all that is scarce, `d` gets one of the next `t * (a + 1)` grants of `r`,
+//!   whatever its class and priority. If it needs several scarce resources, a turn of `r` may be put off by at most `t`
+//!   grants of `r` (so that no tenant gets three in a row), and `d` may not fit when the turn comes. Then it is passed;
+//!   after `p` = [`Rules::passes`] grants of what it is short of, that is kept free, and its shape is granted before
+//!   anything new that needs the same, but for the `l` other shapes that were passed before it: when the time that a rate
+//!   takes has passed and those who run have ended. Every `t`-th grant that a shape gets this way goes to the demand of
+//!   that shape that has waited longest. So `d` starts in finite time if those who run end; and if it needs all of `r`,
+//!   it gets one of the next `2 * t * (a + 1) * (p + l + 3)` grants of `r`.
+//! - **Ranks mean what they say.** Outside the turns of the longest waiting: class, then tenants in turn (at most two in
+//!   a row while another fits, or as weights say), then priority, path, age. No priority is ever changed by waiting.
+//! - **Exact books.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.
+//! - **Accepted work is never thrown out.** The queue is bounded: what comes when it is full, or can never fit, is refused
+//!   at once.
+//!
+//! Who holds a permit must not ask for more of the same resources before it gives the permit back; at a limit of one that
+//! would wait for itself.
 
+mod adapt;
+mod answer;
+mod breaker;
+mod by_age;
+mod chance;
+mod choose;
+mod class;
+mod door;
+mod explain;
 mod governor;
-mod queue;
+mod hash;
+mod histogram;
+mod holdback;
+mod lane;
+mod lanes;
+mod learn;
+mod meter;
+mod metrics;
+mod observe;
+mod penalty;
+mod rank;
+mod resource;
+mod retire;
+mod settle;
+mod shape;
+mod share;
+mod spec;
+mod tenants;
 
-pub use governor::{Admission, Governor, Resource};
-pub use queue::{Demand, Rank};
+pub use adapt::{Adapted, Outcome, Reason, Setting};
+pub use answer::{Admission, NotHeld, Refused, Used};
+pub use explain::Standing;
+pub use governor::{Governor, Rules};
+pub use metrics::Metrics;
+pub use observe::{Learned, LearnedLimit};
+pub use rank::{Demand, Rank, Tenant};
+pub use share::Lack;
+pub use spec::{
+    Amount, BreakerRules, BudgetRules, Counts, Kind, Misconfigured, Origin, Period, RateRules, ResourceId,
+    Spec, Unit, WhenSpent,
+};

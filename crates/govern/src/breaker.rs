@@ -1,0 +1,185 @@
+//! Stops asking what does not answer, and asks again with one probe at a time.
+
+use crate::adapt::{Outcome, Reason};
+use crate::spec::BreakerRules;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Everybody may pass; so many failures in a row.
+    Closed { failures: u32 },
+    /// Nobody may, until then.
+    Open { until: u64 },
+    /// One at a time; so many have succeeded.
+    HalfOpen { probing: bool, successes: u32 },
+}
+
+/// A breaker of one resource.
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    rules: BreakerRules,
+    state: State,
+    /// Times it has opened since it was last closed.
+    opened: u32,
+}
+
+/// Whether somebody may pass a breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    Free,
+    /// Not before this moment; unknown while a probe is out.
+    Wait(Option<u64>),
+}
+
+impl Breaker {
+    pub fn new(rules: BreakerRules) -> Breaker {
+        Breaker { rules, state: State::Closed { failures: 0 }, opened: 0 }
+    }
+
+    pub fn pass(&self, now: u64) -> Pass {
+        match self.state {
+            State::Open { until } if now < until => Pass::Wait(Some(until)),
+            State::HalfOpen { probing: true, .. } => Pass::Wait(None),
+            _ => Pass::Free,
+        }
+    }
+
+    /// Somebody passes; true if it is a probe.
+    pub fn enter(&mut self) -> bool {
+        match &mut self.state {
+            State::Closed { .. } => false,
+            State::Open { .. } => {
+                self.state = State::HalfOpen { probing: true, successes: 0 };
+                true
+            }
+            State::HalfOpen { probing, .. } => {
+                *probing = true;
+                true
+            }
+        }
+    }
+
+    /// How it went for somebody who passed. Says what changed: why, and until when the breaker is open now.
+    pub fn observe(&mut self, outcome: Outcome, probe: bool, now: u64) -> Option<(Reason, u64)> {
+        match &mut self.state {
+            State::Closed { failures } if !probe => {
+                match outcome {
+                    Outcome::Succeeded => *failures = 0,
+                    _ if outcome.is_failure() => *failures += 1,
+                    _ => {}
+                }
+                (*failures >= self.rules.failures).then(|| self.open(now))
+            }
+            State::HalfOpen { probing, successes } if probe => {
+                *probing = false;
+                if outcome == Outcome::Succeeded {
+                    *successes += 1;
+                    return (*successes >= self.rules.successes).then(|| self.close());
+                }
+                outcome.is_failure().then(|| self.open(now))
+            }
+            // Calls from before it opened say nothing new.
+            _ => None,
+        }
+    }
+
+    fn open(&mut self, now: u64) -> (Reason, u64) {
+        let cool_down = self.rules.cool_down.saturating_mul(1 << self.opened.min(16)).min(self.rules.longest);
+        let until = now.saturating_add(cool_down.as_micros() as u64);
+        self.opened += 1;
+        self.state = State::Open { until };
+        (Reason::BreakerOpened, until)
+    }
+
+    fn close(&mut self) -> (Reason, u64) {
+        self.opened = 0;
+        self.state = State::Closed { failures: 0 };
+        (Reason::BreakerClosed, 0)
+    }
+
+    /// Until when it is open; none if it is closed or probing.
+    pub fn open_until(&self, now: u64) -> Option<u64> {
+        match self.state {
+            State::Open { until } if now < until => Some(until),
+            _ => None,
+        }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const SECOND: u64 = 1_000_000;
+
+    fn breaker() -> Breaker {
+        Breaker::new(BreakerRules {
+            failures: 3,
+            successes: 2,
+            cool_down: Duration::from_secs(10),
+            longest: Duration::from_secs(15),
+        })
+    }
+
+    fn broken() -> Breaker {
+        let mut breaker = breaker();
+        for _ in 0..3 {
+            breaker.observe(Outcome::TimedOut, false, 0);
+        }
+        breaker
+    }
+
+    #[test]
+    fn failures_in_a_row_open_it_and_probes_close_it() {
+        let mut breaker = broken();
+        assert_eq!(breaker.pass(9 * SECOND), Pass::Wait(Some(10 * SECOND)));
+        assert_eq!(breaker.pass(10 * SECOND), Pass::Free);
+        assert!(breaker.enter());
+        assert_eq!(breaker.pass(10 * SECOND), Pass::Wait(None), "one probe at a time");
+        assert_eq!(breaker.observe(Outcome::Succeeded, true, 11 * SECOND), None);
+        assert!(breaker.enter());
+        let closed = breaker.observe(Outcome::Succeeded, true, 12 * SECOND);
+        assert_eq!(closed, Some((Reason::BreakerClosed, 0)));
+        assert!(breaker.is_closed() && !breaker.enter());
+    }
+
+    #[test]
+    fn a_failed_probe_opens_it_for_longer() {
+        let mut breaker = broken();
+        breaker.enter();
+        let opened = breaker.observe(Outcome::Failed, true, 10 * SECOND);
+        assert_eq!(opened, Some((Reason::BreakerOpened, 25 * SECOND)), "at most 15 seconds");
+    }
+
+    #[test]
+    fn a_success_between_failures_keeps_it_closed_and_a_full_provider_is_alive() {
+        let mut breaker = breaker();
+        for outcome in
+            [Outcome::Failed, Outcome::Failed, Outcome::Succeeded, Outcome::Failed, Outcome::Failed]
+        {
+            assert_eq!(breaker.observe(outcome, false, 0), None);
+        }
+        let limited = Outcome::RateLimited { retry_after: None };
+        assert_eq!(breaker.observe(limited, false, 0), None);
+    }
+
+    #[test]
+    fn what_was_under_way_when_it_opened_changes_nothing() {
+        let mut breaker = broken();
+        assert_eq!(breaker.observe(Outcome::Failed, false, SECOND), None);
+        assert_eq!(breaker.observe(Outcome::Succeeded, false, SECOND), None);
+        assert_eq!(breaker.pass(SECOND), Pass::Wait(Some(10 * SECOND)));
+    }
+
+    #[test]
+    fn a_probe_that_was_cancelled_makes_room_for_another() {
+        let mut breaker = broken();
+        breaker.enter();
+        assert_eq!(breaker.observe(Outcome::Unknown, true, 10 * SECOND), None);
+        assert_eq!(breaker.pass(10 * SECOND), Pass::Free);
+    }
+}

@@ -1,0 +1,168 @@
+//! What calls and answers teach, and what is kept of it across runs.
+
+use crate::adapt::{Adapted, Outcome, Reason, Setting};
+use crate::governor::{Governor, Note, Permit};
+use crate::learn::{Call, Change};
+use crate::meter::Meter;
+use crate::spec::ResourceId;
+use convoke_model::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What was learned of one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedLimit {
+    /// How many at once.
+    pub limit: u64,
+    /// The highest number that is believed to be good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<u64>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What was learned, by the names of resources; to be kept across runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Learned(pub BTreeMap<String, LearnedLimit>);
+
+/// What was learned longer ago than this says nothing any more.
+const STALE: Duration = Duration::from_secs(7 * 86_400);
+
+/// Whoever asks for a longer pause than a day is asked again after a day.
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+
+impl Governor {
+    /// What a call that came back teaches about everything that it used.
+    pub(crate) fn learn(&mut self, permit: &Permit, outcome: Outcome, now: u64) -> Vec<Adapted> {
+        let mut adapted = Vec::new();
+        for note in &permit.notes {
+            adapted.extend(self.mind_breaker(note, outcome, now));
+            self.mind_limit(note, permit.began, outcome, now, &mut adapted);
+        }
+        adapted
+    }
+
+    fn mind_breaker(&mut self, note: &Note, outcome: Outcome, now: u64) -> Option<Adapted> {
+        let breaker = self.resources[note.resource.index()].breaker.as_mut()?;
+        let (reason, to) = breaker.observe(outcome, note.probe, now)?;
+        let (setting, at) = (Setting::ShutUntil, Timestamp(now));
+        Some(Adapted { resource: note.resource, setting, from: 0, to, reason, at })
+    }
+
+    fn mind_limit(
+        &mut self,
+        note: &Note,
+        began: u64,
+        outcome: Outcome,
+        now: u64,
+        adapted: &mut Vec<Adapted>,
+    ) {
+        let resource = &mut self.resources[note.resource.index()];
+        let level_after = resource.meter.used(now) + 1;
+        let Some(learner) = &mut resource.learner else { return };
+        let call = Call { level: note.level, level_after, began, ended: now };
+        let change = match outcome {
+            Outcome::Succeeded => learner.succeed(call),
+            Outcome::TimedOut => learner.push_back(call, outcome, 0),
+            Outcome::RateLimited { retry_after } | Outcome::Overloaded { retry_after } => {
+                return self.push_back(note.resource, call, outcome, retry_after, adapted);
+            }
+            Outcome::Failed => {
+                learner.penalty.add(outcome, now);
+                None
+            }
+            Outcome::Unknown => None,
+        };
+        resource.refresh();
+        adapted.extend(change.map(|change| limit(note.resource, change, outcome, now)));
+    }
+
+    /// The provider asks for less: the limit falls, and the door is shut for everybody.
+    fn push_back(
+        &mut self,
+        id: ResourceId,
+        call: Call,
+        outcome: Outcome,
+        retry_after: Option<Duration>,
+        adapted: &mut Vec<Adapted>,
+    ) {
+        let resource = &mut self.resources[id.index()];
+        let Some(learner) = &mut resource.learner else { return };
+        let now = call.ended;
+        let said = retry_after.map(|wait| wait.min(LONGEST_PAUSE).as_micros() as u64);
+        let pause = said.unwrap_or_else(|| learner.penalty.wait(now));
+        let change = learner.push_back(call, outcome, pause);
+        // A refusal of an earlier round that names no moment asks for nothing that is not done already.
+        if said.is_some() || change.is_some() {
+            let crowd = learner.limit();
+            let until = now.saturating_add(pause);
+            let from = resource.door.shut_until(now).unwrap_or(0);
+            resource.door.shut(until, pause / 8, crowd, &mut self.chance);
+            if change.is_some() && until > from {
+                let (setting, reason, at) = (Setting::ShutUntil, outcome.reason(), Timestamp(now));
+                adapted.push(Adapted { resource: id, setting, from, to: until, reason, at });
+            }
+        }
+        resource.refresh();
+        adapted.extend(change.map(|change| limit(id, change, outcome, now)));
+    }
+
+    /// What an answer says about the provider's limits: never more than it says, and room for others who use the same
+    /// key.
+    pub fn limits_seen(
+        &mut self,
+        resource: ResourceId,
+        limit: Option<u64>,
+        remaining: Option<u64>,
+        now: Timestamp,
+    ) -> Option<Adapted> {
+        let now = self.tick(now);
+        let known = &mut self.resources[resource.index()];
+        let before = known.effective();
+        known.seen = limit.filter(|limit| *limit > 0).or(known.seen);
+        known.refresh();
+        if let (Meter::Rate(rate), Some(left)) = (&mut known.meter, remaining) {
+            let counted = known.seen.unwrap_or(known.limit).saturating_sub(left);
+            let ours = rate.used(now);
+            rate.count(counted.saturating_sub(ours), now);
+        }
+        let (from, to) = (before, known.effective());
+        let (setting, reason, at) = (Setting::Limit, Reason::HeadersSeen, Timestamp(now));
+        (from != to).then_some(Adapted { resource, setting, from, to, reason, at })
+    }
+
+    /// What was learned so far.
+    pub fn learned(&self, now: Timestamp) -> Learned {
+        let known = self.resources.iter().filter(|resource| !resource.retired);
+        let learned = known.filter_map(|resource| {
+            let learner = resource.learner.as_ref()?;
+            let limit = LearnedLimit { limit: learner.limit(), known: learner.known(), at: now };
+            Some((resource.name.to_string(), limit))
+        });
+        Learned(learned.collect())
+    }
+
+    /// Goes on from what an earlier run has learned. Unknown names and what is too old are left aside.
+    pub fn remember(&mut self, learned: &Learned, now: Timestamp) -> Vec<Adapted> {
+        let fresh = learned.0.iter().filter(|(_, limit)| now.since(limit.at) <= STALE);
+        fresh.filter_map(|(name, limit)| self.remember_one(name, limit, now)).collect()
+    }
+
+    fn remember_one(&mut self, name: &str, learned: &LearnedLimit, now: Timestamp) -> Option<Adapted> {
+        let resource = *self.names.get(name)?;
+        let known = &mut self.resources[resource.index()];
+        let from = known.effective();
+        known.learner.as_mut()?.remember(learned.limit, learned.known, now.0);
+        known.refresh();
+        let to = known.effective();
+        let (setting, reason) = (Setting::Limit, Reason::Remembered);
+        (from != to).then_some(Adapted { resource, setting, from, to, reason, at: now })
+    }
+}
+
+fn limit(resource: ResourceId, change: Change, outcome: Outcome, now: u64) -> Adapted {
+    let (setting, reason, at) = (Setting::Limit, outcome.reason(), Timestamp(now));
+    Adapted { resource, setting, from: change.from, to: change.to, reason, at }
+}

@@ -1,0 +1,277 @@
+//! A provider that takes 40 calls at once and says so only by refusing the forty-first.
+//!
+//! No real time: the provider and its 300 agents live on a simulated clock.
+
+use convoke_govern::{
+    Adapted, Admission, Amount, Demand, Governor, Learned, Origin, Outcome, Rank, ResourceId, Rules, Setting,
+    Spec, Used,
+};
+use convoke_model::Timestamp;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+const MS: u64 = 1_000;
+const CALL: u64 = 200 * MS;
+const RETRY_AFTER: u64 = 1_000 * MS;
+
+/// What can happen, in the order of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    Answered(u64),
+    Refused(u64),
+    Wake,
+}
+
+struct Storm {
+    governor: Governor,
+    model: ResourceId,
+    /// The provider's limit, and from when on.
+    hidden: Vec<(u64, usize)>,
+    says_when: bool,
+    /// How long a refusal takes.
+    refusal: u64,
+    /// By how much calls differ from 200 ms.
+    wobble: u64,
+    /// Calls per second, and how many may have been saved up; beside the limit of calls at once.
+    bucket: Option<(u64, u64)>,
+    /// What is in the bucket, in millionths, and when it was last filled.
+    filled: (u64, u64),
+    in_flight: usize,
+    peak: usize,
+    agenda: BinaryHeap<Reverse<(u64, Happening)>>,
+    left: u64,
+    answered: Vec<u64>,
+    refused: Vec<u64>,
+    adapted: Vec<Adapted>,
+    now: u64,
+}
+
+impl Storm {
+    fn new(start: u64, ceiling: u64, hidden: usize, calls: u64) -> Storm {
+        let mut governor = Governor::with(Rules { seed: start, ..Rules::default() });
+        let spec = Spec::slots("model:fake/one", ceiling).learn_from(start).origin(Origin::Config);
+        let model = governor.add(spec).expect("a limit");
+        Storm {
+            governor,
+            model,
+            hidden: vec![(0, hidden)],
+            says_when: true,
+            refusal: 15 * MS,
+            wobble: 20 * MS,
+            bucket: None,
+            filled: (0, 0),
+            in_flight: 0,
+            peak: 0,
+            agenda: BinaryHeap::new(),
+            left: calls,
+            answered: Vec::new(),
+            refused: Vec::new(),
+            adapted: Vec::new(),
+            now: 0,
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        self.hidden.iter().rev().find(|(from, _)| *from <= self.now).expect("from the beginning").1
+    }
+
+    fn ask(&mut self, agent: u64) {
+        let needs = [Amount::of(self.model, 1)];
+        let demand = Demand { key: agent, rank: Rank::default(), needs: &needs };
+        self.governor.demand(demand, Timestamp(self.now)).expect("taken");
+    }
+
+    fn run(&mut self, agents: u64) {
+        for agent in 0..agents.min(self.left) {
+            self.left -= 1;
+            self.ask(agent);
+        }
+        self.dispatch();
+        while let Some(Reverse((at, happening))) = self.agenda.pop() {
+            self.now = at;
+            self.take(happening);
+            // Everything of one moment is known before anybody decides.
+            if self.agenda.peek().is_none_or(|Reverse((next, _))| *next > at) {
+                self.dispatch();
+            }
+        }
+    }
+
+    fn take(&mut self, happening: Happening) {
+        match happening {
+            Happening::Answered(agent) => {
+                self.in_flight -= 1;
+                self.answered.push(self.now);
+                self.release(agent, Outcome::Succeeded);
+                if self.left > 0 {
+                    self.left -= 1;
+                    self.ask(agent);
+                }
+            }
+            Happening::Refused(agent) => {
+                self.refused.push(self.now);
+                let retry_after = self.says_when.then(|| Duration::from_micros(RETRY_AFTER));
+                self.release(agent, Outcome::RateLimited { retry_after });
+                self.ask(agent);
+            }
+            Happening::Wake => {}
+        }
+    }
+
+    fn release(&mut self, agent: u64, outcome: Outcome) {
+        let adapted = self.governor.release(agent, Used::AsReserved, outcome, Timestamp(self.now));
+        self.adapted.extend(adapted.expect("it holds a permit"));
+    }
+
+    fn dispatch(&mut self) {
+        loop {
+            match self.governor.admit(Timestamp(self.now)) {
+                Admission::Granted(agent) => self.call(agent),
+                Admission::Blocked { until: Some(until), .. } => {
+                    self.agenda.push(Reverse((until.0, Happening::Wake)));
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn call(&mut self, agent: u64) {
+        if self.in_flight >= self.capacity() || !self.draw() {
+            self.agenda.push(Reverse((self.now + self.refusal, Happening::Refused(agent))));
+            return;
+        }
+        self.in_flight += 1;
+        self.peak = self.peak.max(self.in_flight);
+        let took = CALL - self.wobble + (agent * 7919 + self.now) % (2 * self.wobble + 1);
+        self.agenda.push(Reverse((self.now + took, Happening::Answered(agent))));
+    }
+
+    /// Takes a call out of the bucket, if there is a bucket.
+    fn draw(&mut self) -> bool {
+        let Some((rate, burst)) = self.bucket else { return true };
+        let (left, at) = self.filled;
+        let left = (left + (self.now - at) * rate).min(burst * 1_000_000);
+        let enough = left >= 1_000_000;
+        self.filled = (if enough { left - 1_000_000 } else { left }, self.now);
+        enough
+    }
+
+    /// Answers per second against what the provider could have given.
+    fn goodput(&self, capacity: usize) -> f64 {
+        let ideal = self.answered.len() as f64 * CALL as f64 / capacity as f64;
+        ideal / *self.answered.last().expect("some were answered") as f64
+    }
+
+    fn refusals(&self) -> f64 {
+        self.refused.len() as f64 / self.answered.len() as f64
+    }
+
+    fn answered_between(&self, from: u64, to: u64) -> usize {
+        self.answered.iter().filter(|at| (from..to).contains(at)).count()
+    }
+}
+
+#[test]
+fn a_hidden_limit_is_found_and_kept() {
+    // Refusals that come at once and late ones; calls that march in step, and calls that do not.
+    for (start, refusal, wobble) in mixed([8, 16, 32, 64, 300], [0, 15, 190], [0, 20, 90]) {
+        let mut storm = Storm::new(start, 300, 40, 3_000);
+        (storm.refusal, storm.wobble) = (refusal * MS, wobble * MS);
+        storm.run(300);
+        let (goodput, refusals) = (storm.goodput(40), storm.refusals());
+        let figures =
+            format!("from {start}, {refusal} ms, ±{wobble} ms: goodput {goodput:.3}, refusals {refusals:.3}");
+        assert_eq!(storm.answered.len(), 3_000);
+        assert!(goodput >= 0.90 && refusals <= 0.10, "{figures}");
+    }
+}
+
+#[test]
+fn full_again_within_twice_the_pause() {
+    for start in [8, 64, 300] {
+        let mut storm = Storm::new(start, 300, 40, 3_000);
+        storm.run(300);
+        let shut = storm.adapted.iter().find(|adapted| adapted.setting == Setting::ShutUntil);
+        let opened = shut.expect("the door was shut").to;
+        let from = opened + 2 * RETRY_AFTER;
+        let per_second = storm.answered_between(from, from + 1_000 * MS);
+        assert!(per_second >= 190, "from {start}: {per_second} answers in a second of 200");
+    }
+}
+
+#[test]
+fn nobody_calls_while_the_provider_asks_for_quiet() {
+    let mut storm = Storm::new(64, 300, 40, 1_000);
+    storm.run(300);
+    let first = storm.refused[0];
+    // What was under way may still be refused or answered; nothing new is.
+    let quiet = storm.answered_between(first + CALL + 20 * MS, first + RETRY_AFTER);
+    assert_eq!(quiet, 0);
+}
+
+#[test]
+fn without_a_word_about_when_it_still_settles() {
+    let mut storm = Storm::new(64, 300, 40, 3_000);
+    storm.says_when = false;
+    storm.run(300);
+    let (goodput, refusals) = (storm.goodput(40), storm.refusals());
+    assert!(goodput >= 0.90 && refusals <= 0.10, "goodput {goodput:.3}, refusals {refusals:.3}");
+}
+
+#[test]
+fn a_provider_that_takes_less_and_then_more_is_followed() {
+    let mut storm = Storm::new(40, 300, 40, 20_000);
+    storm.hidden = vec![(0, 40), (20_000 * MS, 20), (40_000 * MS, 80)];
+    storm.run(300);
+    let less = storm.answered_between(25_000 * MS, 40_000 * MS) as f64 / 15.0;
+    assert!(less >= 85.0, "{less} answers a second of 100");
+    let more = storm.answered_between(55_000 * MS, 75_000 * MS) as f64 / 20.0;
+    assert!(more >= 360.0, "{more} answers a second of 400");
+    assert!(storm.refusals() <= 0.05, "{}", storm.refusals());
+}
+
+#[test]
+fn what_was_learned_is_not_learned_again() {
+    let mut first = Storm::new(64, 300, 40, 3_000);
+    first.run(300);
+    let kept = serde_json::to_string(&first.governor.learned(Timestamp(first.now))).expect("data");
+    let learned: Learned = serde_json::from_str(&kept).expect("data");
+    let mut second = Storm::new(64, 300, 40, 3_000);
+    let remembered = second.governor.remember(&learned, Timestamp(0));
+    assert_eq!(remembered.len(), 1, "{remembered:?}");
+    second.run(300);
+    assert!(second.goodput(40) >= 0.93, "{}", second.goodput(40));
+    assert!(second.refusals() <= 0.01, "{}", second.refusals());
+}
+
+#[test]
+fn every_adaptation_is_told_but_not_every_answer() {
+    let mut storm = Storm::new(8, 300, 40, 3_000);
+    storm.run(300);
+    assert!(storm.adapted.len() <= 40, "{} adaptations", storm.adapted.len());
+    let limits: Vec<_> = storm.adapted.iter().filter(|adapted| adapted.setting == Setting::Limit).collect();
+    let last = limits.last().expect("it adapted").to;
+    assert_eq!(last, storm.governor.learned(Timestamp(0)).0["model:fake/one"].limit);
+}
+
+/// Every combination.
+fn mixed(a: [u64; 5], b: [u64; 3], c: [u64; 3]) -> impl Iterator<Item = (u64, u64, u64)> {
+    a.into_iter().flat_map(move |a| b.into_iter().flat_map(move |b| c.into_iter().map(move |c| (a, b, c))))
+}
+
+/// F-V1: a provider that counts calls per second and says nothing about it before it refuses.
+#[test]
+fn a_bucket_of_calls_is_not_hammered() {
+    for (rate, burst, start) in [(10, 10, 16), (100, 20, 16), (100, 100, 300)] {
+        let mut storm = Storm::new(start, 300, 10_000, 2_000);
+        (storm.bucket, storm.filled) = (Some((rate, burst)), (burst * 1_000_000, 0));
+        storm.run(300);
+        // Those that went out before the first refusal could come back, and one in twenty.
+        let most = start + 2_000 / 20;
+        assert!(storm.refused.len() as u64 <= most, "{rate} a second: {} refused", storm.refused.len());
+        let per_second = 2_000 * 1_000_000 / storm.now;
+        assert!(per_second * 10 >= rate * 7, "{per_second} of {rate} a second");
+    }
+}
