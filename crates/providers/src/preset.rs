@@ -45,6 +45,8 @@ pub struct Preset {
     pub needs_key: bool,
     /// Whether it is known to take the shape of an answer as a parameter.
     pub native_schema: bool,
+    /// Whether it keeps connections, as it says.
+    pub keeps_connections: bool,
     /// What to do to have it answer.
     pub advice: &'static str,
 }
@@ -66,14 +68,15 @@ const fn hosted(
         headers: &[],
         needs_key: true,
         native_schema: true,
+        keeps_connections: true,
         advice,
     }
 }
 
 const fn local(name: &'static str, base: &'static str, key: &'static str, advice: &'static str) -> Preset {
     let key_header = KeyHeader::Bearer;
-    let (protocol, headers) = (Protocol::Chat, &[]);
-    Preset { name, protocol, base, key, key_header, headers, needs_key: false, native_schema: true, advice }
+    let hosted = hosted(name, Protocol::Chat, base, key, key_header, advice);
+    Preset { needs_key: false, ..hosted }
 }
 
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -144,12 +147,16 @@ pub const ALL: &[Preset] = &[
         "",
         "start `ollama serve` and pull a model, or set base_url",
     ),
-    local(
-        "llamacpp",
-        "http://localhost:8080/v1",
-        "${LLAMA_API_KEY:-}",
-        "start `llama-server -m MODEL.gguf --jinja`, or set base_url",
-    ),
+    Preset {
+        // It closes a connection that it said it would keep, when the next request comes on it.
+        keeps_connections: false,
+        ..local(
+            "llamacpp",
+            "http://localhost:8080/v1",
+            "${LLAMA_API_KEY:-}",
+            "start `llama-server -m MODEL.gguf --jinja`, or set base_url",
+        )
+    },
     local(
         "vllm",
         "http://localhost:8000/v1",

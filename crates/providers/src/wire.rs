@@ -35,7 +35,7 @@ const SECRET_LENGTH: usize = 8;
 /// How long a service that has said all is given to end its response properly.
 const HANG_UP: Duration = Duration::from_millis(50);
 
-/// How often a service may hang up on a kept connection before none is kept any more.
+/// How often a service may hang up before no connection to it is kept any more.
 const PATIENCE: usize = 2;
 
 /// The longest time for a list of models.
@@ -74,7 +74,7 @@ pub struct Wire {
     base: Url,
     key: Option<SecretString>,
     headers: HeaderMap,
-    /// How often the service hung up on a connection that it had kept.
+    /// How often the service hung up before it answered.
     hung_up: AtomicUsize,
 }
 
@@ -98,7 +98,7 @@ impl Wire {
             own.ok().and_then(|own| Url::parse(own.expose_secret()).ok()?.host_str().map(str::to_owned));
         let elsewhere = base.host_str() != host.as_deref();
         let Credentials { key, headers } = Credentials::new(settings, preset, elsewhere, lookup)?;
-        let hung_up = AtomicUsize::new(0);
+        let hung_up = AtomicUsize::new(if preset.keeps_connections { 0 } else { PATIENCE });
         Ok(Wire { clients, name: settings.name.clone(), base, key, headers, hung_up })
     }
 
@@ -164,23 +164,19 @@ impl Wire {
         }
     }
 
-    /// Sends a body. Some services hang up on a connection that they said they would keep, so a request whose connection
-    /// is gone before a byte came back is sent once more on a new one. If that helps twice, none is kept any more.
+    /// Sends a body. Some services hang up on a connection that they said they would keep; once that has been seen often
+    /// enough, none is kept any more. Nothing is sent twice here: another attempt is the scheduler's to decide.
     async fn send(&self, url: Url, body: Vec<u8>, connect: Duration) -> Result<Response, Trouble> {
-        let post = async |keeping| {
-            let client = self.clients.with(connect, keeping).map_err(Trouble::Unsent)?;
-            let sending = client.post(url.clone()).headers(self.headers.clone()).body(body.clone());
-            sending.send().await.map_err(Trouble::Connection)
+        let keeping = match self.hung_up.load(Ordering::Relaxed) < PATIENCE {
+            true => Keeping::Kept,
+            false => Keeping::Closed,
         };
-        let hung_up = self.hung_up.load(Ordering::Relaxed) >= PATIENCE;
-        match post(if hung_up { Keeping::Closed } else { Keeping::Kept }).await {
-            Err(Trouble::Connection(error)) if !hung_up && is_lost(&error) => {
-                let response = post(Keeping::Closed).await?;
-                self.hung_up.fetch_add(1, Ordering::Relaxed);
-                Ok(response)
-            }
-            sent => sent,
+        let client = self.clients.with(connect, keeping).map_err(Trouble::Unsent)?;
+        let sent = client.post(url).headers(self.headers.clone()).body(body).send().await;
+        if sent.as_ref().is_err_and(is_lost) {
+            self.hung_up.fetch_add(1, Ordering::Relaxed);
         }
+        sent.map_err(Trouble::Connection)
     }
 
     /// Fetches a document.
