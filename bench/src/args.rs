@@ -36,6 +36,8 @@ pub enum What {
     Limit,
     /// 300 agents that ask a service over HTTP
     Network,
+    /// 3 000 calls to a service that takes 40 at once and says 429 to the rest
+    Storm,
     /// 1 000 agents, one after the other
     Chain,
     /// A run of 10 000 tasks that was killed when 90 % were done

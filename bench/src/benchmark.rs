@@ -7,6 +7,7 @@ mod memory;
 mod network;
 mod resume;
 mod startup;
+mod storm;
 
 use crate::child::Spent;
 use crate::error::Error;
@@ -28,6 +29,7 @@ pub const ALL: &[Benchmark] = &[
     Benchmark { name: startup::NAME, about: "the smallest commands", run: startup::run },
     Benchmark { name: limit::NAME, about: "300 agents of 50 ms under a limit of 60", run: limit::run },
     Benchmark { name: network::NAME, about: "300 agents over HTTP, 200 ms each", run: network::run },
+    Benchmark { name: storm::NAME, about: "3 000 calls, a hidden limit of 40, 429s", run: storm::run },
     Benchmark { name: chain::NAME, about: "1 000 agents, one after the other", run: chain::run },
     Benchmark { name: resume::NAME, about: "10 000 tasks, killed when 90 % were done", run: resume::run },
     Benchmark { name: fanout::NAME, about: "1 to 10 000 to 1 agents", run: fanout::run },

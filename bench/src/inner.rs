@@ -44,6 +44,8 @@ pub enum Job {
     Serve {
         /// From a request to its answer.
         latency_ms: u64,
+        /// Requests at once that it takes; what is more is told to come back in a second.
+        most: Option<u64>,
     },
     /// Agents of 50 ms through the engine.
     Wait {
@@ -63,7 +65,7 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
         Job::Nothing => Ok(Meter::start().spent()),
         Job::Floor { count } => floor::run(count),
         Job::Decide { count, limit } => decide::run(count, limit),
-        Job::Serve { latency_ms } => serve::run(latency_ms),
+        Job::Serve { latency_ms, most } => serve::run(latency_ms, most),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),
     }?;

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::workshop::Workshop;
+use convoke_testkit::Seen;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
 
@@ -15,19 +16,22 @@ pub struct Served {
 
 impl Served {
     /// Starts it.
-    pub fn start(workshop: &Workshop, latency_ms: u64) -> Result<Served, Error> {
-        let mut child = workshop.serve(latency_ms)?;
+    pub fn start(workshop: &Workshop, latency_ms: u64, most: Option<u64>) -> Result<Served, Error> {
+        let mut child = workshop.serve(latency_ms, most)?;
         let mut says = BufReader::new(child.stdout.take().expect("it was asked for"));
         let base_url = line(&mut says)?;
         Ok(Served { child, says, base_url })
     }
 
-    /// Ends it; the most requests at once that it has seen.
-    pub fn peak(mut self) -> Result<u32, Error> {
+    /// Ends it; what it has seen.
+    pub fn end(mut self) -> Result<Seen, Error> {
         drop(self.child.stdin.take());
         let said = line(&mut self.says)?;
-        let peak = said.split_whitespace().nth(1).and_then(|word| word.parse().ok());
-        peak.ok_or_else(|| Error::Odd(format!("the service said `{said}`")))
+        let numbers: Vec<u64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        match numbers[..] {
+            [requests, peak, refused] => Ok(Seen { requests, peak, refused }),
+            _ => Err(Error::Odd(format!("the service said `{said}`"))),
+        }
     }
 }
 

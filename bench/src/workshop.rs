@@ -102,8 +102,8 @@ impl Workshop {
     }
 
     /// Starts a model service as a child of this program; it ends with its standard input.
-    pub fn serve(&self, latency_ms: u64) -> Result<Child, Error> {
-        let job = serde_json::to_string(&Job::Serve { latency_ms }).expect("a job is JSON");
+    pub fn serve(&self, latency_ms: u64, most: Option<u64>) -> Result<Child, Error> {
+        let job = serde_json::to_string(&Job::Serve { latency_ms, most }).expect("a job is JSON");
         let mut command = Command::new(&self.ourselves);
         command.args(["inner", &job]).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.spawn().map_err(Error::io("start", &self.ourselves))

@@ -21,15 +21,15 @@ const CASES: &[(u32, u32)] = &[(COUNT, LIMIT), (COUNT, COUNT), (1, 1)];
 
 /// The service is a process of its own, and its work is not counted.
 pub fn run(workshop: &Workshop) -> Result<Vec<Figure>, Error> {
-    let service = Served::start(workshop, LATENCY_MS)?;
+    let service = Served::start(workshop, LATENCY_MS, None)?;
     let provider = format!("{{name: vllm, base_url: \"{}\"}}, default_model: m", service.base_url);
     workshop.write("network.yaml", &workflow::flat(&provider))?;
     let taken = interleave(workshop.rounds.many, CASES, |(count, limit)| agents(workshop, *count, *limit))?;
     workshop.tidy();
     let [limited, at_once, one] = &taken[..] else { unreachable!("three cases were measured") };
     // The case without a limit shows that the service can see more than the limit allows.
-    let peak = service.peak()?;
-    if peak != COUNT {
+    let peak = service.end()?.peak;
+    if peak != u64::from(COUNT) {
         return Err(Error::Odd(format!("{COUNT} agents at once were {peak} requests at once")));
     }
     let over = |spent: &Spent| spent.wall.as_secs_f64() / IDEAL;

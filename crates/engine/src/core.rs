@@ -4,9 +4,12 @@
 //! carries out its effects, and so does the simulated world of the tests.
 
 use crate::fact::{Fact, What};
+use crate::services::Services;
 use crate::store::Store;
 use convoke_agent::{Page, Report};
-use convoke_govern::{Admission, Amount, Demand, Governor, Outcome, Rank, ResourceId, Used};
+use convoke_govern::{
+    Adapted, Admission, Amount, Demand, Governor, Outcome, Rank, ResourceId, Setting, Used,
+};
 use convoke_journal::MessageId;
 use convoke_model::{
     Answer, Ask, Assignment, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, Stamped,
@@ -52,8 +55,11 @@ pub struct Core {
     /// Who told the process to let go of the run.
     pub interrupt: Option<String>,
     slots: ResourceId,
+    services: Services,
     /// Who waits for what, at the end of the last turn.
     blocked: Option<(TaskIx, ResourceId)>,
+    /// When it is worth asking the governor again though nothing has happened.
+    opens: Option<Timestamp>,
     was_blocked: bool,
 }
 
@@ -67,8 +73,26 @@ impl Core {
         last: Timestamp,
     ) -> Core {
         let slots = governor.resource("slots").expect("a run's governor has slots");
-        let (blocked, was_blocked) = (None, false);
-        Core { scheduler, governor, store, next_seq, last, interrupt: None, slots, blocked, was_blocked }
+        let services = Services::new(governor.limit(slots));
+        Core {
+            scheduler,
+            governor,
+            store,
+            next_seq,
+            last,
+            interrupt: None,
+            slots,
+            services,
+            blocked: None,
+            opens: None,
+            was_blocked: false,
+        }
+    }
+
+    /// The next moment at which something is due though nothing happens.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        let timer = self.scheduler.next_wake();
+        timer.into_iter().chain(self.opens).min()
     }
 
     /// Decides everything that follows from what happened.
@@ -126,7 +150,11 @@ impl Core {
     }
 
     fn take_end(&mut self, at: Timestamp, task: TaskIx, attempt: u32, end: AttemptEnd, turn: &mut Turn) {
-        self.free(task, at);
+        let outcome = match &end {
+            AttemptEnd::Finished { .. } => Outcome::Succeeded,
+            AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
+            AttemptEnd::Suspended { .. } => Outcome::Unknown,
+        };
         let id = self.scheduler.id(task).clone();
         let event = match end {
             AttemptEnd::Finished { output, usage } => {
@@ -148,12 +176,29 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+        self.free(task, outcome, at, turn);
     }
 
-    /// Gives a task's permit back.
-    fn free(&mut self, task: TaskIx, at: Timestamp) {
-        let freed = self.governor.release(task.0.into(), Used::AsReserved, Outcome::Unknown, at);
+    /// Gives a task's permit back, and records what was learned from how its attempt fared.
+    fn free(&mut self, task: TaskIx, outcome: Outcome, at: Timestamp, turn: &mut Turn) {
+        let freed = self.governor.release(task.0.into(), Used::AsReserved, outcome, at);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
+        freed.unwrap_or_default().into_iter().for_each(|adapted| self.adapted(adapted, turn));
+    }
+
+    fn adapted(&mut self, adapted: Adapted, turn: &mut Turn) {
+        let setting = match adapted.setting {
+            Setting::Limit => "limit",
+            Setting::ShutUntil => "shut_until",
+        };
+        let event = Event::LimitAdapted {
+            resource: self.governor.name(adapted.resource).to_owned(),
+            setting: setting.into(),
+            from: adapted.from,
+            to: adapted.to,
+            reason: adapted.reason.word().into(),
+        };
+        self.push(adapted.at, event, turn);
     }
 
     /// A part of a conversation, and the large values that it names.
@@ -261,19 +306,22 @@ impl Core {
         let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();
         let (class, priority) = (labels.class as u8, labels.priority as u8);
         let rank = Rank { class, tenant, priority, path: 0 };
-        let needs = &[Amount::of(self.slots, 1)];
+        let one = |resource| Amount::of(resource, 1);
+        let service = self.services.of(self.scheduler.node(task), &mut self.governor);
+        let needs = [one(self.slots), one(service.unwrap_or(self.slots))];
+        let needs = &needs[..if service.is_some() { 2 } else { 1 }];
         let _ = self.governor.demand(Demand { key: task.0.into(), rank, needs }, now);
     }
 
     /// Grants what can be granted; true if the scheduler has to look again.
     fn admit(&mut self, now: Timestamp, turn: &mut Turn) -> bool {
         let mut granted = false;
-        self.blocked = None;
+        (self.blocked, self.opens) = (None, None);
         while self.interrupt.is_none() {
             let key = match self.governor.admit(now) {
                 Admission::Granted(key) => key,
-                Admission::Blocked { key, on, .. } => {
-                    self.blocked = Some((task_of(key), on));
+                Admission::Blocked { key, on, until } => {
+                    (self.blocked, self.opens) = (Some((task_of(key), on)), until);
                     break;
                 }
                 Admission::Spent { .. } | Admission::Idle => break,
@@ -282,7 +330,7 @@ impl Core {
             let task = task_of(key);
             match self.scheduler.launch(task, &self.store) {
                 Launch::Start(assignment) => turn.effects.push(Effect::Launch(task, assignment)),
-                Launch::Refused => self.free(task, now),
+                Launch::Refused => self.free(task, Outcome::Unknown, now, turn),
             }
         }
         granted

@@ -14,6 +14,7 @@ mod handle;
 mod outcome;
 pub mod report;
 mod run;
+mod services;
 mod setup;
 mod store;
 

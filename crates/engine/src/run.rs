@@ -135,7 +135,7 @@ impl Run {
         if self.core.interrupt.is_some() {
             return self.interrupted_at.map(|at| at + INTERRUPT_GRACE);
         }
-        self.core.scheduler.next_wake().map(|at| self.clock.instant(at))
+        self.core.next_wake().map(|at| self.clock.instant(at))
     }
 
     /// Attempts that have not ended by themselves when the grace is over are stopped.

@@ -154,6 +154,11 @@ impl Governor {
         &self.resources[resource.index()].name
     }
 
+    /// How much of a resource there is right now.
+    pub fn limit(&self, resource: ResourceId) -> u64 {
+        self.resources[resource.index()].effective()
+    }
+
     /// The tenant of a name; a new one has weight 1.
     pub fn tenant(&mut self, name: &str) -> Tenant {
         self.tenants.of(name)

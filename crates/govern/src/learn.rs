@@ -1,7 +1,8 @@
 //! How many calls at once a provider is good for: additive increase, multiplicative decrease, with a memory.
 //!
-//! A call that is refused when it was the n-th in flight says that n is too many: the limit falls at once, and what is
-//! known to be good is n - 1. From there the limit comes back quickly (one more for each answer) up to what is known to
+//! A call that is refused while n are in flight says that n is too many: the limit falls at once. What is known to be good
+//! is n less all that are refused of those n, whichever they are: calls do not arrive in the order in which they were
+//! made. From there the limit comes back quickly (one more for each answer) up to what is known to
 //! be good, and stays there. Only after a calm time it tries further, a little for each full window of answers. A try
 //! that fails costs a pause, so the calm is twenty times the last pause and doubles with each try that fails: what
 //! trying costs stays below five in a hundred.
@@ -42,6 +43,8 @@ pub(crate) struct Learner {
     known: Option<u64>,
     /// The moment of the last cut; calls that began before it are of an earlier round.
     cut_at: Option<u64>,
+    /// How many of those in flight at that moment may still turn out to be good.
+    good: u64,
     /// Until then the limit stays at what is known.
     calm_until: u64,
     /// How long the next calm is, at least.
@@ -68,6 +71,7 @@ impl Learner {
             most,
             known: None,
             cut_at: None,
+            good: 0,
             calm_until: 0,
             calm: 0,
             answers: 0,
@@ -139,17 +143,17 @@ impl Learner {
     /// A refusal, or a call that took too long. Says how far the limit has fallen, once per round trip.
     pub fn push_back(&mut self, call: Call, outcome: Outcome, pause: u64) -> Option<Change> {
         if self.is_earlier(call) {
-            self.refine(call, outcome);
+            self.refine(outcome);
             return None;
         }
         let tried = self.known.is_some_and(|known| call.level > known);
         let keeps = self.penalty.keeps(call.ended);
         self.penalty.add(outcome, call.ended);
         let from = self.limit();
-        let level = call.level.clamp(1, from);
-        self.limit = (level * keeps / 1_000).max(1);
+        self.good = call.level_after.saturating_sub(1).max(1);
+        self.limit = (call.level_after.clamp(1, from) * keeps / 1_000).max(1);
         self.known = Some(match outcome {
-            Outcome::RateLimited { .. } => (call.level - 1).max(self.limit),
+            Outcome::RateLimited { .. } => self.good.max(self.limit),
             // Slowness does not say where the border is.
             _ => self.limit,
         });
@@ -160,13 +164,12 @@ impl Learner {
         Some(Change { from, to: self.limit })
     }
 
-    /// Further refusals of the same round: they may say that even less is good.
-    fn refine(&mut self, call: Call, outcome: Outcome) {
+    /// Further refusals of the same round: each says that one less was good.
+    fn refine(&mut self, outcome: Outcome) {
         if matches!(outcome, Outcome::RateLimited { .. }) {
-            let known = (call.level - 1).max(1);
-            let known = self.known.map_or(known, |other| other.min(known));
-            self.known = Some(known);
-            self.limit = self.limit.min(known);
+            self.good = self.good.saturating_sub(1).max(1);
+            self.known = Some(self.known.map_or(self.good, |other| other.min(self.good)));
+            self.limit = self.limit.min(self.good);
         }
     }
 
@@ -197,7 +200,7 @@ mod tests {
     const LIMITED: Outcome = Outcome::RateLimited { retry_after: None };
 
     fn call(level: u64, began: u64) -> Call {
-        Call { level, level_after: 1, began, ended: began + 100 }
+        Call { level, level_after: level, began, ended: began + 100 }
     }
 
     #[test]
@@ -210,11 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn one_cut_per_round_trip_and_the_lowest_refusal_counts() {
+    fn one_cut_per_round_trip_and_what_is_left_of_it_is_good() {
         let mut learner = Learner::new(300, 300);
-        let first = learner.push_back(call(60, 0), LIMITED, 1_000);
-        assert_eq!(first, Some(Change { from: 300, to: 42 }));
-        for level in 41..=300 {
+        let first = learner.push_back(Call { level_after: 300, ..call(60, 0) }, LIMITED, 1_000);
+        assert_eq!(first, Some(Change { from: 300, to: 210 }));
+        // Whichever they are: the provider met them in another order.
+        for level in (1..=300).step_by(2).chain((2..=300).step_by(2)).take(259) {
             assert_eq!(learner.push_back(call(level, 0), LIMITED, 1_000), None);
         }
         assert_eq!((learner.limit(), learner.known()), (40, Some(40)));

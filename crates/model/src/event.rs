@@ -275,6 +275,19 @@ pub enum Event {
         /// Tokens per window, and how many are left.
         tokens: [Option<u64>; 2],
     },
+    /// A limit was adapted to how calls fared.
+    LimitAdapted {
+        /// Of what: `model:openai/gpt-5`.
+        resource: String,
+        /// `limit`: how many at once; `shut_until`: the moment before which nobody starts, in microseconds.
+        setting: String,
+        /// From this.
+        from: u64,
+        /// To this.
+        to: u64,
+        /// Why: `rate_limited`, `overloaded`, `timed_out`, `recovered`, `breaker_opened`, …
+        reason: String,
+    },
     /// More was spent than the budget says.
     BudgetExceeded {
         /// Millionths of a US dollar spent.

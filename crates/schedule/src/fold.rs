@@ -68,6 +68,7 @@ impl Scheduler {
             | Event::ToolCalled { .. }
             | Event::Blocked { .. }
             | Event::LimitsSeen { .. }
+            | Event::LimitAdapted { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }

@@ -282,7 +282,7 @@ impl World {
             self.pending.pop();
         }
         let attempt = self.pending.peek().map(|Reverse((at, _))| *at);
-        let timer = self.core.scheduler.next_wake();
+        let timer = self.core.next_wake();
         let at = attempt.into_iter().chain(timer).min()?;
         self.now = self.now.max(at);
         if attempt != Some(at) {

@@ -34,6 +34,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::GateOpened { task, .. } => paint.warn(&format!("{task} waits for a person")),
         Event::GateAnswered { task, by, .. } => format!("{task} answered by {by}"),
         Event::Blocked { task, on } => format!("{task} waits for {on}"),
+        Event::LimitAdapted { resource, setting, from, to, reason } => {
+            adapted(resource, setting, (*from, *to), reason, at)
+        }
         Event::BudgetExceeded { spent_micros, budget_micros } => {
             over_budget(*spent_micros, *budget_micros, paint)
         }
@@ -83,6 +86,17 @@ fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Pai
         text.push_str(&format!(", {used}"));
     }
     text
+}
+
+fn adapted(resource: &str, setting: &str, (from, to): (u64, u64), reason: &str, at: Timestamp) -> String {
+    let why = reason.replace('_', " ");
+    match (setting, to) {
+        ("shut_until", 0) => format!("{resource} is open again ({why})"),
+        ("shut_until", until) => {
+            format!("{resource} waits {} ({why})", words::duration(Timestamp(until).since(at)))
+        }
+        _ => format!("{resource}: {to} at once instead of {from} ({why})"),
+    }
 }
 
 fn tool_called(task: &TaskId, tool: &str, ms: u64, failed: bool, paint: Paint) -> String {
