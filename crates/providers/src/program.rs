@@ -1,33 +1,31 @@
 //! Coding agents are programs of this machine: started here, ended here.
 //!
-//! A program leads a process group of its own, sees the environment that it was given and no credential besides those
-//! that its settings name, and dies with the engine. Dropping [`Running`] ends it and all that it started. What is said
-//! on its streams is the business of `acp` and `headless`.
+//! A program sees the environment that it was given and no credential besides those that its settings name. Dropping
+//! [`Running`] ends it and all that it started: asked first, then killed. How processes are started and ended is
+//! `convoke_process`'s; what is said on its streams is the business of `acp` and `headless`.
 
-mod group;
 mod last_words;
 mod lines;
-mod spawner;
 
-pub use group::Group;
 pub use lines::Lines;
 
 use crate::credentials;
 use crate::reference::{Lookup, names, resolve};
 use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, Program};
-use group::MARK;
+use convoke_process::{Group, Launcher, OnDrop, Pipes};
 use last_words::LastWords;
 use secrecy::{ExposeSecret, SecretString};
-use spawner::Spawner;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
 use tokio::net::unix::pipe;
+
+/// How long a program that is told to end may tidy up.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// A value shorter than this is a word, not a secret.
 const SECRET_LENGTH: usize = 8;
@@ -38,18 +36,13 @@ pub struct Programs {
     inherited: Vec<(OsString, OsString)>,
     lookup: Lookup,
     /// Made late: most runs start no program.
-    spawner: OnceLock<Arc<Spawner>>,
-    /// Tells this engine's programs from those of others.
-    origin: String,
-    started: AtomicU64,
+    launcher: OnceLock<Launcher>,
 }
 
 impl Programs {
     /// Programs inherit these variables; what their settings refer to is looked up so.
     pub fn new(inherited: Vec<(OsString, OsString)>, lookup: Lookup) -> Programs {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let origin = format!("agent-{}-{now:x}", std::process::id());
-        Programs { inherited, lookup, spawner: OnceLock::new(), origin, started: AtomicU64::new(0) }
+        Programs { inherited, lookup, launcher: OnceLock::new() }
     }
 
     /// Starts a program with these arguments in a folder.
@@ -61,17 +54,17 @@ impl Programs {
         folder: &Path,
     ) -> Result<Running, Failure> {
         let given = self.given(provider, program)?;
-        let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(&program.command);
         command.args(args).current_dir(folder).env_clear();
         command.envs(self.inherited.iter().map(|(name, value)| (name, value)));
-        command.envs(given.iter().map(|(name, value)| (name, value.expose_secret()))).env(MARK, &mark);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let spawner = self.spawner.get_or_init(|| Arc::new(Spawner::new())).clone();
+        command.envs(given.iter().map(|(name, value)| (name, value.expose_secret()))).stdin(Stdio::piped());
         let refused = |error: io::Error| refusal(provider, program, folder, &error);
-        let child = spawner.start(command).await.map_err(refused)?;
-        let secrets = secrets(program, given);
-        Running::new(child, mark, spawner, secrets).map_err(refused)
+        let (group, pipes) = self.launcher().start(command).await.map_err(refused)?;
+        Ok(Running::new(group, pipes, secrets(program, given)))
+    }
+
+    fn launcher(&self) -> &Launcher {
+        self.launcher.get_or_init(|| Launcher::new("agents", OnDrop::AskFirst { grace: GRACE }))
     }
 
     /// Says why a program cannot be started, if it is not there at all.
@@ -126,25 +119,9 @@ pub struct Running {
 }
 
 impl Running {
-    fn new(
-        mut child: Child,
-        mark: String,
-        spawner: Arc<Spawner>,
-        secrets: Vec<SecretString>,
-    ) -> io::Result<Running> {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // From here on, whatever fails, the group ends.
-        let group = Group::new(child, mark, spawner)?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
-            return Err(io::Error::other("its streams are not connected"));
-        };
-        Ok(Running {
-            group,
-            stdin: Some(pipe::Sender::from_owned_fd(stdin.into())?),
-            stdout: Some(pipe::Receiver::from_owned_fd(stdout.into())?),
-            stderr: LastWords::listen(pipe::Receiver::from_owned_fd(stderr.into())?),
-            secrets,
-        })
+    fn new(group: Group, pipes: Pipes, secrets: Vec<SecretString>) -> Running {
+        let Pipes { stdin, stdout, stderr } = pipes;
+        Running { group, stdin, stdout: Some(stdout), stderr: LastWords::listen(stderr), secrets }
     }
 
     /// Its input and its output. They can be taken once.
@@ -162,6 +139,9 @@ impl Running {
     /// Waits until it has ended, and says how: `exit status: 1`, and what it last wrote to standard error.
     pub async fn end(&mut self) -> End {
         self.group.leader_ends().await;
+        // What an agent leaves behind works for nobody any more, wherever it went.
+        self.group.kill();
+        self.group.kill_escaped();
         let status = self.group.reap();
         let words = self.stderr.heard().await;
         End { status, words: self.scrub(words) }

@@ -5,12 +5,11 @@
 
 use crate::capture::{Capture, LIMIT};
 use crate::environment::Environment;
-use crate::group::Process;
-use crate::launch::{Launcher, Pipes, Running};
-use crate::spawn::refusal;
+use crate::launch::{Launcher, refusal};
 use convoke_agent::{Commands, Report, ScriptResult, Sink};
 use convoke_model::{Class, Failure, ScriptCall};
-use futures::future::{BoxFuture, FusedFuture, FutureExt, join, join3};
+use convoke_process::{Group, Pipes};
+use futures::future::{BoxFuture, FusedFuture, FutureExt, join3};
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
@@ -48,12 +47,12 @@ impl Processes {
         if cancel.is_cancelled() {
             return Err(cancelled(call));
         }
-        let mut running = self.launcher.start(call).await.map_err(|error| refusal(call, &error))?;
-        announce(&running, sink);
+        let (mut group, pipes) = self.launcher.start(call).await.map_err(|error| refusal(call, &error))?;
+        let (pid, start) = group.identity();
+        sink.report(Report::ProcessStarted { pid, start });
         let (mut stdout, mut stderr) = (Capture::new(LIMIT), Capture::new(LIMIT));
-        let pipes = running.pipes.take().expect("taken only here");
         let streams = exchange(pipes, call.stdin.as_deref(), &mut stdout, &mut stderr);
-        let end = attend(&mut running, streams, &cancel).await;
+        let end = attend(&mut group, streams, &cancel).await;
         match end {
             Some(status) => Ok(ScriptResult {
                 stdout: stdout.into_text(),
@@ -85,15 +84,9 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-fn announce(running: &Running, sink: &dyn Sink) {
-    let pid = running.group.pid();
-    let start = Process::find(pid).map_or(0, |process| process.start);
-    sink.report(Report::ProcessStarted { pid: pid.as_raw_nonzero().get().unsigned_abs(), start });
-}
-
 /// Moves the streams until everything has ended; `None` if it was cancelled.
 async fn attend(
-    running: &mut Running,
+    group: &mut Group,
     streams: impl Future<Output = ()>,
     cancel: &CancellationToken,
 ) -> Option<ExitStatus> {
@@ -102,26 +95,21 @@ async fn attend(
         tokio::select! {
             biased;
             () = cancel.cancelled() => false,
-            () = running.leader_ends() => true,
+            () = group.leader_ends() => true,
         }
     })
     .await;
     if !ended {
-        running.group.terminate();
-        let tidied = async {
-            let all_end = join(running.leader_ends(), running.group.gone(GRACE));
-            let _ = tokio::time::timeout(GRACE, all_end).await;
-        };
-        alongside(streams.as_mut(), tidied).await;
+        alongside(streams.as_mut(), group.ask_to_end(GRACE)).await;
     }
     last_words(streams.as_mut()).await;
-    running.group.kill();
+    group.kill();
     if !ended {
-        running.group.kill_escaped();
+        group.kill_escaped();
     }
-    running.leader_ends().await;
-    let status = running.group.reap();
-    running.group.gone(DYING).await;
+    group.leader_ends().await;
+    let status = group.reap();
+    group.gone(DYING).await;
     last_words(streams.as_mut()).await;
     status.filter(|_| ended)
 }

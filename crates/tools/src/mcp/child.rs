@@ -5,12 +5,10 @@
 use super::settings::{Means, Resolved, Secrets};
 use super::tail::Tail;
 use super::trouble::{self, Who};
-use crate::group::is_gone;
-use crate::launch::Running;
-use crate::spawn::refusal;
+use crate::launch::refusal;
 use convoke_model::{Failure, ScriptCall};
+use convoke_process::Group;
 use futures::future::join;
-use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::time::Duration;
 use tokio::net::unix::pipe;
 use tokio_util::task::AbortOnDropHandle;
@@ -26,7 +24,7 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// A server's process. Dropped, it is killed.
 pub struct Child {
-    running: Running,
+    group: Group,
     tail: Tail,
     secrets: Secrets,
     _drain: AbortOnDropHandle<()>,
@@ -61,13 +59,12 @@ impl Child {
             schema: None,
         };
         let started = means.launcher().start(&call).await;
-        let mut running =
+        let (group, pipes) =
             started.map_err(|error| trouble::unavailable(who, &refusal(&call, &error).message))?;
-        let pipes = running.pipes.take().expect("taken only here");
         let stdin = pipes.stdin.expect("asked for above");
         let tail = Tail::default();
         let drain = AbortOnDropHandle::new(tokio::spawn(tail.clone().drain(pipes.stderr)));
-        Ok((Child { running, tail, secrets, _drain: drain }, (pipes.stdout, stdin)))
+        Ok((Child { group, tail, secrets, _drain: drain }, (pipes.stdout, stdin)))
     }
 
     /// What must not appear in messages.
@@ -77,7 +74,7 @@ impl Child {
 
     /// Why it is not there any more, as far as that can be known, with its last words.
     pub async fn obituary(&self) -> String {
-        let settled = join(self.running.leader_ends(), self.tail.ended());
+        let settled = join(self.group.leader_ends(), self.tail.ended());
         let _ = tokio::time::timeout(LAST_WORDS, settled).await;
         format!("{}{}", self.end_in_words(), self.last_words())
     }
@@ -90,11 +87,8 @@ impl Child {
         }
     }
 
-    /// Looks without burying it, which keeps its id from being used again.
     fn end_in_words(&self) -> String {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(self.running.group.pid()), look).ok().flatten();
-        match status.map(|status| (status.exit_status(), status.terminating_signal())) {
+        match self.group.leader_status().map(|status| (status.exit_status(), status.terminating_signal())) {
             None => "it closed its output".to_owned(),
             Some((Some(code), _)) => format!("it ended with exit code {code}"),
             Some((_, Some(signal))) => format!("it was ended by signal {signal}"),
@@ -104,15 +98,12 @@ impl Child {
 
     /// Ends it and everything it started. Its input must have ended already.
     pub async fn end(&self) {
-        let group = &self.running.group;
-        let _ = tokio::time::timeout(MOMENT, self.running.leader_ends()).await;
-        if !is_gone(group.pid()) {
-            group.terminate();
-            let all_end = join(self.running.leader_ends(), group.gone(GRACE));
-            let _ = tokio::time::timeout(GRACE, all_end).await;
+        let _ = tokio::time::timeout(MOMENT, self.group.leader_ends()).await;
+        if !self.group.is_gone() {
+            self.group.ask_to_end(GRACE).await;
         }
-        group.kill();
-        group.kill_escaped();
-        group.gone(DYING).await;
+        self.group.kill();
+        self.group.kill_escaped();
+        self.group.gone(DYING).await;
     }
 }

@@ -1,14 +1,10 @@
 use super::*;
-use crate::group::processes;
-use crate::spawn::{Spawner, command};
-use crate::{Leftovers, end_leftovers};
 use convoke_agent::Silent;
-use rustix::process::{Pid, Signal, test_kill_process};
+use convoke_process::{Process, processes};
+use rustix::process::{Pid, test_kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 fn call(command: &str, args: &[&str]) -> ScriptCall {
@@ -182,7 +178,7 @@ async fn cancelling_ends_those_who_ignore_it_or_left_the_group() {
 }
 
 fn descends_from_us(process: &Process) -> bool {
-    process.mark().is_some_and(|mark| mark.starts_with(&format!("{}-", std::process::id())))
+    process.mark().is_some_and(|mark| mark.starts_with(&format!("commands-{}-", std::process::id())))
 }
 
 #[tokio::test]
@@ -239,54 +235,4 @@ async fn the_process_is_announced_with_its_start_time() {
         .unwrap();
     let (pid, start) = announced.0.lock().unwrap().unwrap();
     assert!(pid > 1 && start > 0);
-}
-
-#[tokio::test]
-async fn no_descriptor_is_inherited() {
-    let file = tempfile::tempfile().unwrap();
-    // SAFETY: duplicates a descriptor that is open, without close-on-exec.
-    let leaky = unsafe { libc::dup(file.as_raw_fd()) };
-    assert!(leaky > 2);
-    // Asked without a shell, which has descriptors of its own while it starts others.
-    let held = |number: i32| call("readlink", &[&format!("/proc/self/fd/{number}")]);
-    assert_eq!(run(&held(0)).await.unwrap().exit_code, 0);
-    assert_eq!(run(&held(leaky)).await.unwrap().exit_code, 1);
-}
-
-#[tokio::test]
-async fn commands_die_with_the_thread_that_started_them() {
-    let spawner = Spawner::new();
-    let mut child = spawner.start(command(&call("sleep", &["1000"]), &environment(), "test")).await.unwrap();
-    drop(spawner);
-    assert_eq!(tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap().signal(), Some(9));
-}
-
-/// A process group like one of ours, whose engine is gone; its leader has printed a line when this returns.
-fn orphaned(script: &str) -> (std::process::Child, u32, u64) {
-    let mut command = Command::new("sh");
-    command.args(["-c", script]).env(crate::group::MARK, format!("lost-{script}")).process_group(0);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let start = Process::find(Pid::from_child(&child)).unwrap().start;
-    let pid = child.id();
-    (child, pid, start)
-}
-
-#[test]
-fn leftovers_are_ended_and_strangers_are_not() {
-    let (mut child, pid, start) = orphaned("sleep 1000 & echo up; wait");
-    assert_eq!(end_leftovers(pid, start + 1), Leftovers::None);
-    assert!(is_alive(pid as i32));
-    assert_eq!(end_leftovers(pid, start), Leftovers::Ended);
-    assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
-    assert_eq!(end_leftovers(pid, start), Leftovers::None);
-}
-
-#[test]
-fn leftovers_are_found_without_their_leader() {
-    let (mut child, pid, start) = orphaned("sleep 999 & echo $!");
-    child.wait().unwrap();
-    assert_eq!(end_leftovers(pid, start), Leftovers::Ended);
-    assert_eq!(end_leftovers(pid, start), Leftovers::None);
 }

@@ -4,14 +4,10 @@
 //! a runtime's worker must not be that thread. Starting also copies the page tables, which may take a millisecond.
 //! A child gets no descriptor but its three, leads a group of its own, and dies with the engine.
 
-use crate::environment::Environment;
-use crate::group::MARK;
-use convoke_model::{Class, Failure, ScriptCall};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
@@ -24,20 +20,24 @@ pub struct Spawner {
 }
 
 impl Spawner {
-    /// Starts the thread.
-    pub fn new() -> Spawner {
+    /// Starts the thread, with a name of its own.
+    pub fn new(name: &str) -> Spawner {
         let (orders, received) = channel();
         std::thread::Builder::new()
-            .name("commands".into())
+            .name(name.into())
             .spawn(move || start_all(&received))
-            .expect("a machine that has no thread left cannot run commands either");
+            .expect("a machine that has no thread left cannot run processes either");
         Spawner { orders: Mutex::new(orders) }
     }
 
     /// Starts a process.
-    pub async fn start(&self, command: Command) -> io::Result<Child> {
+    pub async fn start(&self, mut command: Command) -> io::Result<Child> {
+        let engine = rustix::process::getpid();
+        command.process_group(0);
+        // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
+        unsafe { command.pre_exec(move || bind_to(engine)) };
         let (started, child) = oneshot::channel();
-        let gone = || io::Error::other("the thread that starts commands has ended");
+        let gone = || io::Error::other("the thread that starts processes has ended");
         self.orders
             .lock()
             .expect("nobody panics while holding it")
@@ -57,21 +57,6 @@ fn start_all(orders: &Receiver<(Command, Started)>) {
     }
 }
 
-/// The process that a call asks for, ready to be started.
-pub fn command(call: &ScriptCall, environment: &Environment, mark: &str) -> Command {
-    let mut command = Command::new(&call.command);
-    command.args(&call.args).env_clear().envs(environment.for_call(call)).env(MARK, mark);
-    if let Some(folder) = &call.working_dir {
-        command.current_dir(folder);
-    }
-    command.stdin(if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let engine = rustix::process::getpid();
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-    unsafe { command.pre_exec(move || bind_to(engine)) };
-    command
-}
-
 /// Runs in the child: close what it must not inherit, and die with the engine.
 fn bind_to(engine: Pid) -> io::Result<()> {
     // SAFETY: a system call without pointers. Descriptors are marked, not closed: one of them reports a failed exec.
@@ -85,20 +70,5 @@ fn bind_to(engine: Pid) -> io::Result<()> {
     if getppid() == Some(engine) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
 }
 
-/// Why a process could not be started, said so that its author can act.
-pub fn refusal(call: &ScriptCall, error: &io::Error) -> Failure {
-    let command = &call.command;
-    let folder = call.working_dir.as_deref();
-    let place = folder.map_or(String::new(), |folder| format!(" in `{folder}`"));
-    let (reason, what) = match error.kind() {
-        _ if let Some(folder) = folder.filter(|folder| !Path::new(folder).is_dir()) => {
-            ("bad_working_dir", format!("command `{command}` cannot start: there is no folder `{folder}`"))
-        }
-        io::ErrorKind::NotFound => ("not_found", format!("command `{command}` was not found{place}")),
-        io::ErrorKind::PermissionDenied => {
-            ("not_executable", format!("command `{command}` is not executable{place}"))
-        }
-        _ => ("cannot_start", format!("command `{command}` cannot start{place}: {error}")),
-    };
-    Failure::new(Class::Fatal, what).reason(reason)
-}
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,12 @@
 //! Ends what a crashed engine left running, before its step is tried again.
 //!
-//! Commands die with the engine (parent-death signal), but what they started may not. A process is known by its id
+//! Processes die with the engine (parent-death signal), but what they started may not. A process is known by its id
 //! *and* its start time, so that a stranger that was given the same id later is never touched.
 
-use crate::group::{Process, is_gone, kill_marked, processes};
+use crate::process::{Process, is_gone, kill_marked, processes};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// What was found of a lost attempt's command.
+/// What was found of a lost attempt's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     /// Nothing was running any more.
@@ -17,7 +17,7 @@ pub enum Leftovers {
     Alive,
 }
 
-/// Ends the process group that the command `pid`, started at `start`, led, and its marked descendants.
+/// Ends the process group that the process `pid`, started at `start`, led, and its marked descendants.
 ///
 /// Blocks for as long as the dying take, at most a second; call it where blocking is allowed.
 pub fn end_leftovers(pid: u32, start: u64) -> Leftovers {
@@ -52,3 +52,6 @@ fn dies(group: Pid) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Starts processes, each with a mark of its own, and connects their streams.
+//!
+//! By the mark, what a process starts can be found even where it leaves the group.
+
+use crate::group::{Group, OnDrop};
+use crate::process::MARK;
+use crate::spawner::Spawner;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::net::unix::pipe;
+
+/// Starts processes of one kind. They die with the engine, but not with their launcher.
+pub struct Launcher {
+    spawner: Arc<Spawner>,
+    on_drop: OnDrop,
+    /// Tells this launcher's processes from those of others.
+    origin: String,
+    started: AtomicU64,
+}
+
+impl Launcher {
+    /// Starts processes of the kind `name`, a short word for the thread that starts them.
+    pub fn new(name: &str, on_drop: OnDrop) -> Launcher {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let origin = format!("{name}-{}-{now:x}", std::process::id());
+        Launcher { spawner: Arc::new(Spawner::new(name)), on_drop, origin, started: AtomicU64::new(0) }
+    }
+
+    /// Starts a process. Its output is connected to us; whether its input is, `command` says.
+    pub async fn start(&self, mut command: Command) -> io::Result<(Group, Pipes)> {
+        let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
+        command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.spawner.start(command).await?;
+        let pipes = Pipes::take(&mut child);
+        // From here on, whatever fails, the group ends.
+        let group = Group::new(child, mark, self.on_drop, self.spawner.clone())?;
+        Ok((group, pipes?))
+    }
+}
+
+/// Our ends of the three streams.
+pub struct Pipes {
+    /// What it reads, if it reads from us.
+    pub stdin: Option<pipe::Sender>,
+    /// What it writes.
+    pub stdout: pipe::Receiver,
+    /// What it complains.
+    pub stderr: pipe::Receiver,
+}
+
+impl Pipes {
+    fn take(child: &mut Child) -> io::Result<Pipes> {
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err(io::Error::other("its output is not connected"));
+        };
+        Ok(Pipes {
+            stdin: child.stdin.take().map(|end| pipe::Sender::from_owned_fd(end.into())).transpose()?,
+            stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
+            stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Processes as the kernel tells of them, and the mark by which ours are known.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use std::fs;
+
+/// The variable that marks a process and its descendants, whatever it was started for, so that one sweep finds all.
+pub const MARK: &str = "CONVOKE_COMMAND";
+
+/// How often a process that forks as fast as it is killed is chased.
+const MOST_ROUNDS: usize = 20;
+
+/// One process, as the kernel tells it.
+pub struct Process {
+    /// Its id.
+    pub pid: Pid,
+    /// Its group.
+    pub group: i32,
+    /// When it was started, in clock ticks since the machine was.
+    pub start: u64,
+    state: char,
+}
+
+impl Process {
+    /// The process with this id.
+    pub fn find(pid: Pid) -> Option<Process> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        // The name, in brackets, may itself hold brackets and blanks.
+        let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
+        let state = fields.next()?.chars().next()?;
+        let group = fields.nth(1)?.parse().ok()?;
+        let start = fields.nth(16)?.parse().ok()?;
+        Some(Process { pid, group, start, state })
+    }
+
+    /// Whether it still runs: the dead stay listed until they are reaped.
+    pub fn is_alive(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// Its mark, if it is one of ours or a descendant of one.
+    pub fn mark(&self) -> Option<String> {
+        let environment = self.environment()?;
+        let prefix = format!("{MARK}=");
+        let entry =
+            environment.split(|byte| *byte == 0).find(|entry| entry.starts_with(prefix.as_bytes()))?;
+        String::from_utf8(entry[prefix.len()..].to_vec()).ok()
+    }
+
+    fn mark_is(&self, wanted: &str) -> bool {
+        self.environment().is_some_and(|environment| {
+            environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+        })
+    }
+
+    fn environment(&self) -> Option<Vec<u8>> {
+        fs::read(format!("/proc/{}/environ", self.pid.as_raw_nonzero())).ok()
+    }
+}
+
+/// All processes of the machine that can be seen.
+pub fn processes() -> impl Iterator<Item = Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(Pid::from_raw)
+        .filter_map(Process::find)
+}
+
+/// Whether no living process is in the group. Dead members that nobody has reaped do not count.
+pub fn is_gone(group: Pid) -> bool {
+    test_kill_process_group(group) == Err(Errno::SRCH)
+        || !processes().any(|process| process.group == group.as_raw_nonzero().get() && process.is_alive())
+}
+
+/// Ends all processes with the mark, and what they start meanwhile.
+pub fn kill_marked(mark: &str) {
+    let wanted = format!("{MARK}={mark}");
+    for _ in 0..MOST_ROUNDS {
+        let found: Vec<Pid> =
+            processes().filter(|it| it.is_alive() && it.mark_is(&wanted)).map(|it| it.pid).collect();
+        if found.is_empty() {
+            return;
+        }
+        for pid in found {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        // The signal is delivered before the process runs again; let it.
+        std::thread::yield_now();
+    }
+}
