@@ -4,7 +4,7 @@
 //! a runtime's worker must not be that thread. Starting also copies the page tables, which may take a millisecond.
 //! A child gets no descriptor but its three, leads a group of its own, and dies with the engine.
 
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
-type Started = oneshot::Sender<io::Result<Child>>;
+type Started = oneshot::Sender<io::Result<Fresh>>;
 
 /// The thread that starts processes. It lives until this is dropped.
 pub struct Spawner {
@@ -43,17 +43,32 @@ impl Spawner {
             .expect("nobody panics while holding it")
             .send((command, started))
             .map_err(|_| gone())?;
-        child.await.map_err(|_| gone())?
+        child.await.map_err(|_| gone())?.map(Fresh::take)
     }
 }
 
 fn start_all(orders: &Receiver<(Command, Started)>) {
     while let Ok((mut command, started)) = orders.recv() {
-        if let Err(Ok(mut unwanted)) = started.send(command.spawn()) {
-            // Whoever wanted it has been cancelled meanwhile.
-            let _ = unwanted.kill();
-            let _ = unwanted.wait();
-        }
+        // Whoever wanted it may have been cancelled meanwhile; what is not taken ends.
+        drop(started.send(command.spawn().map(|child| Fresh(Some(child)))));
+    }
+}
+
+/// A process on its way to whoever wanted it. It may never arrive: nobody takes it, and then it ends with its group.
+struct Fresh(Option<Child>);
+
+impl Fresh {
+    fn take(mut self) -> Child {
+        self.0.take().expect("it is taken once")
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let Some(mut child) = self.0.take() else { return };
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+        // Dying may take the kernel a moment, and nobody may wait for it here.
+        std::thread::spawn(move || child.wait());
     }
 }
 
