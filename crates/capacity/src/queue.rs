@@ -89,7 +89,12 @@ pub fn answer(held: &mut Held<'_>, index: u32, state: WaiterState, lease: u32) {
     waiter.lease.store(lease, Relaxed);
     waiter.commit(state);
     step();
-    waiter.signal.store(1, Ordering::SeqCst);
+    tell(held, index);
+}
+
+/// Lets a waiter know that its answer is there, and wakes it when the tables are let go.
+pub fn tell(held: &mut Held<'_>, index: u32) {
+    held.waiter(index).signal.store(1, Ordering::SeqCst);
     held.answered.push(index);
 }
 

@@ -83,8 +83,8 @@ fn rebuild_queue(held: &mut Held<'_>) {
                 free = index;
             }
             WaiterState::Waiting => waiting.push((held.waiter(index).ticket.load(Relaxed), index)),
-            // Whoever should have woken it may be the one that died.
-            WaiterState::Granted | WaiterState::Refused => held.answered.push(index),
+            // Whoever should have told it and woken it may be the one that died.
+            WaiterState::Granted | WaiterState::Refused => crate::queue::tell(held, index),
         }
     }
     derived.waiters_free.store(free, Relaxed);

@@ -92,7 +92,7 @@ impl Capacity {
 
     fn is_waiting(&self, ticket: Ticket) -> bool {
         let slot = &self.mapping.waiters[ticket.index as usize % WAITERS];
-        slot.signal.load(Ordering::SeqCst) == 0 && slot.ticket.load(Relaxed) == ticket.number
+        slot.state() == WaiterState::Waiting && slot.ticket.load(Relaxed) == ticket.number
     }
 
     /// Waits until this process's bell has rung more often than `heard`: a ticket has its answer, or an offer of this process

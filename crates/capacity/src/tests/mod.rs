@@ -1,7 +1,13 @@
 //! Tests that need the crate's insides.
 
+mod audit;
+mod child;
 mod lease;
+mod mayhem;
+mod parts;
+mod processes;
 mod queue;
+mod reference;
 mod steal;
 mod table;
 
@@ -20,12 +26,13 @@ pub const HOLD: Duration = Duration::from_secs(100);
 pub struct World {
     directory: tempfile::TempDir,
     clock: Arc<AtomicU64>,
+    namespaces: AtomicU64,
 }
 
 impl World {
     pub fn new() -> Self {
         let clock = Arc::new(AtomicU64::new(1_000_000_000));
-        Self { directory: tempfile::tempdir().unwrap(), clock }
+        Self { directory: tempfile::tempdir().unwrap(), clock, namespaces: AtomicU64::new(1) }
     }
 
     pub fn path(&self) -> PathBuf {
@@ -49,7 +56,8 @@ impl World {
     /// A participant whose process ids mean nothing to the others, so that only its byte lock proves its life.
     pub fn open_elsewhere(&self, label: &str) -> Capacity {
         let identity = Identity { label: label.into(), ..Identity::default() };
-        let facts = crate::kernel::Facts { pid: 7, start_time: 7, namespace: 7, clock_offset: 0 };
+        let namespace = self.namespaces.fetch_add(1, Ordering::SeqCst);
+        let facts = crate::kernel::Facts { pid: 7, start_time: 7, namespace, clock_offset: 0 };
         Capacity::open_as(&self.path(), &identity, self.options(), facts).unwrap()
     }
 
