@@ -52,7 +52,8 @@ impl Default for Options {
 /// A process's part in the capacity of its machine.
 ///
 /// Any thread may use it. Every method that changes something may wait for other processes, for microseconds as a rule, and
-/// for [`Options::stuck_after`] at most: callers that must never wait use a thread of their own.
+/// for [`Options::stuck_after`] at most: callers that must never wait use a thread of their own. A child made by `fork` alone must
+/// not use it; one that executes another program has not got it.
 ///
 /// Dropping it leaves the table: demands are withdrawn, offers taken back, leases that nothing was started with are freed, and
 /// consumed ones are put into quarantine until this process ends or their calls must be over.

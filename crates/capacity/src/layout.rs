@@ -96,6 +96,7 @@ pub struct Derived {
     pub waiters_free: AtomicU32,
     pub queue_head: AtomicU32,
     pub queue_tail: AtomicU32,
+    pub queue_length: AtomicU32,
     pub resources_top: AtomicU32,
     /// Nothing expires or leaves quarantine before this time.
     pub next_due: AtomicU64,
@@ -134,6 +135,8 @@ pub struct ProcessSlot {
     /// Futex: rises when something happened that this process waits for.
     pub bell: AtomicU32,
     pub listening: AtomicU32,
+    /// Derived: its demands in the queue.
+    pub waiting: AtomicU32,
     pub label: Text<6>,
     pub run: Text<6>,
 }

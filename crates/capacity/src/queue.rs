@@ -13,7 +13,7 @@
 
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::layout::{LeaseState, NONE, ProcessKey, Vector, WAITERS, WaiterSlot, WaiterState};
+use crate::layout::{LeaseState, NONE, ProcessKey, ProcessSlot, Vector, WAITERS, WaiterSlot, WaiterState};
 use crate::table::{Held, Relaxed, Terms, add, take};
 use std::sync::atomic::Ordering;
 
@@ -58,6 +58,8 @@ pub fn append(held: &mut Held<'_>, index: u32) {
     }
     step();
     derived.queue_tail.store(index, Relaxed);
+    add(&derived.queue_length, 1);
+    add(&owner_of(held, index).waiting, 1);
     for (resource, _) in waiter.amounts.read().iter() {
         add(&held.resource(resource).waiting, 1);
     }
@@ -77,10 +79,16 @@ pub fn unlink(held: &mut Held<'_>, index: u32) {
         NONE => derived.queue_tail.store(previous, Relaxed),
         next => held.waiter(next).previous.store(previous, Relaxed),
     }
+    take(&derived.queue_length, 1);
+    take(&owner_of(held, index).waiting, 1);
     for (resource, _) in waiter.amounts.read().iter() {
         take(&held.resource(resource).waiting, 1);
         held.note_freed(resource);
     }
+}
+
+fn owner_of<'a>(held: &Held<'a>, index: u32) -> &'a ProcessSlot {
+    held.process(ProcessKey::unpack(held.waiter(index).owner.load(Relaxed)).index)
 }
 
 /// Gives a waiter its answer. It stays in its slot until its process fetches the answer.
@@ -181,7 +189,7 @@ fn next(held: &Held<'_>) -> Option<u32> {
         }
         if held.lacking(&amounts).is_some() {
             kept.keep_for(waiter, &amounts);
-        } else if has_had_its_turns(held, waiter, &amounts) {
+        } else if has_had_its_turns(held, waiter, &amounts) && !waits_alone(held, index) {
             had_its_turns = had_its_turns.or(Some(index));
         } else {
             return Some(index);
@@ -224,6 +232,11 @@ fn has_had_its_turns(held: &Held<'_>, waiter: &WaiterSlot, amounts: &Vector) -> 
         let resource = held.resource(index);
         resource.last.load(Relaxed) == owner && resource.streak.load(Relaxed) >= IN_A_ROW
     })
+}
+
+/// Whether all who wait are of the same process, so that there is nobody to let go first.
+fn waits_alone(held: &Held<'_>, index: u32) -> bool {
+    held.table().header.derived.queue_length.load(Relaxed) == owner_of(held, index).waiting.load(Relaxed)
 }
 
 /// The queue, first to last.

@@ -30,6 +30,9 @@ fn clear_counters(held: &Held<'_>) {
             counter.store(0, Relaxed);
         }
     }
+    for process in &held.table().processes {
+        process.waiting.store(0, Relaxed);
+    }
 }
 
 fn recount_leases(held: &Held<'_>) {
@@ -90,6 +93,7 @@ fn rebuild_queue(held: &mut Held<'_>) {
     derived.waiters_free.store(free, Relaxed);
     derived.queue_head.store(NONE, Relaxed);
     derived.queue_tail.store(NONE, Relaxed);
+    derived.queue_length.store(0, Relaxed);
     waiting.sort_unstable();
     for (_, index) in waiting {
         crate::queue::append(held, index);

@@ -12,7 +12,7 @@ use crate::liveness::{Judge, Liveness};
 use crate::mapping::Mapping;
 use crate::table::Relaxed;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 /// How often a picture is taken again before a torn one is shown.
@@ -172,6 +172,7 @@ impl<'a> Camera<'a> {
             let turn = lock.turns.load(Ordering::Acquire);
             let quiet = lock.dirty.load(Ordering::Acquire) == 0;
             let picture = self.picture();
+            fence(Ordering::Acquire);
             if quiet && lock.turns.load(Ordering::Acquire) == turn {
                 return Snapshot { instances, ..picture };
             }

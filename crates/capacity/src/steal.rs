@@ -17,7 +17,7 @@ use crate::layout::{NEEDS, OFFERS, OfferSlot, ProcessKey, Standing, Text};
 use crate::liveness::Liveness;
 use crate::mapping::Mapping;
 use crate::table::{Relaxed, ring};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 const PHASE_BITS: u32 = 3;
@@ -173,6 +173,8 @@ impl Capacity {
     pub fn offer(&self, offer: &Offer) -> Result<OfferId, Error> {
         check_offer(offer)?;
         let (index, slot, writing) = self.take_offer_slot()?;
+        // Who reads the old offer while this one is written must see that its word has changed.
+        fence(Ordering::Release);
         let number = self.mapping.header.last_offer.fetch_add(1, Relaxed) + 1;
         slot.number.store(number, Relaxed);
         slot.owner.store(self.own.pack(), Relaxed);
@@ -224,6 +226,7 @@ impl Capacity {
             owner: self.mapping.processes[owner.index as usize].pid.load(Relaxed),
             offered_at: slot.offered_at.load(Relaxed),
         };
+        fence(Ordering::Acquire);
         (slot.read() == word).then_some(open)
     }
 

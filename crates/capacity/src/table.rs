@@ -12,7 +12,7 @@ use crate::layout::{
 };
 use crate::mapping::Mapping;
 use crate::{queue, recover};
-use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 pub use Ordering::Relaxed;
 
@@ -49,8 +49,9 @@ impl<'a> Held<'a> {
         words.turns.fetch_add(1, Relaxed);
         let died_inside = words.dirty.load(Relaxed) != 0;
         words.dirty.store(1, Relaxed);
-        // A kill cuts the program between two instructions, so the compiler must not move a change before this store.
-        compiler_fence(Ordering::SeqCst);
+        // No change may come before this store: a kill cuts the program between two instructions, and a reader without
+        // the lock goes by it.
+        fence(Ordering::Release);
         step();
         if died_inside {
             recover::recover(&mut held);

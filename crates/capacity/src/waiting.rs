@@ -72,7 +72,7 @@ impl Capacity {
         held.fetch(index)
     }
 
-    /// Waits for a ticket's answer, so long at most.
+    /// Waits for a ticket's answer, so long at most. The ticket keeps its place also when the answer is [`Error::Stuck`].
     pub fn wait(&self, ticket: Ticket, longest: Duration) -> Result<Waited, Error> {
         let begin = Instant::now();
         let slot = &self.mapping.waiters[ticket.index as usize % WAITERS];

@@ -71,6 +71,16 @@ fn audit_queue(held: &Held<'_>) {
         "not first come first served"
     );
     assert_eq!(order.last().copied().unwrap_or(NONE), derived.queue_tail.load(Relaxed));
+    assert_eq!(order.len(), derived.queue_length.load(Relaxed) as usize);
+    for process in 0..crate::PROCESSES as u32 {
+        let of = |index: &&u32| held.waiter(**index).owner.load(Relaxed) as u32 == process;
+        let count = order.iter().filter(of).count();
+        assert_eq!(
+            count,
+            held.process(process).waiting.load(Relaxed) as usize,
+            "waiters of process {process}"
+        );
+    }
     let free = listed(&derived.waiters_free, |index| &held.waiter(index).next);
     let unused: BTreeSet<u32> = all.filter(|i| held.waiter(*i).state() == WaiterState::Free).collect();
     assert_eq!(free, unused, "a place in the queue leaked");

@@ -37,7 +37,7 @@ fn one_place_two_processes_two_deaths() {
 
 #[test]
 fn one_place_three_processes_one_death() {
-    check(Shared { processes: 3, limit: 1, leases: 2, waiters: 2, kills: 1, tokens: 2 }, 10_000);
+    check(Shared { processes: 3, limit: 1, leases: 2, waiters: 1, kills: 1, tokens: 2 }, 10_000);
 }
 
 #[test]

@@ -241,10 +241,14 @@ impl Shared {
         }
     }
 
+    /// One store to what is the truth, or several in a row to what is derived: of those nothing is left if it dies among them.
     fn step(world: &mut World, index: usize) {
         let process = &mut world.processes[index];
         let store = process.stores.pop().expect("only processes with stores take steps");
         world.tables.apply(&store);
+        while store.is_derived() && process.stores.last().is_some_and(Store::is_derived) {
+            world.tables.apply(&process.stores.pop().expect("there is a last one"));
+        }
         if process.stores.is_empty() {
             process.learn();
         }

@@ -74,6 +74,13 @@ pub enum Store {
     Vacate(Key),
 }
 
+impl Store {
+    /// Whether recovery computes it anew.
+    pub fn is_derived(&self) -> bool {
+        matches!(self, Self::InUse(_) | Self::Quarantined(_) | Self::Queue(_) | Self::Free(_))
+    }
+}
+
 impl Tables {
     pub fn new(processes: usize, leases: usize, waiters: usize) -> Self {
         let lease = LeaseSlot { state: LeaseState::Free, owner: (0, 0), token: 0, ticket: 0, expired: false };
