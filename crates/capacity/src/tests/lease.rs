@@ -112,6 +112,19 @@ fn an_expired_lease_counts_until_its_holder_confirms() {
 }
 
 #[test]
+fn a_heartbeat_that_comes_too_late_brings_nothing_back() {
+    let world = World::new();
+    let capacity = world.open("one");
+    let lease = take(&capacity, define(&capacity, "slots", 1), 1);
+    world.pass(TTL);
+    let renewal = capacity.heartbeat().unwrap();
+    assert_eq!((renewal.renewed, renewal.lost), (0, vec![lease.token]));
+    let snapshot = capacity.snapshot();
+    assert_eq!((usage(&snapshot, "slots"), snapshot.counters.lost_leases), ((0, 1), 1));
+    assert_eq!(capacity.check(&lease), Footing::Lost);
+}
+
+#[test]
 fn quarantine_ends_when_the_longest_call_must_be_over() {
     let world = World::new();
     let (one, two) = (world.open("one"), world.open("two"));

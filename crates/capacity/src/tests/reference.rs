@@ -467,12 +467,11 @@ impl Pair {
         self.model.set_limit(resource, limit);
     }
 
-    /// Time passes, and somebody has searched just now, so that no demand does so by itself.
+    /// Time passes, and as far as the table knows somebody has searched just now, so that no demand does so by itself.
     fn pass(&mut self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
         self.model.now += seconds;
-        self.people[0].reclaim().unwrap();
-        self.model.reclaim();
+        self.people[0].mapping.header.searched_at.store(self.people[0].now(), Ordering::SeqCst);
     }
 
     /// Killed, and another takes its place, which clears up after it.
