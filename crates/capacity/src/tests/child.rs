@@ -5,6 +5,7 @@ use crate::failpoint;
 use crate::{Identity, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -66,9 +67,11 @@ impl Actor {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// Waits for its end. Whether it ended on its own and well.
+    /// Waits for its end. Whether it ended on its own, and well; if not, it must have been killed.
     pub fn ended_well(&mut self) -> bool {
-        self.process.wait().unwrap().success()
+        let status = self.process.wait().unwrap();
+        assert!(status.success() || status.signal().is_some(), "it failed: {status}");
+        status.success()
     }
 
     /// Waits until it is stopped.

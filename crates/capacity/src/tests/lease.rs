@@ -198,15 +198,15 @@ fn a_process_that_leaves_frees_what_it_did_not_use_and_keeps_count_of_what_it_di
 fn a_full_lease_table_is_a_refusal_and_nothing_else() {
     let world = World::new();
     let capacity = world.open("one");
-    let slots = define(&capacity, "slots", u32::MAX);
+    let (slots, gpu) = (define(&capacity, "slots", u32::MAX), define(&capacity, "gpu", 1));
     let leases: Vec<Lease> = (0..LEASES).map(|_| take(&capacity, slots, 1)).collect();
     let error = capacity.reserve(&[(slots, 1)], TTL).unwrap_err();
     assert!(matches!(error, Error::Full { table: "leases", .. }), "{error}");
-    let ticket = capacity.enqueue(&[(slots, 1)], TTL).unwrap();
+    let ticket = capacity.enqueue(&[(gpu, 1)], TTL).unwrap();
     assert_eq!(fetched(&capacity, ticket), None);
     capacity.release(&leases[17]).unwrap();
     assert!(fetched(&capacity, ticket).is_some(), "who waited for a slot alone is served with the next one");
-    assert_eq!(usage(&capacity.snapshot(), "slots"), (LEASES as u32, 0));
+    assert_eq!(usage(&capacity.snapshot(), "slots"), (LEASES as u32 - 1, 0));
 }
 
 #[test]
