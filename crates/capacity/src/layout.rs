@@ -15,6 +15,7 @@
 //!
 //! Byte locks for liveness (`bytes.rs`) lie far beyond the end of the file, so they never touch these bytes.
 
+use crate::cells::{Amounts, Text};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// First word of the file.
@@ -214,101 +215,6 @@ pub struct OfferSlot {
     pub payload: [AtomicU64; 4],
     pub run: Text<6>,
     pub task: Text<32>,
-}
-
-/// A vector of amounts: resource index above, amount below.
-#[repr(C)]
-pub struct Amounts {
-    pub count: AtomicU32,
-    pub entries: [AtomicU64; VECTOR],
-}
-
-impl Amounts {
-    /// Copies the vector out.
-    pub fn read(&self) -> Vector {
-        let count = (self.count.load(Ordering::Relaxed) as usize).min(VECTOR);
-        let mut vector = Vector::default();
-        for entry in &self.entries[..count] {
-            let packed = entry.load(Ordering::Relaxed);
-            vector.push((packed >> 32) as u32, packed as u32);
-        }
-        vector
-    }
-
-    /// Copies a vector in.
-    pub fn write(&self, vector: &Vector) {
-        for (entry, (resource, amount)) in self.entries.iter().zip(vector.iter()) {
-            entry.store(u64::from(resource) << 32 | u64::from(amount), Ordering::Relaxed);
-        }
-        self.count.store(vector.iter().count() as u32, Ordering::Relaxed);
-    }
-}
-
-/// Amounts of resources, by index: what a lease holds or a waiter wants.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Vector {
-    entries: [(u32, u32); VECTOR],
-    count: usize,
-}
-
-impl Vector {
-    /// Adds an entry. There is room for [`VECTOR`] of them; callers check.
-    pub fn push(&mut self, resource: u32, amount: u32) {
-        self.entries[self.count] = (resource, amount);
-        self.count += 1;
-    }
-
-    /// Each resource with its amount.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.entries[..self.count].iter().copied()
-    }
-
-    /// Whether it names this resource.
-    pub fn names(&self, resource: u32) -> bool {
-        self.iter().any(|(index, _)| index == resource)
-    }
-}
-
-/// A short text: its length and up to `WORDS` × 8 bytes.
-#[repr(C)]
-pub struct Text<const WORDS: usize> {
-    length: AtomicU32,
-    words: [AtomicU64; WORDS],
-}
-
-impl<const WORDS: usize> Text<WORDS> {
-    /// How many bytes fit.
-    pub const CAPACITY: usize = WORDS * 8;
-
-    /// Writes as much of the text as fits, never half a character.
-    pub fn write(&self, text: &str) {
-        let text = &text[..text.floor_char_boundary(Self::CAPACITY)];
-        self.length.store(0, Ordering::Relaxed);
-        for (word, chunk) in self.words.iter().zip(text.as_bytes().chunks(8)) {
-            let mut bytes = [0; 8];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
-        }
-        self.length.store(text.len() as u32, Ordering::Release);
-    }
-
-    /// The text. A reader without the lock may meet a half-written one, so anything that is not text is replaced.
-    pub fn read(&self) -> String {
-        let length = (self.length.load(Ordering::Acquire) as usize).min(Self::CAPACITY);
-        let mut bytes: Vec<u8> =
-            self.words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-        bytes.truncate(length);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
-    /// Whether it is this text.
-    pub fn is(&self, text: &str) -> bool {
-        let same = |(word, chunk): (&AtomicU64, &[u8])| {
-            word.load(Ordering::Relaxed).to_le_bytes()[..chunk.len()] == *chunk
-        };
-        self.length.load(Ordering::Relaxed) as usize == text.len()
-            && self.words.iter().zip(text.as_bytes().chunks(8)).all(same)
-    }
 }
 
 /// A process, as slots name it: the index of its slot and which of the processes in that slot it is.

@@ -13,10 +13,11 @@
 //! holder has ended, or `max_call_time` and a margin have passed.
 
 use crate::capacity::Capacity;
+use crate::cells::Vector;
 use crate::clock::nanoseconds;
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::layout::{LEASES, LeaseState, ProcessKey, Vector};
+use crate::layout::{LEASES, LeaseState, ProcessKey};
 use crate::queue;
 use crate::resources::{ResourceId, check_length};
 use crate::table::{Held, Relaxed, Terms};

@@ -17,6 +17,7 @@
 
 mod bytes;
 mod capacity;
+mod cells;
 mod clock;
 mod error;
 mod failpoint;
@@ -28,6 +29,7 @@ mod leases;
 mod liveness;
 mod lock;
 mod mapping;
+mod offer;
 mod queue;
 mod reclaim;
 mod recover;
@@ -46,9 +48,9 @@ pub use error::Error;
 pub use layout::{LEASES, LeaseState, OFFERS, PROCESSES, RESOURCES, VECTOR, WAITERS};
 pub use leases::{Footing, LONGEST_TTL, Lease, Renewal, Reserved};
 pub use liveness::Liveness;
+pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress, need};
 pub use queue::{IN_A_ROW, PASSES};
 pub use reclaim::Reclaimed;
 pub use resources::{Defined, NAME_BYTES, ResourceId};
 pub use snapshot::{Counters, Instance, LeaseView, ResourceView, Snapshot, WaiterView};
-pub use steal::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress, need};
 pub use waiting::{SEARCH_EVERY, Ticket, Waited};

@@ -11,9 +11,10 @@
 //!
 //! Kept true after every turn: no demand in the queue could be granted.
 
+use crate::cells::Vector;
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::layout::{LeaseState, NONE, ProcessKey, ProcessSlot, Vector, WAITERS, WaiterSlot, WaiterState};
+use crate::layout::{LeaseState, NONE, ProcessKey, ProcessSlot, WAITERS, WaiterSlot, WaiterState};
 use crate::table::{Held, Relaxed, Terms, add, take};
 use std::sync::atomic::Ordering;
 

@@ -4,9 +4,10 @@
 //! is in force. `set_limit` changes a live machine. When its last user has gone, the next one defines it anew.
 
 use crate::capacity::Capacity;
+use crate::cells::{Text, Vector};
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::layout::{NONE, ProcessKey, RESOURCES, ResourceSlot, Text, VECTOR, Vector, WaiterState};
+use crate::layout::{NONE, ProcessKey, RESOURCES, ResourceSlot, VECTOR, WaiterState};
 use crate::queue;
 use crate::table::{Held, Relaxed};
 use std::sync::atomic::Ordering;

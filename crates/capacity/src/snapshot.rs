@@ -4,10 +4,11 @@
 //! picture that a change ran into is taken again; if changes never pause, it says that it may be torn.
 
 use crate::capacity::Capacity;
+use crate::cells::Vector;
 use crate::clock::{BootClock, Clock};
 use crate::error::Error;
 use crate::kernel::Facts;
-use crate::layout::{LeaseState, ProcessKey, Standing, Vector, WaiterState};
+use crate::layout::{LeaseState, ProcessKey, Standing, WaiterState};
 use crate::liveness::{Judge, Liveness};
 use crate::mapping::Mapping;
 use crate::table::Relaxed;

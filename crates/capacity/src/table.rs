@@ -4,11 +4,12 @@
 //! any point in between leaves a slot that is wholly before or wholly after the change, and the dirty word set.
 
 use crate::capacity::Capacity;
+use crate::cells::Vector;
 use crate::error::Error;
 use crate::failpoint::step;
 use crate::futex;
 use crate::layout::{
-    LEASES, LeaseSlot, LeaseState, NONE, ProcessKey, ProcessSlot, ResourceSlot, Standing, Vector, WaiterSlot,
+    LEASES, LeaseSlot, LeaseState, NONE, ProcessKey, ProcessSlot, ResourceSlot, Standing, WaiterSlot,
 };
 use crate::mapping::Mapping;
 use crate::{queue, recover};

@@ -1,1 +1,0 @@
-//! One process, or several handles in one.
