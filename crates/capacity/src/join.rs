@@ -7,6 +7,7 @@
 use crate::bytes::{self, Byte};
 use crate::capacity::Identity;
 use crate::error::Error;
+use crate::failpoint::step;
 use crate::kernel::Facts;
 use crate::layout::{PROCESSES, ProcessKey, ProcessSlot, Standing};
 use crate::liveness::{Judge, Liveness};
@@ -41,6 +42,7 @@ fn occupy(mapping: &Mapping, index: u32, facts: &Facts, identity: &Identity, now
     let slot = &mapping.processes[index as usize];
     let key = ProcessKey { index, generation: next_generation(mapping, index) };
     slot.standing.store(ProcessSlot::standing_word(key.generation, Standing::Joining), Ordering::SeqCst);
+    step();
     slot.pid.store(facts.pid, Ordering::Relaxed);
     slot.start_time.store(facts.start_time, Ordering::Relaxed);
     slot.namespace.store(facts.namespace, Ordering::Relaxed);
@@ -51,6 +53,7 @@ fn occupy(mapping: &Mapping, index: u32, facts: &Facts, identity: &Identity, now
     slot.listening.store(0, Ordering::Relaxed);
     slot.label.write(&identity.label);
     slot.run.write(&identity.run);
+    step();
     slot.standing.store(ProcessSlot::standing_word(key.generation, Standing::Live), Ordering::SeqCst);
     key
 }

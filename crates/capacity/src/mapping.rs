@@ -6,6 +6,7 @@
 
 use crate::bytes::{self, Byte};
 use crate::error::Error;
+use crate::failpoint::step;
 use crate::kernel;
 use crate::layout::{Layout, MAGIC, NONE, VERSION};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
@@ -162,6 +163,7 @@ fn prepare(file: File, path: &Path) -> Result<Mapping, Error> {
         return Err(in_another_format(&file, path));
     }
     make_anew(&file).map_err(fault("make"))?;
+    step();
     let mapping = map(file, path, ProtFlags::READ | ProtFlags::WRITE).map_err(fault("map"))?;
     initialise(&mapping, last_token)?;
     Ok(mapping)
@@ -196,6 +198,7 @@ fn initialise(mapping: &Mapping, last_token: u64) -> Result<(), Error> {
     let header = &mapping.header;
     let boot = kernel::boot_id().ok_or_else(|| Error::invalid("this machine does not tell its boot id"))?;
     header.opener.store(std::process::id(), Ordering::Relaxed);
+    step();
     header.version.store(VERSION, Ordering::Relaxed);
     header.size.store(SIZE as u64, Ordering::Relaxed);
     for (word, value) in header.boot_id.iter().zip(boot) {
@@ -209,6 +212,7 @@ fn initialise(mapping: &Mapping, last_token: u64) -> Result<(), Error> {
         list.store(NONE, Ordering::Relaxed);
     }
     derived.next_due.store(u64::MAX, Ordering::Relaxed);
+    step();
     header.magic.store(MAGIC, Ordering::Release);
     Ok(())
 }

@@ -76,6 +76,15 @@ impl Provider {
     }
 }
 
+/// Ends the provider, also when the test fails in between.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// A worker: takes a place, makes a call, gives it back, until it is killed.
 pub fn worker(file: &Path) {
     let capacity = open(file, "worker");
@@ -175,10 +184,11 @@ fn never_above_the_limit_whoever_dies_or_stops() {
     let (stop, provider) = (AtomicBool::new(false), Provider::new(&directory.path().join("provider")));
     let provider = std::thread::scope(|scope| {
         let provider = scope.spawn(|| provider.run(&stop));
+        let end = End(&stop);
         let mut workers: Vec<Actor> = (0..WORKERS).map(|_| Actor::start("mayhem", &file, 0)).collect();
         torment(&parent, &mut workers, &file, Instant::now() + Duration::from_secs(seconds));
         drop(workers);
-        stop.store(true, Ordering::SeqCst);
+        drop(end);
         provider.join().unwrap()
     });
     assert_eq!(provider.over, 0, "{} at once, the limit is {LIMIT}", provider.most);

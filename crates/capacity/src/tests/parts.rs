@@ -14,7 +14,8 @@ pub fn play(part: &str, file: &Path, at: u32) {
     match part {
         "everything, killed" => everything(file, at, Signal::KILL),
         "everything, stopped" => everything(file, at, Signal::STOP),
-        "join, killed" => join_killed(file, at),
+        "join, killed" => join(file, at, Signal::KILL),
+        "join, stopped" => join(file, at, Signal::STOP),
         "hold" => hold(file),
         "outstay" => outstay(file),
         "steal" => steal(file),
@@ -50,9 +51,9 @@ fn everything(file: &Path, at: u32, signal: Signal) {
     say(failpoint::passed());
 }
 
-/// Comes to a table whose holder has died, clears up, and dies at it.
-fn join_killed(file: &Path, at: u32) {
-    arm(at, Signal::KILL);
+/// Opens the table: makes it if there is none, clears up if its holder has died.
+fn join(file: &Path, at: u32, signal: Signal) {
+    arm(at, signal);
     let capacity = open(file, "join");
     define(&capacity, "slots", LIMIT);
     drop(capacity);

@@ -82,6 +82,40 @@ fn a_process_killed_while_it_recovers_leaves_it_to_the_next() {
 }
 
 #[test]
+fn a_process_killed_while_it_makes_the_file_leaves_it_to_the_next() {
+    for at in 1.. {
+        let (_directory, file) = file();
+        let mut first = Actor::start("join, killed", &file, at);
+        let survived = first.ended_well();
+        let parent = open(&file, "parent");
+        let slots = define(&parent, "slots", LIMIT);
+        take(&parent, slots, LIMIT);
+        audit(&parent);
+        assert_eq!(parent.instances().len(), 1);
+        if survived {
+            assert!(at > 5, "only {at} steps");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_process_stopped_while_it_opens_the_file_is_named_and_others_go_on() {
+    let (_directory, file) = file();
+    let parent = open(&file, "parent");
+    let slots = define(&parent, "slots", LIMIT);
+    let mut child = Actor::start("join, stopped", &file, 1);
+    child.wait_for_stop();
+    let error = Capacity::open(&file, &Identity::default(), super::child::options()).unwrap_err();
+    assert!(matches!(error, Error::Stuck { pid, .. } if pid == child.process.id()), "{error}");
+    let lease = take(&parent, slots, LIMIT);
+    parent.release(&lease).unwrap();
+    child.signal(Signal::CONT);
+    assert!(child.ended_well());
+    open(&file, "another");
+}
+
+#[test]
 fn a_process_stopped_inside_the_lock_is_named_and_exceeds_nothing() {
     let (_directory, file) = file();
     let parent = open(&file, "parent");
