@@ -98,7 +98,7 @@ impl Capacity {
         for resource in &self.mapping.resources[..held.resources_top()] {
             resource.users[self.own.index as usize / 64].fetch_and(!(1 << (self.own.index % 64)), Relaxed);
         }
-        crate::reclaim::sweep(&mut held, &dead);
+        crate::reclaim::sweep(&mut held, &dead, &[]);
         Ok(())
     }
 
@@ -125,6 +125,7 @@ impl Capacity {
     }
 
     fn leave(&self) -> Result<(), Error> {
+        self.set_standing(Standing::Closed);
         self.leave_offers();
         let mut held = self.lock()?;
         for index in 0..self.mapping.header.derived.waiters_top.load(Relaxed) {
@@ -134,11 +135,15 @@ impl Capacity {
         }
         let busy = held.leave_leases();
         resources::forget_dead(&held, self.own);
-        let standing = if busy { Standing::Closed } else { Standing::Free };
-        self.slot()
-            .standing
-            .store(ProcessSlot::standing_word(self.own.generation, standing), Ordering::SeqCst);
+        if !busy {
+            self.set_standing(Standing::Free);
+        }
         Ok(())
+    }
+
+    fn set_standing(&self, standing: Standing) {
+        let word = ProcessSlot::standing_word(self.own.generation, standing);
+        self.slot().standing.store(word, Ordering::SeqCst);
     }
 }
 

@@ -6,20 +6,18 @@
 use crate::layout::VECTOR;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// A vector of amounts: resource index above, amount below.
+/// A vector of amounts: resource index above, amount below. The first amount of zero is its end.
 #[repr(C)]
 pub struct Amounts {
-    pub count: AtomicU32,
-    pub entries: [AtomicU64; VECTOR],
+    entries: [AtomicU64; VECTOR],
 }
 
 impl Amounts {
     /// Copies the vector out.
     pub fn read(&self) -> Vector {
-        let count = (self.count.load(Ordering::Relaxed) as usize).min(VECTOR);
         let mut vector = Vector::default();
-        for entry in &self.entries[..count] {
-            let packed = entry.load(Ordering::Relaxed);
+        let entries = self.entries.iter().map(|entry| entry.load(Ordering::Relaxed));
+        for packed in entries.take_while(|packed| *packed as u32 != 0) {
             vector.push((packed >> 32) as u32, packed as u32);
         }
         vector
@@ -27,10 +25,10 @@ impl Amounts {
 
     /// Copies a vector in.
     pub fn write(&self, vector: &Vector) {
-        for (entry, (resource, amount)) in self.entries.iter().zip(vector.iter()) {
-            entry.store(u64::from(resource) << 32 | u64::from(amount), Ordering::Relaxed);
+        let packed = vector.iter().map(|(resource, amount)| u64::from(resource) << 32 | u64::from(amount));
+        for (entry, packed) in self.entries.iter().zip(packed.chain(std::iter::once(0))) {
+            entry.store(packed, Ordering::Relaxed);
         }
-        self.count.store(vector.iter().count() as u32, Ordering::Relaxed);
     }
 }
 
@@ -106,11 +104,28 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn amounts() -> impl Strategy<Value = Vector> {
+        prop::collection::vec((any::<u32>(), 1..=u32::MAX), 1..=VECTOR).prop_map(|entries| {
+            let mut vector = Vector::default();
+            entries.into_iter().for_each(|(resource, amount)| vector.push(resource, amount));
+            vector
+        })
+    }
+
     fn text() -> Text<2> {
         Text { length: AtomicU32::new(0), words: [const { AtomicU64::new(0) }; 2] }
     }
 
     proptest! {
+        #[test]
+        fn a_vector_survives_the_table(first in amounts(), second in amounts()) {
+            let cell = Amounts { entries: [const { AtomicU64::new(0) }; VECTOR] };
+            for vector in [first, second] {
+                cell.write(&vector);
+                prop_assert_eq!(cell.read(), vector);
+            }
+        }
+
         #[test]
         fn a_text_keeps_what_fits_and_no_half_characters(first in ".{0,12}", second in ".{0,12}") {
             let cell = text();

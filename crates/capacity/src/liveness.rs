@@ -46,12 +46,14 @@ impl Judge<'_> {
         // An error of the question itself is doubt.
         let byte = bytes::is_locked(self.mapping.file(), Byte::Process(key.index)).unwrap_or(true);
         let facts = read_facts(slot);
-        match (standing, facts.comparable(self.facts)) {
-            (Standing::Joining, _) | (_, false) if byte => Liveness::Alive,
-            (Standing::Joining, _) | (_, false) => Liveness::Dead,
-            _ if kernel::has_ended(&facts) => Liveness::Dead,
+        // A slot that is being taken has no facts yet.
+        let comparable = standing != Standing::Joining && facts.comparable(self.facts);
+        match (comparable, standing) {
+            (true, _) if kernel::has_ended(&facts) => Liveness::Dead,
             _ if byte => Liveness::Alive,
-            _ => Liveness::Closed,
+            // It let go of the byte itself, so that proves nothing.
+            (true, _) | (false, Standing::Closed) => Liveness::Closed,
+            (false, _) => Liveness::Dead,
         }
     }
 

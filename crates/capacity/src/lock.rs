@@ -141,14 +141,16 @@ impl Capacity {
         if holder == 0 || idle < LOOK_AFTER / 2 {
             return Ok(false);
         }
-        if self.holder_is_dead(holder) {
-            return Ok(self.rescue(holder, mine));
+        let dead = self.has_let_go(holder);
+        if dead && self.rescue(holder, mine) {
+            return Ok(true);
         }
-        if idle >= patience {
-            self.mapping.header.counters.stuck.fetch_add(1, Ordering::Relaxed);
-            return Err(Error::Stuck { pid: self.pid_of(holder), since: idle });
+        if idle < patience {
+            return Ok(false);
         }
-        Ok(false)
+        self.mapping.header.counters.stuck.fetch_add(1, Ordering::Relaxed);
+        let pid = if dead { self.rescuer_pid() } else { self.pid_of(holder) };
+        Err(Error::Stuck { pid, since: idle })
     }
 
     /// Takes the lock from a dead holder. Only one process does so at a time, hence the word cannot change under it: the dead
@@ -161,9 +163,10 @@ impl Capacity {
         }
         let words = &self.mapping.header.lock;
         words.rescuer.store(self.own.index + 1, Ordering::Relaxed);
+        step();
         let seen = words.word.load(Ordering::Acquire);
         let taken = seen & !WAITERS == holder
-            && self.holder_is_dead(holder)
+            && self.has_let_go(holder)
             && words.word.compare_exchange(seen, mine | WAITERS, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         step();
         words.rescuer.store(0, Ordering::Relaxed);
@@ -174,8 +177,17 @@ impl Capacity {
         taken
     }
 
-    fn holder_is_dead(&self, holder: u32) -> bool {
-        named_by(&self.mapping, holder).is_none_or(|key| self.judge().judge(key) == Liveness::Dead)
+    /// Whether a holder will never leave the lock by itself: it has ended, or has no part in the table any more. It keeps its byte as long as it
+    /// could be inside.
+    fn has_let_go(&self, holder: u32) -> bool {
+        named_by(&self.mapping, holder).is_none_or(|key| self.judge().judge(key) != Liveness::Alive)
+    }
+
+    /// Who is taking the lock from a dead holder, and does not get on either.
+    fn rescuer_pid(&self) -> u32 {
+        let index = self.mapping.header.lock.rescuer.load(Ordering::Relaxed).checked_sub(1);
+        index
+            .map_or(0, |index| self.mapping.processes[index as usize % PROCESSES].pid.load(Ordering::Relaxed))
     }
 
     fn pid_of(&self, holder: u32) -> u32 {

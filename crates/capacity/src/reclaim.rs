@@ -9,7 +9,7 @@ use crate::clock::nanoseconds;
 use crate::error::Error;
 use crate::failpoint::step;
 use crate::join;
-use crate::layout::{LeaseState, ProcessKey};
+use crate::layout::{LeaseState, ProcessKey, WaiterState};
 use crate::liveness::Liveness;
 use crate::queue;
 use crate::resources;
@@ -47,7 +47,7 @@ impl Capacity {
             return Ok(Reclaimed { reverted, ..Reclaimed::default() });
         }
         let mut held = self.lock()?;
-        let mut reclaimed = sweep(&mut held, &dead);
+        let mut reclaimed = sweep(&mut held, &dead, &closed);
         vacate_closed(&held, &closed);
         reclaimed.reverted = reverted;
         Ok(reclaimed)
@@ -67,8 +67,8 @@ impl Capacity {
     }
 }
 
-/// Frees what the dead left, puts what expired into quarantine, and ends quarantines that are over.
-pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey]) -> Reclaimed {
+/// Frees what the dead left, puts what expired into quarantine, ends quarantines that are over, and withdraws what nobody will fetch.
+pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], closed: &[ProcessKey]) -> Reclaimed {
     let mut reclaimed = Reclaimed { dead: dead.len() as u32, ..Reclaimed::default() };
     let dead: HashSet<ProcessKey> = dead.iter().copied().collect();
     let mut next_due = u64::MAX;
@@ -78,7 +78,8 @@ pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey]) -> Reclaimed {
     held.table().header.derived.next_due.store(next_due, Relaxed);
     for index in 0..held.table().header.derived.waiters_top.load(Relaxed) {
         let owner = ProcessKey::unpack(held.waiter(index).owner.load(Relaxed));
-        if held.waiter(index).state() != crate::layout::WaiterState::Free && is_gone(held, owner, &dead) {
+        let nobody = is_gone(held, owner, &dead) || closed.contains(&owner);
+        if nobody && held.waiter(index).state() != WaiterState::Free {
             queue::drop_waiter(held, index);
             reclaimed.withdrawn += 1;
             step();

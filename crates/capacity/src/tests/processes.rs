@@ -143,6 +143,27 @@ fn a_process_stopped_inside_the_lock_is_named_and_exceeds_nothing() {
 }
 
 #[test]
+fn a_process_stopped_while_it_takes_the_lock_from_a_dead_one_is_named() {
+    let (_directory, file) = file();
+    let parent = open(&file, "parent");
+    let slots = define(&parent, "slots", LIMIT);
+    for at in [3, 4, 6] {
+        let mut dead = Actor::start("everything, killed", &file, 20);
+        assert_eq!(dead.hear().as_deref(), Some("ready"));
+        dead.tell();
+        assert!(!dead.ended_well());
+        let mut rescuer = Actor::start("join, stopped", &file, at);
+        rescuer.wait_for_stop();
+        let error = parent.reserve(&[(slots, 1)], TTL).unwrap_err();
+        assert!(matches!(error, Error::Stuck { pid, .. } if pid == rescuer.process.id()), "{at}: {error}");
+        rescuer.signal(Signal::CONT);
+        assert!(rescuer.ended_well());
+        audit(&parent);
+        assert_eq!(usage(&parent.snapshot(), "slots"), (0, 0));
+    }
+}
+
+#[test]
 fn a_dead_holders_capacity_is_back_within_a_second() {
     let (_directory, file) = file();
     let parent = open(&file, "parent");

@@ -136,6 +136,21 @@ fn liveness_has_three_answers() {
 }
 
 #[test]
+fn one_that_leaves_from_elsewhere_is_not_taken_for_dead() {
+    let world = World::new();
+    let (one, far) = (world.open("one"), world.open_elsewhere("far"));
+    let lease = take(&far, define(&far, "slots", 1), 1);
+    define(&one, "slots", 1);
+    far.consume(&lease).unwrap();
+    drop(far);
+    assert_eq!(one.reclaim().unwrap().freed, 0, "its call may be under way");
+    assert_eq!(one.instances()[1].liveness, Liveness::Closed);
+    world.pass(HOLD);
+    assert_eq!(one.reclaim().unwrap().freed, 1);
+    assert_eq!(one.instances().len(), 1);
+}
+
+#[test]
 fn a_bystander_sees_the_table_and_changes_nothing() {
     let world = World::new();
     assert_eq!(Capacity::observe(&world.path()).unwrap(), None);
