@@ -6,6 +6,27 @@
 //! first come first served, by whoever gives capacity back. Idle processes [claim](Capacity::claim) tasks that others
 //! [offer](Capacity::offer).
 //!
+//! ```
+//! use convoke_capacity::{Capacity, Identity, Options, Reserved, Waited};
+//! use std::time::Duration;
+//!
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let path = directory.path().join("capacity");
+//! let capacity = Capacity::open(&path, &Identity { label: "example".into(), ..Identity::default() }, Options::default())?;
+//! let slots = capacity.define("model slots", 4, "config.toml").expect("a good name").id;
+//! let ttl = Duration::from_secs(30);
+//! let lease = match capacity.reserve(&[(slots, 1)], ttl)? {
+//!     Reserved::Granted(lease) => lease,
+//!     Reserved::Blocked { .. } => match capacity.wait(capacity.enqueue(&[(slots, 1)], ttl)?, ttl)? {
+//!         Waited::Granted(lease) => lease,
+//!         Waited::Lapsed | Waited::NotYet => return Ok(()),
+//!     },
+//! };
+//! capacity.consume(&lease)?; // then `check` before each send, `heartbeat` from a timer
+//! capacity.release(&lease)?;
+//! # Ok::<(), convoke_capacity::Error>(())
+//! ```
+//!
 //! Kept true, for every resource, at every instant: granted + quarantined never grows past the limit. A process killed at any
 //! point leaves tables that the next one completes or undoes exactly; one that is stopped while it holds them is
 //! [named](Error::Stuck), and stops everybody rather than letting anybody exceed a limit.

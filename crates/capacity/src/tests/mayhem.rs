@@ -150,25 +150,46 @@ fn call(provider: &Path) {
     let _ = stream.read(&mut [0; 8]);
 }
 
+/// How much was out of what could have been, whenever somebody waited for more.
+#[derive(Default)]
+struct Utilisation {
+    out: u32,
+    possible: u32,
+}
+
+impl Utilisation {
+    fn look(&mut self, parent: &Capacity) -> Snapshot {
+        let seen = parent.snapshot();
+        let slots = &seen.resources[0];
+        if slots.waiting > 0 && !seen.torn {
+            self.out += slots.in_use + slots.quarantined;
+            self.possible += LIMIT;
+        }
+        seen
+    }
+}
+
 /// Kills and stops workers in turn until the time is over.
-fn torment(parent: &Capacity, workers: &mut [Actor], file: &Path, until: Instant) {
+fn torment(parent: &Capacity, workers: &mut [Actor], file: &Path, until: Instant) -> Utilisation {
     let mut victim = 0;
+    let mut utilisation = Utilisation::default();
     while Instant::now() < until {
         victim = (victim + 3) % workers.len();
         workers[victim].signal(Signal::STOP);
-        outlast(parent, workers[victim].process.id(), until);
+        outlast(parent, workers[victim].process.id(), until, &mut utilisation);
         workers[victim].signal(Signal::CONT);
         let next = (victim + 1) % workers.len();
         workers[next].signal(Signal::KILL);
         workers[next].ended_well();
         workers[next] = Actor::start("mayhem", file, 0);
     }
+    utilisation
 }
 
 /// Waits until every lease of a stopped process has expired.
-fn outlast(parent: &Capacity, pid: u32, until: Instant) {
+fn outlast(parent: &Capacity, pid: u32, until: Instant, utilisation: &mut Utilisation) {
     let in_time = |lease: &LeaseView| lease.pid == pid && lease.state != LeaseState::Quarantined;
-    while Instant::now() < until && parent.snapshot().leases.iter().any(in_time) {
+    while Instant::now() < until && utilisation.look(parent).leases.iter().any(in_time) {
         // Stuck, if it was stopped inside the lock; then the others learn to wait.
         let _ = parent.listen(0, TTL / 8);
     }
@@ -182,15 +203,19 @@ fn never_above_the_limit_whoever_dies_or_stops() {
     let parent = open(&file, "parent");
     define(&parent, "slots", LIMIT);
     let (stop, provider) = (AtomicBool::new(false), Provider::new(&directory.path().join("provider")));
-    let provider = std::thread::scope(|scope| {
+    let (provider, utilisation) = std::thread::scope(|scope| {
         let provider = scope.spawn(|| provider.run(&stop));
         let end = End(&stop);
         let mut workers: Vec<Actor> = (0..WORKERS).map(|_| Actor::start("mayhem", &file, 0)).collect();
-        torment(&parent, &mut workers, &file, Instant::now() + Duration::from_secs(seconds));
+        let utilisation =
+            torment(&parent, &mut workers, &file, Instant::now() + Duration::from_secs(seconds));
         drop(workers);
         drop(end);
-        provider.join().unwrap()
+        (provider.join().unwrap(), utilisation)
     });
+    assert!(utilisation.possible > 0, "nobody ever waited");
+    let percent = 100 * utilisation.out / utilisation.possible;
+    assert!(percent >= 95, "{percent} % of the limit was in use while others waited");
     assert_eq!(provider.over, 0, "{} at once, the limit is {LIMIT}", provider.most);
     assert_eq!(provider.most, LIMIT as usize, "the limit was reached");
     assert!(provider.answered > 50 * seconds, "only {} calls", provider.answered);

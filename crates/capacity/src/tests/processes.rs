@@ -4,6 +4,7 @@ use super::audit::audit;
 use super::child::{Actor, open};
 use super::parts::LIMIT;
 use super::*;
+use crate::offer::Phase;
 use crate::{Error, Footing, Offer, Progress};
 use rustix::process::Signal;
 use std::time::Instant;
@@ -32,7 +33,7 @@ fn settle(parent: &Capacity, slots: ResourceId, lease: Lease, ticket: Ticket) {
     parent.release(&lease).unwrap();
     assert_eq!(usage(&parent.snapshot(), "slots"), (0, 0));
     assert_eq!(parent.reclaim().unwrap().freed, 0);
-    assert!(parent.offers().is_empty());
+    assert!(parent.mapping.offers.iter().all(|slot| slot.read().phase == Phase::Free), "an offer leaked");
     assert_eq!(parent.instances().len(), 1);
 }
 
