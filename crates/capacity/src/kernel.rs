@@ -57,8 +57,13 @@ fn is_another(facts: &Facts) -> bool {
     facts.start_time != 0 && start_time(facts.pid).is_some_and(|time| time != facts.start_time)
 }
 
-/// Field 22 of `/proc/PID/stat`. The name in field 2 may hold anything, so fields are counted after its last `)`.
+/// Field 22 of `/proc/PID/stat`. The name in field 2 may hold anything, so fields are counted after its last `)`. Nothing, if the
+/// mounted `/proc` is another namespace's, in which the id is somebody else's.
 fn start_time(pid: u32) -> Option<u64> {
+    let this = fs::read_link("/proc/self").ok()?;
+    if this.to_str() != Some(&std::process::id().to_string()) {
+        return None;
+    }
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }

@@ -36,7 +36,19 @@ pub struct Actor {
 impl Actor {
     /// Starts one. `at` is the step at which it gets the signal that its part is about; zero for none.
     pub fn start(part: &str, file: &Path, at: u32) -> Self {
-        let mut process = Command::new(std::env::current_exe().unwrap())
+        Self::start_by(Command::new(std::env::current_exe().unwrap()), part, file, at)
+    }
+
+    /// Starts one in a pid namespace and a time namespace of its own, in which the machine booted a day earlier. Only the superuser can.
+    pub fn start_elsewhere(part: &str, file: &Path) -> Self {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--time", "--boottime", "86400", "--fork", "--kill-child"]);
+        command.arg(std::env::current_exe().unwrap());
+        Self::start_by(command, part, file, 0)
+    }
+
+    fn start_by(mut command: Command, part: &str, file: &Path, at: u32) -> Self {
+        let mut process = command
             .args(["--exact", "tests::child::play", "--nocapture", "--test-threads=1"])
             .env(PART, part)
             .env(FILE, file)

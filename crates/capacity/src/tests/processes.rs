@@ -5,7 +5,7 @@ use super::child::{Actor, open};
 use super::parts::LIMIT;
 use super::*;
 use crate::offer::Phase;
-use crate::{Error, Footing, Offer, Progress};
+use crate::{Error, Footing, Liveness, Offer, Progress};
 use rustix::process::Signal;
 use std::time::Instant;
 
@@ -177,6 +177,29 @@ fn a_dead_holders_capacity_is_back_within_a_second() {
     child.signal(Signal::KILL);
     assert!(matches!(parent.wait(ticket, PATIENCE).unwrap(), Waited::Granted(_)));
     assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+}
+
+#[test]
+fn a_process_in_other_namespaces_shares_the_clock_and_is_known_to_be_alive_or_dead() {
+    let (_directory, file) = file();
+    let parent = open(&file, "parent");
+    let slots = define(&parent, "slots", LIMIT);
+    let mut child = Actor::start_elsewhere("hold", &file);
+    if child.hear().is_none() {
+        // Nothing to see for who is not the superuser; `open_elsewhere` of the other tests stands in for it.
+        return;
+    }
+    let seen = parent.snapshot();
+    assert!(
+        seen.leases[0].left > Duration::from_secs(1) && seen.leases[0].left <= TTL,
+        "{:?}",
+        seen.leases[0]
+    );
+    assert_eq!(seen.instances[1].liveness, Liveness::Alive);
+    let ticket = parent.enqueue(&[(slots, 1)], TTL).unwrap();
+    assert_eq!(parent.reclaim().unwrap().freed, 0);
+    child.signal(Signal::KILL);
+    assert!(matches!(parent.wait(ticket, PATIENCE).unwrap(), Waited::Granted(_)));
 }
 
 #[test]
