@@ -350,6 +350,7 @@ impl Model for Shared {
             Property::always("derived values are exact between turns", exact_between_turns),
             Property::always("nobody waits for what is free", nobody_waits_for_what_is_free),
             Property::always("a ticket has one lease", one_lease_per_ticket),
+            Property::always("no ticket waits for a lease that was made for it", nobody_waits_for_its_own),
             Property::always("a lease under a call is not given away", calls_are_covered),
             Property::sometimes("tables are recovered", |_: &Self, world: &World| {
                 world.processes.iter().any(|p| p.recovers)
@@ -392,6 +393,12 @@ fn one_lease_per_ticket(_: &Shared, world: &World) -> bool {
     let out = |lease: &&LeaseSlot| lease.state != LeaseState::Free && lease.ticket != 0;
     let tickets: Vec<u8> = world.tables.leases.iter().filter(out).map(|lease| lease.ticket).collect();
     tickets.iter().collect::<std::collections::BTreeSet<_>>().len() == tickets.len()
+}
+
+fn nobody_waits_for_its_own(_: &Shared, world: &World) -> bool {
+    let tables = &world.tables;
+    let made = |ticket: u8| tables.leases.iter().any(|l| l.state != LeaseState::Free && l.ticket == ticket);
+    tables.dirty || tables.waiting().iter().all(|index| !made(tables.waiters[*index].ticket))
 }
 
 fn calls_are_covered(_: &Shared, world: &World) -> bool {
