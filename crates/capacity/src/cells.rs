@@ -51,6 +51,16 @@ impl Vector {
         self.entries[..self.count].iter().copied()
     }
 
+    /// Whether it names nothing.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether both name a resource.
+    pub fn shares(&self, other: &Self) -> bool {
+        self.iter().any(|(resource, _)| other.names(resource))
+    }
+
     /// Whether it names this resource.
     pub fn names(&self, resource: u32) -> bool {
         self.iter().any(|(index, _)| index == resource)

@@ -178,25 +178,33 @@ fn terms_of(waiter: &WaiterSlot) -> Terms {
     }
 }
 
-/// Who goes next, if anybody can.
+/// Who goes next, if anybody can: the first, or after its turns the first of another process that waits for the same.
 fn next(held: &Held<'_>) -> Option<u32> {
     let mut kept = Kept::default();
-    let mut had_its_turns = None;
+    let mut first: Option<(u32, u64, Vector)> = None;
     for index in queued(held) {
         let waiter = held.waiter(index);
-        let amounts = waiter.amounts.read();
+        let (owner, amounts) = (waiter.owner.load(Relaxed), waiter.amounts.read());
         if kept.blocks(&amounts) {
             continue;
         }
         if held.lacking(&amounts).is_some() {
             kept.keep_for(waiter, &amounts);
-        } else if has_had_its_turns(held, waiter, &amounts) && !waits_alone(held, index) {
-            had_its_turns = had_its_turns.or(Some(index));
-        } else {
-            return Some(index);
+            continue;
+        }
+        match &first {
+            Some((_, polite, had)) if *polite != owner && had.shares(&amounts) => return Some(index),
+            Some(_) => {}
+            None => {
+                let had = turns_had(held, owner, &amounts);
+                if had.is_empty() || waits_alone(held, index) {
+                    return Some(index);
+                }
+                first = Some((index, owner, had));
+            }
         }
     }
-    had_its_turns
+    first.map(|(index, _, _)| index)
 }
 
 /// What is kept for those who wait, of what a demand outside the queue wants; `None` if it may take what is free.
@@ -220,19 +228,22 @@ pub fn note_passing(held: &Held<'_>, until: Option<u32>, amounts: &Vector) {
     for index in queued(held).take_while(|index| Some(*index) != until) {
         let waiter = held.waiter(index);
         let wanted = waiter.amounts.read();
-        let shares = wanted.iter().any(|(resource, _)| amounts.names(resource));
-        if shares && held.lacking(&wanted).is_some() {
+        if wanted.shares(amounts) && held.lacking(&wanted).is_some() {
             waiter.passed.fetch_add(1, Relaxed);
         }
     }
 }
 
-fn has_had_its_turns(held: &Held<'_>, waiter: &WaiterSlot, amounts: &Vector) -> bool {
-    let owner = waiter.owner.load(Relaxed);
-    amounts.iter().any(|(index, _)| {
+/// The part of a demand of which its process has had its turns in a row.
+fn turns_had(held: &Held<'_>, owner: u64, amounts: &Vector) -> Vector {
+    let mut had = Vector::default();
+    for (index, amount) in amounts.iter() {
         let resource = held.resource(index);
-        resource.last.load(Relaxed) == owner && resource.streak.load(Relaxed) >= IN_A_ROW
-    })
+        if resource.last.load(Relaxed) == owner && resource.streak.load(Relaxed) >= IN_A_ROW {
+            had.push(index, amount);
+        }
+    }
+    had
 }
 
 /// Whether all who wait are of the same process, so that there is nobody to let go first.

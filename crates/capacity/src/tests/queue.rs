@@ -58,6 +58,23 @@ fn one_process_has_two_grants_in_a_row_at_most_while_another_waits() {
 }
 
 #[test]
+fn a_process_that_had_its_turns_does_not_overtake_itself() {
+    let world = World::new();
+    let (one, two) = (world.open("one"), world.open("two"));
+    let (slots, gpu) = (define(&one, "slots", 4), define(&one, "gpu", 2));
+    let other = define(&two, "other", 1);
+    let all = granted(one.reserve(&[(slots, 4), (gpu, 1)], TTL).unwrap());
+    let first = one.enqueue(&[(slots, 4), (gpu, 1)], TTL).unwrap();
+    take(&one, gpu, 1);
+    let second = one.enqueue(&[(slots, 1)], TTL).unwrap();
+    take(&two, other, 1);
+    two.enqueue(&[(other, 1)], TTL).unwrap();
+    one.release(&all).unwrap();
+    assert!(fetched(&one, first).is_some(), "nobody else waits for what it has had its turns of");
+    assert_eq!(fetched(&one, second), None);
+}
+
+#[test]
 fn a_large_demand_is_passed_a_bounded_number_of_times() {
     let world = World::new();
     let capacity = world.open("one");

@@ -188,17 +188,23 @@ impl Model {
                 .filter(|index| self.fits(self.waiters[*index].amounts))
                 .filter(|index| !self.is_kept(self.waiters[*index].amounts, *index))
                 .collect();
-            let polite = |index: &&usize| {
-                let waiter = &self.waiters[**index];
-                !(0..2).any(|r| {
-                    waiter.amounts[r] > 0 && self.last[r] == Some(waiter.owner) && self.streak[r] >= IN_A_ROW
-                })
-            };
-            let Some(next) = can_go.iter().find(polite).or(can_go.first()).copied() else { return };
+            let Some(next) = self.politely(&can_go) else { return };
             let (owner, amounts) = (self.waiters[next].owner, self.waiters[next].amounts);
             let lease = self.grant(owner, amounts, next);
             self.waiters[next].answer = Some(Ok(lease));
         }
+    }
+
+    /// The first, unless it has had its turns of something that another process, which can go, waits for.
+    fn politely(&self, can_go: &[usize]) -> Option<usize> {
+        let first = *can_go.first()?;
+        let (owner, amounts) = (self.waiters[first].owner, self.waiters[first].amounts);
+        let had = |r: usize| amounts[r] > 0 && self.last[r] == Some(owner) && self.streak[r] >= IN_A_ROW;
+        let other = |index: &&usize| {
+            let waiter = &self.waiters[**index];
+            waiter.owner != owner && (0..2).any(|r| had(r) && waiter.amounts[r] > 0)
+        };
+        Some(can_go.iter().find(other).copied().unwrap_or(first))
     }
 
     fn reserve(&mut self, person: usize, wanted: Wanted) -> Said {
