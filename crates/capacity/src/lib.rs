@@ -1,0 +1,77 @@
+//! What the processes of one machine share: limits, leases, a wait queue, offers of work, and who is alive.
+//!
+//! One mapped file in the state directory; no coordinator process. A process [opens](Capacity::open) it, names the
+//! [resources](Capacity::define) it will use, and [reserves](Capacity::reserve) amounts of several at once: all of them or none. What it
+//! gets is a [`Lease`] with a time to live and a fencing token. If there is not enough it takes a place in a queue that is served,
+//! first come first served, by whoever gives capacity back. Idle processes [claim](Capacity::claim) tasks that others
+//! [offer](Capacity::offer).
+//!
+//! ```
+//! use convoke_capacity::{Capacity, Identity, Options, Reserved, Waited};
+//! use std::time::Duration;
+//!
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let path = directory.path().join("capacity");
+//! let capacity = Capacity::open(&path, &Identity { label: "example".into(), ..Identity::default() }, Options::default())?;
+//! let slots = capacity.define("model slots", 4, "config.toml").expect("a good name").id;
+//! let ttl = Duration::from_secs(30);
+//! let lease = match capacity.reserve(&[(slots, 1)], ttl)? {
+//!     Reserved::Granted(lease) => lease,
+//!     Reserved::Blocked { .. } => match capacity.wait(capacity.enqueue(&[(slots, 1)], ttl)?, ttl)? {
+//!         Waited::Granted(lease) => lease,
+//!         Waited::Lapsed | Waited::NotYet => return Ok(()),
+//!     },
+//! };
+//! capacity.consume(&lease)?; // then `check` before each send, `heartbeat` from a timer
+//! capacity.release(&lease)?;
+//! # Ok::<(), convoke_capacity::Error>(())
+//! ```
+//!
+//! Kept true, for every resource, at every instant: granted + quarantined never grows past the limit. A process killed at any
+//! point leaves tables that the next one completes or undoes exactly; one that is stopped while it holds them is
+//! [named](Error::Stuck), and stops everybody rather than letting anybody exceed a limit.
+//!
+//! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the file is
+//! and what people are told (`cli`).
+//!
+//! Reading order: `layout.rs` (the file), `lock.rs`, `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`, `steal.rs`.
+
+mod bytes;
+mod capacity;
+mod cells;
+mod clock;
+mod error;
+mod failpoint;
+mod futex;
+mod join;
+mod kernel;
+mod layout;
+mod leases;
+mod liveness;
+mod lock;
+mod mapping;
+mod offer;
+mod queue;
+mod reclaim;
+mod recover;
+mod resources;
+mod snapshot;
+mod steal;
+mod table;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
+pub use capacity::{Capacity, Identity, Options};
+pub use clock::Clock;
+pub use error::Error;
+pub use layout::{LEASES, LeaseState, OFFERS, PROCESSES, RESOURCES, VECTOR, WAITERS};
+pub use leases::{Footing, LONGEST_TTL, Lease, Renewal, Reserved};
+pub use liveness::Liveness;
+pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress, need};
+pub use queue::{IN_A_ROW, PASSES};
+pub use reclaim::Reclaimed;
+pub use resources::{Defined, NAME_BYTES, ResourceId};
+pub use snapshot::{Counters, Instance, LeaseView, ResourceView, Snapshot, WaiterView};
+pub use waiting::{SEARCH_EVERY, Ticket, Waited};

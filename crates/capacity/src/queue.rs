@@ -1,0 +1,300 @@
+//! The queue of demands, and who is served next.
+//!
+//! Served in the order of their tickets, with three rules on top:
+//!
+//! - **Two in a row.** A process that had [`IN_A_ROW`] grants of a resource in a row lets another process that waits for it,
+//!   and can go now, go first. Nothing is left idle for this: if nobody else can go, it goes on.
+//! - **Passing is bounded.** A demand that does not fit is passed by later ones that do, at most [`PASSES`] times; after that
+//!   what it wants is kept for it, so it starts in finite time.
+//! - **Whoever frees capacity serves the queue.** The lease is made for the waiter in the same turn, so nobody can get in
+//!   between, and only a waiter that has its answer is woken.
+//!
+//! Kept true after every turn: no demand in the queue could be granted.
+
+use crate::cells::Vector;
+use crate::error::Error;
+use crate::failpoint::step;
+use crate::layout::{LeaseState, NONE, ProcessKey, ProcessSlot, WAITERS, WaiterSlot, WaiterState};
+use crate::table::{Held, Relaxed, Terms, add, take};
+use std::sync::atomic::Ordering;
+
+/// Grants in a row for one process while another waits for the same resource.
+pub const IN_A_ROW: u32 = 2;
+/// How often a demand that does not fit may be passed.
+pub const PASSES: u32 = 8;
+
+/// Puts a demand at the end of the queue. Answers with its slot and ticket.
+pub fn enqueue(held: &mut Held<'_>, terms: &Terms) -> Result<(u32, u64), Error> {
+    let index = take_slot(held)?;
+    let ticket = held.table().header.last_ticket.fetch_add(1, Relaxed) + 1;
+    let waiter = held.waiter(index);
+    waiter.ticket.store(ticket, Relaxed);
+    waiter.owner.store(terms.owner.pack(), Relaxed);
+    waiter.since.store(held.now, Relaxed);
+    waiter.ttl.store(terms.ttl, Relaxed);
+    waiter.hold_after.store(terms.hold_after, Relaxed);
+    waiter.lease.store(NONE, Relaxed);
+    waiter.passed.store(0, Relaxed);
+    waiter.signal.store(0, Relaxed);
+    waiter.sleeping.store(0, Relaxed);
+    waiter.amounts.write(&terms.amounts);
+    step();
+    waiter.commit(WaiterState::Waiting);
+    step();
+    append(held, index);
+    held.freed.extend(terms.amounts.iter().map(|(resource, _)| resource));
+    Ok((index, ticket))
+}
+
+/// Links a waiting slot to the end.
+pub fn append(held: &mut Held<'_>, index: u32) {
+    let derived = &held.table().header.derived;
+    let waiter = held.waiter(index);
+    let tail = derived.queue_tail.load(Relaxed);
+    waiter.previous.store(tail, Relaxed);
+    waiter.next.store(NONE, Relaxed);
+    match tail {
+        NONE => derived.queue_head.store(index, Relaxed),
+        tail => held.waiter(tail).next.store(index, Relaxed),
+    }
+    step();
+    derived.queue_tail.store(index, Relaxed);
+    add(&derived.queue_length, 1);
+    add(&owner_of(held, index).waiting, 1);
+    for (resource, _) in waiter.amounts.read().iter() {
+        add(&held.resource(resource).waiting, 1);
+    }
+}
+
+/// Takes a waiting slot out of the queue. Others may have waited behind it for what it wanted.
+pub fn unlink(held: &mut Held<'_>, index: u32) {
+    let derived = &held.table().header.derived;
+    let waiter = held.waiter(index);
+    let (previous, next) = (waiter.previous.load(Relaxed), waiter.next.load(Relaxed));
+    match previous {
+        NONE => derived.queue_head.store(next, Relaxed),
+        previous => held.waiter(previous).next.store(next, Relaxed),
+    }
+    step();
+    match next {
+        NONE => derived.queue_tail.store(previous, Relaxed),
+        next => held.waiter(next).previous.store(previous, Relaxed),
+    }
+    take(&derived.queue_length, 1);
+    take(&owner_of(held, index).waiting, 1);
+    for (resource, _) in waiter.amounts.read().iter() {
+        take(&held.resource(resource).waiting, 1);
+        held.note_freed(resource);
+    }
+}
+
+fn owner_of<'a>(held: &Held<'a>, index: u32) -> &'a ProcessSlot {
+    held.process(ProcessKey::unpack(held.waiter(index).owner.load(Relaxed)).index)
+}
+
+/// Gives a waiter its answer. It stays in its slot until its process fetches the answer.
+pub fn answer(held: &mut Held<'_>, index: u32, state: WaiterState, lease: u32) {
+    let waiter = held.waiter(index);
+    waiter.lease.store(lease, Relaxed);
+    waiter.commit(state);
+    step();
+    tell(held, index);
+}
+
+/// Lets a waiter know that its answer is there, and wakes it when the tables are let go.
+pub fn tell(held: &mut Held<'_>, index: u32) {
+    held.waiter(index).signal.store(1, Ordering::SeqCst);
+    held.answered.push(index);
+}
+
+/// Gives a slot back, out of the queue if it is in it.
+pub fn free_slot(held: &mut Held<'_>, index: u32) {
+    let derived = &held.table().header.derived;
+    let waiter = held.waiter(index);
+    let state = waiter.state();
+    waiter.commit(WaiterState::Free);
+    step();
+    if state == WaiterState::Waiting {
+        unlink(held, index);
+    }
+    waiter.next.store(derived.waiters_free.load(Relaxed), Relaxed);
+    derived.waiters_free.store(index, Relaxed);
+}
+
+fn take_slot(held: &mut Held<'_>) -> Result<u32, Error> {
+    let derived = &held.table().header.derived;
+    let free = derived.waiters_free.load(Relaxed);
+    if free != NONE {
+        derived.waiters_free.store(held.waiter(free).next.load(Relaxed), Relaxed);
+        return Ok(free);
+    }
+    let top = derived.waiters_top.load(Relaxed);
+    if top as usize == WAITERS {
+        return Err(Error::Full { table: "places in the queue", size: WAITERS });
+    }
+    derived.waiters_top.store(top + 1, Relaxed);
+    Ok(top)
+}
+
+/// Serves the queue from what this turn freed, until nobody in it can go.
+pub fn dispatch(held: &mut Held<'_>) {
+    while worth_looking(held) {
+        let Some(index) = next(held) else { break };
+        if hand_over(held, index).is_err() {
+            // No lease slot is free. Whoever frees one looks at the whole queue.
+            break;
+        }
+    }
+}
+
+/// Whether something that was freed is still free and waited for.
+fn worth_looking(held: &Held<'_>) -> bool {
+    held.freed.iter().any(|index| {
+        let resource = held.resource(*index);
+        resource.free() > 0 && resource.waiting.load(Relaxed) > 0
+    })
+}
+
+/// Makes the lease and gives it to the waiter. The lease names the ticket, which is what counts if this process dies now.
+fn hand_over(held: &mut Held<'_>, index: u32) -> Result<(), Error> {
+    let waiter = held.waiter(index);
+    let terms = terms_of(waiter);
+    note_passing(held, Some(index), &terms.amounts);
+    let lease = held.grant(&terms)?;
+    step();
+    answer(held, index, WaiterState::Granted, lease);
+    step();
+    unlink(held, index);
+    Ok(())
+}
+
+fn terms_of(waiter: &WaiterSlot) -> Terms {
+    Terms {
+        owner: ProcessKey::unpack(waiter.owner.load(Relaxed)),
+        amounts: waiter.amounts.read(),
+        ttl: waiter.ttl.load(Relaxed),
+        hold_after: waiter.hold_after.load(Relaxed),
+        ticket: waiter.ticket.load(Relaxed),
+    }
+}
+
+/// Who goes next, if anybody can: the first, or after its turns the first of another process that waits for the same.
+fn next(held: &Held<'_>) -> Option<u32> {
+    let mut kept = Kept::default();
+    let mut first: Option<(u32, u64, Vector)> = None;
+    for index in queued(held) {
+        let waiter = held.waiter(index);
+        let (owner, amounts) = (waiter.owner.load(Relaxed), waiter.amounts.read());
+        if kept.blocks(&amounts) {
+            continue;
+        }
+        if held.lacking(&amounts).is_some() {
+            kept.keep_for(waiter, &amounts);
+            continue;
+        }
+        match &first {
+            Some((_, polite, had)) if *polite != owner && had.shares(&amounts) => return Some(index),
+            Some(_) => {}
+            None => {
+                let had = turns_had(held, owner, &amounts);
+                if had.is_empty() || waits_alone(held, index) {
+                    return Some(index);
+                }
+                first = Some((index, owner, had));
+            }
+        }
+    }
+    first.map(|(index, _, _)| index)
+}
+
+/// What is kept for those who wait, of what a demand outside the queue wants; `None` if it may take what is free.
+pub fn kept_for_others(held: &Held<'_>, amounts: &Vector) -> Option<u32> {
+    if amounts.iter().all(|(index, _)| held.resource(index).waiting.load(Relaxed) == 0) {
+        return None;
+    }
+    let mut kept = Kept::default();
+    for index in queued(held) {
+        let waiter = held.waiter(index);
+        kept.keep_for(waiter, &waiter.amounts.read());
+    }
+    amounts.iter().map(|(index, _)| index).find(|index| kept.has(*index))
+}
+
+/// Counts a grant against those before it in the queue that want of the same.
+pub fn note_passing(held: &Held<'_>, until: Option<u32>, amounts: &Vector) {
+    if amounts.iter().all(|(index, _)| held.resource(index).waiting.load(Relaxed) == 0) {
+        return;
+    }
+    for index in queued(held).take_while(|index| Some(*index) != until) {
+        let waiter = held.waiter(index);
+        let wanted = waiter.amounts.read();
+        if wanted.shares(amounts) && held.lacking(&wanted).is_some() {
+            waiter.passed.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// The part of a demand of which its process has had its turns in a row.
+fn turns_had(held: &Held<'_>, owner: u64, amounts: &Vector) -> Vector {
+    let mut had = Vector::default();
+    for (index, amount) in amounts.iter() {
+        let resource = held.resource(index);
+        if resource.last.load(Relaxed) == owner && resource.streak.load(Relaxed) >= IN_A_ROW {
+            had.push(index, amount);
+        }
+    }
+    had
+}
+
+/// Whether all who wait are of the same process, so that there is nobody to let go first.
+fn waits_alone(held: &Held<'_>, index: u32) -> bool {
+    held.table().header.derived.queue_length.load(Relaxed) == owner_of(held, index).waiting.load(Relaxed)
+}
+
+/// The queue, first to last.
+pub fn queued<'a>(held: &Held<'a>) -> impl Iterator<Item = u32> + use<'a> {
+    let table = held.table();
+    let link = |index: u32| (index != NONE).then_some(index);
+    std::iter::successors(link(table.header.derived.queue_head.load(Relaxed)), move |index| {
+        link(table.waiters[*index as usize].next.load(Relaxed))
+    })
+}
+
+/// Resources that are kept for demands that were passed often enough.
+#[derive(Default)]
+struct Kept {
+    resources: Vec<u32>,
+}
+
+impl Kept {
+    fn keep_for(&mut self, waiter: &WaiterSlot, amounts: &Vector) {
+        if waiter.passed.load(Relaxed) >= PASSES {
+            self.resources.extend(amounts.iter().map(|(index, _)| index));
+        }
+    }
+
+    fn has(&self, resource: u32) -> bool {
+        self.resources.contains(&resource)
+    }
+
+    fn blocks(&self, amounts: &Vector) -> bool {
+        amounts.iter().any(|(index, _)| self.has(index))
+    }
+}
+
+/// Ends a demand, whatever has become of it: a lease that was made for it and not fetched is given back.
+pub fn drop_waiter(held: &mut Held<'_>, index: u32) {
+    let waiter = held.waiter(index);
+    let (state, ticket) = (waiter.state(), waiter.ticket.load(Relaxed));
+    if state == WaiterState::Free {
+        return;
+    }
+    let lease = waiter.lease.load(Relaxed);
+    if state == WaiterState::Granted
+        && held.lease(lease).ticket.load(Relaxed) == ticket
+        && held.lease(lease).state() != LeaseState::Free
+    {
+        held.free(lease);
+    }
+    free_slot(held, index);
+}

@@ -1,0 +1,204 @@
+//! Resources: named limits that all processes of the machine share.
+//!
+//! A resource lives while a process uses it. The first process defines its limit; a second one with other wishes is told what
+//! is in force. `set_limit` changes a live machine. When its last user has gone, the next one defines it anew.
+
+use crate::capacity::Capacity;
+use crate::cells::{Text, Vector};
+use crate::error::Error;
+use crate::failpoint::step;
+use crate::layout::{NONE, ProcessKey, RESOURCES, ResourceSlot, VECTOR, WaiterState};
+use crate::queue;
+use crate::table::{Held, Relaxed};
+use std::sync::atomic::Ordering;
+
+/// Longest name, in bytes.
+pub const NAME_BYTES: usize = Text::<8>::CAPACITY;
+
+/// A resource that this process has defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceId {
+    index: u32,
+    generation: u32,
+}
+
+/// What is in force for a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Defined {
+    /// Its id, for demands.
+    pub id: ResourceId,
+    /// The limit in force.
+    pub limit: u32,
+    /// Where that limit came from.
+    pub origin: String,
+    /// Whether it is what this call asked for.
+    pub as_asked: bool,
+}
+
+impl Capacity {
+    /// Names a resource this process will use. If another live process uses it already, its limit stands.
+    pub fn define(&self, name: &str, limit: u32, origin: &str) -> Result<Defined, Error> {
+        check_name(name)?;
+        let mut held = self.lock()?;
+        let index = match held.find_resource(name) {
+            Some(index) => index,
+            None => held.new_resource(name)?,
+        };
+        let slot = held.resource(index);
+        let own = held.own();
+        if !has_other_users(slot, own) {
+            held.write_limit(index, limit, origin);
+        }
+        user_bits(slot, own).fetch_or(bit(own), Relaxed);
+        let (limit_now, origin_now) = (slot.limit.load(Relaxed), slot.origin.read());
+        Ok(Defined {
+            id: ResourceId { index, generation: slot.generation.load(Relaxed) },
+            as_asked: limit_now == limit,
+            limit: limit_now,
+            origin: origin_now,
+        })
+    }
+
+    /// Says that this process will not use the resource again. What it holds of it stays its own.
+    pub fn forget(&self, id: ResourceId) -> Result<(), Error> {
+        let held = self.lock()?;
+        let slot = held.known(id)?;
+        user_bits(slot, held.own()).fetch_and(!bit(held.own()), Relaxed);
+        Ok(())
+    }
+
+    /// Changes the limit for all processes at once. Below what is in use, nothing is granted until enough is given back;
+    /// demands that can never be met any more are refused. Answers with the limit before, or `None` for an unknown name.
+    pub fn set_limit(&self, name: &str, limit: u32, origin: &str) -> Result<Option<u32>, Error> {
+        check_name(name)?;
+        let mut held = self.lock()?;
+        let Some(index) = held.find_resource(name) else { return Ok(None) };
+        let before = held.resource(index).limit.load(Relaxed);
+        held.write_limit(index, limit, origin);
+        Ok(Some(before))
+    }
+}
+
+impl Held<'_> {
+    fn find_resource(&self, name: &str) -> Option<u32> {
+        (0..self.resources_top() as u32)
+            .find(|index| self.resource(*index).is_defined() && self.resource(*index).name.is(name))
+    }
+
+    fn new_resource(&mut self, name: &str) -> Result<u32, Error> {
+        let index = self.take_resource_slot()?;
+        let slot = self.resource(index);
+        slot.state.store(0, Ordering::Release);
+        step();
+        slot.generation.fetch_add(1, Relaxed);
+        slot.limit.store(0, Relaxed);
+        slot.streak.store(0, Relaxed);
+        slot.last.store(0, Relaxed);
+        slot.name.write(name);
+        step();
+        slot.state.store(1, Ordering::Release);
+        step();
+        Ok(index)
+    }
+
+    /// A slot that was never used, else one that nobody has any use for.
+    fn take_resource_slot(&self) -> Result<u32, Error> {
+        let top = self.resources_top();
+        if top < RESOURCES {
+            self.table().header.derived.resources_top.store(top as u32 + 1, Relaxed);
+            return Ok(top as u32);
+        }
+        (0..RESOURCES as u32)
+            .find(|index| self.resource(*index).is_idle())
+            .ok_or(Error::Full { table: "resources", size: RESOURCES })
+    }
+
+    fn write_limit(&mut self, index: u32, limit: u32, origin: &str) {
+        let slot = self.resource(index);
+        slot.limit.store(limit, Relaxed);
+        step();
+        slot.origin.write(origin);
+        self.note_freed(index);
+        self.refuse_the_impossible(index, limit);
+    }
+
+    fn refuse_the_impossible(&mut self, resource: u32, limit: u32) {
+        let impossible: Vec<u32> = queue::queued(self)
+            .filter(|index| {
+                let wanted = self.waiter(*index).amounts.read();
+                wanted.iter().any(|(name, amount)| name == resource && amount > limit)
+            })
+            .collect();
+        for index in impossible {
+            queue::answer(self, index, WaiterState::Refused, NONE);
+            queue::unlink(self, index);
+        }
+    }
+
+    /// The slot of a resource that this process has defined.
+    fn known(&self, id: ResourceId) -> Result<&ResourceSlot, Error> {
+        let slot = &self.table().resources[id.index as usize % RESOURCES];
+        let ours = slot.is_defined()
+            && slot.generation.load(Relaxed) == id.generation
+            && user_bits(slot, self.own()).load(Relaxed) & bit(self.own()) != 0;
+        if ours { Ok(slot) } else { Err(Error::UnknownResource { index: id.index }) }
+    }
+
+    /// A demand as the tables keep it: every resource known and named once, nothing that can never be had.
+    pub(crate) fn vector(&self, wanted: &[(ResourceId, u32)]) -> Result<Vector, Error> {
+        let mut vector = Vector::default();
+        for (id, amount) in wanted {
+            let slot = self.known(*id)?;
+            let limit = slot.limit.load(Relaxed);
+            if *amount == 0 || vector.names(id.index) {
+                return Err(Error::invalid(format!("`{}` is wanted twice, or not at all", slot.name.read())));
+            }
+            if *amount > limit {
+                return Err(Error::NeverFits { resource: slot.name.read(), wanted: *amount, limit });
+            }
+            vector.push(id.index, *amount);
+        }
+        Ok(vector)
+    }
+}
+
+/// A demand names one resource at least, and as many as a slot has room for at most.
+pub(crate) fn check_length(wanted: &[(ResourceId, u32)]) -> Result<(), Error> {
+    match wanted.len() {
+        1..=VECTOR => Ok(()),
+        count => Err(Error::invalid(format!("a demand names 1 to {VECTOR} resources, this one {count}"))),
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    match name.len() {
+        1..=NAME_BYTES => Ok(()),
+        length => Err(Error::invalid(format!(
+            "a resource's name has 1 to {NAME_BYTES} bytes, `{name}` has {length}"
+        ))),
+    }
+}
+
+fn bit(key: ProcessKey) -> u64 {
+    1 << (key.index % 64)
+}
+
+fn user_bits(slot: &ResourceSlot, key: ProcessKey) -> &std::sync::atomic::AtomicU64 {
+    &slot.users[key.index as usize / 64]
+}
+
+fn has_other_users(slot: &ResourceSlot, own: ProcessKey) -> bool {
+    slot.users.iter().enumerate().any(|(word, bits)| {
+        let mine = if word == own.index as usize / 64 { bit(own) } else { 0 };
+        bits.load(Relaxed) & !mine != 0
+    })
+}
+
+/// A dead process uses nothing, unless its slot is a successor's by now, whose bits these are then.
+pub(crate) fn forget_dead(held: &Held<'_>, key: ProcessKey) {
+    if held.process(key.index).standing().0 == key.generation {
+        for slot in &held.table().resources[..held.resources_top()] {
+            user_bits(slot, key).fetch_and(!bit(key), Relaxed);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Work on offer: whole ready tasks that another process of the machine may take.
+//!
+//! Each offer is one word, changed by compare-and-swap alone: `Free → Writing → Offered → Claimed → Finished → Free`. The word holds
+//! the phase, the process it concerns and a version that rises with every change, so exactly one thief wins, and a thief that
+//! was given up on can no longer finish. No lock: an idle process never waits for a busy one.
+//!
+//! What the payload is, how it is fetched by its digest and where a result goes is the engine's business. So is asking
+//! [`holds`](Capacity::holds) before each effect: a claim of a dead thief goes back on offer, and its owner may take back that
+//! of a thief that has been silent for too long.
+
+use crate::capacity::Capacity;
+use crate::clock::nanoseconds;
+use crate::error::Error;
+use crate::failpoint::step;
+use crate::futex;
+use crate::layout::{OFFERS, OfferSlot, ProcessKey, Standing};
+use crate::liveness::Liveness;
+use crate::mapping::Mapping;
+use crate::offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Phase, Progress, Word, check_offer};
+use crate::table::{Relaxed, ring};
+use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
+
+impl Capacity {
+    /// Offers a task to the other processes.
+    pub fn offer(&self, offer: &Offer) -> Result<OfferId, Error> {
+        check_offer(offer)?;
+        let (index, slot, writing) = self.take_offer_slot()?;
+        // Who reads the old offer while this one is written must see that its word has changed.
+        fence(Ordering::Release);
+        let number = self.mapping.header.last_offer.fetch_add(1, Relaxed) + 1;
+        slot.number.store(number, Relaxed);
+        slot.owner.store(self.own.pack(), Relaxed);
+        slot.offered_at.store(self.clock.now(), Relaxed);
+        slot.write(offer);
+        step();
+        slot.advance(writing, Phase::Offered, self.own)
+            .expect("only its writer changes a slot that is written");
+        self.tell_idle_processes();
+        Ok(OfferId { number, index })
+    }
+
+    fn take_offer_slot(&self) -> Result<(u32, &OfferSlot, Word), Error> {
+        for (index, slot) in self.mapping.offers.iter().enumerate() {
+            let word = slot.read();
+            if word.phase == Phase::Free
+                && let Some(writing) = slot.advance(word, Phase::Writing, self.own)
+            {
+                self.mapping.header.offers_top.fetch_max(index as u32 + 1, Ordering::SeqCst);
+                step();
+                return Ok((index as u32, slot, writing));
+            }
+        }
+        Err(Error::Full { table: "offers", size: OFFERS })
+    }
+
+    /// Every offer that can be claimed, of other processes, oldest first.
+    pub fn offers(&self) -> Vec<OpenOffer> {
+        let mut open: Vec<OpenOffer> = (0..self.mapping.header.offers_top.load(Ordering::SeqCst))
+            .filter_map(|index| self.read_offer(index))
+            .collect();
+        open.sort_by_key(|offer| offer.id.number);
+        open
+    }
+
+    fn read_offer(&self, index: u32) -> Option<OpenOffer> {
+        let slot = &self.mapping.offers[index as usize];
+        let word = slot.read();
+        let owner = slot.owner();
+        if word.phase != Phase::Offered || owner == self.own {
+            return None;
+        }
+        let open = OpenOffer {
+            id: OfferId { number: slot.number.load(Relaxed), index },
+            offer: slot.description(),
+            owner: self.mapping.processes[owner.index as usize].pid.load(Relaxed),
+            offered_at: slot.offered_at.load(Relaxed),
+        };
+        fence(Ordering::Acquire);
+        (slot.read() == word).then_some(open)
+    }
+
+    /// Takes an offered task. Exactly one process wins.
+    pub fn claim(&self, id: OfferId) -> Claimed {
+        let slot = self.offer_slot(id);
+        let word = slot.read();
+        if word.phase != Phase::Offered || slot.number.load(Relaxed) != id.number {
+            return Claimed::Lost;
+        }
+        match slot.advance(word, Phase::Claimed, self.own) {
+            Some(won) => Claimed::Won(Claim { id, fence: won.version, word: won.pack() }),
+            None => Claimed::Lost,
+        }
+    }
+
+    /// Whether a claim still stands: asked before each effect, as `check` is for leases.
+    pub fn holds(&self, claim: &Claim) -> bool {
+        self.offer_slot(claim.id).word.load(Ordering::Acquire) == claim.word
+    }
+
+    /// Says that a claimed task is done. False if the claim was given up on; then nothing of it may be used.
+    pub fn finish(&self, claim: &Claim) -> bool {
+        let slot = self.offer_slot(claim.id);
+        let owner = slot.owner();
+        let finished = slot.advance(Word::unpack(claim.word), Phase::Finished, self.own).is_some();
+        if finished && is_current(&self.mapping, owner) {
+            ring(&self.mapping.processes[owner.index as usize]);
+        }
+        finished
+    }
+
+    /// Puts a claimed task back on offer, undone. False if the claim was given up on already.
+    pub fn give_back(&self, claim: &Claim) -> bool {
+        let back =
+            self.offer_slot(claim.id).advance(Word::unpack(claim.word), Phase::Offered, self.own).is_some();
+        if back {
+            self.tell_idle_processes();
+        }
+        back
+    }
+
+    /// How an offer of this process stands.
+    pub fn progress(&self, id: OfferId) -> Progress {
+        self.own_offer(id).map_or(Progress::Gone, |(_, word)| self.progress_of(word))
+    }
+
+    fn progress_of(&self, word: Word) -> Progress {
+        let pid = self.mapping.processes[word.who.index as usize].pid.load(Relaxed);
+        match word.phase {
+            Phase::Free | Phase::Writing => Progress::Gone,
+            Phase::Offered => Progress::Open,
+            Phase::Claimed => Progress::Claimed { pid, fence: word.version },
+            Phase::Finished => Progress::Finished { fence: word.version_before() },
+        }
+    }
+
+    /// Takes an offer of this process off the table: one that nobody has taken, that was done, or whose thief has ended. Answers
+    /// with how it stood: if somebody does it right now, it stays.
+    pub fn take_back(&self, id: OfferId) -> Progress {
+        self.remove(id, |thief| self.judge().judge(thief) == Liveness::Dead)
+    }
+
+    /// As [`take_back`](Self::take_back), also from a thief that has sent no heartbeat for so long. From then on its claim does
+    /// not hold: should it continue, it can neither finish nor go on.
+    pub fn revoke(&self, id: OfferId, silent_for: Duration) -> Progress {
+        self.remove(id, |thief| {
+            let beat = self.mapping.processes[thief.index as usize].heartbeat.load(Relaxed);
+            let silent = self.clock.now().saturating_sub(beat) >= nanoseconds(silent_for);
+            silent || self.judge().judge(thief) == Liveness::Dead
+        })
+    }
+
+    fn remove(&self, id: OfferId, may_take_from: impl Fn(ProcessKey) -> bool) -> Progress {
+        loop {
+            let Some((slot, word)) = self.own_offer(id) else { return Progress::Gone };
+            if word.phase == Phase::Claimed && !may_take_from(word.who) {
+                return self.progress_of(word);
+            }
+            if slot.advance(word, Phase::Free, self.own).is_some() {
+                // A claim that was taken back is as open as one that nobody took.
+                return if word.phase == Phase::Finished { self.progress_of(word) } else { Progress::Open };
+            }
+        }
+    }
+
+    fn own_offer(&self, id: OfferId) -> Option<(&OfferSlot, Word)> {
+        let slot = self.offer_slot(id);
+        let word = slot.read();
+        let ours = slot.number.load(Relaxed) == id.number && slot.owner() == self.own;
+        (ours && !matches!(word.phase, Phase::Free | Phase::Writing)).then_some((slot, word))
+    }
+
+    fn offer_slot(&self, id: OfferId) -> &OfferSlot {
+        &self.mapping.offers[id.index as usize % OFFERS]
+    }
+
+    /// Waits until more was offered than `seen`, so long at most. Answers with how often something was.
+    pub fn wait_for_offers(&self, seen: u32, longest: Duration) -> u32 {
+        let word = &self.mapping.header.offered;
+        if word.load(Ordering::SeqCst) == seen {
+            futex::sleep(word, seen, longest);
+        }
+        word.load(Ordering::SeqCst)
+    }
+
+    fn tell_idle_processes(&self) {
+        let word = &self.mapping.header.offered;
+        word.fetch_add(1, Ordering::SeqCst);
+        futex::rouse(word, u32::MAX >> 1);
+    }
+
+    /// Puts claims of dead thieves back on offer, and removes offers of dead owners. Answers how many went back.
+    pub(crate) fn revert_claims(&self, dead: &[ProcessKey]) -> u32 {
+        let gone = |key: ProcessKey| dead.contains(&key) || !is_current(&self.mapping, key);
+        let top = self.mapping.header.offers_top.load(Ordering::SeqCst) as usize;
+        let reverted =
+            self.mapping.offers[..top].iter().filter(|slot| self.revert(slot, gone)).count() as u32;
+        if reverted > 0 {
+            self.tell_idle_processes();
+        }
+        reverted
+    }
+
+    fn revert(&self, slot: &OfferSlot, gone: impl Fn(ProcessKey) -> bool) -> bool {
+        let word = slot.read();
+        match word.phase {
+            Phase::Writing if gone(word.who) => {
+                slot.advance(word, Phase::Free, self.own);
+                false
+            }
+            Phase::Offered | Phase::Finished if gone(slot.owner()) => {
+                slot.advance(word, Phase::Free, self.own);
+                false
+            }
+            Phase::Claimed if gone(word.who) && gone(slot.owner()) => {
+                slot.advance(word, Phase::Free, self.own);
+                false
+            }
+            Phase::Claimed if gone(word.who) => slot.advance(word, Phase::Offered, self.own).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Takes back what this process offers and nobody does, and puts back what it claimed.
+    pub(crate) fn leave_offers(&self) {
+        for slot in &self.mapping.offers[..self.mapping.header.offers_top.load(Ordering::SeqCst) as usize] {
+            let word = slot.read();
+            match word.phase {
+                Phase::Offered | Phase::Finished if slot.owner() == self.own => {
+                    slot.advance(word, Phase::Free, self.own);
+                }
+                Phase::Claimed if word.who == self.own => {
+                    slot.advance(word, Phase::Offered, self.own);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_current(mapping: &Mapping, key: ProcessKey) -> bool {
+    let (generation, standing) = mapping.processes[key.index as usize].standing();
+    generation == key.generation && standing != Standing::Free
+}

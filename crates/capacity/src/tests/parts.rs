@@ -1,0 +1,101 @@
+//! What the other processes do in the tests of `processes.rs` and `mayhem.rs`.
+
+use super::child::{arm, open, say, wait_for_word};
+use super::*;
+use crate::failpoint;
+use crate::{Claimed, Footing, Offer};
+use rustix::process::Signal;
+use std::path::Path;
+
+/// How much there is of `slots` in these tests.
+pub const LIMIT: u32 = 4;
+
+pub fn play(part: &str, file: &Path, at: u32) {
+    match part {
+        "everything, killed" => everything(file, at, Signal::KILL),
+        "everything, stopped" => everything(file, at, Signal::STOP),
+        "join, killed" => join(file, at, Signal::KILL),
+        "join, stopped" => join(file, at, Signal::STOP),
+        "hold" => hold(file),
+        "outstay" => outstay(file),
+        "steal" => steal(file),
+        "mayhem" => super::mayhem::worker(file),
+        other => panic!("nobody plays {other}"),
+    }
+}
+
+/// Every kind of change, so that `at` can be inside each of them.
+fn everything(file: &Path, at: u32, signal: Signal) {
+    let capacity = open(file, "everything");
+    let slots = define(&capacity, "slots", LIMIT);
+    let first = take(&capacity, slots, 1);
+    say("ready");
+    wait_for_word();
+    arm(at, signal);
+    let extra = define(&capacity, "extra", 2);
+    let both = granted(capacity.reserve(&[(slots, 1), (extra, 2)], TTL).unwrap());
+    capacity.consume(&both).unwrap();
+    capacity.heartbeat().unwrap();
+    let waiting = capacity.enqueue(&[(slots, 2), (extra, 1)], TTL).unwrap();
+    let doomed = capacity.enqueue(&[(extra, 2)], TTL).unwrap();
+    capacity.set_limit("extra", 1, "test").unwrap();
+    assert!(capacity.fetch(doomed).is_err());
+    capacity.release(&both).unwrap();
+    capacity.withdraw(waiting).unwrap();
+    // The parent waits for all there is: with this it is served, by this process.
+    capacity.release(&first).unwrap();
+    capacity.forget(extra).unwrap();
+    capacity.offer(&Offer { task: "t".into(), ..Offer::default() }).unwrap();
+    capacity.reclaim().unwrap();
+    drop(capacity);
+    say(failpoint::passed());
+}
+
+/// Opens the table: makes it if there is none, clears up if its holder has died.
+fn join(file: &Path, at: u32, signal: Signal) {
+    arm(at, signal);
+    let capacity = open(file, "join");
+    define(&capacity, "slots", LIMIT);
+    drop(capacity);
+    say(failpoint::passed());
+}
+
+/// Holds all there is until it is killed.
+fn hold(file: &Path) {
+    let capacity = open(file, "hold");
+    let slots = define(&capacity, "slots", LIMIT);
+    let lease = take(&capacity, slots, LIMIT);
+    capacity.consume(&lease).unwrap();
+    say(lease.token);
+    wait_for_word();
+}
+
+/// Holds a short lease, is stopped past its end, and goes on.
+fn outstay(file: &Path) {
+    let capacity = open(file, "outstay");
+    let slots = define(&capacity, "slots", LIMIT);
+    let lease = granted(capacity.reserve(&[(slots, LIMIT)], Duration::from_millis(150)).unwrap());
+    capacity.consume(&lease).unwrap();
+    let before = capacity.check(&lease);
+    say(lease.token);
+    wait_for_word();
+    let after = capacity.check(&lease);
+    let lost = capacity.heartbeat().unwrap().lost;
+    let release = capacity.release(&lease).is_err();
+    say(format!("{before:?} {after:?} {} {release}", lost == [lease.token]));
+    assert_eq!(after, Footing::Lost);
+    wait_for_word();
+    capacity.confirm_gone(&lease).unwrap();
+    say("gone");
+    wait_for_word();
+}
+
+/// Claims whatever is on offer, and is killed with it.
+fn steal(file: &Path) {
+    let capacity = open(file, "steal");
+    say("ready");
+    wait_for_word();
+    let won = capacity.offers().iter().filter(|open| capacity.claim(open.id) != Claimed::Lost).count();
+    say(won);
+    wait_for_word();
+}

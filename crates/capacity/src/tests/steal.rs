@@ -1,0 +1,149 @@
+//! Work on offer.
+
+use super::*;
+use crate::{Claim, Claimed, Error, OFFERS, Offer, OfferId, Progress, need};
+
+fn task(name: &str) -> Offer {
+    Offer {
+        run: "r1".into(),
+        task: name.into(),
+        payload: [7; 32],
+        needs: vec![need("dir:/x"), need("secret:KEY")],
+    }
+}
+
+fn won(answer: Claimed) -> Claim {
+    match answer {
+        Claimed::Won(claim) => claim,
+        Claimed::Lost => panic!("lost"),
+    }
+}
+
+#[test]
+fn an_offer_is_seen_by_others_whole() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let id = owner.offer(&task("research[3]#2")).unwrap();
+    assert!(owner.offers().is_empty());
+    let offers = thief.offers();
+    assert_eq!(offers.len(), 1);
+    assert_eq!((offers[0].id, &offers[0].offer, offers[0].owner), (id, &task("research[3]#2"), owner.pid()));
+}
+
+#[test]
+fn exactly_one_of_many_thieves_wins() {
+    let world = World::new();
+    let owner = world.open("owner");
+    let thieves: Vec<Capacity> = (0..8).map(|_| world.open("thief")).collect();
+    for _ in 0..200 {
+        let id = owner.offer(&task("t")).unwrap();
+        let wins = std::thread::scope(|scope| {
+            let tries: Vec<_> = thieves.iter().map(|thief| scope.spawn(move || thief.claim(id))).collect();
+            tries.into_iter().map(|t| t.join().unwrap()).filter(|c| *c != Claimed::Lost).count()
+        });
+        assert_eq!(wins, 1);
+        assert!(matches!(owner.take_back(id), Progress::Claimed { .. }), "somebody does it");
+    }
+}
+
+#[test]
+fn a_finished_task_is_finished_once_and_its_owner_hears_of_it() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let id = owner.offer(&task("t")).unwrap();
+    let heard = owner.listen(u32::MAX, Duration::ZERO).unwrap();
+    let claim = won(thief.claim(id));
+    assert!(thief.holds(&claim));
+    assert_eq!(owner.progress(id), Progress::Claimed { pid: thief.pid(), fence: claim.fence });
+    assert!(thief.finish(&claim));
+    assert!(!thief.finish(&claim));
+    assert_ne!(owner.listen(heard, Duration::ZERO).unwrap(), heard);
+    assert_eq!(owner.take_back(id), Progress::Finished { fence: claim.fence });
+    assert_eq!(owner.progress(id), Progress::Gone);
+}
+
+#[test]
+fn an_offer_that_was_taken_back_cannot_be_claimed() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let id = owner.offer(&task("t")).unwrap();
+    assert_eq!(owner.take_back(id), Progress::Open);
+    assert_eq!(thief.claim(id), Claimed::Lost);
+    let again = owner.offer(&task("u")).unwrap();
+    assert_ne!(again, id);
+    assert_eq!(thief.claim(id), Claimed::Lost, "its slot has another offer now");
+    assert_eq!(owner.take_back(id), Progress::Gone);
+}
+
+#[test]
+fn a_dead_thiefs_claim_goes_back_on_offer() {
+    let world = World::new();
+    let (owner, thief, heir) = (world.open("owner"), world.open_elsewhere("thief"), world.open("heir"));
+    let id = owner.offer(&task("t")).unwrap();
+    let lost = won(thief.claim(id));
+    thief.die();
+    assert_eq!(heir.reclaim().unwrap().reverted, 1);
+    let claim = won(heir.claim(id));
+    assert!(claim.fence > lost.fence);
+    assert!(heir.finish(&claim));
+}
+
+#[test]
+fn a_silent_thief_is_fenced_off() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let id = owner.offer(&task("t")).unwrap();
+    let claim = won(thief.claim(id));
+    assert!(matches!(owner.revoke(id, TTL), Progress::Claimed { .. }));
+    world.pass(TTL);
+    assert_eq!(owner.revoke(id, TTL), Progress::Open);
+    assert!(!thief.holds(&claim));
+    assert!(!thief.finish(&claim));
+}
+
+#[test]
+fn offers_of_the_dead_and_of_those_who_leave_disappear() {
+    let world = World::new();
+    let (dead, leaving, thief) = (world.open_elsewhere("dead"), world.open("leaving"), world.open("thief"));
+    dead.offer(&task("a")).unwrap();
+    leaving.offer(&task("b")).unwrap();
+    assert_eq!(thief.offers().len(), 2);
+    drop(leaving);
+    dead.die();
+    thief.reclaim().unwrap();
+    assert!(thief.offers().is_empty());
+}
+
+#[test]
+fn a_task_given_back_is_on_offer_again() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let id = owner.offer(&task("t")).unwrap();
+    let claim = won(thief.claim(id));
+    assert!(thief.give_back(&claim));
+    assert!(!thief.holds(&claim));
+    assert_eq!(thief.offers().len(), 1);
+}
+
+#[test]
+fn full_or_oversized_is_refused() {
+    let world = World::new();
+    let owner = world.open("owner");
+    let ids: Vec<OfferId> = (0..OFFERS).map(|_| owner.offer(&task("t")).unwrap()).collect();
+    assert!(matches!(owner.offer(&task("t")), Err(Error::Full { table: "offers", .. })));
+    owner.take_back(ids[5]);
+    owner.offer(&task("t")).unwrap();
+    assert!(matches!(owner.offer(&task(&"x".repeat(257))), Err(Error::Invalid { .. })));
+}
+
+#[test]
+fn idle_processes_hear_of_new_offers() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let seen = thief.wait_for_offers(u32::MAX, Duration::ZERO);
+    std::thread::scope(|scope| {
+        let idle = scope.spawn(|| thief.wait_for_offers(seen, Duration::from_secs(60)));
+        owner.offer(&task("t")).unwrap();
+        assert_ne!(idle.join().unwrap(), seen);
+    });
+}
