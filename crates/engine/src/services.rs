@@ -4,7 +4,7 @@
 //! as the run may have, and learns from how calls fare how many are good; while its provider says "later" its door is
 //! shut, for everybody who would ask the same. Agents of the scripted provider ask nobody, and are not counted.
 
-use convoke_govern::{BreakerRules, Governor, ResourceId, Spec};
+use convoke_govern::{Governor, ResourceId, Spec};
 use convoke_model::{Digest, ProviderSettings};
 use convoke_plan::{Agent, Kind, Node, Text};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ fn resource(agent: &Agent, most: u64, governor: &mut Governor) -> Option<Resourc
     if let Some(known) = governor.resource(&name) {
         return Some(known);
     }
-    let spec = Spec::slots(name, most).learn_from(most).breaker(BreakerRules::default());
+    let spec = Spec::slots(name, most).learn_from(most);
     Some(governor.add(spec).expect("a run has at least one slot, and the name is new"))
 }
 
