@@ -23,6 +23,8 @@ pub struct Capabilities {
     pub max_iterations: u32,
     /// Tool calls of one turn that run at the same time.
     pub parallel_tools: u32,
+    /// What follows when an answer has the right shape and says nothing.
+    pub placeholders: Placeholders,
 }
 
 impl Capabilities {
@@ -42,6 +44,7 @@ impl Default for Capabilities {
             context_warnings: vec![70, 90],
             max_iterations: 50,
             parallel_tools: 8,
+            placeholders: Placeholders::Note,
         }
     }
 }
@@ -70,6 +73,18 @@ pub enum StuckAction {
     Warn,
     /// The attempt fails.
     Fail,
+}
+
+/// What follows when an answer has the right shape and says nothing: `string`, `TODO`, the field's own name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placeholders {
+    /// It counts, and somebody is told.
+    Note,
+    /// It is sent back once; whoever means it says it again.
+    Retry,
+    /// Nobody looks.
+    Ignore,
 }
 
 /// When and how far a conversation is shortened, in percent of the window.

@@ -5,7 +5,7 @@
 
 use super::{Conversation, Premise, Stage, declared};
 use crate::{Message, Misfit, Reason, Reply, Role, judge, placeholder, wording};
-use convoke_model::{Class, Failure, JsonText};
+use convoke_model::{Class, Failure, JsonText, Placeholders};
 
 impl Conversation {
     /// The model gave its answer.
@@ -48,11 +48,12 @@ impl Conversation {
         }
     }
 
-    /// An answer that fits. One that says nothing is sent back once: whoever means it says it again.
+    /// An answer that fits. One that says nothing is told of, and sent back once where the author wants that.
     fn usable(&mut self, premise: &Premise<'_>, reply: Reply, output: JsonText) -> Stage {
         self.state.was_cut = false;
         let Some(why) = filler(premise, &output) else { return self.review(premise, output) };
-        if !self.state.was_filler && premise.call.settings.parse_recovery > 0 {
+        let again = premise.call.settings.capabilities.placeholders == Placeholders::Retry;
+        if again && !self.state.was_filler && premise.call.settings.parse_recovery > 0 {
             self.state.was_filler = true;
             return self.send_back(reply, wording::fill_in(&why));
         }
@@ -124,7 +125,8 @@ fn can_be_repaired(premise: &Premise<'_>, misfit: &Misfit) -> bool {
 fn filler(premise: &Premise<'_>, output: &JsonText) -> Option<String> {
     let schema = declared(premise.call)?;
     // Its answers are made up on purpose, from nothing but the names of fields.
-    if premise.call.settings.provider.name == "scripted" {
+    let settings = &premise.call.settings;
+    if settings.provider.name == "scripted" || settings.capabilities.placeholders == Placeholders::Ignore {
         return None;
     }
     let author = [premise.call.prompt.as_str(), premise.call.system.as_deref().unwrap_or_default()];

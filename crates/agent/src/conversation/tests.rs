@@ -286,8 +286,19 @@ fn title() -> Option<Value> {
 }
 
 #[test]
-fn a_placeholder_is_sent_back_once_and_then_accepted_with_a_note() {
+fn a_placeholder_is_told_of_and_counts() {
     let call = call(title(), None, 1);
+    let mut conversation = Conversation::new(&about(&call));
+    assert_eq!(feed(&mut conversation, &call, said("{\"title\": \"string\"}")), Some("placeholder_answer"));
+    assert_eq!(ended(&conversation, &call), output("{\"title\": \"string\"}"));
+}
+
+#[test]
+fn a_placeholder_is_sent_back_once_where_the_author_wants_that() {
+    let again = |settings: &mut AgentSettings| {
+        settings.capabilities.placeholders = convoke_model::Placeholders::Retry;
+    };
+    let call = with(call(title(), None, 1), again);
     let mut conversation = Conversation::new(&about(&call));
     assert_eq!(feed(&mut conversation, &call, said("{\"title\": \"string\"}")), None);
     let question = asked(&conversation, &call);

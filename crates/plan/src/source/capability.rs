@@ -24,6 +24,8 @@ pub struct Capabilities {
     pub max_iterations: Option<Spanned<u64>>,
     /// Calls of one turn at the same time.
     pub parallel_tools: Option<Spanned<u64>>,
+    /// What follows when an answer says nothing.
+    pub placeholders: Option<Spanned<model::Placeholders>>,
 }
 
 /// Something that can be switched off, or on with settings.
@@ -91,6 +93,7 @@ impl Capabilities {
             context_warnings: warnings.unwrap_or_default(),
             max_iterations: number(self.max_iterations.as_ref(), base.max_iterations),
             parallel_tools: number(self.parallel_tools.as_ref(), base.parallel_tools),
+            placeholders: self.placeholders.as_ref().map_or(base.placeholders, |written| written.value),
         }
     }
 }

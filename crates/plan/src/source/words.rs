@@ -1,6 +1,6 @@
 //! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
 
-use convoke_model::{Permissions, StuckAction};
+use convoke_model::{Permissions, Placeholders, StuckAction};
 
 use super::settings::McpTransport;
 use super::workflow::{
@@ -78,6 +78,11 @@ impl Words for Permissions {
         &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
 }
 
+impl Words for Placeholders {
+    const PAIRS: &'static [(&'static str, Placeholders)] =
+        &[("note", Placeholders::Note), ("retry", Placeholders::Retry), ("ignore", Placeholders::Ignore)];
+}
+
 impl Words for StuckAction {
     const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
 }
@@ -86,6 +91,8 @@ impl Words for StuckAction {
 pub const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 /// What follows when an agent is stuck.
 pub const STUCK_ACTIONS: &[&str] = &["warn", "fail"];
+/// What follows when an answer says nothing.
+pub const PLACEHOLDERS: &[&str] = &["note", "retry", "ignore"];
 /// The words of the classes of failures.
 pub const CLASSES: &[&str] = &[
     "rate_limit",
@@ -176,5 +183,7 @@ mod tests {
         assert_eq!(words(PERMISSIONS), named);
         let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(STUCK_ACTIONS), named);
+        let named: Vec<_> = Placeholders::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(PLACEHOLDERS), named);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::shape::Shape::{Boolean, Choice, Integer, List, Object, OneOf, Text};
 use super::super::shape::{ObjectType, Shape, optional, required};
-use super::super::words::STUCK_ACTIONS;
+use super::super::words::{PLACEHOLDERS, STUCK_ACTIONS};
 
 /// Tokens that a model can take in.
 pub const WINDOW: Shape = Integer(1000, u64::MAX);
@@ -37,6 +37,11 @@ pub static CAPABILITIES: ObjectType = ObjectType {
             "parallel_tools",
             Integer(1, 100),
             "tool calls of one turn that run at the same time (default 8)",
+        ),
+        optional(
+            "placeholders",
+            Choice(PLACEHOLDERS),
+            "what follows when an answer has the right shape and says nothing (default note)",
         ),
     ],
 };

@@ -22,6 +22,7 @@ pub(super) fn capabilities(cx: &mut Reader<'_>, owner: &mut Fields<'_>) -> Capab
         context_warnings: switch(cx, &mut fields, "context_warnings", percents).map(|read| read.value),
         max_iterations: fields.integer(cx, "max_iterations"),
         parallel_tools: fields.integer(cx, "parallel_tools"),
+        placeholders: fields.choice(cx, "placeholders"),
     };
     said_twice(cx, owner, &fields, "max_agent_iterations", "max_iterations");
     said_twice(cx, owner, &fields, "tool_output", "tool_output");
