@@ -61,7 +61,9 @@ impl<'a> Models<'a> {
                     failure.class,
                     Class::RateLimit | Class::Capacity | Class::Timeout | Class::Refused
                 );
-                (own || passing).then(|| format!("{}: {}", failure.class, failure.message))
+                // The model is not there, or not for us; another one may be.
+                let elsewhere = matches!(failure.reason.as_deref(), Some("not_found" | "insufficient_quota"));
+                (own || passing || elsewhere).then(|| format!("{}: {}", failure.class, failure.message))
             }
         }
     }

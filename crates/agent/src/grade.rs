@@ -3,7 +3,7 @@
 //! Read in the same way whoever asked for it. What an unclear verdict means is decided elsewhere (`conversation::review`):
 //! a validator's lets the answer pass with a note, one about success criteria does not.
 
-use crate::answer;
+use crate::{answer, judge};
 use convoke_model::{FieldType, OutputField, OutputSchema};
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -27,8 +27,9 @@ pub enum Verdict {
     Unclear(String),
 }
 
-/// Reads a verdict leniently: `"false"` is false, one issue may stand alone.
+/// Reads a verdict leniently: `"false"` is false, one issue may stand alone. What a grader thinks aloud is no verdict.
 pub fn read(text: &str) -> Verdict {
+    let text = judge::without_thoughts(text);
     let value = match answer::find(text) {
         Ok(found) => found.value,
         Err(error) => return Verdict::Unclear(error),
@@ -44,8 +45,8 @@ fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(value) => Some(*value),
         Value::String(word) => match word.trim().to_ascii_lowercase().as_str() {
-            "true" | "yes" => Some(true),
-            "false" | "no" => Some(false),
+            "true" => Some(true),
+            "false" => Some(false),
             _ => None,
         },
         _ => None,
@@ -79,8 +80,15 @@ mod tests {
     }
 
     #[test]
+    fn thoughts_are_no_verdict() {
+        let aloud = "<think>so {\"passed\": true}? no</think>{\"passed\": false, \"issues\": [\"dull\"]}";
+        assert_eq!(read(aloud), Verdict::Rejected(vec!["dull".into()]));
+    }
+
+    #[test]
     fn what_is_unclear_is_no_rejection() {
-        for text in ["looks good", "{\"issues\": [\"x\"]}", "{\"passed\": 0}", "[]"] {
+        for text in ["{\"passed\": \"yes\"}", "looks good", "{\"issues\": [\"x\"]}", "{\"passed\": 0}", "[]"]
+        {
             assert!(matches!(read(text), Verdict::Unclear(_)), "{text}");
         }
     }

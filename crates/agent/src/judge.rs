@@ -112,7 +112,7 @@ fn read(reply: &Reply) -> Result<Found<'_>, Misfit> {
 }
 
 /// Some models think aloud before they answer, in JSON too.
-fn without_thoughts(text: &str) -> &str {
+pub fn without_thoughts(text: &str) -> &str {
     let thinks = text.trim_start().starts_with("<think>");
     text.rsplit_once("</think>").filter(|_| thinks).map_or(text, |(_, answer)| answer)
 }

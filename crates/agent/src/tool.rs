@@ -22,7 +22,12 @@ pub async fn perform(
         failure.message = format!("step `{step}`: {}", failure.message);
         unused(failure)
     };
-    let tool = match find(toolbox, work).await {
+    let found = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Failure::new(Class::Cancelled, "cancelled")),
+        found = find(toolbox, work) => found,
+    };
+    let tool = match found {
         Ok(tool) => tool,
         Err(failure) => return named(failure),
     };

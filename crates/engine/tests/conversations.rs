@@ -107,6 +107,18 @@ async fn a_resumed_run_goes_on_with_what_was_written_down_unless_the_answer_was_
 }
 
 #[tokio::test]
+async fn a_changed_prompt_begins_the_conversation_anew() {
+    let talker = Talker::ending(vec![fails(Class::Permission), ends_well()]);
+    let (before, journal) = (plan_of(ONE_AGENT, &[]), Memory::new());
+    drive_by(talker.clone(), &before, journal.clone(), fresh(&before), Duration::ZERO).await;
+    let after = plan_of(&ONE_AGENT.replace("prompt: go", "prompt: go on"), &[]);
+    let resume = Start::Resume(Changes::Accept { before });
+    let ended = drive_by(talker.clone(), &after, journal.reopen(), resume, Duration::ZERO).await;
+    assert_eq!(ended.status, RunStatus::Succeeded);
+    assert_eq!(talker.pieces_given(), [0, 0]);
+}
+
+#[tokio::test]
 async fn a_wish_parks_the_run_and_its_answer_reaches_the_attempt_that_goes_on() {
     let option = AskOption { label: "Yes".into(), value: "yes".into(), prompt_for: None, multiline: false };
     let ask = Ask::Choice { prompt: "May I?".into(), options: vec![option] };

@@ -245,10 +245,14 @@ async fn follow<G: Gather>(
     let mut gathering = G::default();
     let mut phase = (Phase::FirstToken, request.timeouts.first_token);
     while let Some(event) = within(phase.0, phase.1, events.next()).await? {
-        phase = (Phase::Idle, request.timeouts.idle);
         since.store(0, Ordering::Relaxed);
         let Some(data) = event.map_err(broken)?.data else { continue };
-        match gathering.take(&data)? {
+        let step = gathering.take(&data)?;
+        // Services announce an answer long before they have thought of its first word.
+        if !matches!(step, Step::Quiet) {
+            phase = (Phase::Idle, request.timeouts.idle);
+        }
+        match step {
             Step::Text(text) if !text.is_empty() => sink.report(Report::Progress { text }),
             Step::Arguments(text) if !text.is_empty() && request.tools.is_empty() => {
                 sink.report(Report::Progress { text });

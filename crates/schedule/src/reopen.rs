@@ -153,6 +153,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::FannedOut { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::ProcessStarted { task, .. }
+        | Event::TurnRecorded { task, .. }
+        | Event::ToolCalled { task, .. }
         | Event::AttemptFinished { task, .. }
         | Event::AttemptFailed { task, .. }
         | Event::AttemptSuspended { task, .. }

@@ -4,7 +4,7 @@
 //! A refusal and a spent token budget are never argued with: asking again would cost the same and end the same.
 
 use super::{Conversation, Premise, Stage, declared};
-use crate::{Message, Misfit, Reason, Reply, Role, judge, placeholder, wording};
+use crate::{Finish, Message, Misfit, Reason, Reply, Role, judge, placeholder, wording};
 use convoke_model::{Class, Failure, JsonText, Placeholders};
 
 impl Conversation {
@@ -69,7 +69,7 @@ impl Conversation {
     }
 
     fn misfitted(&mut self, premise: &Premise<'_>, reply: Reply, misfit: Misfit) -> Stage {
-        let misfit = self.seen_twice(misfit);
+        let misfit = self.seen_twice(misfit, reply.finish);
         if misfit.reason != Reason::Budget && self.state.recoveries > 0 {
             self.state.recoveries -= 1;
             self.state.last_chance = self.state.recoveries == 0 && declared(premise.call).is_some();
@@ -83,8 +83,8 @@ impl Conversation {
     }
 
     /// An answer that is cut off at the token limit, and asked for more briefly cut off again, does not fit into it.
-    fn seen_twice(&mut self, mut misfit: Misfit) -> Misfit {
-        let is_cut = misfit.reason == Reason::Truncated;
+    fn seen_twice(&mut self, mut misfit: Misfit, finish: Finish) -> Misfit {
+        let is_cut = misfit.reason == Reason::Truncated && finish == Finish::Length;
         if is_cut && self.state.was_cut {
             misfit.reason = Reason::Budget;
         }

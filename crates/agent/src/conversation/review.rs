@@ -103,6 +103,9 @@ impl Conversation {
         self.state.memory.begin_again();
         self.state.last_chance = false;
         self.state.was_cut = false;
+        // A question of its own, with as many tries as the first.
+        self.state.recoveries = premise.call.settings.parse_recovery;
+        self.state.was_filler = false;
         Stage::ASKING
     }
 }

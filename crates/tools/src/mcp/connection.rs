@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// The largest single message; what is longer is lost, and its call ends by its limit of time.
 const LONGEST_LINE: usize = 64 << 20;
+/// How long a new list of tools may take where the server's own settings do not say.
+const LISTING: Duration = Duration::from_secs(30);
 /// How long saying goodbye may take; a server that does not read its input must not hold us up.
 const GOODBYE: Duration = Duration::from_millis(500);
 
@@ -37,6 +39,8 @@ pub struct Connection {
     allowed: Option<Vec<String>>,
     catalogue: Mutex<Arc<Catalogue>>,
     changed: Arc<AtomicBool>,
+    /// How long a new list of tools may take.
+    patience: Duration,
 }
 
 impl Connection {
@@ -114,6 +118,7 @@ impl Connection {
             secrets,
             allowed: server.tools.clone(),
             catalogue: Mutex::new(Arc::new(catalogue)),
+            patience: server.timeout.unwrap_or(LISTING),
         }
     }
 
@@ -125,9 +130,13 @@ impl Connection {
     /// The tools, asked for again if the server said that they changed.
     pub async fn catalogue(&self) -> Result<Arc<Catalogue>, Failure> {
         if self.changed.swap(false, Ordering::AcqRel) {
-            match self.peer.list_all_tools().await {
-                Ok(tools) => self.replace(Catalogue::new(tools, self.allowed.as_deref())),
-                Err(error) => {
+            match tokio::time::timeout(self.patience, self.peer.list_all_tools()).await {
+                Ok(Ok(tools)) => self.replace(Catalogue::new(tools, self.allowed.as_deref())),
+                Err(_) => {
+                    self.changed.store(true, Ordering::Release);
+                    return Err(trouble::slow_start(&self.who, self.patience, ""));
+                }
+                Ok(Err(error)) => {
                     self.changed.store(true, Ordering::Release);
                     let cause = self.cause(&error).await;
                     return Err(trouble::died_listing(&self.who, &cause));

@@ -69,7 +69,14 @@ impl Keeper {
         if let Some((start, _)) = state.current.as_ref().filter(|(start, _)| is_usable(start)) {
             return Ok(start.clone());
         }
-        let at = state.pace.next(Instant::now());
+        let now = Instant::now();
+        // A server that could not start is not waited for by everybody who needs it: they hear why at once.
+        if let Some(Some(Err(failure))) = state.current.as_ref().map(|(start, _)| start.peek())
+            && !state.pace.is_due(now)
+        {
+            return Err(failure.clone());
+        }
+        let at = state.pace.next(now);
         let (start, abort) = self.start(at);
         state.current = Some((start.clone(), abort));
         Ok(start)

@@ -32,6 +32,12 @@ impl Pace {
         at
     }
 
+    /// Whether it may be started again without a wait.
+    pub fn is_due(&self, now: Instant) -> bool {
+        let after = Pace { last: self.last, in_a_row: self.in_a_row + 1 };
+        self.last.is_none_or(|last| now >= last + after.wait())
+    }
+
     fn wait(&self) -> Duration {
         FIRST.saturating_mul(1 << (self.in_a_row - 1).min(16)).min(LONGEST)
     }
