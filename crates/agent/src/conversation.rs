@@ -73,6 +73,9 @@ struct State {
     /// A placeholder was sent back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     was_filler: bool,
+    /// What the validator rejected, and what counts all the same if nothing better comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<JsonText>,
     memory: Memory,
 }
 
@@ -149,6 +152,7 @@ impl Conversation {
             was_cut: false,
             last_chance: false,
             was_filler: false,
+            before: None,
             memory: Memory::default(),
         };
         Conversation {
@@ -179,10 +183,16 @@ impl Conversation {
         self.state.calls += 1;
         self.unwritten.moved = true;
         self.state.stage = match std::mem::replace(&mut self.state.stage, Stage::ASKING) {
-            Stage::Asking { .. } => self.heard(premise, reply),
+            Stage::Asking { .. } => {
+                let stage = self.heard(premise, reply);
+                self.or_the_one_before(premise, stage)
+            }
             Stage::Grading { output } => self.graded(premise, output, reply),
             Stage::Verifying { output } => self.verified(premise, output, reply),
-            Stage::Repairing(misfit) => self.repaired(premise, &misfit, reply),
+            Stage::Repairing(misfit) => {
+                let stage = self.repaired(premise, &misfit, reply);
+                self.or_the_one_before(premise, stage)
+            }
             unasked => unasked,
         };
         self.make_room(premise);

@@ -54,7 +54,26 @@ impl Conversation {
         self.state.graded = self.state.regrades > 0;
         let message = format!("step `{step}`: the validator rejects the answer, asking again: {words}");
         self.note("validation_failed", message);
+        self.state.before = Some(output.clone());
         self.begin_again(premise, &output, issues)
+    }
+
+    /// A validator is advice: where what it asked for is no good at all, the answer before it counts. What may pass is
+    /// left to another attempt.
+    pub(super) fn or_the_one_before(&mut self, premise: &Premise<'_>, stage: Stage) -> Stage {
+        let Stage::Over(Ending::Failed(failure)) = &stage else { return stage };
+        match self.state.before.take_if(|_| !failure.keeps_conversation()) {
+            None => stage,
+            Some(output) => {
+                let step = premise.step;
+                let message = format!(
+                    "step `{step}`: no better answer came, so the first one counts: {}",
+                    failure.message
+                );
+                self.note("validation_failed", message);
+                verify(premise, output)
+            }
+        }
     }
 
     /// The verifier has spoken. Whatever is no clear yes is no success.

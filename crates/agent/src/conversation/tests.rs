@@ -368,3 +368,13 @@ fn an_answer_is_graded_first_and_then_verified() {
     feed(&mut conversation, &call, said("{\"passed\": true}"));
     assert_eq!(ended(&conversation, &call), output("{\"n\": 3}"));
 }
+
+#[test]
+fn where_no_better_answer_comes_the_rejected_one_counts() {
+    let call = call(number(), grader(1), 0);
+    let mut conversation = Conversation::new(&about(&call));
+    feed(&mut conversation, &call, said("{\"n\": 3}"));
+    feed(&mut conversation, &call, said("{\"passed\": false, \"issues\": [\"dull\"]}"));
+    assert_eq!(feed(&mut conversation, &call, said("prose")), Some("validation_failed"));
+    assert_eq!(ended(&conversation, &call), output("{\"n\": 3}"));
+}
