@@ -33,7 +33,7 @@ pub enum Transport {
     Stdio {
         /// The program.
         command: String,
-        /// Its arguments.
+        /// Its arguments; references in them are resolved at launch.
         args: Vec<String>,
         /// Variables on top of the inherited ones; values are references that are resolved at launch.
         env: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub enum Transport {
     },
     /// As a service at an address (streamable HTTP).
     Http {
-        /// The address.
+        /// The address; references in it are resolved at launch.
         url: String,
         /// Headers; values are references that are resolved at launch.
         headers: Vec<(String, String)>,

@@ -57,7 +57,7 @@ fn only(text: &str, code: &str) -> String {
 
 #[test]
 fn servers_become_data_and_credentials_stay_references() {
-    let text = "workflow:\n  name: w\n  runtime:\n    mcp_servers:\n      fs:\n        command: npx\n        args: [-y, server, .]\n        env: {TOKEN: '${SECRET}', MODE: stdio}\n        timeout: 1500\n        tools: ['*']\n      search: {type: http, url: 'https://x.test/mcp', headers: {Authorization: 'Bearer ${SECRET}'}, tools: [search]}\n      here: {command: run, working_dir: ../up}\nagents:\n  - {name: a, prompt: x}\n  - {name: b, prompt: x, needs: [a]}\n";
+    let text = "workflow:\n  name: w\n  runtime:\n    mcp_servers:\n      fs:\n        command: npx\n        args: [-y, server, '${SECRET}']\n        env: {TOKEN: '${SECRET}', MODE: stdio}\n        timeout: 1500\n        tools: ['*']\n      search: {type: http, url: 'https://x.test/mcp?key=${SECRET}', headers: {Authorization: 'Bearer ${SECRET}'}, tools: [search]}\n      here: {command: run, working_dir: ../up}\nagents:\n  - {name: a, prompt: x}\n  - {name: b, prompt: x, needs: [a]}\n";
     let world = World::default().file("flows/main.yaml", text).env("SECRET", "hush");
     let result = compile::compile("flows/main.yaml", &world, &Options::default());
     let plan = result.plan.clone().unwrap_or_else(|| panic!("{}", shown(&result)));
@@ -66,7 +66,7 @@ fn servers_become_data_and_credentials_stay_references() {
     let fs = Server {
         transport: Transport::Stdio {
             command: "npx".into(),
-            args: vec!["-y".into(), "server".into(), ".".into()],
+            args: vec!["-y".into(), "server".into(), "${SECRET}".into()],
             env: vec![pair("TOKEN", "${SECRET}"), pair("MODE", "stdio")],
             working_dir: Some("flows".into()),
         },
@@ -75,7 +75,7 @@ fn servers_become_data_and_credentials_stay_references() {
     };
     let search = Server {
         transport: Transport::Http {
-            url: "https://x.test/mcp".into(),
+            url: "https://x.test/mcp?key=${SECRET}".into(),
             headers: vec![pair("Authorization", "Bearer ${SECRET}")],
         },
         timeout: None,

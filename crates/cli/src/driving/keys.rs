@@ -38,7 +38,8 @@ impl<'a> Keys<'a> {
     /// The keys themselves: in variables, in files, in the workflow.
     pub fn values(&self) -> Vec<String> {
         let named = self.variables().into_iter().filter_map(|name| env::get_filled(&name));
-        let literal = self.texts().into_iter().filter(|text| names(text).is_empty()).map(str::to_owned);
+        let literal = self.settings().filter(|(name, text)| env::is_secret(name) && names(text).is_empty());
+        let literal = literal.map(|(_, text)| text.to_owned());
         named.chain(tape::own_keys(self.providers.iter().copied())).chain(literal).collect()
     }
 
@@ -49,23 +50,36 @@ impl<'a> Keys<'a> {
 
     fn variables(&self) -> Vec<String> {
         let own = self.providers.iter().flat_map(|provider| preset::secret_names(provider));
-        own.chain(self.texts().into_iter().flat_map(names)).collect()
+        let named = self.settings().flat_map(|(setting, text)| {
+            let is_key = move |name: &String| env::is_secret(setting) || env::is_secret(name);
+            names(text).into_iter().filter(is_key)
+        });
+        own.chain(named).collect()
     }
 
-    /// Credentials as written, beside those that providers have presets for.
-    fn texts(&self) -> Vec<&'a str> {
-        let of_servers = self.servers.iter().flat_map(|server| match &server.transport {
-            Transport::Stdio { env, .. } => env.as_slice(),
-            Transport::Http { headers, .. } => headers.as_slice(),
+    /// What servers and programs are started with, by name. A variable in it holds a key if it, or what it is given as,
+    /// is named like one: `${HOME}` among the arguments is no secret.
+    fn settings(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let servers = self.servers.iter().flat_map(|server| match &server.transport {
+            Transport::Stdio { args, env, .. } => settings("args", args, env),
+            // Whatever a header refers to is there to let us in.
+            Transport::Http { url, headers } => {
+                let headers = headers.iter().map(|(_, text)| ("secret", text.as_str()));
+                headers.chain([("url", url.as_str())]).collect()
+            }
         });
-        let of_programs = self.providers.iter().filter_map(|provider| provider.program.as_deref());
-        let all = of_servers.chain(of_programs.flat_map(|program| &program.env));
-        // A variable that is set to a plain word (`LOG_LEVEL: debug`) holds no key.
-        all.map(|(name, text)| (name, text.as_str()))
-            .filter(|(name, text)| !names(text).is_empty() || env::is_secret(name))
-            .map(|(_, text)| text)
-            .collect()
+        let programs = self.providers.iter().filter_map(|provider| provider.program.as_deref());
+        servers.chain(programs.flat_map(|program| settings("args", &program.args, &program.env)))
     }
+}
+
+fn settings<'a>(
+    name: &'static str,
+    texts: &'a [String],
+    named: &'a [(String, String)],
+) -> Vec<(&'a str, &'a str)> {
+    let named = named.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    named.chain(texts.iter().map(|text| (name, text.as_str()))).collect()
 }
 
 /// The servers of each step that has any.
@@ -77,4 +91,29 @@ pub fn servers_of(plan: &Plan) -> impl Iterator<Item = &Servers> {
         _ => None,
     });
     servers.filter(|servers| !servers.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_a_key_by_its_name_or_by_what_it_is_given_as() {
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let stdio = Server {
+            transport: Transport::Stdio {
+                command: "run".into(),
+                args: vec!["${HOME}/data".into(), "--token=${SHOP_TOKEN}".into()],
+                env: vec![pair("FOLDER", "${HOME}"), pair("API_KEY", "${MINE}")],
+                working_dir: None,
+            },
+            timeout: None,
+            tools: None,
+        };
+        let headers = vec![pair("Authorization", "Bearer ${LETTER}")];
+        let url = "https://x.test/${REGION}".to_owned();
+        let http = Server { transport: Transport::Http { url, headers }, timeout: None, tools: None };
+        let keys = Keys { providers: Vec::new(), servers: vec![&stdio, &http] };
+        assert_eq!(keys.variables(), ["MINE", "SHOP_TOKEN", "LETTER"]);
+    }
 }

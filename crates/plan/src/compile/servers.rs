@@ -47,7 +47,8 @@ fn server(owner: &Workflow, source: &McpServer) -> Server {
         transport: match source.transport.value {
             McpTransport::Stdio => stdio(owner, source),
             McpTransport::Http | McpTransport::Sse => {
-                Transport::Http { url: text(source.url.as_ref()), headers: references(&source.headers) }
+                let url = source.url.as_ref().map(|url| url.raw.value.clone()).unwrap_or_default();
+                Transport::Http { url, headers: references(&source.headers) }
             }
         },
         timeout: source.timeout.as_ref().map(|timeout| timeout.value),
@@ -59,7 +60,7 @@ fn stdio(owner: &Workflow, source: &McpServer) -> Transport {
     let dir = source.working_dir.as_ref().map_or(".", |dir| &dir.value);
     Transport::Stdio {
         command: text(source.command.as_ref()),
-        args: source.args.iter().map(|arg| arg.value.clone()).collect(),
+        args: source.args.iter().map(|arg| arg.raw.value.clone()).collect(),
         env: references(&source.env),
         working_dir: Some(folder(join_beside(&owner.path, dir))),
     }

@@ -118,14 +118,14 @@ pub struct McpServer {
     pub transport: Spanned<McpTransport>,
     /// Program of a stdio server.
     pub command: Option<Spanned<String>>,
-    /// Its arguments.
-    pub args: Names,
+    /// Its arguments, kept as references.
+    pub args: Vec<SecretText>,
     /// Its environment, values kept as references.
     pub env: IndexMap<String, Entry<SecretText>>,
     /// Where it runs, as written; `None` means the folder of the workflow file.
     pub working_dir: Option<Spanned<String>>,
-    /// Address of an http or sse server.
-    pub url: Option<Spanned<String>>,
+    /// Address of an http or sse server, kept as a reference.
+    pub url: Option<SecretText>,
     /// Request headers, values kept as references.
     pub headers: IndexMap<String, Entry<SecretText>>,
     /// Of one call.

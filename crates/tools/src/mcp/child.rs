@@ -49,9 +49,10 @@ impl Child {
     /// Starts it.
     pub async fn start(program: &Program<'_>, means: &Means, who: &Who) -> Result<(Child, Streams), Failure> {
         let Resolved { values, secrets } = Resolved::of(program.env, &means.lookup, who)?;
+        let args = Resolved::of_all(program.args, "args", &means.lookup, who)?;
         let call = ScriptCall {
             command: program.command.to_owned(),
-            args: program.args.to_vec(),
+            args: args.texts(),
             env: values,
             working_dir: program.working_dir.map(str::to_owned),
             // A server reads from us; nothing is written before it speaks the protocol.
@@ -62,7 +63,7 @@ impl Child {
         let (group, pipes) =
             started.map_err(|error| trouble::unavailable(who, &refusal(&call, &error).message))?;
         let stdin = pipes.stdin.expect("asked for above");
-        let tail = Tail::default();
+        let (tail, secrets) = (Tail::default(), secrets.with(args.secrets));
         let drain = AbortOnDropHandle::new(tokio::spawn(tail.clone().drain(pipes.stderr)));
         Ok((Child { group, tail, secrets, _drain: drain }, (pipes.stdout, stdin)))
     }

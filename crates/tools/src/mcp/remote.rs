@@ -27,14 +27,15 @@ impl Remote {
     /// The way to an address, with headers whose values are references.
     pub fn new(url: &str, headers: &[(String, String)], means: &Means, who: &Who) -> Result<Remote, Failure> {
         let Resolved { values, secrets } = Resolved::of(headers, &means.lookup, who)?;
+        let address = Resolved::of_all(&[url.to_owned()], "url", &means.lookup, who)?;
         let headers: Result<HashMap<_, _>, Failure> =
             values.iter().map(|(name, value)| header(name, value, who)).collect();
-        let config = StreamableHttpClientTransportConfig::with_uri(url)
+        let config = StreamableHttpClientTransportConfig::with_uri(address.texts().concat())
             .custom_headers(headers?)
             .max_concurrent_requests(REQUESTS)
             .max_sse_event_size(LARGEST_MESSAGE);
         let transport = StreamableHttpClientTransport::with_client(means.client()?, config);
-        Ok(Remote { transport, secrets })
+        Ok(Remote { transport, secrets: secrets.with(address.secrets) })
     }
 }
 

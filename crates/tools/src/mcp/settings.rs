@@ -103,11 +103,30 @@ impl Resolved {
     }
 }
 
+impl Resolved {
+    /// The same for texts that have one name together, such as the arguments of a command.
+    pub fn of_all(texts: &[String], name: &str, lookup: &Lookup, who: &Who) -> Result<Resolved, Failure> {
+        let named: Vec<_> = texts.iter().map(|text| (name.to_owned(), text.clone())).collect();
+        Resolved::of(&named, lookup, who)
+    }
+
+    /// The values alone.
+    pub fn texts(&self) -> Vec<String> {
+        self.values.iter().map(|(_, value)| value.clone()).collect()
+    }
+}
+
 /// Values that a server was given and that must not come back in what we say about it.
 #[derive(Clone, Default)]
 pub struct Secrets(Vec<String>);
 
 impl Secrets {
+    /// These and those.
+    pub fn with(mut self, more: Secrets) -> Secrets {
+        self.0.extend(more.0);
+        self
+    }
+
     /// The text without them.
     pub fn hide(&self, text: &str) -> String {
         let long = self.0.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);

@@ -205,6 +205,11 @@ impl<'t> Fields<'t> {
         Some(items.iter().filter_map(|item| cx.text(item, self.of(name))).collect())
     }
 
+    pub fn secrets(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Vec<SecretText>> {
+        let items = self.list(cx, name)?;
+        Some(items.iter().filter_map(|item| cx.secret(item, self.of(name))).collect())
+    }
+
     pub fn templates(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Vec<Text>> {
         let items = self.list(cx, name)?;
         Some(items.iter().filter_map(|item| cx.template(item, self.of(name))).collect())

@@ -98,10 +98,10 @@ fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
     let server = McpServer {
         transport,
         command: fields.text(cx, "command"),
-        args: fields.names(cx, "args").unwrap_or_default(),
+        args: fields.secrets(cx, "args").unwrap_or_default(),
         env: fields.secret_map(cx, "env").unwrap_or_default(),
         working_dir: fields.text(cx, "working_dir"),
-        url: fields.text(cx, "url"),
+        url: fields.secret(cx, "url"),
         headers: fields.secret_map(cx, "headers").unwrap_or_default(),
         timeout: fields
             .number(cx, "timeout")
