@@ -56,6 +56,8 @@ mod share;
 mod spec;
 mod tenants;
 
+pub use convoke_model::WhenSpent;
+
 pub use adapt::{Adapted, Outcome, Reason, Setting};
 pub use answer::{Admission, NotHeld, Refused, Used};
 pub use explain::Standing;
@@ -66,5 +68,5 @@ pub use rank::{Demand, Rank, Tenant};
 pub use share::Lack;
 pub use spec::{
     Amount, BreakerRules, BudgetRules, Counts, Kind, Misconfigured, Origin, Period, RateRules, ResourceId,
-    Spec, Unit, WhenSpent,
+    Spec, Unit,
 };
