@@ -119,11 +119,11 @@ impl Desk {
 }
 
 impl Admission for Desk {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Unlimited.admit(call)
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }
 
 impl Sink for Desk {
