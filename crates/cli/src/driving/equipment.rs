@@ -69,6 +69,11 @@ impl Equipment {
         Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
     }
 
+    /// Whether calls are played back.
+    pub fn is_replay(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// Ends what was started for the whole run.
     pub async fn close(&self) {
         self.tools.close().await;

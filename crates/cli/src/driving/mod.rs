@@ -6,6 +6,7 @@
 mod conclusion;
 mod equipment;
 mod keys;
+mod sharing;
 mod signals;
 mod tools;
 mod washed;
@@ -81,8 +82,14 @@ impl Drive<'_> {
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
         let outline = Outline::of(&self.plan);
+        let options = self.options(manner.is_some());
+        let capacity = match &options.limits.machine {
+            Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
+            None => None,
+        };
         let setup = Setup {
-            options: self.options(manner.is_some()),
+            options,
+            capacity,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor: self.equipment.executor(),
@@ -124,7 +131,10 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let limits = convoke_engine::Limits::default();
+        // What is played back asks nobody and starts nothing.
+        let machine = (!self.equipment.is_replay())
+            .then(|| sharing::machine_limit(&self.console.config, max_concurrency));
+        let limits = convoke_engine::Limits { machine, ..convoke_engine::Limits::default() };
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 
