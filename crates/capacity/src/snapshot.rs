@@ -8,7 +8,7 @@ use crate::cells::Vector;
 use crate::clock::{BootClock, Clock};
 use crate::error::Error;
 use crate::kernel::Facts;
-use crate::layout::{LeaseState, ProcessKey, Standing, WaiterState};
+use crate::layout::{LeaseState, ProcessKey, RESOURCES, Standing, WaiterState};
 use crate::liveness::{Judge, Liveness};
 use crate::mapping::Mapping;
 use crate::table::Relaxed;
@@ -47,10 +47,20 @@ pub struct ResourceView {
     pub limit: u32,
     /// Where that came from.
     pub origin: String,
+    /// Whether somebody set it for the whole machine; then it stays so until the machine boots.
+    pub by_hand: bool,
+    /// For how long it counts what was used, if it is a rate.
+    pub window: Option<Duration>,
     /// Granted and in time.
     pub in_use: u32,
     /// Expired, and not known to be over.
     pub quarantined: u32,
+    /// Used, and counted by the provider still. May be more than the limit.
+    pub lingering: u64,
+    /// Time until some of that ends.
+    pub eases_in: Option<Duration>,
+    /// Time until its door opens, if it is shut.
+    pub shut_for: Option<Duration>,
     /// Demands in the queue that name it.
     pub waiting: u32,
 }
@@ -156,6 +166,28 @@ impl Capacity {
     }
 }
 
+impl ResourceView {
+    pub(crate) fn of(table: &Mapping, index: u32, now: u64) -> Self {
+        let (slot, buckets) = (&table.resources[index as usize], &table.lingering[index as usize]);
+        let left =
+            |time: u64| Some(Duration::from_nanos(time.checked_sub(now)?)).filter(|left| !left.is_zero());
+        let lingering = buckets.after(now);
+        Self {
+            name: slot.name.read(),
+            limit: slot.limit.load(Relaxed),
+            origin: slot.origin.read(),
+            by_hand: slot.by_hand.load(Relaxed) != 0,
+            window: Some(Duration::from_nanos(slot.window.load(Relaxed))).filter(|window| !window.is_zero()),
+            in_use: slot.in_use.load(Relaxed),
+            quarantined: slot.quarantined.load(Relaxed),
+            lingering,
+            eases_in: if lingering == 0 { None } else { left(buckets.next_end(now)) },
+            shut_for: left(slot.shut_until.load(Relaxed)),
+            waiting: slot.waiting.load(Relaxed),
+        }
+    }
+}
+
 struct Camera<'a> {
     judge: Judge<'a>,
     now: u64,
@@ -212,18 +244,9 @@ impl<'a> Camera<'a> {
     }
 
     fn resources(&self) -> Vec<ResourceView> {
-        let top = self.table().header.derived.resources_top.load(Relaxed) as usize;
-        let defined = self.table().resources[..top].iter().filter(|slot| slot.is_defined());
-        defined
-            .map(|slot| ResourceView {
-                name: slot.name.read(),
-                limit: slot.limit.load(Relaxed),
-                origin: slot.origin.read(),
-                in_use: slot.in_use.load(Relaxed),
-                quarantined: slot.quarantined.load(Relaxed),
-                waiting: slot.waiting.load(Relaxed),
-            })
-            .collect()
+        let top = self.table().header.derived.resources_top.load(Relaxed).min(RESOURCES as u32);
+        let defined = (0..top).filter(|index| self.table().resources[*index as usize].is_defined());
+        defined.map(|index| ResourceView::of(self.table(), index, self.now)).collect()
     }
 
     fn leases(&self) -> Vec<LeaseView> {
