@@ -70,6 +70,7 @@ mod settle;
 mod snapshot;
 mod steal;
 mod table;
+mod views;
 mod waiting;
 
 #[cfg(test)]
@@ -85,5 +86,5 @@ pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress, need};
 pub use queue::{IN_A_ROW, PASSES};
 pub use reclaim::Reclaimed;
 pub use resources::{Defined, NAME_BYTES, ResourceId};
-pub use snapshot::{Counters, Instance, LeaseView, ResourceView, Snapshot, WaiterView};
+pub use views::{Counters, Holding, Instance, LeaseView, ResourceView, Snapshot, WaiterView};
 pub use waiting::{SEARCH_EVERY, Ticket, Waited};

@@ -14,8 +14,8 @@ use crate::failpoint::step;
 use crate::layout::{NONE, ProcessKey, RESOURCES, ResourceSlot, VECTOR, WaiterState};
 use crate::leases::LONGEST_TTL;
 use crate::queue;
-use crate::snapshot::ResourceView;
 use crate::table::{Held, Relaxed, ring};
+use crate::views::ResourceView;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

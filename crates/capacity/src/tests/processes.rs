@@ -156,6 +156,8 @@ fn a_process_stopped_inside_the_lock_is_named_and_exceeds_nothing() {
         assert!(since >= Duration::from_millis(300) && begin.elapsed() >= since, "{since:?}");
         let seen = parent.snapshot();
         assert_eq!(seen.held_by, Some(pid), "it can be looked at");
+        let stopped: Vec<u32> = seen.instances.iter().filter(|i| i.stopped).map(|i| i.pid).collect();
+        assert_eq!(stopped, [pid]);
         assert_eq!(parent.check(&lease), Footing::Good, "what was granted stays good");
         child.signal(Signal::CONT);
         assert!(child.ended_well(), "it goes on where it stopped");
