@@ -138,7 +138,8 @@ pub struct ProviderSettings {
 pub struct Program {
     /// The program.
     pub command: String,
-    /// Its arguments. In those of `cli`, `{prompt}`, `{system}`, `{model}` and `{schema}` stand for what is asked.
+    /// Its arguments; references in them are resolved at launch. In those of `cli`, `{prompt}`, `{system}`, `{model}` and
+    /// `{schema}` stand for what is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// Variables on top of the inherited ones; values are references that are resolved at launch.
@@ -215,7 +216,7 @@ pub struct ScriptCall {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables on top of the inherited ones.
+    /// Variables on top of the inherited ones; values are references that are resolved at launch.
     pub env: Vec<(String, String)>,
     /// Where it runs; the engine's own folder if absent.
     pub working_dir: Option<String>,

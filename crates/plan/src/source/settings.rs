@@ -101,8 +101,8 @@ pub struct Provider {
 pub struct Program {
     /// The program.
     pub command: Option<Spanned<String>>,
-    /// Its arguments.
-    pub args: Option<Names>,
+    /// Its arguments, kept as references.
+    pub args: Option<Vec<SecretText>>,
     /// Its environment, values kept as references.
     pub env: IndexMap<String, Entry<SecretText>>,
     /// Who decides what it may do.
