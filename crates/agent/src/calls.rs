@@ -4,7 +4,7 @@
 //! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
 
 use crate::capability::recall::{self, Wish};
-use crate::{Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
+use crate::{Asker, Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
 use convoke_model::{AgentSettings, Class, Failure};
 use futures::future::join_all;
 use std::time::Instant;
@@ -17,6 +17,7 @@ const MOST_NAMES: usize = 50;
 /// Who calls, and with what.
 pub(crate) struct Caller<'a> {
     pub toolbox: &'a dyn Toolbox,
+    pub asker: Asker<'a>,
     pub settings: &'a AgentSettings,
     pub offer: &'a Offer,
     pub line: &'a dyn Line,
@@ -46,7 +47,8 @@ impl Caller<'_> {
         let result = match self.offer.find(&call.name) {
             Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
             Some(tool) => {
-                self.toolbox.call(&self.settings.servers, tool, &call.arguments, self.stop.clone()).await
+                let (servers, stop) = (&self.settings.servers, self.stop.clone());
+                self.toolbox.call(self.asker, servers, tool, &call.arguments, stop).await
             }
             None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),
             None => Ok(self.made_up(call)),

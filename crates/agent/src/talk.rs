@@ -129,7 +129,7 @@ impl Talk<'_> {
         if has_its_own || settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
             return Ok(Offer::default());
         }
-        let listed = self.toolbox.list(&settings.servers).await;
+        let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
         let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);
         for entry in offer.missing().iter().filter(|_| self.assignment.continues.is_empty()) {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
@@ -179,6 +179,7 @@ impl Talk<'_> {
         let Next::Call(calls) = going.conversation.next(premise) else { return Ok(()) };
         let caller = Caller {
             toolbox: self.toolbox,
+            asker: self.assignment.into(),
             settings: &self.call.settings,
             offer: premise.offer,
             line: self.line,

@@ -1,7 +1,7 @@
 //! Agents with tools, from the door that the engine comes in by.
 
 use super::*;
-use crate::{Answered, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec};
+use crate::{Answered, Asker, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec};
 use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
@@ -51,7 +51,11 @@ struct Bench {
 }
 
 impl Toolbox for Bench {
-    fn list<'a>(&'a self, _servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+    fn list<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         self.lists.fetch_add(1, Ordering::SeqCst);
         let tool = |name: &str| {
             let spec =
@@ -69,6 +73,7 @@ impl Toolbox for Bench {
 
     fn call<'a>(
         &'a self,
+        _asker: Asker<'a>,
         _servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
