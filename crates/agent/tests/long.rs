@@ -8,7 +8,7 @@ use convoke_agent::{
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProviderSettings,
-    ScriptCall, Server, Servers, TaskId, Transport, Usage, Work,
+    Retry, ScriptCall, Server, Servers, TaskId, Transport, Usage, Work,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -279,6 +279,8 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         seed: 7,
         continues,
         answer: None,
+        retry: Retry::agent_default(),
+        failures: 0,
     }
 }
 

@@ -5,6 +5,8 @@ use crate::{Answered, Asker, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec
 use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
+mod reviewed;
+
 /// A provider that plays a list of replies and keeps what it was asked.
 #[derive(Default)]
 struct Model {
