@@ -4,7 +4,7 @@
 //! future must close its connection at once, because that is how an attempt is cancelled. Tools are offered and asked
 //! for here; whether one may be called, and calling it, is decided elsewhere.
 
-use crate::Sink;
+use crate::{Sink, tokens_in, tokens_of};
 use convoke_model::{Answer, Ask, Class, Failure, JsonText, OutputSchema, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,13 @@ pub struct Request<'a> {
     pub call: u32,
     /// Random choices start from here.
     pub seed: u64,
+}
+
+impl Request<'_> {
+    /// Our estimate of the tokens that it takes, tools included.
+    pub fn tokens(&self) -> u64 {
+        tokens_in(self.messages) + self.tools.iter().map(ToolSpec::tokens).sum::<u64>()
+    }
 }
 
 /// What an answer is for.
@@ -166,6 +173,13 @@ pub struct ToolSpec {
     pub description: String,
     /// The shape of its arguments, as JSON Schema.
     pub input_schema: serde_json::Value,
+}
+
+impl ToolSpec {
+    /// Our estimate of the tokens that it takes in a request.
+    pub fn tokens(&self) -> u64 {
+        tokens_of(&self.name) + tokens_of(&self.description) + tokens_of(&self.input_schema.to_string())
+    }
 }
 
 /// A model's wish to have a tool called.
