@@ -37,6 +37,7 @@ mod transcript;
 mod wording;
 
 pub use admission::*;
+pub use ask::MAX_TOKENS;
 pub use command::*;
 pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use diary::*;

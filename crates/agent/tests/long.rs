@@ -2,9 +2,9 @@
 //! is parted from its result, it goes on from any page with the same request, and the large values are not held.
 
 use convoke_agent::{
-    Admission, Asker, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, Page, Provider,
-    Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult, ToolSpec,
-    Toolbox, Unlimited, tokens_in,
+    Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, Page,
+    Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult,
+    ToolSpec, Toolbox, Unlimited, tokens_in,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProviderSettings,
@@ -208,11 +208,11 @@ impl Diary for Notebook {
 }
 
 impl Admission for Notebook {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Unlimited.admit(call)
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }
 
 impl Sink for Notebook {

@@ -6,7 +6,7 @@
 use crate::executor::Executor;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use convoke_agent::{Admission, CallDemand, CallPermit, Diary, Page, Report, Sink};
+use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Page, Report, Sink};
 use convoke_journal::Writer;
 use convoke_model::{Assignment, AttemptEnd, Class, Digest, Failure, JsonText, TaskId, Usage};
 use convoke_schedule::TaskIx;
@@ -131,15 +131,15 @@ impl Sink for Line {
 
 /// The attempt's own permit covers its calls, one at a time; an attempt that was told to stop makes no further call.
 impl Admission for Line {
-    fn admit(&self, _call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, _call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         let answer = match self.cancel.is_cancelled() {
             true => Err(Failure::new(Class::Cancelled, "the attempt was told to stop")),
-            false => Ok(CallPermit::free()),
+            false => Ok(Admitted::Go(CallPermit::free())),
         };
         Box::pin(std::future::ready(answer))
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }
 
 impl Diary for Line {

@@ -8,6 +8,7 @@ use crate::core::Core;
 use crate::error::EngineError;
 use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
+use crate::limits::Limits;
 use crate::run::Run;
 use crate::store::Store;
 use convoke_govern::Governor;
@@ -68,6 +69,8 @@ pub struct Options {
     pub pid: u32,
     /// On which machine.
     pub host: String,
+    /// What is limited besides what the workflow says about itself.
+    pub limits: Limits,
 }
 
 /// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.

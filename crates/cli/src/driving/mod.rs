@@ -124,7 +124,8 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host }
+        let limits = convoke_engine::Limits::default();
+        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 
     /// Who answers gates, if anybody does.

@@ -107,6 +107,8 @@ impl Toolbox for Bench {
 struct Desk {
     pages: Mutex<Vec<Page>>,
     reports: Mutex<Vec<Report>>,
+    /// The model of each call that was admitted, and how it fared.
+    calls: Mutex<Vec<(String, Option<Class>)>>,
     is_full: bool,
 }
 
@@ -126,11 +128,15 @@ impl Desk {
 }
 
 impl Admission for Desk {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
-        Unlimited.admit(call)
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
+        let permit = CallPermit::holding(call.model);
+        Box::pin(std::future::ready(Ok(Admitted::Go(permit))))
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, permit: CallPermit, _usage: &Usage, failure: Option<&Failure>) {
+        let model = *permit.into_guard::<String>().expect("the permit that was given");
+        self.calls.lock().unwrap().push((model, failure.map(|failure| failure.class)));
+    }
 }
 
 impl Sink for Desk {

@@ -1,7 +1,7 @@
 //! Answers that a second model looks at, when that one is not there.
 
 use super::*;
-use convoke_model::Validator;
+use convoke_model::{SuccessCriteria, Validator};
 
 /// An agent with a validator, after so many attempts that failed.
 fn graded(replies: impl IntoIterator<Item = Result<Reply, Failure>>, failures: u32) -> Scene {
@@ -51,4 +51,38 @@ async fn a_validator_that_cannot_be_asked_at_all_is_not_waited_for() {
     let wrong = graded([answers("a rhyme"), Err(Failure::new(Class::Fatal, "there is no such model"))], 0);
     assert_eq!(finished(wrong.run().await), "a rhyme");
     assert_eq!(wrong.desk.noted("validator_failed").len(), 1);
+}
+
+/// Whoever governs capacity learns from every call: a model that another one stood in for, a validator that let the
+/// answer pass, a repair and a verdict.
+#[tokio::test]
+async fn the_line_is_told_how_each_call_fared() {
+    let failed = |class: Class| Err(Failure::new(class, "no"));
+    let replies = [
+        failed(Class::RateLimit),
+        answers("prose"),
+        answers("{\"n\": 1}"),
+        failed(Class::RateLimit),
+        failed(Class::Capacity),
+    ];
+    let mut scene = graded(replies, 2);
+    scene.settings(|settings| {
+        settings.schema = Some(serde_json::from_value(json!({"n": {"type": "number"}})).unwrap());
+        settings.parse_recovery = 0;
+        settings.repair_model = Some("fixer".into());
+        settings.fallback = Some(Fallback { models: vec!["second".into()], attempts: 3 });
+        let criteria = "must be odd".to_owned();
+        settings.success_criteria =
+            Some(SuccessCriteria { criteria, model: Some("verifier".into()), max_retries: 0 });
+    });
+    assert!(matches!(scene.run().await, AttemptEnd::Failed { .. }));
+    let calls = scene.desk.calls.lock().unwrap().clone();
+    let wanted = [
+        ("m", Some(Class::RateLimit)),
+        ("second", None),
+        ("fixer", None),
+        ("judge", Some(Class::RateLimit)),
+        ("verifier", Some(Class::Capacity)),
+    ];
+    assert_eq!(calls, wanted.map(|(model, class)| (model.to_owned(), class)));
 }
