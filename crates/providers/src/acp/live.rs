@@ -50,8 +50,8 @@ pub struct Live {
     decided: Vec<Decision>,
     /// Decisions of an earlier process that are to be applied when the agent asks again.
     foreseen: Vec<Decision>,
-    /// Something was denied.
-    denied: bool,
+    /// What was denied last.
+    denied: Option<String>,
 }
 
 /// What must be there until the last word is said.
@@ -109,7 +109,7 @@ impl Live {
             wish: None,
             decided,
             foreseen,
-            denied: false,
+            denied: None,
         })
     }
 
@@ -224,7 +224,9 @@ impl Live {
         responder: Responder<RequestPermissionResponse>,
         outcome: RequestPermissionOutcome,
     ) {
-        self.denied |= wish.is_denied_by(&outcome);
+        if wish.is_denied_by(&outcome) {
+            self.denied = Some(wish.in_words());
+        }
         // An agent that is gone is noticed by who waits for its answer.
         let _ = responder.respond(RequestPermissionResponse::new(outcome));
     }
@@ -275,10 +277,10 @@ impl Live {
                 "max_turn_requests",
                 "used all the requests that it allows itself in a turn",
             ),
-            StopReason::Cancelled if self.denied => failed(
+            StopReason::Cancelled if self.denied.is_some() => failed(
                 Class::Permission,
                 "permission_denied",
-                "stopped, because it may not do what it asked for",
+                &format!("stopped, because it may not {}", self.denied.as_deref().unwrap_or_default()),
             ),
             _ => failed(Class::Cancelled, "cancelled", "says that its turn was cancelled"),
         }
