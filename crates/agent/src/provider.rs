@@ -133,8 +133,17 @@ impl Message {
 
     /// What a tool gave.
     pub fn tool_result(call: &ToolCall, text: impl Into<String>, failed: bool) -> Message {
-        let result_of = Some(ResultOf { id: call.id.clone(), name: call.name.clone(), failed });
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let result_of = Some(ResultOf { id, name, failed, unknown: false });
         Message { result_of, ..Message::new(Role::Tool, text) }
+    }
+
+    /// The same, where perhaps nobody knows what came of the call.
+    pub(crate) fn of_unknown_outcome(mut self, unknown: bool) -> Message {
+        if let Some(result_of) = &mut self.result_of {
+            result_of.unknown = unknown;
+        }
+        self
     }
 }
 
@@ -212,6 +221,9 @@ pub struct ResultOf {
     /// Whether the text says what went wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Whether nobody knows what came of the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
 }
 
 /// How long each phase of a request may take.

@@ -70,6 +70,8 @@ pub struct ToolResult {
     pub structured: Option<JsonText>,
     /// Whether the text says what went wrong.
     pub failed: bool,
+    /// Whether nobody knows what came of the call. Toolboxes always know.
+    pub unknown: bool,
 }
 
 /// A box without tools.
@@ -94,6 +96,6 @@ impl Toolbox for NoTools {
         _cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         let text = format!("there is no tool `{}`", tool.spec.name);
-        Box::pin(std::future::ready(Ok(ToolResult { text, structured: None, failed: true })))
+        Box::pin(std::future::ready(Ok(ToolResult { text, failed: true, ..ToolResult::default() })))
     }
 }

@@ -17,7 +17,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Error, UntypedMessage};
-use convoke_agent::{Finish, Reply, Request, Sink, tokens_in, tokens_of};
+use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in, tokens_of};
 use convoke_model::{Class, Failure, Permissions, Program, Usage};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -131,13 +131,13 @@ impl Live {
     }
 
     /// Answers the wish that it waits for; `false` if it waits for another one, or is gone.
-    pub fn answer(&mut self, wish: &Wish, decision: &Decision) -> bool {
+    pub fn answer(&mut self, wish: &Wish, decision: &Decision, sink: &dyn Sink) -> bool {
         let is_there = self.parts.as_ref().is_some_and(|parts| !parts.line.to.is_incoming_closed());
         match self.wish.take() {
             Some((open, responder)) if is_there && open == *wish => {
                 self.decided.push(decision.clone());
                 let outcome = open.outcome(decision);
-                self.respond(&open, responder, outcome);
+                self.respond(&open, responder, outcome, sink);
                 true
             }
             _ => false,
@@ -203,7 +203,7 @@ impl Live {
         let wish = Wish::new(request, &self.telling.tools);
         match wish.settled(self.permissions).or_else(|| self.foresaw(&wish)) {
             Some(outcome) => {
-                self.respond(&wish, responder, outcome);
+                self.respond(&wish, responder, outcome, sink);
                 None
             }
             None => {
@@ -223,8 +223,11 @@ impl Live {
         wish: &Wish,
         responder: Responder<RequestPermissionResponse>,
         outcome: RequestPermissionOutcome,
+        sink: &dyn Sink,
     ) {
         if wish.is_denied_by(&outcome) {
+            let message = format!("{} may not {}", self.name, wish.in_words());
+            sink.report(Report::Noted { code: "permission_denied", message });
             self.denied = Some(wish.in_words());
         }
         // An agent that is gone is noticed by who waits for its answer.

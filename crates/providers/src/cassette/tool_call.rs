@@ -167,7 +167,7 @@ impl From<Listed> for Tool {
 
 impl From<ToolResult> for Given {
     fn from(result: ToolResult) -> Given {
-        let ToolResult { text, structured, failed } = result;
+        let ToolResult { text, structured, failed, unknown: _ } = result;
         Given { text, structured, failed }
     }
 }
@@ -175,6 +175,6 @@ impl From<ToolResult> for Given {
 impl From<Given> for ToolResult {
     fn from(given: Given) -> ToolResult {
         let Given { text, structured, failed } = given;
-        ToolResult { text, structured, failed }
+        ToolResult { text, structured, failed, unknown: false }
     }
 }

@@ -71,7 +71,7 @@ fn given(text: &str) -> Result<ToolResult, Failure> {
     Ok(ToolResult {
         text: text.into(),
         structured: Some(JsonText::of(&json!({"said": text}))),
-        failed: false,
+        ..ToolResult::default()
     })
 }
 

@@ -223,8 +223,11 @@ async fn what_is_denied_is_not_done() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked = asked(&["write new", "wish build", "say no"]);
     asked.working_dir = Some(folder.path().display().to_string());
-    let failure = asked.of(&*agent(Permissions::Deny)).await.unwrap_err();
+    let heard = Heard::default();
+    let failure = agent(Permissions::Deny).complete(&asked.request(), &heard).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Permission, Some("permission_denied")));
+    let noted = |report: &Report| matches!(report, Report::Noted { code: "permission_denied", message } if message.ends_with("may not run: build"));
+    assert!(heard.0.lock().unwrap().iter().any(noted));
     assert!(failure.message.ends_with("stopped, because it may not run: build"), "{failure}");
     assert!(!folder.path().join("new").exists());
     let provider = agent(Permissions::Ask);
