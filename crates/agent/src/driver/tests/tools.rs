@@ -46,6 +46,8 @@ impl Providers for Arc<Model> {
 #[derive(Default)]
 struct Bench {
     lists: AtomicU32,
+    /// Its servers do not start.
+    hangs: bool,
     called: Mutex<Vec<String>>,
     at_once: AtomicU32,
     most_at_once: AtomicU32,
@@ -59,6 +61,9 @@ impl Toolbox for Bench {
         _servers: &'a Servers,
     ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         self.lists.fetch_add(1, Ordering::SeqCst);
+        if self.hangs {
+            return Box::pin(std::future::pending());
+        }
         let tool = |name: &str| {
             let spec =
                 ToolSpec { name: format!("s__{name}"), description: String::new(), input_schema: json!({}) };
@@ -377,4 +382,23 @@ async fn a_wish_suspends_and_goes_on_with_its_answer() {
     assert_eq!(finished(second.run().await), "done");
     let answered = second.model.asked.lock().unwrap()[0].2.clone();
     assert_eq!(answered, Some(Answered { state: JsonText::of("session 7"), answer: Answer::Retry }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_that_do_not_start_hold_up_neither_a_cancellation_nor_a_session() {
+    let hanging = || Scene { bench: Arc::new(Bench { hangs: true, ..Bench::default() }), ..Scene::new([]) };
+    let cancel = CancellationToken::new();
+    let scene = hanging();
+    let begun = tokio::time::Instant::now();
+    let cancelling = async {
+        tokio::task::yield_now().await;
+        cancel.cancel();
+    };
+    let (end, ()) = tokio::join!(scene.run_until(cancel.clone()), cancelling);
+    let AttemptEnd::Failed { failure, .. } = end else { panic!("no failure") };
+    assert_eq!((failure.class, begun.elapsed()), (Class::Cancelled, Duration::ZERO));
+    let mut scene = hanging();
+    scene.settings(|settings| settings.session_timeout = Some(Duration::from_secs(30)));
+    let AttemptEnd::Failed { failure, .. } = scene.run().await else { panic!("no failure") };
+    assert_eq!((failure.class, begun.elapsed()), (Class::Timeout, Duration::from_secs(30)));
 }
