@@ -9,6 +9,7 @@
 //! ([`Sink`]) and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time
 //! limits of tasks belong to the scheduler.
 
+mod account;
 mod admission;
 mod answer;
 mod ask;
@@ -36,6 +37,7 @@ mod toolbox;
 mod transcript;
 mod wording;
 
+pub use account::Account;
 pub use admission::*;
 pub use ask::MAX_TOKENS;
 pub use command::*;

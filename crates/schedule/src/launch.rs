@@ -77,6 +77,8 @@ impl Scheduler {
             seed: self.seed,
             continues: turns.collect::<Result<_, _>>()?,
             answer: self.answer_to(task, outputs),
+            retry: node.retry.clone(),
+            failures: self.tasks[task].failures,
         })
     }
 

@@ -3,7 +3,9 @@ use crate::{
     Admission, Admitted, Alone, CallDemand, CallPermit, Diary, Finish, NoTools, Page, Provider, Reply,
     Report, Request, ScriptResult, Silent, Sink, Unlimited,
 };
-use convoke_model::{AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, TaskId};
+use convoke_model::{
+    AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
+};
 use futures::future::BoxFuture;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -180,6 +182,8 @@ fn assignment(work: Work) -> Assignment {
         seed: 7,
         continues: vec![],
         answer: None,
+        retry: Retry::agent_default(),
+        failures: 0,
     }
 }
 

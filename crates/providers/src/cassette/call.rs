@@ -146,11 +146,11 @@ fn no_tools(tools: &&[ToolSpec]) -> bool {
     tools.is_empty()
 }
 
-fn first() -> u32 {
+pub(super) fn first() -> u32 {
     1
 }
 
-fn is_first(number: &u32) -> bool {
+pub(super) fn is_first(number: &u32) -> bool {
     *number == 1
 }
 
