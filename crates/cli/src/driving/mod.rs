@@ -28,6 +28,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
+use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
 
 /// A run that is ready to be driven.
@@ -124,7 +125,7 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let limits = convoke_engine::Limits::default();
+        let limits = shared_limits(&self.console.config, max_concurrency);
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 
