@@ -16,7 +16,7 @@ use crate::purses::Purses;
 use crate::services::{Service, Services};
 use crate::terms::{AskNo, CallNo, Calls, Fence, Shared, Terms, Want};
 use convoke_govern::{
-    Admission, Amount, Demand, Governor, Outcome, Rank, Refused, ResourceId, Rules, Spec, Used,
+    Admission, Amount, Demand, Governor, Origin, Outcome, Rank, Refused, ResourceId, Rules, Spec, Used,
 };
 use convoke_model::{Timestamp, Usage};
 use convoke_plan::{Kind, Labels, Node};
@@ -219,6 +219,13 @@ impl Permits {
     pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
         if let Some(wants) = self.leases.wants(ask) {
             effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        }
+    }
+
+    /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
+    pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
+        if let Some(resource) = self.governor.resource(name) {
+            let _ = self.governor.set_limit(resource, limit, Origin::Operator, now);
         }
     }
 

@@ -38,11 +38,18 @@ struct Office {
 /// Wishes that wait and leases that are out.
 #[derive(Default)]
 struct Books {
-    known: HashMap<String, ResourceId>,
+    known: HashMap<String, Known>,
     waiting: HashMap<Ticket, AskNo>,
     /// Wishes that have no place in the queue yet, in their order.
     backlog: VecDeque<(AskNo, Vec<Want>)>,
     leases: HashMap<Fence, Lease>,
+}
+
+/// A resource of the table.
+struct Known {
+    id: ResourceId,
+    /// The limit in force when it was last looked at.
+    limit: u32,
 }
 
 enum Order {

@@ -30,6 +30,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
+use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
 
 /// A run that is ready to be driven.
@@ -132,10 +133,11 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        // What is played back asks nobody and starts nothing.
-        let machine = (!self.equipment.is_replay())
-            .then(|| sharing::machine_limit(&self.console.config, max_concurrency));
-        let limits = convoke_engine::Limits { machine, ..convoke_engine::Limits::default() };
+        let mut limits = shared_limits(&self.console.config, max_concurrency);
+        if self.equipment.is_replay() {
+            // What is played back asks nobody and starts nothing.
+            limits.machine = None;
+        }
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 

@@ -1,6 +1,5 @@
 //! This process's part in what all processes of one state directory share.
 
-use crate::config::{Config, Entry, Origin};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_capacity::{Capacity, Identity, Options, need};
@@ -56,17 +55,6 @@ fn agree(table: &Capacity, machine: &Stated) -> Result<(), convoke_capacity::Err
 }
 
 const DEFAULT: &str = "default";
-
-/// The machine's limit and who says so. A number that was typed for a run goes over one that nobody set.
-pub fn machine_limit(config: &Config, run: u32) -> Stated {
-    let entry = |entry: &&Entry| entry.key == "machine_concurrency";
-    let origin = config.entries.iter().find(entry).map_or(&Origin::Default, |entry| &entry.origin);
-    let limit = match origin {
-        Origin::Default => config.machine_concurrency.max(run),
-        _ => config.machine_concurrency,
-    };
-    Stated { limit: limit.into(), origin: origin.to_string() }
-}
 
 /// The longest time that anything which a run begins can go on by itself.
 fn longest_call(plan: &Plan) -> Duration {

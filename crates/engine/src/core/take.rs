@@ -116,6 +116,7 @@ impl Core {
             Capacity::Refused { ask, why } => self.refuse(at, ask, why, turn),
             Capacity::Lost { fences } => self.lose(at, &fences, turn),
             Capacity::Changed { name, from, to, origin } => {
+                self.permits.set_limit(&name, to, at);
                 let (setting, reason) = ("limit".into(), format!("set: {origin}"));
                 self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
             }

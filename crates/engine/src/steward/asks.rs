@@ -1,10 +1,11 @@
 //! Wishes and returns, in their order.
 
-use super::{Books, Office, Order};
+use super::{Books, Known, Office, Order};
 use crate::fact::Capacity as News;
 use crate::terms::{AskNo, Fence, Return, Want};
 use convoke_capacity::{Capacity, Error, Lease, Reserved, ResourceId};
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 impl Office {
     pub(super) fn serve(&self, orders: &Receiver<Order>) {
@@ -95,12 +96,24 @@ impl Office {
 
     fn give_back(&self, back: &Return) {
         let Some(lease) = self.books().leases.remove(&back.fence) else { return };
-        let _ = self.insist(|table| match table.release(&lease) {
-            // In quarantine: nothing runs on it any more.
-            Err(Error::Expired { .. }) => table.confirm_gone(&lease),
-            answer => answer,
+        let lingering = self.lingering(&back.used);
+        let _ = self.insist(|table| {
+            let answer =
+                if lingering.is_empty() { table.release(&lease) } else { table.settle(&lease, &lingering) };
+            match answer {
+                // In quarantine: nothing runs on it any more.
+                Err(Error::Expired { .. }) => table.confirm_gone(&lease),
+                answer => answer,
+            }
         });
         self.catch_up();
+    }
+
+    /// What was used of rates, and for how long it counts.
+    fn lingering(&self, used: &[Want]) -> Vec<(ResourceId, u32, Duration)> {
+        let books = self.books();
+        let known = used.iter().filter_map(|want| Some((books.known.get(&want.of.name)?, want)));
+        known.map(|(known, want)| (known.id, count(want.count), want.of.window.unwrap_or_default())).collect()
     }
 
     /// The table's names for what is wanted.
@@ -110,10 +123,14 @@ impl Office {
 
     fn id(&self, table: &Capacity, want: &Want) -> Result<ResourceId, Error> {
         if let Some(known) = self.books().known.get(&want.of.name) {
-            return Ok(*known);
+            return Ok(known.id);
         }
-        let defined = table.define(&want.of.name, count(want.of.limit), &want.of.origin)?;
-        self.books().known.insert(want.of.name.clone(), defined.id);
+        let (name, limit, origin) = (&want.of.name, count(want.of.limit), &want.of.origin);
+        let defined = match want.of.window {
+            Some(window) => table.define_rate(name, limit, window, origin)?,
+            None => table.define(name, limit, origin)?,
+        };
+        self.books().known.insert(name.clone(), Known { id: defined.id, limit: defined.limit });
         Ok(defined.id)
     }
 }

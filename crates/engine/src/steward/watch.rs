@@ -11,7 +11,7 @@ const LONGEST_NAP: Duration = Duration::from_millis(100);
 
 impl Office {
     pub(super) fn watch(&self) {
-        let (mut heard, mut beaten) = (0, Instant::now());
+        let (mut heard, mut beaten, mut limits) = (0, Instant::now(), self.table.limits_generation());
         while !self.closed.load(Ordering::Relaxed) {
             match self.table.listen(heard, LONGEST_NAP.min(self.ttl / 4)) {
                 Ok(rung) if rung != heard => {
@@ -21,6 +21,10 @@ impl Office {
                 _ => {}
             }
             self.catch_up();
+            let generation = self.table.limits_generation();
+            if std::mem::replace(&mut limits, generation) != generation {
+                self.look_at_limits();
+            }
             if beaten.elapsed() >= self.ttl / 4 {
                 beaten = Instant::now();
                 self.heartbeat();
@@ -60,7 +64,21 @@ impl Office {
         }
     }
 
+    /// Tells the run which limits somebody has changed.
+    fn look_at_limits(&self) {
+        let mut changed = Vec::new();
+        for (name, known) in &mut self.books().known {
+            let Ok(view) = self.table.in_force(known.id) else { continue };
+            let from = std::mem::replace(&mut known.limit, view.limit);
+            if from != view.limit {
+                let (from, to) = (from.into(), view.limit.into());
+                changed.push(News::Changed { name: name.clone(), from, to, origin: view.origin });
+            }
+        }
+        changed.into_iter().for_each(|news| self.tell(news));
+    }
+
     pub(super) fn is_crowded(&self) -> bool {
-        false
+        self.books().known.values().any(|known| self.table.crowded(known.id))
     }
 }
