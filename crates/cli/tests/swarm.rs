@@ -17,6 +17,7 @@ mod swarm {
     pub mod provider;
     pub mod random;
     pub mod samples;
+    mod trials;
     pub mod trouble;
     pub mod utilisation;
 }

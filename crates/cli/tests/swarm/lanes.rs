@@ -94,6 +94,17 @@ impl Lane {
         (self.number, self.round)
     }
 
+    /// The process id of what runs at the moment.
+    pub fn pid(&self) -> u32 {
+        let process = self.process.as_ref().expect("it runs");
+        process.pid().as_raw_nonzero().get().cast_unsigned()
+    }
+
+    /// Sends its process a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.process.as_ref().expect("it runs").signal(signal);
+    }
+
     pub fn is_over(&self) -> bool {
         self.process.is_none()
     }
@@ -122,8 +133,7 @@ impl Lane {
         let begin = watch.now();
         process.signal(Signal::STOP);
         self.stopped_until = Some(begin + length);
-        let pid = process.pid().as_raw_nonzero().get().cast_unsigned();
-        Some(Trouble { lane, round, pid, begin, end: u64::MAX, kind: Kind::Stop })
+        Some(Trouble { lane, round, pid: self.pid(), begin, end: u64::MAX, kind: Kind::Stop })
     }
 
     /// Lets it go on when it is time. Answers with when that was.

@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -83,6 +83,10 @@ pub struct Provider {
 #[derive(Default)]
 struct Shared {
     seen: Mutex<Seen>,
+    in_flight: AtomicUsize,
+    closed: AtomicUsize,
+    /// No answer goes out.
+    silent: AtomicBool,
     over: AtomicBool,
 }
 
@@ -99,6 +103,21 @@ impl Provider {
 
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Requests that are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.shared.in_flight.load(Ordering::SeqCst)
+    }
+
+    /// Requests whose connections were closed before their answers.
+    pub fn closed(&self) -> usize {
+        self.shared.closed.load(Ordering::SeqCst)
+    }
+
+    /// Holds all answers back, or no more.
+    pub fn be_silent(&self, silent: bool) {
+        self.shared.silent.store(silent, Ordering::SeqCst);
     }
 
     /// Ends it; what it has seen.
@@ -172,7 +191,7 @@ impl Server {
     fn serve(mut self) {
         while !self.shared.over.load(Ordering::Relaxed) {
             self.hear(self.until_due());
-            while self.due.peek().is_some_and(|Reverse((time, _))| *time <= self.watch.now()) {
+            while self.is_due() {
                 // Whatever has come or gone by now did so before this answer.
                 while self.hear(Duration::ZERO) {}
                 let Some(Reverse((_, key))) = self.due.pop() else { break };
@@ -183,9 +202,15 @@ impl Server {
         open.into_iter().for_each(|key| self.close(key));
     }
 
+    fn is_due(&self) -> bool {
+        let silent = self.shared.silent.load(Ordering::SeqCst);
+        !silent && self.due.peek().is_some_and(|Reverse((time, _))| *time <= self.watch.now())
+    }
+
     fn until_due(&self) -> Duration {
         let left = |Reverse((time, _)): &Reverse<(u64, u64)>| time.saturating_sub(self.watch.now());
-        self.due.peek().map_or(IDLE, |next| Duration::from_micros(left(next)).min(IDLE))
+        let next = self.due.peek().filter(|_| !self.shared.silent.load(Ordering::SeqCst));
+        next.map_or(IDLE, |next| Duration::from_micros(left(next)).min(IDLE))
     }
 
     /// Takes in what happens within this time, in its order; false if nothing did.
@@ -241,6 +266,7 @@ impl Server {
 
     fn count(&mut self, now: u64) {
         self.in_flight += 1;
+        self.shared.in_flight.store(self.in_flight, Ordering::SeqCst);
         let mut seen = self.shared.seen.lock().expect("nobody panics while holding it");
         seen.peak = seen.peak.max(self.in_flight);
         if self.in_flight > self.manner.limit {
@@ -280,6 +306,8 @@ impl Server {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         let Some(begin) = connection.begin.take() else { return };
         self.in_flight -= 1;
+        self.shared.in_flight.store(self.in_flight, Ordering::SeqCst);
+        self.shared.closed.fetch_add(usize::from(!answered), Ordering::SeqCst);
         let request = Request { prompt: connection.prompt.take(), begin, end: self.watch.now(), answered };
         self.shared.seen.lock().expect("nobody panics while holding it").requests.push(request);
     }

@@ -69,7 +69,7 @@ impl Sampler {
 }
 
 impl Sample {
-    fn of(at: u64, snapshot: &Snapshot) -> Sample {
+    pub fn of(at: u64, snapshot: &Snapshot) -> Sample {
         let mut instances: BTreeMap<u32, Part> = BTreeMap::new();
         for instance in &snapshot.instances {
             let part = instances.entry(instance.pid).or_default();
