@@ -13,6 +13,7 @@ mod races;
 mod rates;
 mod reference;
 mod steal;
+mod storm;
 mod table;
 
 use crate::{Capacity, Clock, Identity, Lease, Options, Reserved, ResourceId, Snapshot, Ticket, Waited};

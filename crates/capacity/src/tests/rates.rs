@@ -178,10 +178,12 @@ fn an_expired_lease_can_be_settled_and_that_is_recorded() {
     let capacity = world.open("one");
     let tokens = rate(&capacity, 100);
     let lease = call(&capacity, &[(tokens, 50)]);
+    let unseen = call(&capacity, &[(tokens, 50)]);
     world.pass(TTL);
+    capacity.settle(&unseen, &[(tokens, 10, WINDOW)]).unwrap();
     capacity.reclaim().unwrap();
     capacity.settle(&lease, &[(tokens, 10, WINDOW)]).unwrap();
-    assert_eq!((counted(&capacity), capacity.snapshot().counters.late_releases), ((0, 10), 1));
+    assert_eq!((counted(&capacity), capacity.snapshot().counters.late_releases), ((0, 20), 2));
 }
 
 #[test]
