@@ -68,7 +68,8 @@ impl Held<'_> {
             let until = self.now.saturating_add(nanoseconds(*time));
             lingering.push(Lingering { resource, amount: *amount, until });
         }
-        lingering.retain(|part| part.amount != 0);
+        // What is over now would otherwise count until the next turn.
+        lingering.retain(|part| part.amount != 0 && part.until > self.now);
         Ok(lingering)
     }
 

@@ -255,3 +255,15 @@ fn a_rate_in_use_is_not_redefined_and_says_what_it_is() {
     assert_eq!((seen.window, seen.lingering, seen.limit), (Some(WINDOW), 7, 100));
     assert!(seen.eases_in.is_some_and(|time| time >= WINDOW && time <= WINDOW + WIDTH), "{seen:?}");
 }
+
+#[test]
+fn what_lingers_no_longer_goes_to_who_waits_in_the_same_turn() {
+    let world = World::new();
+    let capacity = world.open("one");
+    let tokens = rate(&capacity, 10);
+    let lease = call(&capacity, &[(tokens, 10)]);
+    let ticket = capacity.enqueue(&[(tokens, 10)], TTL).unwrap();
+    capacity.settle(&lease, &[(tokens, 10, Duration::ZERO)]).unwrap();
+    assert_eq!(usage(&capacity.snapshot(), "tokens"), (10, 0), "granted to who waits");
+    assert!(fetched(&capacity, ticket).is_some());
+}
