@@ -34,6 +34,7 @@ pub struct Equipment {
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
+        require_servers(plan)?;
         let keys = Keys::of(plan);
         let processes = Arc::new(Processes::new(keys.environment()));
         let commands = Arc::new(Resolving::new(processes, env::get));
@@ -91,6 +92,24 @@ impl Equipment {
             }
         }
         Ok(())
+    }
+}
+
+/// A file whose servers are those of whoever runs it cannot start by itself.
+fn require_servers(plan: &Plan) -> Result<(), CommandFailure> {
+    let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    let mut calling = nodes.filter_map(|node| match &node.kind {
+        Kind::Tool(tool) if tool.servers.is_empty() => Some(&node.name),
+        _ => None,
+    });
+    match calling.next() {
+        None => Ok(()),
+        Some(step) => {
+            let words = format!("step `{step}` calls a tool, and the workflow declares no MCP server");
+            let hint =
+                "declare the server in `runtime.mcp_servers`, or run this file from a workflow that does";
+            Err(CommandFailure::new(Exit::Refused, words).hint(hint))
+        }
     }
 }
 
