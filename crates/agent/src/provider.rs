@@ -4,7 +4,7 @@
 //! future must close its connection at once, because that is how an attempt is cancelled. Tools are offered and asked
 //! for here; whether one may be called, and calling it, is decided elsewhere.
 
-use crate::Sink;
+use crate::{Sink, tokens_in, tokens_of};
 use convoke_model::{
     Answer, Ask, Class, Failure, JsonText, OutputSchema, PhaseTimeouts, ProviderSettings, TaskId, Usage,
 };
@@ -82,6 +82,13 @@ pub struct Request<'a> {
     pub seed: u64,
 }
 
+impl Request<'_> {
+    /// Our estimate of the tokens that it takes, tools included.
+    pub fn tokens(&self) -> u64 {
+        tokens_in(self.messages) + self.tools.iter().map(ToolSpec::tokens).sum::<u64>()
+    }
+}
+
 /// What an answer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,8 +135,17 @@ impl Message {
 
     /// What a tool gave.
     pub fn tool_result(call: &ToolCall, text: impl Into<String>, failed: bool) -> Message {
-        let result_of = Some(ResultOf { id: call.id.clone(), name: call.name.clone(), failed });
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let result_of = Some(ResultOf { id, name, failed, unknown: false });
         Message { result_of, ..Message::new(Role::Tool, text) }
+    }
+
+    /// The same, where perhaps nobody knows what came of the call.
+    pub(crate) fn of_unknown_outcome(mut self, unknown: bool) -> Message {
+        if let Some(result_of) = &mut self.result_of {
+            result_of.unknown = unknown;
+        }
+        self
     }
 }
 
@@ -170,6 +186,13 @@ pub struct ToolSpec {
     pub input_schema: serde_json::Value,
 }
 
+impl ToolSpec {
+    /// Our estimate of the tokens that it takes in a request.
+    pub fn tokens(&self) -> u64 {
+        tokens_of(&self.name) + tokens_of(&self.description) + tokens_of(&self.input_schema.to_string())
+    }
+}
+
 /// A model's wish to have a tool called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -200,6 +223,9 @@ pub struct ResultOf {
     /// Whether the text says what went wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Whether nobody knows what came of the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
 }
 
 /// How long each phase of a request may take.

@@ -1,7 +1,7 @@
 //! What a governor answers, and what it is told when a permit comes back.
 
-use crate::spec::{Amount, ResourceId, WhenSpent};
-use convoke_model::Timestamp;
+use crate::spec::{Amount, ResourceId};
+use convoke_model::{Timestamp, WhenSpent};
 
 /// The answer to [`Governor::admit`](crate::Governor::admit).
 #[derive(Debug, Clone, PartialEq, Eq)]

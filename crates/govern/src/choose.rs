@@ -9,8 +9,9 @@ use crate::answer::Admission;
 use crate::governor::Governor;
 use crate::lane::{Head, Lane};
 use crate::resource::Fit;
-use crate::spec::{Kind, ResourceId, WhenSpent};
+use crate::spec::{Kind, ResourceId};
 use convoke_model::Timestamp;
+use convoke_model::WhenSpent;
 
 /// What a look at all lanes has shown.
 #[derive(Debug, Default)]

@@ -54,7 +54,10 @@ mod settle;
 mod shape;
 mod share;
 mod spec;
+mod split;
 mod tenants;
+
+pub use convoke_model::WhenSpent;
 
 pub use adapt::{Adapted, Outcome, Reason, Setting};
 pub use answer::{Admission, NotHeld, Refused, Used};
@@ -66,5 +69,5 @@ pub use rank::{Demand, Rank, Tenant};
 pub use share::Lack;
 pub use spec::{
     Amount, BreakerRules, BudgetRules, Counts, Kind, Misconfigured, Origin, Period, RateRules, ResourceId,
-    Spec, Unit, WhenSpent,
+    Spec, Unit,
 };

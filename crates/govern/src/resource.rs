@@ -7,7 +7,8 @@ use crate::breaker::{Breaker, Pass};
 use crate::door::Door;
 use crate::learn::Learner;
 use crate::meter::Meter;
-use crate::spec::{Kind, Origin, Spec, WhenSpent};
+use crate::spec::{Kind, Origin, Spec};
+use convoke_model::WhenSpent;
 
 /// A resource that a governor knows.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use crate::answer::Refused;
 use crate::governor::Governor;
 use crate::meter::Meter;
 use crate::resource::Resource;
-use crate::spec::{Amount, Kind, ResourceId, WhenSpent};
+use crate::spec::{Amount, Kind, ResourceId};
+use convoke_model::WhenSpent;
 
 /// How many leading bits of an estimate count.
 const BITS: u32 = 5;

@@ -1,5 +1,6 @@
 //! What a resource is, as whoever configures it says it.
 
+use convoke_model::WhenSpent;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -168,20 +169,6 @@ pub enum Period {
     Whole,
     /// At midnight, UTC.
     Day,
-}
-
-/// What happens to work that a budget can no longer pay.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenSpent {
-    /// It waits until there is money again.
-    Queue,
-    /// It asks again with a cheaper model.
-    Degrade(String),
-    /// A person decides.
-    Ask,
-    /// It does not start; the run makes the best of what is there.
-    Stop,
 }
 
 /// A resource, before a governor knows it.

@@ -4,7 +4,8 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Failure, JsonText, OutputSchema, Servers, TaskId, Timestamp, ToolWork, Usage,
+    Answer, Capabilities, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
+    ToolWork, Usage,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,17 @@ pub struct Assignment {
     pub continues: Vec<JsonText>,
     /// A person's answer to what the conversation last asked for.
     pub answer: Option<Answer>,
+    /// What the step says about further attempts.
+    pub retry: Retry,
+    /// Attempts that have failed before this one.
+    pub failures: u32,
+}
+
+impl Assignment {
+    /// Whether there is another attempt if this one ends so.
+    pub fn may_try_again(&self, failure: &Failure) -> bool {
+        failure.remedy(&self.retry, self.failures + 1) != Remedy::Fail
+    }
 }
 
 /// The kinds of work that run outside the engine.

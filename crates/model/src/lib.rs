@@ -6,6 +6,7 @@
 
 mod ask;
 mod assignment;
+mod budget;
 mod capability;
 mod event;
 mod failure;
@@ -20,6 +21,7 @@ mod usage;
 
 pub use ask::*;
 pub use assignment::*;
+pub use budget::*;
 pub use capability::*;
 pub use event::*;
 pub use failure::*;

@@ -124,7 +124,7 @@ impl Acp {
         };
         let (state, decision) = decided(answered)?;
         if let Some(mut live) = parked
-            && live.answer(&state.wish, &decision)
+            && live.answer(&state.wish, &decision, sink)
         {
             live.announce(sink);
             return Ok(live);

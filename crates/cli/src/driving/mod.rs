@@ -8,6 +8,7 @@ mod conclusion;
 mod equipment;
 mod keys;
 mod network;
+mod sharing;
 mod signals;
 mod tools;
 mod washed;
@@ -30,6 +31,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
+use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
 pub use network::network_remark;
 
@@ -85,8 +87,14 @@ impl Drive<'_> {
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
         let outline = Outline::of(&self.plan);
+        let options = self.options(manner.is_some());
+        let capacity = match &options.limits.machine {
+            Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
+            None => None,
+        };
         let setup = Setup {
-            options: self.options(manner.is_some()),
+            options,
+            capacity,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor: self.equipment.executor(),
@@ -128,7 +136,12 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host }
+        let mut limits = shared_limits(&self.console.config, max_concurrency);
+        if self.equipment.is_replay() {
+            // What is played back asks nobody and starts nothing.
+            limits.machine = None;
+        }
+        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 
     /// Who answers gates, if anybody does.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use convoke_agent::Line;
-use convoke_engine::{Clock, Executor, Options, Outcome, Setup, Start, prepare};
+use convoke_engine::{Clock, Executor, Limits, Options, Outcome, Setup, Start, prepare};
 use convoke_journal::Memory;
 use convoke_model::{
     Assignment, AttemptEnd, Class, Failure, JsonText, Payload, RunId, RunStarted, Timestamp, Usage,
@@ -128,7 +128,14 @@ pub async fn drive_by(
         journal: Box::new(journal),
         executor,
         start,
-        options: Options { max_concurrency: 8, interactive: false, pid: 1, host: "here".into() },
+        options: Options {
+            max_concurrency: 8,
+            interactive: false,
+            pid: 1,
+            host: "here".into(),
+            limits: Limits::default(),
+        },
+        capacity: None,
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     };

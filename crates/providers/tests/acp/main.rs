@@ -158,6 +158,18 @@ async fn decisions_hold_in_a_new_process_for_the_same_wishes() {
 }
 
 #[tokio::test]
+async fn a_decision_is_none_about_something_else_of_the_same_title() {
+    let mut asked = asked(&["wish build"]);
+    let asks = wish_of(asked.of(&*agent(Permissions::Ask)).await.unwrap());
+    asked.answered = answered(asks, "yes");
+    let elsewhere = agent_with("FAKE_PLACE");
+    let asks = wish_of(asked.of(&*elsewhere).await.unwrap());
+    assert!(prompt_of(&asks).contains("run: build"), "{}", prompt_of(&asks));
+    asked.answered = answered(asks, "yes");
+    assert_eq!(asked.of(&*elsewhere).await.unwrap().text, "did build,");
+}
+
+#[tokio::test]
 async fn a_session_that_can_be_loaded_goes_on() {
     let mut asked = asked(&["wish build", "wish build", "say end"]);
     let asks = wish_of(asked.of(&*agent_with("FAKE_LOADS")).await.unwrap());
@@ -215,8 +227,12 @@ async fn what_is_denied_is_not_done() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked = asked(&["write new", "wish build", "say no"]);
     asked.working_dir = Some(folder.path().display().to_string());
-    let failure = asked.of(&*agent(Permissions::Deny)).await.unwrap_err();
+    let heard = Heard::default();
+    let failure = agent(Permissions::Deny).complete(&asked.request(), &heard).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Permission, Some("permission_denied")));
+    let noted = |report: &Report| matches!(report, Report::Noted { code: "permission_denied", message } if message.ends_with("may not run: build"));
+    assert!(heard.0.lock().unwrap().iter().any(noted));
+    assert!(failure.message.ends_with("stopped, because it may not run: build"), "{failure}");
     assert!(!folder.path().join("new").exists());
     let provider = agent(Permissions::Ask);
     let asks = wish_of(asked.of(&*provider).await.unwrap());

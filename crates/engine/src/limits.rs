@@ -1,0 +1,103 @@
+//! What the machine's owner says about capacity, as data: who reads it from where is others' business.
+//!
+//! These limits hold for all processes of one state directory together, but for what is said of a run.
+
+use convoke_model::Budget;
+
+/// Everything that is limited besides what a workflow says about itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Limits {
+    /// Attempts at once of all processes, and who says so. `None`: this process takes no part in sharing.
+    pub machine: Option<Stated>,
+    /// Limits of model services. Every entry that fits a call holds for it.
+    pub services: Vec<ServiceLimit>,
+    /// Limits of tenants.
+    pub tenants: Vec<TenantLimit>,
+    /// Resources that steps can name, such as `gpu`.
+    pub resources: Vec<(String, Stated)>,
+    /// What all runs of a day (UTC) may spend.
+    pub day: Option<Budget>,
+    /// What a run may spend whose file says nothing.
+    pub run: Option<Budget>,
+    /// When a service is left alone after failures; `None`: never.
+    pub breaker: Option<Breaker>,
+    /// How the queue goes about it.
+    pub queue: Queue,
+}
+
+/// A limit and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// How much.
+    pub limit: u64,
+    /// Who says so, for people: `default`, `convoke.toml:3`, `environment variable CONVOKE_…`.
+    pub origin: String,
+}
+
+/// The limits of a service: of all its models, or of one. They are counted per key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceLimit {
+    /// The provider's name, as files and configuration call it.
+    pub provider: String,
+    /// The model; `None` for all models of the provider together.
+    pub model: Option<String>,
+    /// Calls at once.
+    pub concurrency: Option<Stated>,
+    /// Calls in any minute.
+    pub requests_per_minute: Option<Stated>,
+    /// Tokens in any minute, sent and received.
+    pub tokens_per_minute: Option<Stated>,
+}
+
+/// The limits of a tenant.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TenantLimit {
+    /// Its name, as labels call it.
+    pub name: String,
+    /// Attempts at once.
+    pub concurrency: Option<Stated>,
+    /// Turns that it has for one of the others.
+    pub weight: Option<u32>,
+    /// What it may spend in a day (UTC).
+    pub budget: Option<Budget>,
+}
+
+/// When a service that fails is left alone, and when it is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breaker {
+    /// Failures in a row that open it.
+    pub failures: u32,
+    /// Probes in a row that have to succeed to close it.
+    pub successes: u32,
+    /// Seconds that it stays open the first time.
+    pub cool_down_seconds: u64,
+    /// For each of a model, a whole provider, or a step.
+    pub per: BreakerKey,
+}
+
+/// What a breaker is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BreakerKey {
+    /// One model of a provider.
+    #[default]
+    Model,
+    /// All models of a provider.
+    Provider,
+    /// One step of a workflow.
+    Role,
+}
+
+/// How the queue of a run goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Demands that may wait at once; further ones are refused.
+    pub longest: usize,
+    /// Every so many grants of a resource one goes to the longest waiting.
+    pub age_turn: u32,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { longest: usize::MAX, age_turn: 8 }
+    }
+}
