@@ -101,7 +101,7 @@ impl Talk<'_> {
             temperature: settings.temperature,
             max_tokens: settings.max_tokens.or(Some(MAX_TOKENS)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
-            timeouts: Timeouts::within(settings.request_timeout),
+            timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
             step: &self.assignment.step,
             purpose: question.purpose,
             task: &self.assignment.task,

@@ -5,7 +5,9 @@
 //! for here; whether one may be called, and calling it, is decided elsewhere.
 
 use crate::{Sink, tokens_in, tokens_of};
-use convoke_model::{Answer, Ask, Class, Failure, JsonText, OutputSchema, ProviderSettings, TaskId, Usage};
+use convoke_model::{
+    Answer, Ask, Class, Failure, JsonText, OutputSchema, PhaseTimeouts, ProviderSettings, TaskId, Usage,
+};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -248,6 +250,18 @@ impl Timeouts {
         let at_most = |seconds| Duration::from_secs(seconds).min(total);
         Timeouts { connect: at_most(30), first_token: total, idle: at_most(120), total }
     }
+
+    /// Those that are stated, and the usual ones for the rest. None is longer than the whole request.
+    pub fn stated(total: Duration, stated: &PhaseTimeouts) -> Timeouts {
+        let usual = Timeouts::within(total);
+        let phase = |stated: Option<Duration>, or: Duration| stated.unwrap_or(or).min(total);
+        Timeouts {
+            connect: phase(stated.connect, usual.connect),
+            first_token: phase(stated.first_token, usual.first_token),
+            idle: phase(stated.idle, usual.idle),
+            total,
+        }
+    }
 }
 
 /// What a model said.
@@ -311,6 +325,16 @@ pub enum Finish {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_is_stated_goes_over_the_usual_times_within_the_whole() {
+        let seconds = Duration::from_secs;
+        let (total, usual) = (seconds(60), PhaseTimeouts::default());
+        assert_eq!(Timeouts::stated(total, &usual), Timeouts::within(total));
+        let stated = PhaseTimeouts { idle: Some(seconds(5)), first_token: Some(seconds(90)), ..usual };
+        let expected = Timeouts { connect: seconds(30), first_token: seconds(60), idle: seconds(5), total };
+        assert_eq!(Timeouts::stated(total, &stated), expected);
+    }
 
     #[test]
     fn arguments_are_json_whatever_the_model_wrote() {

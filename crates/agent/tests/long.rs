@@ -250,6 +250,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         temperature: None,
         max_tokens: None,
         request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
         session_timeout: None,
         parse_recovery: 1,
         validator: None,

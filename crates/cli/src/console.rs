@@ -29,7 +29,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// Reads the configuration and says what is odd about it.
+    /// Reads the configuration.
     pub fn open(global: &Global) -> Result<Console, CommandFailure> {
         let config = Config::load(global)?;
         let voice = match (global.silent, config.quiet) {
@@ -38,7 +38,6 @@ impl Console {
             _ => Voice::Normal,
         };
         let console = Console { paint: Paint::for_stderr(config.color), config, voice };
-        console.config.warnings.iter().for_each(|warning| console.warn(warning));
         Ok(console)
     }
 

@@ -71,7 +71,6 @@ impl From<ConfigError> for CommandFailure {
     fn from(error: ConfigError) -> Self {
         let hint = match &error {
             ConfigError::NoHome => Some("set CONVOKE_STATE_DIR or --state-dir"),
-            ConfigError::Layer(_) => Some("`convoke config show` lists every key"),
             _ => None,
         };
         let failure = CommandFailure::from_error(Exit::Usage, &error);

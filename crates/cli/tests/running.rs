@@ -192,7 +192,10 @@ fn a_prompt_of_ten_megabytes_is_no_problem() {
 #[test]
 fn the_configuration_says_where_each_value_came_from() {
     let world = World::new();
-    world.write("convoke.toml", "machine_concurrency = 3\ncolour = 'never'\n");
+    world.write(
+        "convoke.toml",
+        "machine_concurrency = 3\n[limits.models.'openai/gpt-5.2']\nconcurrency = 2\n",
+    );
     let said = world.run(&["config", "show", "-q"]);
     let shown: Vec<_> =
         said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -201,9 +204,10 @@ fn the_configuration_says_where_each_value_came_from() {
     machine_concurrency = 3 # convoke.toml:1
     run.quiet = true # flag --quiet
     run.strict = false # default
+    limits.models.openai/gpt-5.2.concurrency = 2 # convoke.toml:3
     state_dir = "[DIR]/state" # environment variable CONVOKE_STATE_DIR
     "#);
-    assert_snapshot!(said.stderr, @"warning: convoke.toml:2: unknown key `colour`; did you mean `color`?");
+    assert_eq!(said.stderr, "");
 }
 
 #[test]

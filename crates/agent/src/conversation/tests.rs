@@ -30,6 +30,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         temperature: None,
         max_tokens: None,
         request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
         session_timeout: None,
         parse_recovery,
         validator,

@@ -143,6 +143,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         temperature: None,
         max_tokens: None,
         request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
         session_timeout,
         parse_recovery: 1,
         validator: None,

@@ -9,10 +9,14 @@ pub enum Kind {
     Text,
     /// A whole number, at least this.
     Count(u64),
+    /// A whole number, at least and at most these.
+    Within(u64, u64),
     /// `true` or `false`.
     Switch,
     /// A number that may have a fraction, not below nothing.
     Price,
+    /// Dollars to spend: more than nothing, and no more than anybody has.
+    Money,
     /// A list of texts.
     List,
     /// One of these words.
@@ -22,14 +26,32 @@ pub enum Kind {
 /// What becomes of a coding agent's wishes.
 const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 
+/// What happens to work that a budget can no longer pay.
+const WHEN_SPENT: &[&str] = &["queue", "degrade", "ask", "stop"];
+
+/// Whether a budget holds anybody back.
+const BUDGET_MODE: &[&str] = &["enforce", "audit"];
+
+/// Slots and rates; more is a slip of the finger.
+const AMOUNT: Kind = Kind::Within(1, 1_000_000_000);
+
+/// Attempts at once; more than any machine can drive.
+const ATTEMPTS: Kind = Kind::Within(1, 1_000_000);
+
+/// The most dollars of a budget.
+pub const MOST_DOLLARS: f64 = 1e9;
+
+/// The least, one of the millionths that budgets are counted in.
+pub const LEAST_DOLLARS: f64 = 1e-6;
+
 /// The keys, as dotted paths; `*` stands for a name that the user chooses.
 pub const KEYS: &[(&str, Kind)] = &[
     ("state_dir", Kind::Text),
-    ("machine_concurrency", Kind::Count(1)),
+    ("machine_concurrency", ATTEMPTS),
     ("color", Kind::OneOf(&["auto", "always", "never"])),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),
-    ("run.max_concurrency", Kind::Count(1)),
+    ("run.max_concurrency", ATTEMPTS),
     ("provider.name", Kind::Text),
     ("provider.base_url", Kind::Text),
     ("provider.api_key", Kind::Text),
@@ -58,6 +80,33 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("pricing.*.output_per_mtok", Kind::Price),
     ("pricing.*.cache_read_per_mtok", Kind::Price),
     ("pricing.*.cache_write_per_mtok", Kind::Price),
+    ("limits.models.*.concurrency", AMOUNT),
+    ("limits.models.*.requests_per_minute", AMOUNT),
+    ("limits.models.*.tokens_per_minute", AMOUNT),
+    ("limits.tenants.*.concurrency", ATTEMPTS),
+    ("limits.tenants.*.weight", Kind::Within(1, 1_000)),
+    ("limits.resources.*", AMOUNT),
+    ("limits.queue", AMOUNT),
+    ("limits.age_turn", ATTEMPTS),
+    ("limits.breaker.failures", ATTEMPTS),
+    ("limits.breaker.successes", ATTEMPTS),
+    ("limits.breaker.cool_down_seconds", Kind::Within(1, 86_400)),
+    ("limits.breaker.per", Kind::OneOf(&["model", "provider", "role"])),
+    ("budgets.day.usd", Kind::Money),
+    ("budgets.day.tokens", Kind::Within(1, 1_000_000_000_000_000)),
+    ("budgets.day.mode", Kind::OneOf(BUDGET_MODE)),
+    ("budgets.day.when_spent", Kind::OneOf(WHEN_SPENT)),
+    ("budgets.day.degrade_to", Kind::Text),
+    ("budgets.run.usd", Kind::Money),
+    ("budgets.run.tokens", Kind::Within(1, 1_000_000_000_000_000)),
+    ("budgets.run.mode", Kind::OneOf(BUDGET_MODE)),
+    ("budgets.run.when_spent", Kind::OneOf(WHEN_SPENT)),
+    ("budgets.run.degrade_to", Kind::Text),
+    ("budgets.tenants.*.usd", Kind::Money),
+    ("budgets.tenants.*.tokens", Kind::Within(1, 1_000_000_000_000_000)),
+    ("budgets.tenants.*.mode", Kind::OneOf(BUDGET_MODE)),
+    ("budgets.tenants.*.when_spent", Kind::OneOf(WHEN_SPENT)),
+    ("budgets.tenants.*.degrade_to", Kind::Text),
 ];
 
 /// What a key takes, if it is a key.
@@ -79,6 +128,21 @@ pub fn nearest(path: &[&str]) -> Option<String> {
     convoke_plan::source::nearest(&path.join("."), candidates.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// What may stand in the table that a key is in, for people.
+pub fn siblings(path: &[&str]) -> String {
+    let above = &path[..path.len().saturating_sub(1)];
+    let mut known: Vec<&str> = Vec::new();
+    for (key, _) in KEYS {
+        let parts: Vec<_> = key.split('.').collect();
+        let is_here =
+            parts.len() > above.len() && above.iter().zip(&parts).all(|(have, want)| fits(want, have));
+        if is_here && !known.contains(&parts[above.len()]) {
+            known.push(parts[above.len()]);
+        }
+    }
+    known.join(", ")
+}
+
 /// What is wrong with a value, if something is.
 pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
     match (kind, value) {
@@ -88,19 +152,41 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         (Kind::Count(least), Scalar::Number(number)) if u64::try_from(*number).is_ok_and(|n| n >= least) => {
             None
         }
-        (Kind::Price, Scalar::Number(number)) if *number >= 0 => None,
-        (Kind::Price, Scalar::Fraction(text)) if text.parse().is_ok_and(|price: f64| price >= 0.0) => None,
+        (Kind::Within(least, most), Scalar::Number(number))
+            if u64::try_from(*number).is_ok_and(|n| (least..=most).contains(&n)) =>
+        {
+            None
+        }
+        (Kind::Price, value) if fraction(value).is_some_and(|price| price >= 0.0) => None,
+        (Kind::Money, value)
+            if fraction(value).is_some_and(|usd| (LEAST_DOLLARS..=MOST_DOLLARS).contains(&usd)) =>
+        {
+            None
+        }
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
     }
+}
+
+/// A number, with or without a fraction, that can be reckoned with.
+pub fn fraction(value: &Scalar) -> Option<f64> {
+    let number = match value {
+        Scalar::Number(number) => Some(*number as f64),
+        // TOML writes 1_000.5 as people do.
+        Scalar::Fraction(text) => text.replace('_', "").parse().ok(),
+        _ => None,
+    };
+    number.filter(|number| number.is_finite())
 }
 
 fn expected(kind: Kind) -> String {
     match kind {
         Kind::Text => "text".to_owned(),
         Kind::Count(least) => format!("a whole number from {least}"),
+        Kind::Within(least, most) => format!("a whole number from {least} to {most}"),
         Kind::Switch => "true or false".to_owned(),
         Kind::Price => "a number from 0".to_owned(),
+        Kind::Money => format!("dollars, from {LEAST_DOLLARS} to {MOST_DOLLARS}"),
         Kind::List => "a list of texts".to_owned(),
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),
     }
@@ -114,10 +200,10 @@ fn fits(want: &str, have: &str) -> bool {
     want == "*" || want == have
 }
 
-/// The key with the name that the user chose in place of `*`, so that only the mistake counts.
+/// The key with the names that the user chose in place of `*`, so that only the mistake counts.
 fn with_name(key: &str, path: &[&str]) -> String {
-    let name = path.get(1).copied().unwrap_or("NAME");
-    key.replace('*', name)
+    let name = |(at, part)| if part == "*" { path.get(at).copied().unwrap_or("NAME") } else { part };
+    key.split('.').enumerate().map(name).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]
@@ -128,6 +214,8 @@ mod tests {
     fn a_typing_mistake_finds_its_key() {
         assert_eq!(nearest(&["machine_concurency"]).as_deref(), Some("machine_concurrency"));
         assert_eq!(nearest(&["providers", "mine", "base_ulr"]).as_deref(), Some("providers.mine.base_url"));
+        let deep = nearest(&["limits", "tenants", "blue", "wieght"]);
+        assert_eq!(deep.as_deref(), Some("limits.tenants.blue.weight"));
         assert_eq!(nearest(&["zzzzzzzz"]), None);
     }
 
@@ -136,5 +224,27 @@ mod tests {
         assert_eq!(kind_of(&["providers", "anything", "model"]), Some(Kind::Text));
         assert_eq!(kind_of(&["providers", "anything", "modell"]), None);
         assert!(is_table(&["providers"]) && is_table(&["providers", "x"]) && !is_table(&["state_dir"]));
+    }
+
+    #[test]
+    fn nonsense_numbers_do_not_pass() {
+        let wrong = |kind, value| mismatch(kind, &value).is_some();
+        let number = Scalar::Number;
+        let text = |text: &str| Scalar::Fraction(text.into());
+        assert!(
+            wrong(AMOUNT, number(0)) && wrong(AMOUNT, number(-1)) && wrong(AMOUNT, number(1_000_000_001))
+        );
+        assert!(
+            wrong(Kind::Money, number(0))
+                && wrong(Kind::Money, text("inf"))
+                && wrong(Kind::Price, text("nan"))
+        );
+        assert!(!wrong(Kind::Money, text("1_000.5")) && !wrong(AMOUNT, number(1_000_000_000)));
+    }
+
+    #[test]
+    fn what_may_stand_somewhere_can_be_told() {
+        assert_eq!(siblings(&["limits", "x"]), "models, tenants, resources, queue, age_turn, breaker");
+        assert_eq!(siblings(&["limits", "tenants", "blue", "x"]), "concurrency, weight");
     }
 }

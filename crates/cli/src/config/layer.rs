@@ -101,6 +101,29 @@ pub enum LayerError {
         /// What is wrong.
         message: String,
     },
+    /// There is no such key.
+    #[error("{origin}: unknown key `{key}`; {advice}")]
+    Unknown {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        origin: Origin,
+        /// What is known there.
+        advice: String,
+    },
+}
+
+impl LayerError {
+    /// The line that it is about; none outside of files.
+    fn line(&self) -> Option<usize> {
+        match self {
+            LayerError::Syntax { line, .. } => Some(*line),
+            LayerError::Value { origin, .. } | LayerError::Unknown { origin, .. } => match origin {
+                Origin::File { line, .. } => Some(*line),
+                _ => None,
+            },
+        }
+    }
 }
 
 /// A layer with what else was noticed.
@@ -108,8 +131,8 @@ pub enum LayerError {
 pub struct Layer {
     /// The values.
     pub entries: Vec<Entry>,
-    /// Unknown keys, in words.
-    pub warnings: Vec<String>,
+    /// What is wrong with it, in the order of the text.
+    pub faults: Vec<LayerError>,
 }
 
 impl Layer {
@@ -122,60 +145,63 @@ impl Layer {
             path: shown,
         })?;
         let mut layer = Layer::default();
-        layer.walk(&mut Vec::new(), document.get_ref(), &FileText { text, path })?;
+        layer.walk(&mut Vec::new(), document.get_ref(), &FileText { text, path });
+        layer.faults.sort_by_key(LayerError::line);
         Ok(layer)
     }
 
     /// Takes the variables that set a key.
-    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Layer, LayerError> {
+    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Layer {
         let mut layer = Layer::default();
         for variable in crate::env::LIST {
             let Some(key) = variable.key else { continue };
             let Some(text) = get(variable.name).filter(|text| !text.is_empty()) else { continue };
-            layer.push(key, read_text(key, &text), Origin::Variable(variable.name))?;
+            layer.push(key, read_text(key, &text), Origin::Variable(variable.name));
         }
-        Ok(layer)
+        layer
     }
 
     /// Adds a value, if it fits its key.
-    pub fn push(&mut self, key: &str, value: Scalar, origin: Origin) -> Result<(), LayerError> {
+    pub fn push(&mut self, key: &str, value: Scalar, origin: Origin) {
         let path: Vec<_> = key.split('.').collect();
-        self.push_at(&path, value, origin)
+        self.push_at(&path, value, origin);
     }
 
     /// The same for a path, of which a part that the user chose may hold dots.
-    fn push_at(&mut self, path: &[&str], value: Scalar, origin: Origin) -> Result<(), LayerError> {
+    fn push_at(&mut self, path: &[&str], value: Scalar, origin: Origin) {
         let kind = keys::kind_of(path).expect("callers name keys of the list");
         let key = path.join(".");
-        if let Some(message) = keys::mismatch(kind, &value) {
-            return Err(LayerError::Value { key, origin, message });
+        match keys::mismatch(kind, &value) {
+            Some(message) => self.faults.push(LayerError::Value { key, origin, message }),
+            None => self.entries.push(Entry { key, value, origin }),
         }
-        self.entries.push(Entry { key, value, origin });
-        Ok(())
     }
 
-    fn walk<'a>(
-        &mut self,
-        above: &mut Vec<&'a str>,
-        table: &'a DeTable<'_>,
-        file: &FileText<'_>,
-    ) -> Result<(), LayerError> {
+    fn walk<'a>(&mut self, above: &mut Vec<&'a str>, table: &'a DeTable<'_>, file: &FileText<'_>) {
         for (key, value) in table {
             above.push(key.get_ref());
             let origin = file.origin(key.span().start);
             match value.get_ref() {
-                DeValue::Table(inner) if keys::is_table(above) => self.walk(above, inner, file)?,
-                _ if keys::kind_of(above).is_none() => self.warn_unknown(above, &origin),
-                value => self.push_at(above, scalar(value), origin)?,
+                DeValue::Table(inner) if keys::is_table(above) => self.walk(above, inner, file),
+                _ if keys::kind_of(above).is_none() => self.refuse(above, value.get_ref(), origin),
+                value => self.push_at(above, scalar(value), origin),
             }
             above.pop();
         }
-        Ok(())
     }
 
-    fn warn_unknown(&mut self, path: &[&str], origin: &Origin) {
-        let advice = keys::nearest(path).map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
-        self.warnings.push(format!("{origin}: unknown key `{}`{advice}", path.join(".")));
+    /// A key that is none, or a value where a table belongs.
+    fn refuse(&mut self, path: &[&str], value: &DeValue<'_>, origin: Origin) {
+        let key = path.join(".");
+        if keys::is_table(path) {
+            let message = format!("expected a table, found {}", scalar(value));
+            return self.faults.push(LayerError::Value { key, origin, message });
+        }
+        let advice = match keys::nearest(path) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", keys::siblings(path)),
+        };
+        self.faults.push(LayerError::Unknown { key, origin, advice });
     }
 }
 
@@ -222,7 +248,7 @@ fn texts<'a>(values: impl Iterator<Item = &'a DeValue<'a>>) -> Scalar {
 fn read_text(key: &str, text: &str) -> Scalar {
     let path: Vec<_> = key.split('.').collect();
     match keys::kind_of(&path) {
-        Some(keys::Kind::Count(_)) => {
+        Some(keys::Kind::Count(_) | keys::Kind::Within(..)) => {
             text.trim().parse().map_or(Scalar::Text(text.to_owned()), Scalar::Number)
         }
         Some(keys::Kind::Switch) => match text.trim() {
@@ -242,32 +268,39 @@ mod tests {
         Layer::from_toml(text, Some("convoke.toml".into()))
     }
 
+    #[track_caller]
+    fn faults(text: &str) -> Vec<String> {
+        file(text).unwrap().faults.iter().map(LayerError::to_string).collect()
+    }
+
     #[test]
     fn the_defaults_use_only_known_keys() {
         let layer = Layer::from_toml(include_str!("default.toml"), None).unwrap();
-        assert!(layer.warnings.is_empty(), "{:?}", layer.warnings);
+        assert_eq!(layer.faults, []);
         assert!(layer.entries.iter().all(|entry| entry.origin == Origin::Default));
     }
 
     #[test]
-    fn an_unknown_key_is_reported_with_the_nearest_and_its_line() {
-        let layer = file("\n[run]\nquite = true\n").unwrap();
-        assert_eq!(layer.warnings, ["convoke.toml:3: unknown key `run.quite`; did you mean `run.quiet`?"]);
+    fn every_unknown_key_is_reported_with_its_line_and_what_is_known() {
+        let expected = [
+            "convoke.toml:3: unknown key `run.quite`; did you mean `run.quiet`?",
+            "convoke.toml:4: unknown key `run.zzzzzz`; known here: quiet, strict, max_concurrency",
+        ];
+        assert_eq!(faults("\n[run]\nquite = true\nzzzzzz = 1\n"), expected);
     }
 
     #[test]
     fn a_value_that_does_not_fit_names_its_place() {
-        let error = file("machine_concurrency = \"many\"\n").unwrap_err();
-        let words = "convoke.toml:1: `machine_concurrency`: expected a whole number from 1, found \"many\"";
-        assert_eq!(error.to_string(), words);
+        let words = "convoke.toml:1: `machine_concurrency`: expected a whole number from 1 to 1000000, found \"many\"";
+        assert_eq!(faults("machine_concurrency = \"many\"\n"), [words]);
         let error = file("a = [1\n").unwrap_err();
         assert!(matches!(error, LayerError::Syntax { .. }), "{error}");
     }
 
     #[test]
     fn a_number_or_table_where_the_other_belongs_is_no_crash() {
-        assert!(file("provider = 3").unwrap().warnings[0].contains("unknown key `provider`"));
-        assert!(file("color.auto = true").is_err());
+        assert_eq!(faults("provider = 3"), ["convoke.toml:1: `provider`: expected a table, found 3"]);
+        assert_eq!(faults("color.auto = true").len(), 1);
     }
 
     #[test]
@@ -278,7 +311,7 @@ mod tests {
             "CONVOKE_STATE_DIR" => Some(String::new()),
             _ => None,
         };
-        let layer = Layer::from_environment(get).unwrap();
+        let layer = Layer::from_environment(get);
         let values: Vec<_> = layer.entries.iter().map(|e| (e.key.as_str(), e.value.clone())).collect();
         let expected = [("machine_concurrency", Scalar::Number(7)), ("run.quiet", Scalar::Switch(true))];
         assert_eq!(values, expected);

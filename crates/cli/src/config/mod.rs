@@ -2,17 +2,22 @@
 //!
 //! Later layers win, key by key, and every value keeps its origin, so that `config show` can say it.
 
+mod contradictions;
 mod keys;
 mod layer;
+mod limits;
+mod values;
 
 pub use layer::{Entry, LayerError, Origin, Scalar};
 
 use crate::args::{ColorChoice, Global};
-use convoke_model::{Permissions, Price, Program, ProviderSettings};
+use convoke_engine::Limits;
+use convoke_model::{Price, ProviderSettings};
 use indexmap::IndexMap;
 use layer::Layer;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use values::Values;
 
 /// The defaults, with a comment per key.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -38,10 +43,10 @@ pub struct Config {
     pub providers: BTreeMap<String, Provider>,
     /// Prices by model, for those that a workflow file says nothing about.
     pub prices: BTreeMap<String, Price>,
+    /// What is limited for everybody, and by whom.
+    pub limits: Limits,
     /// Every value with its origin, in the order of the defaults.
     pub entries: Vec<Entry>,
-    /// What is odd about the configuration, in words.
-    pub warnings: Vec<String>,
 }
 
 /// A provider as the configuration describes it.
@@ -59,6 +64,9 @@ pub enum ConfigError {
     /// A layer is wrong.
     #[error(transparent)]
     Layer(#[from] LayerError),
+    /// Keys and values are wrong: all of them, each with its place.
+    #[error("{}", .0.iter().map(LayerError::to_string).collect::<Vec<_>>().join("\nerror: "))]
+    Faults(Vec<LayerError>),
     /// A file exists and cannot be read.
     #[error("{}: cannot be read", path.display())]
     Unreadable {
@@ -82,16 +90,16 @@ impl Config {
         let mut layers = vec![Layer::from_toml(DEFAULTS, None)?];
         layers.extend(user_file()?);
         layers.extend(file(Path::new("convoke.toml"))?);
-        layers.push(Layer::from_environment(crate::env::get)?);
-        layers.push(from_flags(flags)?);
+        layers.push(Layer::from_environment(crate::env::get));
+        layers.push(from_flags(flags));
         Config::resolve(layers, default_state_dir)
     }
 
     fn resolve(layers: Vec<Layer>, state: impl Fn() -> Option<PathBuf>) -> Result<Config, ConfigError> {
         let mut values: IndexMap<String, Entry> = IndexMap::new();
-        let mut warnings = Vec::new();
+        let mut faults = Vec::new();
         for layer in layers {
-            warnings.extend(layer.warnings);
+            faults.extend(layer.faults);
             values.extend(layer.entries.into_iter().map(|entry| (entry.key.clone(), entry)));
         }
         if !values.contains_key("state_dir") {
@@ -100,6 +108,13 @@ impl Config {
             values.shift_insert(0, "state_dir".into(), entry);
         }
         let values = Values(values);
+        let providers = values.providers();
+        if faults.is_empty() {
+            faults = contradictions::find(&values, &providers);
+        }
+        if !faults.is_empty() {
+            return Err(ConfigError::Faults(faults));
+        }
         Ok(Config {
             state_dir: values.text("state_dir").expect("set above").into(),
             machine_concurrency: values.count("machine_concurrency").expect("it has a default"),
@@ -108,124 +123,12 @@ impl Config {
             strict: values.switch("run.strict"),
             max_concurrency: values.count("run.max_concurrency"),
             provider: values.provider("provider"),
-            providers: values.providers(),
+            limits: limits::read(&values, &providers),
+            providers,
             prices: values.prices(),
             entries: values.0.into_values().collect(),
-            warnings,
         })
     }
-}
-
-/// The values by key; each was checked against its kind when its layer was read.
-struct Values(IndexMap<String, Entry>);
-
-impl Values {
-    fn text(&self, key: &str) -> Option<String> {
-        match &self.0.get(key)?.value {
-            Scalar::Text(text) => Some(text.clone()),
-            _ => None,
-        }
-    }
-
-    fn number(&self, key: &str) -> Option<u64> {
-        match self.0.get(key)?.value {
-            Scalar::Number(number) => u64::try_from(number).ok(),
-            _ => None,
-        }
-    }
-
-    fn count(&self, key: &str) -> Option<u32> {
-        self.number(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
-    }
-
-    fn switch(&self, key: &str) -> bool {
-        matches!(self.0.get(key), Some(Entry { value: Scalar::Switch(true), .. }))
-    }
-
-    /// The provider below a key; `None` unless something is said about it.
-    fn provider(&self, below: &str) -> Option<Provider> {
-        let get = |key: &str| self.text(&format!("{below}.{key}"));
-        let settings = ProviderSettings {
-            name: get("name").unwrap_or_default(),
-            base_url: get("base_url"),
-            api_key: get("api_key"),
-            api_key_file: get("api_key_file"),
-            headers: self.texts_below(below, "headers"),
-            file: get("file"),
-            latency_ms: self.number(&format!("{below}.latency_ms")),
-            program: self.program(below),
-        };
-        let provider = Provider { settings, model: get("model") };
-        (provider != Provider::default()).then_some(provider).map(named_by_its_address)
-    }
-
-    /// The program of a coding agent; what is said about it without naming it has nothing to hold on to.
-    fn program(&self, below: &str) -> Option<Box<Program>> {
-        let args = match self.0.get(&format!("{below}.args")).map(|entry| &entry.value) {
-            Some(Scalar::List(texts)) => texts.clone(),
-            _ => Vec::new(),
-        };
-        let permissions = match self.text(&format!("{below}.permissions")).as_deref() {
-            Some("allow") => Permissions::Allow,
-            Some("deny") => Permissions::Deny,
-            _ => Permissions::Ask,
-        };
-        let command = self.text(&format!("{below}.command"))?;
-        Some(Box::new(Program { command, args, env: self.texts_below(below, "env"), permissions }))
-    }
-
-    fn texts_below(&self, below: &str, table: &str) -> Vec<(String, String)> {
-        let start = format!("{below}.{table}.");
-        let names = self.0.keys().filter_map(|key| key.strip_prefix(&start));
-        names.filter_map(|name| Some((name.to_owned(), self.text(&format!("{start}{name}"))?))).collect()
-    }
-
-    fn prices(&self) -> BTreeMap<String, Price> {
-        let models = self.0.keys().filter_map(|key| key.strip_prefix("pricing.")?.rsplit_once('.'));
-        let models: BTreeSet<_> = models.map(|(model, _)| model.to_owned()).collect();
-        let price = |model: &str| {
-            let get = |key: &str| self.fraction(&format!("pricing.{model}.{key}")).unwrap_or(0.0);
-            Price {
-                input_per_mtok: get("input_per_mtok"),
-                output_per_mtok: get("output_per_mtok"),
-                cache_read_per_mtok: get("cache_read_per_mtok"),
-                cache_write_per_mtok: get("cache_write_per_mtok"),
-            }
-        };
-        models.into_iter().map(|model| (model.clone(), price(&model))).collect()
-    }
-
-    fn fraction(&self, key: &str) -> Option<f64> {
-        match &self.0.get(key)?.value {
-            Scalar::Number(number) => Some(*number as f64),
-            Scalar::Fraction(text) => text.parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn providers(&self) -> BTreeMap<String, Provider> {
-        let names = self.0.keys().filter_map(|key| provider_name(key.strip_prefix("providers.")?));
-        let names: BTreeSet<_> = names.map(str::to_owned).collect();
-        let read = |name: String| {
-            let provider = self.provider(&format!("providers.{name}"))?;
-            Some((name, provider))
-        };
-        names.into_iter().filter_map(read).collect()
-    }
-}
-
-/// The name in `NAME.key` or `NAME.headers.key`; it may hold dots.
-fn provider_name(below: &str) -> Option<&str> {
-    let with_header = below.rsplit_once(".headers.").map(|(name, _)| name);
-    with_header.or_else(|| below.rsplit_once('.').map(|(name, _)| name))
-}
-
-/// A provider with an address and no name is one that speaks OpenAI's protocol, the only one that has addresses.
-fn named_by_its_address(mut provider: Provider) -> Provider {
-    if provider.settings.name.is_empty() && provider.settings.base_url.is_some() {
-        provider.settings.name = "openai".to_owned();
-    }
-    provider
 }
 
 fn user_file() -> Result<Option<Layer>, ConfigError> {
@@ -253,21 +156,21 @@ fn file(path: &Path) -> Result<Option<Layer>, ConfigError> {
     }
 }
 
-fn from_flags(flags: &Global) -> Result<Layer, LayerError> {
+fn from_flags(flags: &Global) -> Layer {
     let mut layer = Layer::default();
     if let Some(dir) = &flags.state_dir {
         let text = Scalar::Text(dir.display().to_string());
-        layer.push("state_dir", text, Origin::Flag("--state-dir"))?;
+        layer.push("state_dir", text, Origin::Flag("--state-dir"));
     }
     if let Some(choice) = flags.color {
         let word = clap::ValueEnum::to_possible_value(&choice).expect("no variant is hidden");
         let text = Scalar::Text(word.get_name().to_owned());
-        layer.push("color", text, Origin::Flag("--color"))?;
+        layer.push("color", text, Origin::Flag("--color"));
     }
     if flags.quiet {
-        layer.push("run.quiet", Scalar::Switch(true), Origin::Flag("--quiet"))?;
+        layer.push("run.quiet", Scalar::Switch(true), Origin::Flag("--quiet"));
     }
-    Ok(layer)
+    layer
 }
 
 fn color(word: Option<&str>) -> ColorChoice {
@@ -282,11 +185,24 @@ fn color(word: Option<&str>) -> ColorChoice {
 mod tests {
     use super::*;
 
-    fn resolve(files: &[&str]) -> Config {
-        let mut layers = vec![Layer::from_toml(DEFAULTS, None).unwrap()];
+    fn layers(files: &[&str]) -> Vec<Layer> {
         let named = |text: &&str| Layer::from_toml(text, Some("f.toml".into())).unwrap();
+        let mut layers = vec![Layer::from_toml(DEFAULTS, None).unwrap()];
         layers.extend(files.iter().map(named));
-        Config::resolve(layers, || Some("/state/convoke".into())).unwrap()
+        layers
+    }
+
+    pub(super) fn resolve(files: &[&str]) -> Config {
+        Config::resolve(layers(files), || Some("/state/convoke".into())).unwrap()
+    }
+
+    /// What is wrong with files, in words.
+    pub(super) fn refusals(files: &[&str]) -> Vec<String> {
+        match Config::resolve(layers(files), || Some("/state/convoke".into())) {
+            Ok(_) => Vec::new(),
+            Err(ConfigError::Faults(faults)) => faults.iter().map(LayerError::to_string).collect(),
+            Err(other) => panic!("{other}"),
+        }
     }
 
     #[test]
@@ -295,7 +211,7 @@ mod tests {
         assert_eq!(config.machine_concurrency, 60);
         assert_eq!(config.state_dir, Path::new("/state/convoke"));
         assert_eq!((config.provider, config.max_concurrency), (None, None));
-        assert!(config.providers.is_empty() && config.warnings.is_empty());
+        assert!(config.providers.is_empty());
     }
 
     #[test]
@@ -339,6 +255,7 @@ mod tests {
             ("openai", &[("X-Team".into(), "blue".into())][..])
         );
         let negative = Layer::from_toml("[pricing.m]\ninput_per_mtok = -1.5\n", Some("convoke.toml".into()));
-        assert!(negative.unwrap_err().to_string().ends_with("expected a number from 0, found -1.5"));
+        let negative = negative.unwrap().faults.remove(0);
+        assert!(negative.to_string().ends_with("expected a number from 0, found -1.5"));
     }
 }

@@ -1,5 +1,6 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
+use super::commands::Resolving;
 use super::keys::Keys;
 use super::tools::Tools;
 use super::washed::Washed;
@@ -11,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::tape::{self, Tape};
 use convoke_agent::{Attempts, Providers};
-use convoke_engine::Executor;
+use convoke_engine::{Executor, Limits, Stated};
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Options, Recording, Registry, Replay, Scrubber, preset};
@@ -24,7 +25,7 @@ pub struct Equipment {
     providers: Arc<dyn Providers>,
     /// The cassette that stands for them, which wants to know what the run writes down.
     replay: Option<Arc<Replay>>,
-    commands: Arc<Processes>,
+    commands: Arc<Resolving>,
     tools: Tools,
     /// Keys that must not come back in anything that is said.
     secrets: Vec<String>,
@@ -34,7 +35,8 @@ impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
         let keys = Keys::of(plan);
-        let commands = Arc::new(Processes::new(keys.environment()));
+        let processes = Arc::new(Processes::new(keys.environment()));
+        let commands = Arc::new(Resolving::new(processes, env::get));
         let secrets = keys.values();
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
@@ -67,6 +69,11 @@ impl Equipment {
     pub fn executor(&self) -> Arc<dyn Executor> {
         let attempts = Attempts::new(self.providers.clone(), self.commands.clone(), self.tools.toolbox());
         Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
+    }
+
+    /// Whether calls are played back.
+    pub fn is_replay(&self) -> bool {
+        self.replay.is_some()
     }
 
     /// Ends what was started for the whole run.
@@ -139,9 +146,22 @@ fn with_unknown_provider(step: &str, provider: &str) -> CommandFailure {
 /// How many attempts at once: the flag, the configuration or the file, within what the machine allows.
 pub fn run_limit(config: &Config, flags: &RunFlags, plan: &Plan) -> u32 {
     let stated = flags.max_concurrency.or(config.max_concurrency);
+    let file = plan.root().limits.max_concurrency;
+    limit(stated, file, config.machine_concurrency, machine_is_stated(config))
+}
+
+fn machine_is_stated(config: &Config) -> bool {
     let is_machine = |entry: &Entry| entry.key == "machine_concurrency" && entry.origin != Origin::Default;
-    let machine_is_stated = config.entries.iter().any(is_machine);
-    limit(stated, plan.root().limits.max_concurrency, config.machine_concurrency, machine_is_stated)
+    config.entries.iter().any(is_machine)
+}
+
+/// What is limited for everybody. A run that goes over the default of the machine takes that up with it.
+pub fn shared_limits(config: &Config, run: u32) -> Limits {
+    let mut limits = config.limits.clone();
+    if let Some(machine) = limits.machine.as_mut().filter(|machine| machine.limit < u64::from(run)) {
+        *machine = Stated { limit: u64::from(run), origin: "the run's max_concurrency".to_owned() };
+    }
+    limits
 }
 
 /// A number that somebody typed goes over a machine's limit that nobody set.

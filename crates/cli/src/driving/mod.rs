@@ -3,9 +3,11 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
+mod commands;
 mod conclusion;
 mod equipment;
 mod keys;
+mod sharing;
 mod signals;
 mod tools;
 mod washed;
@@ -28,6 +30,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
+use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
 
 /// A run that is ready to be driven.
@@ -81,8 +84,14 @@ impl Drive<'_> {
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
         let outline = Outline::of(&self.plan);
+        let options = self.options(manner.is_some());
+        let capacity = match &options.limits.machine {
+            Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
+            None => None,
+        };
         let setup = Setup {
-            options: self.options(manner.is_some()),
+            options,
+            capacity,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor: self.equipment.executor(),
@@ -124,7 +133,11 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let limits = convoke_engine::Limits::default();
+        let mut limits = shared_limits(&self.console.config, max_concurrency);
+        if self.equipment.is_replay() {
+            // What is played back asks nobody and starts nothing.
+            limits.machine = None;
+        }
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 

@@ -121,7 +121,7 @@ fn replay(folder: &Path) -> (Replay, ReplayTools) {
 }
 
 fn started(task: &str) -> Stamped {
-    let event = Event::AttemptStarted { task: TaskId(task.into()), attempt: 1 };
+    let event = Event::AttemptStarted { task: TaskId(task.into()), attempt: 1, lease: None };
     Stamped { seq: 1, at: Timestamp(0), event }
 }
 
@@ -255,7 +255,7 @@ async fn what_was_cut_off_waits_until_it_is_cut_off_again() {
     // When every attempt waits and nobody cancels, it is given up.
     let mut first = played.call(by(&asker), &servers, &tool, &arguments, CancellationToken::new());
     assert!(first.as_mut().now_or_never().is_none());
-    let event = Event::AttemptLost { task: TaskId("busy".into()), attempt: 1 };
+    let event = Event::AttemptLost { task: TaskId("busy".into()), attempt: 1, usage: Usage::default() };
     replay.observe(&[Stamped { seq: 2, at: Timestamp(0), event }]);
     assert_eq!(first.await.unwrap_err().reason.as_deref(), Some("cut_off"));
 }

@@ -104,11 +104,11 @@ impl Turns {
     /// The run wrote something down.
     pub fn see(&mut self, event: &Event) {
         match event {
-            Event::AttemptStarted { task, attempt } => self.started(task, *attempt),
+            Event::AttemptStarted { task, attempt, .. } => self.started(task, *attempt),
             Event::AttemptFinished { task, attempt, .. }
             | Event::AttemptFailed { task, attempt, .. }
             | Event::AttemptSuspended { task, attempt, .. }
-            | Event::AttemptLost { task, attempt } => {
+            | Event::AttemptLost { task, attempt, .. } => {
                 self.ended(|open| open.0 == *task && open.1 == *attempt)
             }
             Event::RetryScheduled { task, .. } | Event::TaskStarted { task, until: Some(_), .. } => {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn started(task: &str) -> Event {
-        Event::AttemptStarted { task: TaskId(task.into()), attempt: 1 }
+        Event::AttemptStarted { task: TaskId(task.into()), attempt: 1, lease: None }
     }
 
     fn finished(task: &str) -> Event {

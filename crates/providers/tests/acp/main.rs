@@ -53,6 +53,10 @@ fn program(permissions: Permissions) -> Program {
 
 /// An agent of a new engine.
 fn provider(program: Program) -> Arc<dyn Provider> {
+    made(program).unwrap()
+}
+
+fn made(program: Program) -> Result<Arc<dyn Provider>, Failure> {
     let settings = ProviderSettings {
         name: "acp".into(),
         program: Some(Box::new(program)),
@@ -62,7 +66,7 @@ fn provider(program: Program) -> Arc<dyn Provider> {
     let lookup = Arc::new(|name: &str| (name == "KEY_OF_MINE").then(|| "sk-given-by-name".to_owned()));
     let registry =
         Registry::new(Options::default(), lookup).with_child_environment(vec![("PATH".into(), path)]);
-    registry.get(&settings).unwrap()
+    registry.get(&settings)
 }
 
 fn agent(permissions: Permissions) -> Arc<dyn Provider> {
@@ -316,7 +320,7 @@ async fn an_agent_sees_what_it_is_given_and_nothing_else() {
     assert_eq!(reply.text, "Some(\"sk-given-by-name\")None");
     let mut program = program(Permissions::Ask);
     program.env.push(("OTHER".into(), "${NOT_SET}".into()));
-    let failure = said(&*provider(program), &[]).await.unwrap_err();
+    let failure = made(program).err().expect("nothing starts without it");
     assert_eq!(failure.message, "provider acp has no value for `OTHER`: variable `NOT_SET` is not set");
 }
 

@@ -1,0 +1,100 @@
+//! What is said about capacity and money, and refused: in configuration, files and commands.
+
+mod common;
+
+use common::{Said, World};
+use insta::assert_snapshot;
+
+const SMALL: &str = "\
+workflow: {name: small, entry_point: one}
+agents:
+  - {name: one, type: set, value: hello}
+output: {said: '{{ one.output }}'}
+";
+
+/// What a command says about a configuration that nobody can mean. Whatever the command is, nothing is started.
+#[track_caller]
+fn refused(configuration: &str) -> String {
+    let world = World::with(SMALL);
+    world.write("convoke.toml", configuration);
+    let Said { stdout, stderr, code } = world.run(&["run", "w.yaml"]);
+    assert_eq!((stdout.as_str(), code), ("", 2), "{stderr}");
+    assert!(!world.state().join("runs").exists(), "nothing was started");
+    stderr
+}
+
+#[test]
+fn numbers_that_limit_nothing_are_refused_with_key_file_and_line() {
+    let said = refused(
+        "machine_concurrency = 0\nrun.max_concurrency = 2_000_000\n[limits]\nqueue = -5\nage_turn = 1.5\n\
+         resources.gpu = 1_000_000_001\nbreaker.cool_down_seconds = 0\n[budgets]\nday.usd = 0\nrun.tokens = -1\n",
+    );
+    assert_snapshot!(said, @r"
+    error: convoke.toml:1: `machine_concurrency`: expected a whole number from 1 to 1000000, found 0
+    error: convoke.toml:2: `run.max_concurrency`: expected a whole number from 1 to 1000000, found 2000000
+    error: convoke.toml:4: `limits.queue`: expected a whole number from 1 to 1000000000, found -5
+    error: convoke.toml:5: `limits.age_turn`: expected a whole number from 1 to 1000000, found 1.5
+    error: convoke.toml:6: `limits.resources.gpu`: expected a whole number from 1 to 1000000000, found 1000000001
+    error: convoke.toml:7: `limits.breaker.cool_down_seconds`: expected a whole number from 1 to 86400, found 0
+    error: convoke.toml:9: `budgets.day.usd`: expected dollars, from 0.000001 to 1000000000, found 0
+    error: convoke.toml:10: `budgets.run.tokens`: expected a whole number from 1 to 1000000000000000, found -1
+    ");
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest_or_with_what_is_known() {
+    let said = refused(
+        "colour = 'never'\n[limits.models.openai]\nconcurency = 4\n[limits.gpus]\ncount = 1\n[budgets.week]\nusd = 1\n",
+    );
+    assert_snapshot!(said, @r"
+    error: convoke.toml:1: unknown key `colour`; did you mean `color`?
+    error: convoke.toml:3: unknown key `limits.models.openai.concurency`; did you mean `limits.models.openai.concurrency`?
+    error: convoke.toml:4: unknown key `limits.gpus`; known here: models, tenants, resources, queue, age_turn, breaker
+    error: convoke.toml:6: unknown key `budgets.week`; known here: day, run, tenants
+    ");
+}
+
+#[test]
+fn limits_that_contradict_each_other_are_refused_with_both_places() {
+    let said = refused(
+        "machine_concurrency = 8\nrun.max_concurrency = 9\n\
+         [limits.models.openai]\nconcurrency = 4\ntokens_per_minute = 4000\n\
+         [limits.models.'openai/gpt-5.2']\nconcurrency = 5\n\
+         [limits.models.'openai/GPT-5.2']\nconcurrency = 3\n\
+         [budgets.day]\nusd = 1.5\ndegrade_to = 'gpt-5-mini'\n\
+         [budgets.run]\nusd = 2\nwhen_spent = 'degrade'\n",
+    );
+    assert_snapshot!(said, @r#"
+    error: convoke.toml:2: `run.max_concurrency`: 9 is more than `machine_concurrency` allows, which is 8 (convoke.toml:1)
+    error: convoke.toml:5: `limits.models.openai.tokens_per_minute`: no call would ever start: each reserves 4096 tokens for its answer
+    error: convoke.toml:7: `limits.models.openai/gpt-5.2.concurrency`: `openai/gpt-5.2` and `openai/GPT-5.2` are the same model twice
+    error: convoke.toml:7: `limits.models.openai/gpt-5.2.concurrency`: 5 is more than `limits.models.openai.concurrency` allows, which is 4 (convoke.toml:4)
+    error: convoke.toml:14: `budgets.run.usd`: 2 is more than `budgets.day.usd` allows, which is 1.5 (convoke.toml:11)
+    error: convoke.toml:15: `budgets.run.when_spent`: `degrade` needs a model in `budgets.run.degrade_to`
+    error: convoke.toml:12: `budgets.day.degrade_to`: of use only with `budgets.day.when_spent = "degrade"`
+    "#);
+}
+
+#[test]
+fn the_environment_is_held_to_the_same_rules() {
+    let world = World::with(SMALL);
+    for wrong in ["0", "-1", "many", "99999999999999999999", "1000001"] {
+        let mut command = world.command(&["run", "w.yaml"]);
+        let output = command.env("CONVOKE_MACHINE_CONCURRENCY", wrong).output().expect("the program runs");
+        let said = world.said(output);
+        assert_eq!(said.code, 2, "{wrong}: {}", said.stderr);
+        let words =
+            "error: environment variable CONVOKE_MACHINE_CONCURRENCY: `machine_concurrency`: expected";
+        assert!(said.stderr.starts_with(words), "{wrong}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn limits_of_different_files_hold_side_by_side() {
+    let world = World::with(SMALL);
+    world.write("convoke.toml", "[run]\nmax_concurrency = 9\n");
+    world.write("owner.toml", "machine_concurrency = 8\n");
+    let mut command = world.command(&["-s", "run", "w.yaml"]);
+    let said = world.said(command.env("CONVOKE_CONFIG", "owner.toml").output().expect("the program runs"));
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+}
