@@ -2,7 +2,8 @@ use super::tool_call::{ListLine, ListOutcome};
 use super::*;
 use convoke_agent::{Asker, NoTools, Provider, Providers, Tool, ToolResult, ToolSpec, Toolbox};
 use convoke_model::{
-    Class, Event, Failure, JsonText, ProviderSettings, Server, Servers, Stamped, TaskId, Timestamp, Transport,
+    Class, Event, Failure, JsonText, ProviderSettings, Server, Servers, Stamped, TaskId, Timestamp,
+    Transport, Usage,
 };
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
@@ -348,7 +349,11 @@ impl Toolbox for Waits {
 }
 
 fn ended(name: &str) -> Stamped {
-    Stamped { seq: 1, at: Timestamp(0), event: Event::AttemptLost { task: task(name), attempt: 1 } }
+    Stamped {
+        seq: 1,
+        at: Timestamp(0),
+        event: Event::AttemptLost { task: task(name), attempt: 1, usage: Usage::default() },
+    }
 }
 
 /// Who makes a call, one after the other.
