@@ -9,6 +9,7 @@
 mod agent;
 mod build;
 mod calls;
+mod coders;
 mod extras;
 mod fields;
 mod hash;
