@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Clocks of processes may differ by this much, in microseconds.
 const CLOCKS: u64 = 5_000;
 
+/// A request that was on its way when its process was stopped is there so many microseconds after that goes on.
+const ON_ITS_WAY: u64 = 500_000;
+
 /// What was found in the journals.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Found {
@@ -20,7 +23,8 @@ pub struct Found {
     pub lost: usize,
     /// Prompts that were answered more than once.
     pub answered_again: usize,
-    /// Requests of an attempt that began after its process had gone on, and before the next attempt did.
+    /// Requests on a lease that had run out. Only one that was on its way when its process was stopped can be: the lease was
+    /// looked at before. It counts, in quarantine, and is cut off at once.
     pub late_sends: usize,
 }
 
@@ -124,16 +128,19 @@ fn judge_task(name: (usize, usize, usize), attempts: &[Attempt], heard: &[Reques
     assert!(after.is_none(), "task {name:?}: asked again after its end: {after:?} {attempts:?}");
 }
 
-/// Requests on a lease that had run out.
+/// Requests of attempts whose lease had run out, from when their process went on until the next attempt.
 fn late_sends(attempts: &[Attempt], heard: &[Request], stops: &[&Trouble]) -> usize {
     let mut late = 0;
     for (number, attempt) in attempts.iter().enumerate() {
         let Some(fenced) = attempt.fenced else { continue };
-        let went_on = stops.iter().map(|stop| stop.end).filter(|end| *end <= fenced + CLOCKS).max();
+        let ends = stops.iter().map(|stop| stop.end).filter(|end| *end <= fenced + CLOCKS);
+        let Some(went_on) = ends.max() else { continue };
         let next = attempts.get(number + 1).map_or(u64::MAX, |next| next.started);
-        let is_late =
-            |request: &&Request| went_on.is_some_and(|begin| (begin..next).contains(&request.begin));
-        late += heard.iter().filter(is_late).count();
+        for request in heard.iter().filter(|request| (went_on..next).contains(&request.begin)) {
+            let after = request.begin - went_on;
+            assert!(after < ON_ITS_WAY, "sent on a stale lease, {after} µs after it went on: {attempts:?}");
+            late += 1;
+        }
     }
     late
 }

@@ -6,9 +6,10 @@ use super::provider::{Manner, Provider, Watch};
 use super::samples::Sample;
 use crate::support::World;
 use crate::support::journal::Events;
-use crate::support::process::{until, within};
-use convoke_capacity::Capacity;
+use crate::support::process::{Process, until, within};
+use convoke_capacity::{Capacity, Identity, Options, Reserved};
 use rustix::process::Signal;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 struct Trial {
@@ -124,42 +125,58 @@ fn what_a_killed_process_held_is_used_by_another_within_a_second() {
 
 #[test]
 fn a_process_that_is_stopped_inside_the_table_is_named_and_nobody_exceeds_a_limit() {
-    let trial = Trial::new(Shape { lanes: 3, tasks: 300, limit: 2, lease: Duration::from_secs(60) }, (0, 1));
-    let mut lanes: Vec<_> = (0..3).map(|lane| trial.lane(lane)).collect();
-    let mut tries = 0;
-    let caught = within(Duration::from_secs(40), || {
-        lanes.iter_mut().for_each(|lane| lane.look(&trial.world, &trial.shape, true));
-        tries += 1;
-        is_caught_inside(&trial, &lanes[0])
-    });
-    assert!(caught, "never inside in {tries} tries");
-    eprintln!("caught after {tries} tries");
-    let pid = lanes[0].pid();
-    let says_so = |lane: usize| {
-        let run = lanes::runs_of(&trial.world, lane).remove(0);
-        let told = Events::of(&trial.world, &run).0;
-        let notes = told.iter().filter_map(|event| event["event"].get("noted"));
-        notes
-            .filter(|note| note["code"] == "capacity_stuck")
-            .any(|note| note["message"].as_str().is_some_and(|message| message.contains(&pid.to_string())))
+    let trial = Trial::new(Shape { lanes: 2, tasks: 300, limit: 2, lease: Duration::from_secs(10) }, (0, 1));
+    let mut lanes: Vec<_> = (0..2).map(|lane| trial.lane(lane)).collect();
+    lanes.iter().for_each(|lane| trial.await_waiting(lane));
+    let inside = hold_inside(&trial);
+    let pid = inside.pid().as_raw_nonzero().to_string();
+    let is_named = |lane: usize| {
+        let events = lanes::run_of(&trial.world, lane, 0).map(|run| Events::of(&trial.world, &run).0);
+        let notes = events.iter().flatten().filter_map(|event| event["event"].get("noted"));
+        let mut stuck = notes.filter(|note| note["code"] == "capacity_stuck");
+        stuck.any(|note| note["message"].as_str().is_some_and(|message| message.contains(&pid)))
     };
-    until("somebody names it", || says_so(1) || says_so(2));
+    until("whoever needs the table names it", || is_named(0) || is_named(1));
     assert!(trial.table().is_some_and(|table| table.stuck), "it is there still");
-    lanes[0].signal(Signal::CONT);
+    inside.signal(Signal::CONT);
     trial.finish(&mut lanes);
-    let seen = trial.provider.end();
-    assert_eq!(seen.above, []);
+    assert_eq!(trial.provider.end().above, []);
 }
 
-/// Stops a process; lets it go on at once unless it has the tables in its hands.
-fn is_caught_inside(trial: &Trial, lane: &Lane) -> bool {
-    let pid = lane.pid();
+/// A process that does nothing but take from the table and give back, stopped while it holds the tables.
+fn hold_inside(trial: &Trial) -> Process {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--ignored", "--exact", "swarm::trials::busy_at_the_table"]);
+    command.env(TABLE, trial.world.state().join("capacity")).stdout(Stdio::null()).stderr(Stdio::null());
+    let process = Process::start(command);
+    let pid = process.pid().as_raw_nonzero().get().cast_unsigned();
     let is_inside = || trial.table().is_some_and(|table| table.stuck && table.instances[&pid].stopped);
-    lane.signal(Signal::STOP);
-    // Its threads stop one by one: what it holds now it may have let go of a moment later.
-    let caught = is_inside() && !within(Duration::from_millis(50), || !is_inside());
-    if !caught {
-        lane.signal(Signal::CONT);
+    until("it is caught inside", || {
+        process.signal(Signal::STOP);
+        // Its threads stop one by one: what it holds now it may have let go of a moment later.
+        let caught = is_inside() && !within(Duration::from_millis(50), || !is_inside());
+        if !caught {
+            process.signal(Signal::CONT);
+        }
+        caught
+    });
+    process
+}
+
+/// Where the process that is always at the table finds it.
+const TABLE: &str = "CONVOKE_SWARM_TABLE";
+
+#[test]
+#[ignore = "a process of another test"]
+fn busy_at_the_table() {
+    let Some(path) = std::env::var_os(TABLE) else { return };
+    let identity = Identity { label: "busy".into(), ..Identity::default() };
+    let table = Capacity::open(path.as_ref(), &identity, Options::default()).expect("it can be opened");
+    let own = table.define("nobody else's", 1, "test").expect("there is room").id;
+    // Until it is killed, with the test that started it.
+    loop {
+        if let Ok(Reserved::Granted(lease)) = table.reserve(&[(own, 1)], Duration::from_secs(60)) {
+            table.release(&lease).expect("it is ours");
+        }
     }
-    caught
 }
