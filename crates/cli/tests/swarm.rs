@@ -105,7 +105,7 @@ impl Swarm {
         let end = watch.now() + time.as_micros() as u64;
         let mut lanes: Vec<_> = (0..shape.lanes).map(|lane| Lane::start(&world, &shape, lane)).collect();
         let mut maker = TroubleMaker::new(seed, watch);
-        maker.drive(&mut lanes, &world, &shape, watch, |_| watch.now() >= end);
+        maker.drive(&mut lanes, &world, &shape, watch, end);
         let samples = sampler.end();
         let table = what_is_left(&table_of(&world));
         Swarm { world, shape, seen: provider.end(), samples, troubles: maker.troubles, table }

@@ -21,6 +21,9 @@ const LONG: u64 = 6;
 /// How often processes are looked at.
 const GLANCE: Duration = Duration::from_millis(2);
 
+/// How long the last runs may take, in microseconds.
+const LONGEST: u64 = 240_000_000;
+
 pub struct TroubleMaker {
     random: Random,
     next: u64,
@@ -42,17 +45,12 @@ impl TroubleMaker {
         least + self.random.below(most - least + 1)
     }
 
-    /// Drives the lanes to their ends, making trouble all the time. New runs begin until it is `over`.
-    pub fn drive(
-        &mut self,
-        lanes: &mut [Lane],
-        world: &World,
-        shape: &Shape,
-        watch: Watch,
-        over: impl Fn(&[Trouble]) -> bool,
-    ) {
+    /// Drives the lanes to their ends, making trouble all the time. New runs begin until this time.
+    pub fn drive(&mut self, lanes: &mut [Lane], world: &World, shape: &Shape, watch: Watch, until: u64) {
         while lanes.iter().any(|lane| !lane.is_over()) {
-            let another = !over(&self.troubles);
+            let now = watch.now();
+            assert!(now < until + LONGEST, "some runs do not end: {:?}", names_of(lanes));
+            let another = now < until;
             for lane in &mut *lanes {
                 if let Some(end) = lane.go_on(watch) {
                     self.note_end(lane.name(), end);
@@ -92,4 +90,9 @@ impl TroubleMaker {
             stop.end = end;
         }
     }
+}
+
+/// The runs that go on.
+fn names_of(lanes: &[Lane]) -> Vec<(usize, usize)> {
+    lanes.iter().filter(|lane| !lane.is_over()).map(Lane::name).collect()
 }
