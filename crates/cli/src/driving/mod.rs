@@ -6,6 +6,7 @@
 mod conclusion;
 mod equipment;
 mod keys;
+pub mod resources;
 mod signals;
 mod tools;
 mod washed;
