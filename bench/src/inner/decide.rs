@@ -7,8 +7,7 @@ use super::compile;
 use crate::child::{Meter, Spent};
 use crate::error::Error;
 use crate::workflow;
-use convoke_engine::{Core, Effect, Fact, Store, What};
-use convoke_govern::Governor;
+use convoke_engine::{Core, Effect, Fact, Limits, Permits, Store, What};
 use convoke_model::{AttemptEnd, Event, JsonText, Payload, RunId, RunStarted, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_schedule::Scheduler;
@@ -33,7 +32,8 @@ pub fn run(count: u32, limit: u32) -> Result<Spent, Error> {
 /// A core that knows that the run has started.
 fn begin(plan: Arc<Plan>, count: u32, limit: u32) -> Result<Core, Error> {
     let store = Store::new(Box::new(|_| None));
-    let mut core = Core::new(Scheduler::new(plan.clone()), Governor::new(limit), store, 1, NOW);
+    let mut core =
+        Core::new(Scheduler::new(plan.clone()), Permits::new(limit, &Limits::default()), store, 1, NOW);
     let started = core.stamp(NOW, Event::RunStarted(Box::new(started(&plan, json!({"count": count})))));
     core.scheduler.apply(&started).map_err(|illegal| Error::Odd(illegal.to_string()))?;
     Ok(core)
@@ -74,7 +74,7 @@ fn counted_decisions(mut core: Core) -> Result<Core, Error> {
 
 /// The end of an attempt that was launched.
 fn end(effect: Effect, answer: &JsonText) -> Option<Fact> {
-    let Effect::Launch(task, assignment) = effect else { return None };
+    let Effect::Launch(task, assignment, _) = effect else { return None };
     let end = AttemptEnd::Finished { output: answer.clone(), usage: Usage::default() };
     Some(Fact { at: NOW, what: What::Ended { task, attempt: assignment.attempt, end } })
 }

@@ -6,7 +6,7 @@ use crate::child::{Meter, Spent};
 use crate::error::Error;
 use crate::workflow;
 use convoke_agent::{Attempts, NoTools};
-use convoke_engine::{Clock, Notice, Options, Outcome, Setup, Start, Watch, prepare};
+use convoke_engine::{Clock, Limits, Notice, Options, Outcome, Setup, Start, Watch, prepare};
 use convoke_journal::{Journal, Memory, Owner, RunMeta, Sqlite, StateDir};
 use convoke_model::{Event, JsonText, RunId, RunStatus};
 use convoke_plan::Plan;
@@ -90,9 +90,11 @@ fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) 
             interactive: false,
             pid: std::process::id(),
             host: "measured".into(),
+            limits: Limits::default(),
         },
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::system(),
+        capacity: None,
     }
 }
 

@@ -11,10 +11,19 @@ use std::fmt;
 /// Says when a call may be made.
 pub trait Admission: Send + Sync {
     /// Waits until the call may be made, or says why it never may.
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>>;
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>>;
 
-    /// Takes the permit back and learns what the call used.
-    fn settle(&self, permit: CallPermit, usage: &Usage);
+    /// Takes the permit back and learns what the call used and how it fared.
+    fn settle(&self, permit: CallPermit, usage: &Usage, failure: Option<&Failure>);
+}
+
+/// The answer to a call's demand.
+#[derive(Debug)]
+pub enum Admitted {
+    /// It may be made.
+    Go(CallPermit),
+    /// It cannot be paid, but one to this cheaper model may be; it needs a demand of its own.
+    Instead(String),
 }
 
 /// What a call will need.
@@ -30,8 +39,10 @@ pub struct CallDemand {
     pub model: String,
     /// Our estimate of the tokens to send.
     pub input_tokens: u64,
-    /// The most tokens that may come back, where that is bounded.
-    pub output_tokens: Option<u64>,
+    /// The most tokens that may come back.
+    pub output_tokens: u64,
+    /// What it costs at worst, in millionths of a US dollar; `None` where no price is known.
+    pub cost_micros: Option<u64>,
 }
 
 /// The right to make one call.
@@ -65,9 +76,9 @@ impl fmt::Debug for CallPermit {
 pub struct Unlimited;
 
 impl Admission for Unlimited {
-    fn admit(&self, _call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
-        Box::pin(std::future::ready(Ok(CallPermit::free())))
+    fn admit(&self, _call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
+        Box::pin(std::future::ready(Ok(Admitted::Go(CallPermit::free()))))
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }

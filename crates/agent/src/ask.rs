@@ -5,9 +5,13 @@
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
-use crate::{CallDemand, Question, Reply, Report, Request, Sink, Timeouts};
+use crate::{Admitted, CallDemand, CallPermit, Question, Reply, Report, Request, Sink, Timeouts};
 use convoke_model::Failure;
+use std::borrow::Cow;
 use std::sync::Mutex;
+
+/// The most tokens to answer with where nobody says: what a call can cost must be known before it is made.
+pub const MAX_TOKENS: u64 = 4096;
 
 impl Talk<'_> {
     /// Asks the first model of the chain that can answer.
@@ -35,9 +39,8 @@ impl Talk<'_> {
         ledger: &mut Ledger<'_>,
         heard: &Heard<'_>,
     ) -> Result<Reply, Failure> {
-        let demand = self.demand(question, model);
-        let input_tokens = demand.input_tokens;
-        let permit = self.line.admit(demand).await?;
+        let (permit, input_tokens, model) = self.admit(question, model).await?;
+        let model = &*model;
         heard.forget();
         ledger.begin(model, input_tokens);
         let reply = self.provider.complete(&self.request(question, model), heard).await;
@@ -45,19 +48,43 @@ impl Talk<'_> {
         if reply.is_ok() {
             heard.forget();
         }
-        self.line.settle(permit, &used);
+        self.line.settle(permit, &used, reply.as_ref().err());
         self.line.report(Report::Usage(used));
         reply
     }
 
+    /// Waits until the call may be made: with the model that is meant, or with a cheaper one where a budget says so.
+    async fn admit<'b>(
+        &self,
+        question: &Question<'_>,
+        model: &'b str,
+    ) -> Result<(CallPermit, u64, Cow<'b, str>), Failure> {
+        let mut model = Cow::Borrowed(model);
+        loop {
+            let demand = self.demand(question, &model);
+            let input_tokens = demand.input_tokens;
+            match self.line.admit(demand).await? {
+                Admitted::Go(permit) => return Ok((permit, input_tokens, model)),
+                Admitted::Instead(cheaper) => {
+                    self.line.report(degraded(&self.assignment.step, &model, &cheaper));
+                    model = Cow::Owned(cheaper);
+                }
+            }
+        }
+    }
+
     fn demand(&self, question: &Question<'_>, model: &str) -> CallDemand {
+        let settings = &self.call.settings;
+        let input_tokens = ledger::tokens_in(&question.messages) + question.tool_tokens;
+        let output_tokens = settings.max_tokens.unwrap_or(MAX_TOKENS);
         CallDemand {
             task: self.assignment.task.clone(),
             attempt: self.assignment.attempt,
             provider: self.provider.name().to_owned(),
             model: model.to_owned(),
-            input_tokens: ledger::tokens_in(&question.messages) + question.tool_tokens,
-            output_tokens: self.call.settings.max_tokens,
+            input_tokens,
+            output_tokens,
+            cost_micros: ledger::worst_case(&settings.pricing, model, input_tokens, output_tokens),
         }
     }
 
@@ -72,9 +99,9 @@ impl Talk<'_> {
             answered: question.answered,
             working_dir: self.call.working_dir.as_deref(),
             temperature: settings.temperature,
-            max_tokens: settings.max_tokens,
+            max_tokens: settings.max_tokens.or(Some(MAX_TOKENS)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
-            timeouts: Timeouts::within(settings.request_timeout),
+            timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
             step: &self.assignment.step,
             purpose: question.purpose,
             task: &self.assignment.task,
@@ -83,6 +110,11 @@ impl Talk<'_> {
             seed: self.assignment.seed,
         }
     }
+}
+
+fn degraded(step: &str, from: &str, to: &str) -> Report {
+    let message = format!("step `{step}`: the budget cannot pay model `{from}` any more; asking `{to}`");
+    Report::Noted { code: "model_degraded", message }
 }
 
 /// Passes reports on and keeps the text of the answer that is coming in, in case it breaks off.

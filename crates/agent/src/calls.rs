@@ -4,10 +4,10 @@
 //! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
 
 use crate::capability::recall::{self, Wish};
-use crate::{Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
+use crate::{Asker, Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
 use convoke_model::{AgentSettings, Class, Failure};
 use futures::future::join_all;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +17,7 @@ const MOST_NAMES: usize = 50;
 /// Who calls, and with what.
 pub(crate) struct Caller<'a> {
     pub toolbox: &'a dyn Toolbox,
+    pub asker: Asker<'a>,
     pub settings: &'a AgentSettings,
     pub offer: &'a Offer,
     pub line: &'a dyn Line,
@@ -46,14 +47,13 @@ impl Caller<'_> {
         let result = match self.offer.find(&call.name) {
             Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
             Some(tool) => {
-                self.toolbox.call(&self.settings.servers, tool, &call.arguments, self.stop.clone()).await
+                let (servers, stop) = (&self.settings.servers, self.stop.clone());
+                self.toolbox.call(self.asker, servers, tool, &call.arguments, stop).await
             }
             None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),
             None => Ok(self.made_up(call)),
         };
-        let failed = result.as_ref().map_or(true, |result| result.failed);
-        let ms = begun.elapsed().as_millis() as u64;
-        self.line.report(Report::ToolCalled { tool: call.name.clone(), ms, failed });
+        self.line.report(told(call, &result, begun.elapsed()));
         result.map(in_words).or_else(unless_cancelled)
     }
 
@@ -81,12 +81,25 @@ impl Caller<'_> {
     }
 }
 
+/// What is told of a call. One whose outcome is unknown was not made now, so it took no time and did not fail.
+fn told(call: &ToolCall, result: &Result<ToolResult, Failure>, took: Duration) -> Report {
+    let tool = call.name.clone();
+    if result.as_ref().is_ok_and(|result| result.unknown) {
+        let message =
+            format!("the outcome of a call of `{tool}` is unknown: Convoke was stopped while it ran");
+        return Report::Noted { code: "outcome_unknown", message };
+    }
+    let failed = result.as_ref().map_or(true, |result| result.failed);
+    Report::ToolCalled { tool, ms: took.as_millis() as u64, failed }
+}
+
 fn unknown_outcome(tool: &Tool) -> ToolResult {
-    went_wrong(format!(
+    let text = format!(
         "The outcome of this call of `{}` is unknown: the engine was stopped while it ran. It may have taken effect or \
          not. Check that before you do it again.",
         tool.spec.name
-    ))
+    );
+    ToolResult { unknown: true, ..went_wrong(text) }
 }
 
 /// The server may be back by the next turn, so the model learns of it and goes on.
@@ -106,5 +119,5 @@ fn in_words(mut result: ToolResult) -> ToolResult {
 }
 
 fn went_wrong(text: String) -> ToolResult {
-    ToolResult { text, structured: None, failed: true }
+    ToolResult { text, failed: true, ..ToolResult::default() }
 }

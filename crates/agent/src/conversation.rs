@@ -14,6 +14,7 @@ mod review;
 mod room;
 mod turns;
 
+pub(crate) use pages::Page;
 pub use pages::Written;
 pub use question::Question;
 

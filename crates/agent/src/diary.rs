@@ -50,9 +50,9 @@ impl crate::Sink for Alone {
 }
 
 impl crate::Admission for Alone {
-    fn admit(&self, call: crate::CallDemand) -> BoxFuture<'_, Result<crate::CallPermit, Failure>> {
+    fn admit(&self, call: crate::CallDemand) -> BoxFuture<'_, Result<crate::Admitted, Failure>> {
         crate::Unlimited.admit(call)
     }
 
-    fn settle(&self, _permit: crate::CallPermit, _usage: &Usage) {}
+    fn settle(&self, _permit: crate::CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }

@@ -36,7 +36,7 @@ impl Attempts {
         match &assignment.work {
             Work::Agent(call) => self.talk(&assignment, call, line, &cancel).await,
             Work::Script(call) => self.run(&assignment.step, call, line, cancel).await,
-            Work::Tool(work) => tool::perform(&*self.toolbox, &assignment.step, work, line, cancel).await,
+            Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, line, cancel).await,
         }
     }
 

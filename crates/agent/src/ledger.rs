@@ -101,6 +101,13 @@ pub fn tokens_in(messages: &[Message]) -> u64 {
     messages.iter().map(|message| tokens_of(&message.text) + of_calls(message) + of_thoughts(message)).sum()
 }
 
+/// What a call costs at most, if a price is known: all that is sent at the highest price, and all that may come back.
+pub fn worst_case(prices: &IndexMap<String, Price>, model: &str, input: u64, output: u64) -> Option<u64> {
+    let price = prices.get(model)?;
+    let sent = price.input_per_mtok.max(price.cache_write_per_mtok).max(price.cache_read_per_mtok);
+    Some((input as f64 * sent + output as f64 * price.output_per_mtok).ceil() as u64)
+}
+
 /// A dollar per million tokens is a millionth of a dollar per token. A price of the cache that is not given is that of
 /// the other tokens sent, so that a budget is rather reached too early than too late.
 fn cost_micros(used: &Usage, price: &Price) -> u64 {

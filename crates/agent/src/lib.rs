@@ -9,6 +9,7 @@
 //! ([`Sink`]) and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time
 //! limits of tasks belong to the scheduler.
 
+mod account;
 mod admission;
 mod answer;
 mod ask;
@@ -36,7 +37,9 @@ mod toolbox;
 mod transcript;
 mod wording;
 
+pub use account::Account;
 pub use admission::*;
+pub use ask::MAX_TOKENS;
 pub use command::*;
 pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use diary::*;

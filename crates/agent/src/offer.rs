@@ -4,7 +4,7 @@
 //! was cut away is a tool of our own, shown only where there is something to read.
 
 use crate::capability::recall;
-use crate::{Tool, ToolCall, ToolSpec, tokens_of};
+use crate::{Tool, ToolCall, ToolSpec};
 
 /// What joins server and tool in an entry of an allow list.
 const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
@@ -32,7 +32,7 @@ impl Offer {
         if !specs.is_empty() {
             specs.push(recall::spec());
         }
-        let tokens = specs.iter().map(tokens_of_spec).sum();
+        let tokens = specs.iter().map(ToolSpec::tokens).sum();
         Offer { tools, specs, tokens, missing }
     }
 
@@ -66,10 +66,6 @@ impl Offer {
     pub fn is_repeatable(&self, call: &ToolCall) -> bool {
         self.find(&call.name).is_none_or(|tool| tool.repeatable)
     }
-}
-
-fn tokens_of_spec(spec: &ToolSpec) -> u64 {
-    tokens_of(&spec.name) + tokens_of(&spec.description) + tokens_of(&spec.input_schema.to_string())
 }
 
 /// Whether an entry of an allow list names the tool, alone or with its server.

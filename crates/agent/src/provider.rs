@@ -4,8 +4,10 @@
 //! future must close its connection at once, because that is how an attempt is cancelled. Tools are offered and asked
 //! for here; whether one may be called, and calling it, is decided elsewhere.
 
-use crate::Sink;
-use convoke_model::{Answer, Ask, Class, Failure, JsonText, OutputSchema, ProviderSettings, TaskId, Usage};
+use crate::{Sink, tokens_in, tokens_of};
+use convoke_model::{
+    Answer, Ask, Class, Failure, JsonText, OutputSchema, PhaseTimeouts, ProviderSettings, TaskId, Usage,
+};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -80,6 +82,13 @@ pub struct Request<'a> {
     pub seed: u64,
 }
 
+impl Request<'_> {
+    /// Our estimate of the tokens that it takes, tools included.
+    pub fn tokens(&self) -> u64 {
+        tokens_in(self.messages) + self.tools.iter().map(ToolSpec::tokens).sum::<u64>()
+    }
+}
+
 /// What an answer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -126,8 +135,17 @@ impl Message {
 
     /// What a tool gave.
     pub fn tool_result(call: &ToolCall, text: impl Into<String>, failed: bool) -> Message {
-        let result_of = Some(ResultOf { id: call.id.clone(), name: call.name.clone(), failed });
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let result_of = Some(ResultOf { id, name, failed, unknown: false });
         Message { result_of, ..Message::new(Role::Tool, text) }
+    }
+
+    /// The same, where perhaps nobody knows what came of the call.
+    pub(crate) fn of_unknown_outcome(mut self, unknown: bool) -> Message {
+        if let Some(result_of) = &mut self.result_of {
+            result_of.unknown = unknown;
+        }
+        self
     }
 }
 
@@ -168,6 +186,13 @@ pub struct ToolSpec {
     pub input_schema: serde_json::Value,
 }
 
+impl ToolSpec {
+    /// Our estimate of the tokens that it takes in a request.
+    pub fn tokens(&self) -> u64 {
+        tokens_of(&self.name) + tokens_of(&self.description) + tokens_of(&self.input_schema.to_string())
+    }
+}
+
 /// A model's wish to have a tool called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -198,6 +223,9 @@ pub struct ResultOf {
     /// Whether the text says what went wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Whether nobody knows what came of the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
 }
 
 /// How long each phase of a request may take.
@@ -221,6 +249,18 @@ impl Timeouts {
     pub fn within(total: Duration) -> Timeouts {
         let at_most = |seconds| Duration::from_secs(seconds).min(total);
         Timeouts { connect: at_most(30), first_token: total, idle: at_most(120), total }
+    }
+
+    /// Those that are stated, and the usual ones for the rest. None is longer than the whole request.
+    pub fn stated(total: Duration, stated: &PhaseTimeouts) -> Timeouts {
+        let usual = Timeouts::within(total);
+        let phase = |stated: Option<Duration>, or: Duration| stated.unwrap_or(or).min(total);
+        Timeouts {
+            connect: phase(stated.connect, usual.connect),
+            first_token: phase(stated.first_token, usual.first_token),
+            idle: phase(stated.idle, usual.idle),
+            total,
+        }
     }
 }
 
@@ -285,6 +325,16 @@ pub enum Finish {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_is_stated_goes_over_the_usual_times_within_the_whole() {
+        let seconds = Duration::from_secs;
+        let (total, usual) = (seconds(60), PhaseTimeouts::default());
+        assert_eq!(Timeouts::stated(total, &usual), Timeouts::within(total));
+        let stated = PhaseTimeouts { idle: Some(seconds(5)), first_token: Some(seconds(90)), ..usual };
+        let expected = Timeouts { connect: seconds(30), first_token: seconds(60), idle: seconds(5), total };
+        assert_eq!(Timeouts::stated(total, &stated), expected);
+    }
 
     #[test]
     fn arguments_are_json_whatever_the_model_wrote() {

@@ -9,7 +9,9 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
-use crate::{Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Report, Toolbox};
+use crate::{
+    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
+};
 use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText, WaitsFor, reason};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,7 +131,7 @@ impl Talk<'_> {
         if has_its_own || settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
             return Ok(Offer::default());
         }
-        let listed = self.toolbox.list(&settings.servers).await;
+        let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
         let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);
         for entry in offer.missing().iter().filter(|_| self.assignment.continues.is_empty()) {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
@@ -162,8 +164,14 @@ impl Talk<'_> {
                 Next::Done(ending) => return Closing::Ended(ending.clone()),
                 Next::Suspend(asks) => return Closing::Suspended(JsonText::of(&asks.ask)),
                 Next::Ask(question) => {
+                    let purpose = question.purpose;
                     let reply = self.ask_one_of(&mut models, &question, &mut going.ledger, heard).await;
-                    going.conversation.feed(premise, reply);
+                    match reply {
+                        Err(failure) if self.is_left_to_another(purpose, &failure) => {
+                            return self.of_validator(failure).into();
+                        }
+                        reply => going.conversation.feed(premise, reply),
+                    }
                 }
                 Next::Call(_) => {
                     if let Err(failure) = self.call_tools(premise, going).await {
@@ -175,10 +183,22 @@ impl Talk<'_> {
         }
     }
 
+    /// A validator that may be there in a further attempt is asked again in that one, which goes on here; only then does
+    /// the answer pass without it.
+    fn is_left_to_another(&self, purpose: Purpose, failure: &Failure) -> bool {
+        purpose == Purpose::Grade && failure.keeps_conversation() && self.assignment.may_try_again(failure)
+    }
+
+    fn of_validator(&self, failure: Failure) -> Failure {
+        let message = format!("the validator gave no verdict: {}", failure.message);
+        self.named(Failure { message, ..failure })
+    }
+
     async fn call_tools(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let Next::Call(calls) = going.conversation.next(premise) else { return Ok(()) };
         let caller = Caller {
             toolbox: self.toolbox,
+            asker: self.assignment.into(),
             settings: &self.call.settings,
             offer: premise.offer,
             line: self.line,

@@ -4,8 +4,10 @@
 //! text, read as JSON where it is an object or a list: `{"result": …}` unless it is an object.
 
 use crate::driver::unused;
-use crate::{Line, Report, Tool, ToolResult, Toolbox, fit};
-use convoke_model::{AttemptEnd, Class, Failure, JsonText, OutputSchema, Servers, ToolWork, Usage};
+use crate::{Asker, Line, Report, Tool, ToolResult, Toolbox, fit};
+use convoke_model::{
+    Assignment, AttemptEnd, Class, Failure, JsonText, OutputSchema, Servers, ToolWork, Usage,
+};
 use serde_json::{Value, json};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -13,26 +15,26 @@ use tokio_util::sync::CancellationToken;
 /// Makes the call.
 pub async fn perform(
     toolbox: &dyn Toolbox,
-    step: &str,
+    assignment: &Assignment,
     work: &ToolWork,
     line: &dyn Line,
     cancel: CancellationToken,
 ) -> AttemptEnd {
     let named = |mut failure: Failure| {
-        failure.message = format!("step `{step}`: {}", failure.message);
+        failure.message = format!("step `{}`: {}", assignment.step, failure.message);
         unused(failure)
     };
     let found = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::new(Class::Cancelled, "cancelled")),
-        found = find(toolbox, work) => found,
+        found = find(toolbox, assignment.into(), work) => found,
     };
     let tool = match found {
         Ok(tool) => tool,
         Err(failure) => return named(failure),
     };
     let begun = Instant::now();
-    let result = toolbox.call(&work.servers, &tool, &work.arguments, cancel).await;
+    let result = toolbox.call(assignment.into(), &work.servers, &tool, &work.arguments, cancel).await;
     let failed = result.as_ref().map_or(true, |result| result.failed);
     let ms = begun.elapsed().as_millis() as u64;
     line.report(Report::ToolCalled { tool: tool.spec.name.clone(), ms, failed });
@@ -43,10 +45,10 @@ pub async fn perform(
 }
 
 /// Only the server that is named is asked: the others need not even be there.
-async fn find(toolbox: &dyn Toolbox, work: &ToolWork) -> Result<Tool, Failure> {
+async fn find(toolbox: &dyn Toolbox, asker: Asker<'_>, work: &ToolWork) -> Result<Tool, Failure> {
     let named = work.servers.get_key_value(&work.server);
     let alone: Servers = named.map(|(name, server)| (name.clone(), server.clone())).into_iter().collect();
-    let tools = toolbox.list(&alone).await?;
+    let tools = toolbox.list(asker, &alone).await?;
     if let Some(tool) = tools.iter().find(|tool| tool.name == work.tool) {
         return Ok(tool.clone());
     }

@@ -5,19 +5,40 @@
 //! side of this door.
 
 use crate::ToolSpec;
-use convoke_model::{Failure, JsonText, Servers};
+use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
+
+/// Who asks for tools. Which tools there are and what they give does not depend on it; whoever writes that down, or
+/// gives back what was written, tells askers apart by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asker<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// Which try of it.
+    pub attempt: u32,
+}
+
+impl<'a> From<&'a Assignment> for Asker<'a> {
+    fn from(assignment: &'a Assignment) -> Asker<'a> {
+        Asker { task: &assignment.task, attempt: assignment.attempt }
+    }
+}
 
 /// The tools of a run.
 pub trait Toolbox: Send + Sync {
     /// Every tool that these servers have and allow, in the order of the servers.
-    fn list<'a>(&'a self, servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>>;
+    fn list<'a>(
+        &'a self,
+        asker: Asker<'a>,
+        servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>>;
 
     /// Calls one. A tool that says it failed, or arguments that do not fit, are a result; a failure means that no
     /// answer came. When `cancel` fires the server is told and the future is ready soon.
     fn call<'a>(
         &'a self,
+        asker: Asker<'a>,
         servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
@@ -49,6 +70,8 @@ pub struct ToolResult {
     pub structured: Option<JsonText>,
     /// Whether the text says what went wrong.
     pub failed: bool,
+    /// Whether nobody knows what came of the call. Toolboxes always know.
+    pub unknown: bool,
 }
 
 /// A box without tools.
@@ -56,18 +79,23 @@ pub struct ToolResult {
 pub struct NoTools;
 
 impl Toolbox for NoTools {
-    fn list<'a>(&'a self, _servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+    fn list<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn call<'a>(
         &'a self,
+        _asker: Asker<'a>,
         _servers: &'a Servers,
         tool: &'a Tool,
         _arguments: &'a JsonText,
         _cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         let text = format!("there is no tool `{}`", tool.spec.name);
-        Box::pin(std::future::ready(Ok(ToolResult { text, structured: None, failed: true })))
+        Box::pin(std::future::ready(Ok(ToolResult { text, failed: true, ..ToolResult::default() })))
     }
 }

@@ -2,13 +2,13 @@
 //! is parted from its result, it goes on from any page with the same request, and the large values are not held.
 
 use convoke_agent::{
-    Admission, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, Page, Provider, Providers,
-    Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult, ToolSpec, Toolbox,
-    Unlimited, tokens_in,
+    Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, Page,
+    Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult,
+    ToolSpec, Toolbox, Unlimited, tokens_in,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProviderSettings,
-    ScriptCall, Server, Servers, TaskId, Transport, Usage, Work,
+    Retry, ScriptCall, Server, Servers, TaskId, Transport, Usage, Work,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -141,7 +141,11 @@ fn page(number: usize) -> String {
 }
 
 impl Toolbox for Library {
-    fn list<'a>(&'a self, _servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+    fn list<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         let spec = ToolSpec {
             name: "s__fetch".into(),
             description: "Fetches a page.".into(),
@@ -154,6 +158,7 @@ impl Toolbox for Library {
 
     fn call<'a>(
         &'a self,
+        _asker: Asker<'a>,
         _servers: &'a Servers,
         _tool: &'a Tool,
         arguments: &'a JsonText,
@@ -203,11 +208,11 @@ impl Diary for Notebook {
 }
 
 impl Admission for Notebook {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Unlimited.admit(call)
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }
 
 impl Sink for Notebook {
@@ -245,6 +250,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         temperature: None,
         max_tokens: None,
         request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
         session_timeout: None,
         parse_recovery: 1,
         validator: None,
@@ -274,6 +280,8 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         seed: 7,
         continues,
         answer: None,
+        retry: Retry::agent_default(),
+        failures: 0,
     }
 }
 

@@ -57,15 +57,26 @@ fn is_another(facts: &Facts) -> bool {
     facts.start_time != 0 && start_time(facts.pid).is_some_and(|time| time != facts.start_time)
 }
 
-/// Field 22 of `/proc/PID/stat`. The name in field 2 may hold anything, so fields are counted after its last `)`. Nothing, if the
-/// mounted `/proc` is another namespace's, in which the id is somebody else's.
+/// Whether the process is stopped, by a signal or a debugger. Doubt is "no".
+pub fn is_stopped(facts: &Facts) -> bool {
+    let state = after_the_name(facts.pid, 0);
+    !is_another(facts) && matches!(state.as_deref(), Some("T" | "t"))
+}
+
+/// Field 22 of `/proc/PID/stat`.
 fn start_time(pid: u32) -> Option<u64> {
+    after_the_name(pid, 19)?.parse().ok()
+}
+
+/// A field of `/proc/PID/stat`. The name in field 2 may hold anything, so fields are counted after its last `)`. Nothing, if the
+/// mounted `/proc` is another namespace's, in which the id is somebody else's.
+fn after_the_name(pid: u32, field: usize) -> Option<String> {
     let this = fs::read_link("/proc/self").ok()?;
     if this.to_str() != Some(&std::process::id().to_string()) {
         return None;
     }
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    text.rsplit_once(')')?.1.split_whitespace().nth(field).map(str::to_owned)
 }
 
 /// The id of this boot.

@@ -1,6 +1,6 @@
 //! How the mapped file is laid out.
 //!
-//! One fixed layout: a header, then five tables. Nothing moves and nothing grows, so that an index is a name and a full
+//! One fixed layout: a header, then six tables. Nothing moves and nothing grows, so that an index is a name and a full
 //! table is a refusal. Decisions:
 //!
 //! - **Every field is an atomic.** Other processes write to the same bytes at any moment; atomics make that defined, and
@@ -8,6 +8,9 @@
 //! - **Slots are the truth.** What a lease, a waiter or a resource *is* stands in its own slot, and one store to its state
 //!   word makes a change real. Counters, free lists, the order of the queue and the hints in [`Derived`] can be computed
 //!   from the slots, and are computed anew when a process died inside the lock (`recover.rs`).
+//! - **What a rate has counted is in buckets, not in leases.** It belongs to nobody and outlives everybody until its moment
+//!   comes (`buckets.rs`). Ending a lease and filling buckets are several stores and one change: the [`SettlementWords`] say what
+//!   it will be before the first of them is made, and a dead process's settlement is carried out by the next (`settle.rs`).
 //! - **An owner is a slot and a generation.** The generation of a process slot rises with each process that takes it, so
 //!   what a dead process left behind can never be mistaken for its successor's.
 //! - **Times are nanoseconds on the boot clock.** It runs while the machine sleeps, and nobody can set it.
@@ -15,13 +18,14 @@
 //!
 //! Byte locks for liveness (`bytes.rs`) lie far beyond the end of the file, so they never touch these bytes.
 
+use crate::buckets::Buckets;
 use crate::cells::{Amounts, Text};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"cvk-capa");
 /// Rises with every change of this file's meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Processes that can take part at the same time.
 pub const PROCESSES: usize = 256;
 /// Named resources.
@@ -48,6 +52,8 @@ pub struct Layout {
     pub leases: [LeaseSlot; LEASES],
     pub waiters: [WaiterSlot; WAITERS],
     pub offers: [OfferSlot; OFFERS],
+    /// What lingers of each resource, by its index.
+    pub lingering: [Buckets; RESOURCES],
 }
 
 /// What there is once.
@@ -65,6 +71,9 @@ pub struct Header {
     pub lock: LockWords,
     pub derived: Derived,
     pub counters: CounterWords,
+    pub settlement: SettlementWords,
+    /// Rises when a limit was changed for processes that live.
+    pub limits_generation: AtomicU64,
     /// Boot time of the last search for dead processes, so that many waiters do not all search.
     pub searched_at: AtomicU64,
     /// Futex: rises when work is offered.
@@ -101,6 +110,8 @@ pub struct Derived {
     pub resources_top: AtomicU32,
     /// Nothing expires or leaves quarantine before this time.
     pub next_due: AtomicU64,
+    /// No amount of a rate ends and no door opens before this time.
+    pub next_moment: AtomicU64,
 }
 
 /// What went wrong so far, and how much was done. Never clamped, never reset within a boot.
@@ -118,6 +129,25 @@ pub struct CounterWords {
     pub takeovers: AtomicU64,
     pub recoveries: AtomicU64,
     pub stuck: AtomicU64,
+}
+
+/// How a lease ends of which something lingers: decided as one, carried out store by store.
+#[repr(C, align(64))]
+pub struct SettlementWords {
+    /// Not zero while it is decided and not known to be carried out.
+    pub decided: AtomicU32,
+    pub lease: AtomicU32,
+    pub count: AtomicU32,
+    pub entries: [SettlementEntry; VECTOR],
+}
+
+/// What one bucket holds after a settlement.
+#[repr(C)]
+pub struct SettlementEntry {
+    pub resource: AtomicU32,
+    pub bucket: AtomicU32,
+    pub ends_at: AtomicU64,
+    pub amount: AtomicU64,
 }
 
 /// A process that takes part.
@@ -156,8 +186,16 @@ pub struct ResourceSlot {
     pub waiting: AtomicU32,
     /// How many grants in a row the last process had.
     pub streak: AtomicU32,
+    /// Not zero if a person set its limit, which then stays for the boot.
+    pub by_hand: AtomicU32,
     /// Which process had the last grant.
     pub last: AtomicU64,
+    /// For how long a rate counts what it counted; zero for what is no rate.
+    pub window: AtomicU64,
+    /// Derived: what of it lingers.
+    pub lingering: AtomicU64,
+    /// Nothing of it is granted before this time. Later only, never earlier.
+    pub shut_until: AtomicU64,
     /// One bit per process slot that defined it.
     pub users: [AtomicU64; PROCESSES / 64],
     pub name: Text<8>,
@@ -341,18 +379,36 @@ impl ResourceSlot {
         self.state.load(Ordering::Acquire) != 0
     }
 
-    /// What can be granted now. Nothing, when a limit was lowered below what is out.
-    pub fn free(&self) -> u32 {
-        let out = u64::from(self.in_use.load(Ordering::Relaxed))
-            + u64::from(self.quarantined.load(Ordering::Relaxed));
-        u64::from(self.limit.load(Ordering::Relaxed)).saturating_sub(out) as u32
+    /// Everything that counts against the limit: granted, quarantined, lingering.
+    pub fn out(&self) -> u64 {
+        u64::from(self.in_use.load(Ordering::Relaxed))
+            + u64::from(self.quarantined.load(Ordering::Relaxed))
+            + self.lingering.load(Ordering::Relaxed)
+    }
+
+    /// What can be granted now. Nothing, when a limit was lowered below what is out, when calls used more than was reserved for
+    /// them, or while its door is shut.
+    pub fn free(&self, now: u64) -> u32 {
+        if self.is_shut(now) {
+            return 0;
+        }
+        u64::from(self.limit.load(Ordering::Relaxed)).saturating_sub(self.out()) as u32
+    }
+
+    /// Whether its door is shut.
+    pub fn is_shut(&self, now: u64) -> bool {
+        now < self.shut_until.load(Ordering::Relaxed)
+    }
+
+    /// Whether it counts by time.
+    pub fn is_rate(&self) -> bool {
+        self.window.load(Ordering::Relaxed) != 0
     }
 
     /// Whether nobody has any use for it, so that its slot can serve another name.
-    pub fn is_idle(&self) -> bool {
-        self.users.iter().all(|bits| bits.load(Ordering::Relaxed) == 0)
-            && [&self.in_use, &self.quarantined, &self.waiting]
-                .iter()
-                .all(|count| count.load(Ordering::Relaxed) == 0)
+    pub fn is_idle(&self, now: u64) -> bool {
+        let kept = self.by_hand.load(Ordering::Relaxed) != 0 || self.is_shut(now);
+        let used = self.users.iter().any(|bits| bits.load(Ordering::Relaxed) != 0);
+        !kept && !used && self.out() == 0 && self.waiting.load(Ordering::Relaxed) == 0
     }
 }

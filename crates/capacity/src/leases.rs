@@ -151,11 +151,11 @@ impl Capacity {
         Ok(renewal)
     }
 
-    /// Gives a lease back. A second time, or after it expired, is an error, and recorded; counters stay exact.
+    /// Gives a lease back; rates it was consumed with linger as reserved, unless it is [settled](Self::settle) instead. A second time, or after it expired, is an error, and recorded; counters stay exact.
     pub fn release(&self, lease: &Lease) -> Result<(), Error> {
         let mut held = self.lock()?;
         let index = held.in_time(lease, |counters| &counters.late_releases)?;
-        held.free(index);
+        held.end(index);
         held.count(|counters| &counters.releases);
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Capacity {
     pub fn confirm_gone(&self, lease: &Lease) -> Result<(), Error> {
         let mut held = self.lock()?;
         let index = held.current(lease)?;
-        held.free(index);
+        held.end(index);
         held.count(|counters| &counters.releases);
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Held<'_> {
     }
 
     /// The slot of a lease that is this process's and out. Anything else is recorded.
-    fn current(&self, lease: &Lease) -> Result<u32, Error> {
+    pub(crate) fn current(&self, lease: &Lease) -> Result<u32, Error> {
         let slot = self.lease(lease.index % LEASES as u32);
         let same = slot.token.load(Relaxed) == lease.token && slot.owner.load(Relaxed) == self.own().pack();
         match (same, slot.state()) {

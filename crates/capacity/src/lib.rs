@@ -27,19 +27,29 @@
 //! # Ok::<(), convoke_capacity::Error>(())
 //! ```
 //!
-//! Kept true, for every resource, at every instant: granted + quarantined never grows past the limit. A process killed at any
+//! A [rate](Capacity::define_rate) is a limit on what was used within a window. A lease takes of it as of anything else; when its call
+//! has ended it is [settled](Capacity::settle), and what the provider counted lingers until a window after that, whoever is alive
+//! then. Amounts that linger are in a few buckets per resource (`buckets.rs`), not in leases: a rate of 50 000 per minute
+//! needs no more room than one of five. A provider's "later" [shuts](Capacity::shut) a resource for all processes.
+//!
+//! Kept true, for every resource, at every instant: no grant takes granted + quarantined + lingering past the limit. What has happened
+//! counts even if it is more (a call used more than was reserved for it, a limit was lowered); then nothing is granted until
+//! enough is given back or has lapsed. A process killed at any
 //! point leaves tables that the next one completes or undoes exactly; one that is stopped while it holds them is
 //! [named](Error::Stuck), and stops everybody rather than letting anybody exceed a limit.
 //!
 //! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the file is
 //! and what people are told (`cli`).
 //!
-//! Reading order: `layout.rs` (the file), `lock.rs`, `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`, `steal.rs`.
+//! Reading order: `layout.rs` (the file), `lock.rs`, `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
+//! `settle.rs`, `moments.rs`, `doors.rs`, `steal.rs`.
 
+mod buckets;
 mod bytes;
 mod capacity;
 mod cells;
 mod clock;
+mod doors;
 mod error;
 mod failpoint;
 mod futex;
@@ -50,14 +60,17 @@ mod leases;
 mod liveness;
 mod lock;
 mod mapping;
+mod moments;
 mod offer;
 mod queue;
 mod reclaim;
 mod recover;
 mod resources;
+mod settle;
 mod snapshot;
 mod steal;
 mod table;
+mod views;
 mod waiting;
 
 #[cfg(test)]
@@ -73,5 +86,5 @@ pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress, need};
 pub use queue::{IN_A_ROW, PASSES};
 pub use reclaim::Reclaimed;
 pub use resources::{Defined, NAME_BYTES, ResourceId};
-pub use snapshot::{Counters, Instance, LeaseView, ResourceView, Snapshot, WaiterView};
+pub use views::{Counters, Holding, Instance, LeaseView, ResourceView, Snapshot, WaiterView};
 pub use waiting::{SEARCH_EVERY, Ticket, Waited};

@@ -212,6 +212,7 @@ fn initialise(mapping: &Mapping, last_token: u64) -> Result<(), Error> {
         list.store(NONE, Ordering::Relaxed);
     }
     derived.next_due.store(u64::MAX, Ordering::Relaxed);
+    derived.next_moment.store(u64::MAX, Ordering::Relaxed);
     step();
     header.magic.store(MAGIC, Ordering::Release);
     Ok(())

@@ -5,7 +5,8 @@
 //! - **Two in a row.** A process that had [`IN_A_ROW`] grants of a resource in a row lets another process that waits for it,
 //!   and can go now, go first. Nothing is left idle for this: if nobody else can go, it goes on.
 //! - **Passing is bounded.** A demand that does not fit is passed by later ones that do, at most [`PASSES`] times; after that
-//!   what it wants is kept for it, so it starts in finite time.
+//!   what it wants is kept for it, so it starts in finite time. While it lacks something that only time brings, because a door
+//!   is shut or a rate is used up, only what it lacks of rates is kept: slots would stand idle until then.
 //! - **Whoever frees capacity serves the queue.** The lease is made for the waiter in the same turn, so nobody can get in
 //!   between, and only a waiter that has its answer is woken.
 //!
@@ -149,10 +150,12 @@ pub fn dispatch(held: &mut Held<'_>) {
 
 /// Whether something that was freed is still free and waited for.
 fn worth_looking(held: &Held<'_>) -> bool {
-    held.freed.iter().any(|index| {
-        let resource = held.resource(*index);
-        resource.free() > 0 && resource.waiting.load(Relaxed) > 0
-    })
+    let wanted = |index: u32| {
+        let resource = held.resource(index);
+        resource.waiting.load(Relaxed) > 0 && resource.free(held.now) > 0
+    };
+    let all = if held.all_freed { 0..held.resources_top() as u32 } else { 0..0 };
+    held.freed.iter().copied().chain(all).any(wanted)
 }
 
 /// Makes the lease and gives it to the waiter. The lease names the ticket, which is what counts if this process dies now.
@@ -189,7 +192,7 @@ fn next(held: &Held<'_>) -> Option<u32> {
             continue;
         }
         if held.lacking(&amounts).is_some() {
-            kept.keep_for(waiter, &amounts);
+            kept.keep_for(held, waiter, &amounts);
             continue;
         }
         match &first {
@@ -215,7 +218,7 @@ pub fn kept_for_others(held: &Held<'_>, amounts: &Vector) -> Option<u32> {
     let mut kept = Kept::default();
     for index in queued(held) {
         let waiter = held.waiter(index);
-        kept.keep_for(waiter, &waiter.amounts.read());
+        kept.keep_for(held, waiter, &waiter.amounts.read());
     }
     amounts.iter().map(|(index, _)| index).find(|index| kept.has(*index))
 }
@@ -260,6 +263,12 @@ pub fn queued<'a>(held: &Held<'a>) -> impl Iterator<Item = u32> + use<'a> {
     })
 }
 
+/// Whether there is not enough of a resource, and nobody can give it back: time must pass.
+fn waits_for_time(held: &Held<'_>, index: u32, amount: u32) -> bool {
+    let resource = held.resource(index);
+    (resource.is_shut(held.now) || resource.is_rate()) && held.lacks(index, amount)
+}
+
 /// Resources that are kept for demands that were passed often enough.
 #[derive(Default)]
 struct Kept {
@@ -267,10 +276,15 @@ struct Kept {
 }
 
 impl Kept {
-    fn keep_for(&mut self, waiter: &WaiterSlot, amounts: &Vector) {
-        if waiter.passed.load(Relaxed) >= PASSES {
-            self.resources.extend(amounts.iter().map(|(index, _)| index));
+    fn keep_for(&mut self, held: &Held<'_>, waiter: &WaiterSlot, amounts: &Vector) {
+        if waiter.passed.load(Relaxed) < PASSES {
+            return;
         }
+        let waits_for_time = amounts.iter().any(|(index, amount)| waits_for_time(held, index, amount));
+        let kept = amounts.iter().filter(|(index, amount)| {
+            !waits_for_time || (held.resource(*index).is_rate() && held.lacks(*index, *amount))
+        });
+        self.resources.extend(kept.map(|(index, _)| index));
     }
 
     fn has(&self, resource: u32) -> bool {

@@ -1,7 +1,7 @@
 //! Getting back what the dead and the late have left.
 //!
 //! The kernel is asked outside the lock; inside it only slots are changed. A lease of a process that has ended is free at once:
-//! its connections are closed. One that expired while its holder may live goes into quarantine, and out of it when nothing
+//! its connections are closed. What its rates have counted lingers, as if counted at this moment. One that expired while its holder may live goes into quarantine, and out of it when nothing
 //! can be running on it any more.
 
 use crate::capacity::Capacity;
@@ -44,6 +44,7 @@ impl Capacity {
         let reverted = self.revert_claims(&dead);
         let due = self.clock.now() >= self.mapping.header.derived.next_due.load(Relaxed);
         if dead.is_empty() && closed.is_empty() && !due {
+            self.pass_moment_if_due()?;
             return Ok(Reclaimed { reverted, ..Reclaimed::default() });
         }
         let mut held = self.lock()?;
@@ -100,7 +101,7 @@ fn sweep_lease(held: &mut Held<'_>, index: u32, dead: &HashSet<ProcessKey>, foun
     let in_quarantine = lease.state() == LeaseState::Quarantined;
     let due = if in_quarantine { lease.quarantine_ends() } else { lease.expires_at.load(Relaxed) };
     if is_gone(held, owner, dead) || (in_quarantine && held.now >= due) {
-        held.free(index);
+        held.end(index);
         held.count(|counters| &counters.reclaimed);
         found.freed += 1;
         return u64::MAX;

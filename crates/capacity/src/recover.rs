@@ -10,15 +10,20 @@ use std::collections::HashMap;
 
 /// Brings counters, lists and hints in line with the slots.
 pub fn recover(held: &mut Held<'_>) {
+    held.finish_settlement();
     clear_counters(held);
     step();
     recount_leases(held);
+    recount_lingering(held);
     step();
     finish_hand_overs(held);
     step();
     rebuild_queue(held);
     step();
-    held.table().header.counters.recoveries.fetch_add(1, Relaxed);
+    let header = &held.table().header;
+    header.counters.recoveries.fetch_add(1, Relaxed);
+    // Whoever died may have changed a limit and not said so. Once too often is harmless.
+    header.limits_generation.fetch_add(1, Relaxed);
     held.note_all_freed();
 }
 
@@ -57,6 +62,15 @@ fn recount_leases(held: &Held<'_>) {
     derived.leases_out.store(out, Relaxed);
     // Unknown is "now": the next look finds the true time.
     derived.next_due.store(0, Relaxed);
+}
+
+fn recount_lingering(held: &Held<'_>) {
+    let derived = &held.table().header.derived;
+    for index in 0..derived.resources_top.load(Relaxed) {
+        let lingering = held.table().lingering[index as usize].after(0);
+        held.resource(index).lingering.store(lingering, Relaxed);
+    }
+    derived.next_moment.store(0, Relaxed);
 }
 
 /// A lease that was made for a ticket is that ticket's, also if its maker died before it could say so.

@@ -1,16 +1,23 @@
 //! Resources: named limits that all processes of the machine share.
 //!
 //! A resource lives while a process uses it. The first process defines its limit; a second one with other wishes is told what
-//! is in force. `set_limit` changes a live machine. When its last user has gone, the next one defines it anew.
+//! is in force. When its last user has gone, the next one defines it anew. `set_limit` changes a live machine, and a limit
+//! that was set so stays until the machine boots: whoever defines the resource later is told of it.
+//!
+//! A rate is a resource with a window: what a call took of it counts until a window after the provider counted it (`settle.rs`).
 
 use crate::capacity::Capacity;
 use crate::cells::{Text, Vector};
+use crate::clock::nanoseconds;
 use crate::error::Error;
 use crate::failpoint::step;
 use crate::layout::{NONE, ProcessKey, RESOURCES, ResourceSlot, VECTOR, WaiterState};
+use crate::leases::LONGEST_TTL;
 use crate::queue;
-use crate::table::{Held, Relaxed};
+use crate::table::{Held, Relaxed, ring};
+use crate::views::ResourceView;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Longest name, in bytes.
 pub const NAME_BYTES: usize = Text::<8>::CAPACITY;
@@ -22,6 +29,16 @@ pub struct ResourceId {
     generation: u32,
 }
 
+impl ResourceId {
+    pub(crate) fn index(self) -> u32 {
+        self.index
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        self.generation
+    }
+}
+
 /// What is in force for a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defined {
@@ -29,6 +46,8 @@ pub struct Defined {
     pub id: ResourceId,
     /// The limit in force.
     pub limit: u32,
+    /// For how long a rate counts; zero for what is no rate.
+    pub window: Duration,
     /// Where that limit came from.
     pub origin: String,
     /// Whether it is what this call asked for.
@@ -38,6 +57,24 @@ pub struct Defined {
 impl Capacity {
     /// Names a resource this process will use. If another live process uses it already, its limit stands.
     pub fn define(&self, name: &str, limit: u32, origin: &str) -> Result<Defined, Error> {
+        self.define_as(name, limit, Duration::ZERO, origin)
+    }
+
+    /// As [`define`](Self::define), for so much per window: what a lease took of it lingers after its end.
+    pub fn define_rate(
+        &self,
+        name: &str,
+        limit: u32,
+        window: Duration,
+        origin: &str,
+    ) -> Result<Defined, Error> {
+        if window < Duration::from_millis(1) || window > LONGEST_TTL {
+            return Err(Error::invalid(format!("a rate counts for 1 ms to {LONGEST_TTL:?}, not {window:?}")));
+        }
+        self.define_as(name, limit, window, origin)
+    }
+
+    fn define_as(&self, name: &str, limit: u32, window: Duration, origin: &str) -> Result<Defined, Error> {
         check_name(name)?;
         let mut held = self.lock()?;
         let index = match held.find_resource(name) {
@@ -47,15 +84,19 @@ impl Capacity {
         let slot = held.resource(index);
         let own = held.own();
         if !has_other_users(slot, own) {
-            held.write_limit(index, limit, origin);
+            slot.window.store(nanoseconds(window), Relaxed);
+            if slot.by_hand.load(Relaxed) == 0 {
+                held.write_limit(index, limit, origin);
+            }
         }
         user_bits(slot, own).fetch_or(bit(own), Relaxed);
-        let (limit_now, origin_now) = (slot.limit.load(Relaxed), slot.origin.read());
+        let in_force = (slot.limit.load(Relaxed), Duration::from_nanos(slot.window.load(Relaxed)));
         Ok(Defined {
             id: ResourceId { index, generation: slot.generation.load(Relaxed) },
-            as_asked: limit_now == limit,
-            limit: limit_now,
-            origin: origin_now,
+            as_asked: in_force == (limit, window),
+            limit: in_force.0,
+            window: in_force.1,
+            origin: slot.origin.read(),
         })
     }
 
@@ -67,15 +108,40 @@ impl Capacity {
         Ok(())
     }
 
-    /// Changes the limit for all processes at once. Below what is in use, nothing is granted until enough is given back;
-    /// demands that can never be met any more are refused. Answers with the limit before, or `None` for an unknown name.
+    /// Changes the limit for all processes at once, and until the machine boots. Below what is in use, nothing is granted until
+    /// enough is given back; demands that can never be met any more are refused. Raises [`limits_generation`](Self::limits_generation)
+    /// and rings the bell of every process that uses it. Answers with the limit before, or `None` for an unknown name.
     pub fn set_limit(&self, name: &str, limit: u32, origin: &str) -> Result<Option<u32>, Error> {
         check_name(name)?;
         let mut held = self.lock()?;
         let Some(index) = held.find_resource(name) else { return Ok(None) };
-        let before = held.resource(index).limit.load(Relaxed);
+        let slot = held.resource(index);
+        let before = slot.limit.load(Relaxed);
         held.write_limit(index, limit, origin);
+        slot.by_hand.store(1, Relaxed);
+        step();
+        self.mapping.header.limits_generation.fetch_add(1, Ordering::Release);
+        drop(held);
+        self.mapping
+            .processes
+            .iter()
+            .zip(0..)
+            .filter(|(_, user)| is_user(slot, *user))
+            .for_each(|(process, _)| ring(process));
         Ok(Some(before))
+    }
+
+    /// Rises with every limit that is [set](Self::set_limit): whoever remembers another number asks for its [limits](Self::in_force)
+    /// again. Needs no lock. May rise for nothing.
+    pub fn limits_generation(&self) -> u64 {
+        self.mapping.header.limits_generation.load(Ordering::Acquire)
+    }
+
+    /// What is in force for a resource that this process has defined.
+    pub fn in_force(&self, id: ResourceId) -> Result<ResourceView, Error> {
+        let held = self.lock()?;
+        held.known(id)?;
+        Ok(ResourceView::of(held.table(), id.index, held.now))
     }
 }
 
@@ -94,6 +160,8 @@ impl Held<'_> {
         slot.limit.store(0, Relaxed);
         slot.streak.store(0, Relaxed);
         slot.last.store(0, Relaxed);
+        slot.window.store(0, Relaxed);
+        slot.shut_until.store(0, Relaxed);
         slot.name.write(name);
         step();
         slot.state.store(1, Ordering::Release);
@@ -109,7 +177,7 @@ impl Held<'_> {
             return Ok(top as u32);
         }
         (0..RESOURCES as u32)
-            .find(|index| self.resource(*index).is_idle())
+            .find(|index| self.resource(*index).is_idle(self.now))
             .ok_or(Error::Full { table: "resources", size: RESOURCES })
     }
 
@@ -119,6 +187,7 @@ impl Held<'_> {
         step();
         slot.origin.write(origin);
         self.note_freed(index);
+        self.note_spent();
         self.refuse_the_impossible(index, limit);
     }
 
@@ -136,7 +205,7 @@ impl Held<'_> {
     }
 
     /// The slot of a resource that this process has defined.
-    fn known(&self, id: ResourceId) -> Result<&ResourceSlot, Error> {
+    pub(crate) fn known(&self, id: ResourceId) -> Result<&ResourceSlot, Error> {
         let slot = &self.table().resources[id.index as usize % RESOURCES];
         let ours = slot.is_defined()
             && slot.generation.load(Relaxed) == id.generation
@@ -185,6 +254,10 @@ fn bit(key: ProcessKey) -> u64 {
 
 fn user_bits(slot: &ResourceSlot, key: ProcessKey) -> &std::sync::atomic::AtomicU64 {
     &slot.users[key.index as usize / 64]
+}
+
+fn is_user(slot: &ResourceSlot, process: usize) -> bool {
+    slot.users[process / 64].load(Relaxed) & 1 << (process % 64) != 0
 }
 
 fn has_other_users(slot: &ResourceSlot, own: ProcessKey) -> bool {

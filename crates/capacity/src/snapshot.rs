@@ -1,4 +1,4 @@
-//! What the table looks like: for `convoke capacity` and `convoke instances`, and for tests.
+//! Pictures of the table (`views.rs`), and who takes them.
 //!
 //! Reads only, and without the lock, so it can be had while the table is stuck, and by a process that takes no part. A
 //! picture that a change ran into is taken again; if changes never pause, it says that it may be torn.
@@ -7,133 +7,21 @@ use crate::capacity::Capacity;
 use crate::cells::Vector;
 use crate::clock::{BootClock, Clock};
 use crate::error::Error;
-use crate::kernel::Facts;
-use crate::layout::{LeaseState, ProcessKey, Standing, WaiterState};
-use crate::liveness::{Judge, Liveness};
+use crate::kernel::{self, Facts};
+use crate::layout::{
+    LEASES, LeaseSlot, LeaseState, ProcessKey, RESOURCES, Standing, WAITERS, WaiterSlot, WaiterState,
+};
+use crate::liveness::{Judge, read_facts};
 use crate::mapping::Mapping;
 use crate::table::Relaxed;
+use crate::views::{Counters, Instance, LeaseView, ResourceView, Snapshot, WaiterView, Who};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 /// How often a picture is taken again before a torn one is shown.
 const TRIES: u32 = 100;
-
-/// A process that takes part, or did until a moment ago.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instance {
-    /// Its process id, in its own namespace.
-    pub pid: u32,
-    /// What it does.
-    pub label: String,
-    /// The run it drives.
-    pub run: String,
-    /// Key of its working directory.
-    pub working_dir: u64,
-    /// For how long it has taken part.
-    pub age: Duration,
-    /// Time since its last heartbeat.
-    pub silent_for: Duration,
-    /// Whether it lives.
-    pub liveness: Liveness,
-}
-
-/// A resource.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResourceView {
-    /// Its name.
-    pub name: String,
-    /// The limit in force.
-    pub limit: u32,
-    /// Where that came from.
-    pub origin: String,
-    /// Granted and in time.
-    pub in_use: u32,
-    /// Expired, and not known to be over.
-    pub quarantined: u32,
-    /// Demands in the queue that name it.
-    pub waiting: u32,
-}
-
-/// A lease that is out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaseView {
-    /// Its fencing token.
-    pub token: u64,
-    /// Process id of its holder; zero if that has gone.
-    pub pid: u32,
-    /// What it holds.
-    pub amounts: Vec<(String, u32)>,
-    /// Whether work runs on it, or ran when it expired.
-    pub state: LeaseState,
-    /// For how long it has been out.
-    pub age: Duration,
-    /// Time until it expires, or until its quarantine ends.
-    pub left: Duration,
-}
-
-/// A demand in the queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaiterView {
-    /// Its place: smaller is earlier.
-    pub ticket: u64,
-    /// Process id of who waits.
-    pub pid: u32,
-    /// What it wants.
-    pub amounts: Vec<(String, u32)>,
-    /// For how long.
-    pub age: Duration,
-    /// Whether it has been granted and not been fetched yet.
-    pub granted: bool,
-}
-
-/// What was done and what went wrong since the machine booted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Leases made.
-    pub grants: u64,
-    /// Leases given back by their holders.
-    pub releases: u64,
-    /// Leases given back twice.
-    pub double_releases: u64,
-    /// Leases given back after they expired.
-    pub late_releases: u64,
-    /// Operations with a token that was not, or no longer, the process's.
-    pub stale_tokens: u64,
-    /// Leases consumed twice.
-    pub double_consumes: u64,
-    /// Leases that a heartbeat came too late for.
-    pub lost_leases: u64,
-    /// Leases put into quarantine.
-    pub quarantined: u64,
-    /// Leases freed by others than their holder.
-    pub reclaimed: u64,
-    /// Times the lock was taken from a dead process.
-    pub takeovers: u64,
-    /// Times the tables were computed anew.
-    pub recoveries: u64,
-    /// Times a process gave up on a stuck lock.
-    pub stuck: u64,
-}
-
-/// The whole table at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Who takes part.
-    pub instances: Vec<Instance>,
-    /// Every resource in use.
-    pub resources: Vec<ResourceView>,
-    /// Every lease that is out.
-    pub leases: Vec<LeaseView>,
-    /// The queue, first to last.
-    pub waiters: Vec<WaiterView>,
-    /// What happened so far.
-    pub counters: Counters,
-    /// Process id of who holds the tables at this moment.
-    pub held_by: Option<u32>,
-    /// Whether a change ran into it, so that parts may not fit together.
-    pub torn: bool,
-}
 
 impl Capacity {
     /// The whole table at this moment.
@@ -153,6 +41,28 @@ impl Capacity {
         let facts = Facts::own(clock.offset());
         let judge = Judge { mapping: &mapping, own: None, facts: &facts };
         Ok(Some(Camera { judge, now: clock.now() }.take()))
+    }
+}
+
+impl ResourceView {
+    pub(crate) fn of(table: &Mapping, index: u32, now: u64) -> Self {
+        let (slot, buckets) = (&table.resources[index as usize], &table.lingering[index as usize]);
+        let left =
+            |time: u64| Some(Duration::from_nanos(time.checked_sub(now)?)).filter(|left| !left.is_zero());
+        let lingering = buckets.after(now);
+        Self {
+            name: slot.name.read(),
+            limit: slot.limit.load(Relaxed),
+            origin: slot.origin.read(),
+            by_hand: slot.by_hand.load(Relaxed) != 0,
+            window: Some(Duration::from_nanos(slot.window.load(Relaxed))).filter(|window| !window.is_zero()),
+            in_use: slot.in_use.load(Relaxed),
+            quarantined: slot.quarantined.load(Relaxed),
+            lingering,
+            eases_in: if lingering == 0 { None } else { left(buckets.next_end(now)) },
+            shut_for: left(slot.shut_until.load(Relaxed)),
+            waiting: slot.waiting.load(Relaxed),
+        }
     }
 }
 
@@ -195,11 +105,15 @@ impl<'a> Camera<'a> {
     }
 
     fn instances(&self) -> Vec<Instance> {
-        self.judge.taken().map(|key| self.instance(key)).collect()
+        let mut leases: HashMap<u64, u32> = HashMap::new();
+        self.leases_out().for_each(|slot| *leases.entry(slot.owner.load(Relaxed)).or_default() += 1);
+        let of = |key: ProcessKey| leases.get(&key.pack()).copied().unwrap_or(0);
+        self.judge.taken().map(|key| self.instance(key, of(key))).collect()
     }
 
-    fn instance(&self, key: ProcessKey) -> Instance {
+    fn instance(&self, key: ProcessKey, leases: u32) -> Instance {
         let slot = &self.table().processes[key.index as usize];
+        let facts = read_facts(slot);
         Instance {
             pid: slot.pid.load(Relaxed),
             label: slot.label.read(),
@@ -208,59 +122,65 @@ impl<'a> Camera<'a> {
             age: self.since(slot.joined_at.load(Relaxed)),
             silent_for: self.since(slot.heartbeat.load(Relaxed)),
             liveness: self.judge.judge(key),
+            stopped: facts.comparable(self.judge.facts) && kernel::is_stopped(&facts),
+            leases,
+            waiting: slot.waiting.load(Relaxed),
         }
     }
 
     fn resources(&self) -> Vec<ResourceView> {
-        let top = self.table().header.derived.resources_top.load(Relaxed) as usize;
-        let defined = self.table().resources[..top].iter().filter(|slot| slot.is_defined());
-        defined
-            .map(|slot| ResourceView {
-                name: slot.name.read(),
-                limit: slot.limit.load(Relaxed),
-                origin: slot.origin.read(),
-                in_use: slot.in_use.load(Relaxed),
-                quarantined: slot.quarantined.load(Relaxed),
-                waiting: slot.waiting.load(Relaxed),
-            })
-            .collect()
+        let top = self.table().header.derived.resources_top.load(Relaxed).min(RESOURCES as u32);
+        let defined = (0..top).filter(|index| self.table().resources[*index as usize].is_defined());
+        defined.map(|index| ResourceView::of(self.table(), index, self.now)).collect()
+    }
+
+    fn leases_out(&self) -> impl Iterator<Item = &'a LeaseSlot> + use<'a> {
+        let table = self.table();
+        let top = table.header.derived.leases_top.load(Relaxed) as usize;
+        table.leases[..top.min(LEASES)].iter().filter(|slot| slot.state() != LeaseState::Free)
     }
 
     fn leases(&self) -> Vec<LeaseView> {
-        let top = self.table().header.derived.leases_top.load(Relaxed) as usize;
-        let out = self.table().leases[..top].iter().filter(|slot| slot.state() != LeaseState::Free);
-        out.map(|slot| {
-            let state = slot.state();
-            let quarantined = state == LeaseState::Quarantined;
-            let end = if quarantined { slot.quarantine_ends() } else { slot.expires_at.load(Relaxed) };
-            LeaseView {
-                token: slot.token.load(Relaxed),
-                pid: self.pid(slot.owner.load(Relaxed)),
-                amounts: self.names(&slot.amounts.read()),
-                state,
-                age: self.since(slot.granted_at.load(Relaxed)),
-                left: Duration::from_nanos(end.saturating_sub(self.now)),
-            }
-        })
-        .collect()
+        self.leases_out().map(|slot| self.lease(slot)).collect()
+    }
+
+    fn lease(&self, slot: &LeaseSlot) -> LeaseView {
+        let state = slot.state();
+        let quarantined = state == LeaseState::Quarantined;
+        let end = if quarantined { slot.quarantine_ends() } else { slot.expires_at.load(Relaxed) };
+        let Who { pid, label, run } = self.who(slot.owner.load(Relaxed));
+        LeaseView {
+            token: slot.token.load(Relaxed),
+            pid,
+            label,
+            run,
+            amounts: self.names(&slot.amounts.read()),
+            state,
+            age: self.since(slot.granted_at.load(Relaxed)),
+            left: Duration::from_nanos(end.saturating_sub(self.now)),
+        }
     }
 
     fn waiters(&self) -> Vec<WaiterView> {
         let top = self.table().header.derived.waiters_top.load(Relaxed) as usize;
         let waits = |state| matches!(state, WaiterState::Waiting | WaiterState::Granted);
-        let mut waiters: Vec<WaiterView> = self.table().waiters[..top]
-            .iter()
-            .filter(|slot| waits(slot.state()))
-            .map(|slot| WaiterView {
-                ticket: slot.ticket.load(Relaxed),
-                pid: self.pid(slot.owner.load(Relaxed)),
-                amounts: self.names(&slot.amounts.read()),
-                age: self.since(slot.since.load(Relaxed)),
-                granted: slot.state() == WaiterState::Granted,
-            })
-            .collect();
+        let slots = self.table().waiters[..top.min(WAITERS)].iter().filter(|slot| waits(slot.state()));
+        let mut waiters: Vec<WaiterView> = slots.map(|slot| self.waiter(slot)).collect();
         waiters.sort_by_key(|waiter| waiter.ticket);
         waiters
+    }
+
+    fn waiter(&self, slot: &WaiterSlot) -> WaiterView {
+        let Who { pid, label, run } = self.who(slot.owner.load(Relaxed));
+        WaiterView {
+            ticket: slot.ticket.load(Relaxed),
+            pid,
+            label,
+            run,
+            amounts: self.names(&slot.amounts.read()),
+            age: self.since(slot.since.load(Relaxed)),
+            granted: slot.state() == WaiterState::Granted,
+        }
     }
 
     fn counters(&self) -> Counters {
@@ -286,12 +206,15 @@ impl<'a> Camera<'a> {
         Some(self.table().processes[key.index as usize].pid.load(Relaxed))
     }
 
-    fn pid(&self, owner: u64) -> u32 {
+    /// The process that a slot names, unless it has gone.
+    fn who(&self, owner: u64) -> Who {
         let key = ProcessKey::unpack(owner);
         let slot = &self.table().processes[key.index as usize];
         let (generation, standing) = slot.standing();
-        let is_there = generation == key.generation && standing != Standing::Free;
-        if is_there { slot.pid.load(Relaxed) } else { 0 }
+        if generation != key.generation || standing == Standing::Free {
+            return Who::default();
+        }
+        Who { pid: slot.pid.load(Relaxed), label: slot.label.read(), run: slot.run.read() }
     }
 
     fn names(&self, amounts: &Vector) -> Vec<(String, u32)> {

@@ -24,6 +24,8 @@ pub struct Held<'a> {
     pub now: u64,
     /// Resources of which there may be more now, while somebody waits for them.
     pub(crate) freed: Vec<u32>,
+    /// Anybody who waits may be able to go now, whatever for.
+    pub(crate) all_freed: bool,
     /// Waiters that got their answer, to be woken once the tables are let go.
     pub(crate) answered: Vec<u32>,
 }
@@ -45,7 +47,7 @@ pub struct Terms {
 impl<'a> Held<'a> {
     /// Begins a turn. The lock is held already.
     pub(crate) fn begin(capacity: &'a Capacity, now: u64) -> Self {
-        let mut held = Self { capacity, now, freed: Vec::new(), answered: Vec::new() };
+        let mut held = Self { capacity, now, freed: Vec::new(), all_freed: false, answered: Vec::new() };
         let words = &capacity.mapping.header.lock;
         words.turns.fetch_add(1, Relaxed);
         let died_inside = words.dirty.load(Relaxed) != 0;
@@ -57,6 +59,7 @@ impl<'a> Held<'a> {
         if died_inside {
             recover::recover(&mut held);
         }
+        held.pass_moments();
         held
     }
 
@@ -92,7 +95,12 @@ impl<'a> Held<'a> {
 
     /// The resource of which there is not enough, if any.
     pub fn lacking(&self, amounts: &Vector) -> Option<u32> {
-        amounts.iter().find(|(index, amount)| self.resource(*index).free() < *amount).map(|(index, _)| index)
+        amounts.iter().find(|(index, amount)| self.lacks(*index, *amount)).map(|(index, _)| index)
+    }
+
+    /// Whether there is less of a resource than this.
+    pub fn lacks(&self, index: u32, amount: u32) -> bool {
+        self.resource(index).free(self.now) < amount
     }
 
     /// Makes a lease. What it takes must be free; callers look first, in the same turn.
@@ -115,7 +123,7 @@ impl<'a> Held<'a> {
         Ok(index)
     }
 
-    fn count_grant(&self, terms: &Terms) {
+    fn count_grant(&mut self, terms: &Terms) {
         let owner = terms.owner.pack();
         for (index, amount) in terms.amounts.iter() {
             let resource = self.resource(index);
@@ -126,6 +134,9 @@ impl<'a> Held<'a> {
                 .store(if again { resource.streak.load(Relaxed).saturating_add(1) } else { 1 }, Relaxed);
             resource.last.store(owner, Relaxed);
             step();
+            if resource.is_rate() {
+                self.note_spent();
+            }
         }
         let header = &self.table().header;
         header.counters.grants.fetch_add(1, Relaxed);
@@ -179,9 +190,12 @@ impl<'a> Held<'a> {
 
     /// Remembers to look at the whole queue.
     pub fn note_all_freed(&mut self) {
-        for resource in 0..self.table().header.derived.resources_top.load(Relaxed) {
-            self.note_freed(resource);
-        }
+        self.all_freed = true;
+    }
+
+    /// Remembers that there is less of something that only time brings back: what was kept for those who now wait for time is kept no more.
+    pub fn note_spent(&mut self) {
+        self.all_freed |= self.table().header.derived.queue_length.load(Relaxed) != 0;
     }
 
     /// Remembers when there will be something to look at.

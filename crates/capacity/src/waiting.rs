@@ -85,8 +85,8 @@ impl Capacity {
             if left.is_zero() {
                 return Ok(Waited::NotYet);
             }
-            futex::sleep(&slot.signal, 0, left.min(SEARCH_EVERY));
-            self.search_if_due()?;
+            futex::sleep(&slot.signal, 0, self.nap(left));
+            self.look_around()?;
         }
     }
 
@@ -107,9 +107,20 @@ impl Capacity {
             if rung != heard || left.is_zero() {
                 return Ok(rung);
             }
-            futex::sleep(&slot.bell, heard, left.min(SEARCH_EVERY));
-            self.search_if_due()?;
+            futex::sleep(&slot.bell, heard, self.nap(left));
+            self.look_around()?;
         }
+    }
+
+    /// How long to sleep without an answer: until the next search, or until time itself frees something.
+    fn nap(&self, left: Duration) -> Duration {
+        left.min(SEARCH_EVERY).min(self.until_next_moment())
+    }
+
+    /// What whoever waits does for all who wait.
+    fn look_around(&self) -> Result<(), Error> {
+        self.pass_moment_if_due()?;
+        self.search_if_due().map(|_| ())
     }
 }
 

@@ -211,6 +211,12 @@ pub struct ShowArgs {
     pub run: String,
     /// A task of the run
     pub task: Option<String>,
+    /// Show the task's whole conversation, not only its last turns and the beginnings of texts
+    #[arg(long, requires = "task")]
+    pub full: bool,
+    /// Print a value that the task's conversation put aside, such as r1, and nothing else
+    #[arg(long, value_name = "NAME", requires = "task", conflicts_with = "full")]
+    pub kept: Option<String>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

@@ -51,6 +51,20 @@ fn a_refusal_reaches_the_agent() {
 }
 
 #[test]
+fn a_run_that_failed_over_a_refusal_asks_again_when_it_is_resumed() {
+    let Some(world) = world("ask") else { return };
+    world.write("stubborn", "");
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    let run = world.run();
+    let said = world.convoke(&["answer", &run, "fix", "no", "--resume"]);
+    assert_eq!(said.code, Some(1), "{said}");
+    said.mentions(&["it may not edit: Write report.txt"]);
+    world.convoke(&["resume", &run]).exits(5).mentions(&["Write report.txt"]);
+    let said = world.convoke(&["answer", &run, "fix", "yes", "--resume"]).exits(0);
+    assert_eq!(said.json(), json!({ "said": "I wrote report.txt." }));
+}
+
+#[test]
 fn skipping_gates_is_no_permission() {
     let Some(world) = world("ask") else { return };
     world.convoke(&["run", "w.yaml", "--skip-gates"]).exits(5);

@@ -60,6 +60,22 @@ fn gather(folder: &Path, all: &mut String) {
             false => all.push_str(&String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap())),
         }
     }
+    // Last, because looking into a journal tidies up the files beside it.
+    let journal = folder.join("journal.db");
+    if journal.is_file() {
+        unpack(&journal, all);
+    }
+}
+
+/// The plan and the outputs of a run, which its journal holds packed.
+fn unpack(journal: &Path, all: &mut String) {
+    let journal = rusqlite::Connection::open(journal).unwrap();
+    let mut rows = journal.prepare("SELECT body FROM blobs").unwrap();
+    let bodies = rows.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap().map(Result::unwrap);
+    for body in bodies {
+        let text = zstd::decode_all(&body[..]).unwrap_or(body);
+        all.push_str(&String::from_utf8_lossy(&text));
+    }
 }
 
 /// An agent that is told the key, one that is refused with it in the message, and a command that looks for it.
@@ -97,4 +113,70 @@ fn no_form_of_a_key_is_left_anywhere() {
     for form in forms() {
         assert!(!all.contains(&form), "`{form}` was left somewhere");
     }
+}
+
+/// A coding agent that is given the key by reference and repeats it, and a command that is given it too.
+const GIVEN: &str = r#"
+workflow: {name: given, entry_point: [coder, child]}
+agents:
+  - name: coder
+    provider:
+      name: cli
+      command: sh
+      args: [-c, 'printf %s "$1" > coder.got; printf %s "$2" > coder.asked; echo "it was $1"', sh, "${SHOP_TOKEN}", "{prompt}"]
+    prompt: "Say it, not {{ '$' }}{HOME}"
+  - name: child
+    type: script
+    command: sh
+    args: [-c, 'printf %s "$GIVEN" > child.got']
+    env: {GIVEN: "x ${SHOP_TOKEN}"}
+output: {coder: "{{ coder.output.result }}"}
+"#;
+
+fn left_behind(world: &World) -> String {
+    let mut all = String::new();
+    gather(&world.state(), &mut all);
+    all
+}
+
+#[test]
+fn what_programs_are_started_with_stays_a_reference() {
+    let world = World::with_workflow(GIVEN).env("SHOP_TOKEN", KEY);
+    let said = world.convoke(&["run", "w.yaml"]).exits(0);
+    assert_eq!((world.read("coder.got"), world.read("child.got")), (KEY.to_owned(), format!("x {KEY}")));
+    assert_eq!(said.json(), json!({ "coder": "it was [secret]" }));
+    let all = left_behind(&world) + &said.stderr;
+    assert!(forms().iter().all(|form| !all.contains(form)), "the key was left somewhere");
+    assert!(all.contains("${SHOP_TOKEN}"), "the plan holds the reference");
+    for args in [
+        vec!["plan", "w.yaml", "--format", "json"],
+        vec!["check", "w.yaml"],
+        vec!["run", "w.yaml", "--dry-run"],
+    ] {
+        let said = world.convoke(&args).exits(0);
+        assert!(!format!("{}{}", said.stdout, said.stderr).contains(KEY), "{args:?}\n{said}");
+    }
+}
+
+#[test]
+fn a_prompt_is_no_place_for_references() {
+    let world = World::with_workflow(GIVEN).env("SHOP_TOKEN", KEY).env("HOME", "/not-told");
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    assert!(world.read("coder.asked").contains("not ${HOME}"), "{}", world.read("coder.asked"));
+}
+
+#[test]
+fn a_variable_that_programs_need_is_asked_for_before_anything_starts() {
+    let world = World::with_workflow(GIVEN);
+    let said = world.convoke(&["run", "w.yaml"]).exits(3).prints_nothing();
+    said.mentions(&["environment variable `SHOP_TOKEN` is not set", "give a default: `${SHOP_TOKEN:-"]);
+    assert!(world.runs().is_empty());
+    world.write(
+        "w.yaml",
+        "workflow: {name: w, entry_point: a}\nagents: [{name: a, provider: mine, prompt: x}]\n",
+    );
+    let config = "[providers.mine]\nname = \"cli\"\ncommand = \"sh\"\nargs = [\"-c\", \"exit 1\", \"${SHOP_TOKEN}\"]\n";
+    world.write("convoke.toml", config);
+    let said = world.convoke(&["run", "w.yaml"]).exits(3).prints_nothing();
+    said.mentions(&["variable `SHOP_TOKEN` is not set"]);
 }

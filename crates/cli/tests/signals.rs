@@ -87,6 +87,34 @@ fn sigterm_ends_everything_at_once() {
     gone_and_resumable(&world);
 }
 
+/// A server that never gets ready and hears no signal but the last.
+#[test]
+fn a_server_that_is_starting_does_not_hold_up_the_end() {
+    let agent = "{name: reader, prompt: Read.}";
+    let tool = "{name: reader, type: tool, server: slow, tool: t, idempotent: true}";
+    for step in [agent, tool] {
+        let world = World::with_workflow(&format!(
+            r#"
+workflow:
+  name: starts
+  entry_point: reader
+  runtime:
+    provider: {{name: scripted}}
+    mcp_servers: {{slow: {{command: sh, args: [-c, "trap '' TERM INT; echo $$ >>pids; sleep 1000"]}}}}
+agents: [{step}]
+output: {{done: 'yes'}}
+"#
+        ));
+        let process = world.start(&["run", "w.yaml"]);
+        until("the server has been started", || !family(&world).is_empty());
+        let begun = std::time::Instant::now();
+        process.signal(Signal::TERM);
+        process.wait().exits(143).prints_nothing().mentions(&["convoke resume"]);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+        until("the server is gone", || !family(&world).into_iter().any(is_alive));
+    }
+}
+
 #[test]
 fn what_a_kill_left_behind_is_ended_before_the_next_attempt() {
     let (world, mut process) = begun();

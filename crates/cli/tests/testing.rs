@@ -47,7 +47,7 @@ fn a_test_that_fails_says_what_was_expected() {
     let said = world.convoke(&["test", "."]).exits(1);
     let expected = "FAILED   ./w.yaml: wrong
          output.said: expected \"Bye\", was \"Hello Ada\"
-         step `wave` did not run
+         ran: there is no step `wave`
          step `greet` ran
 ok       ./w.yaml: nobody to ask
 ok       ./w.yaml: refused

@@ -6,15 +6,17 @@
 use crate::executor::Executor;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use convoke_agent::{Admission, CallDemand, CallPermit, Diary, Page, Report, Sink};
+use crate::line::Line;
+use crate::steward::Steward;
+use crate::terms::Terms;
 use convoke_journal::Writer;
-use convoke_model::{Assignment, AttemptEnd, Class, Digest, Failure, JsonText, TaskId, Usage};
+use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage};
 use convoke_schedule::TaskIx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +30,8 @@ pub(crate) struct Attempts {
     watchers: Option<UnboundedSender<Notice>>,
     /// Where large values of conversations are read back from.
     writer: Arc<Writer>,
+    /// What all processes share, where this one takes part.
+    steward: Option<Arc<Steward>>,
     running: HashMap<TaskIx, CancellationToken>,
 }
 
@@ -37,8 +41,9 @@ impl Attempts {
         handle: Handle,
         watchers: Option<UnboundedSender<Notice>>,
         writer: Arc<Writer>,
+        steward: Option<Arc<Steward>>,
     ) -> Attempts {
-        Attempts { executor, handle, watchers, writer, running: HashMap::new() }
+        Attempts { executor, handle, watchers, writer, steward, running: HashMap::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -46,7 +51,7 @@ impl Attempts {
     }
 
     /// Starts an attempt. Its start is on disk already.
-    pub fn launch(&mut self, task: TaskIx, assignment: Assignment) {
+    pub fn launch(&mut self, task: TaskIx, assignment: Assignment, terms: Terms) {
         let cancel = CancellationToken::new();
         self.running.insert(task, cancel.clone());
         let attempt = assignment.attempt;
@@ -58,6 +63,9 @@ impl Attempts {
             watchers: self.watchers.clone(),
             writer: self.writer.clone(),
             cancel: cancel.clone(),
+            steward: self.steward.clone(),
+            fence: terms.fence,
+            calls: Mutex::new(terms.calls),
         });
         let work = self.executor.attempt(assignment, line, cancel.clone());
         let handle = self.handle.clone();
@@ -101,63 +109,4 @@ async fn finish(work: BoxFuture<'static, AttemptEnd>, cancel: CancellationToken)
 
 fn failed(failure: Failure) -> AttemptEnd {
     AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
-}
-
-/// One attempt's line to the engine: what it asks for and what it tells.
-struct Line {
-    task: TaskIx,
-    attempt: u32,
-    id: TaskId,
-    handle: Handle,
-    watchers: Option<UnboundedSender<Notice>>,
-    writer: Arc<Writer>,
-    cancel: CancellationToken,
-}
-
-impl Sink for Line {
-    fn report(&self, report: Report) {
-        match report {
-            Report::Progress { text } => {
-                if let Some(watchers) = &self.watchers {
-                    let _ = watchers.send(Notice::Progress { task: self.id.clone(), text });
-                }
-            }
-            // Usage is recorded with the attempt's end, once.
-            Report::Usage(_) => {}
-            report => self.handle.send(What::Reported { task: self.task, attempt: self.attempt, report }),
-        }
-    }
-}
-
-/// The attempt's own permit covers its calls, one at a time; an attempt that was told to stop makes no further call.
-impl Admission for Line {
-    fn admit(&self, _call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
-        let answer = match self.cancel.is_cancelled() {
-            true => Err(Failure::new(Class::Cancelled, "the attempt was told to stop")),
-            false => Ok(CallPermit::free()),
-        };
-        Box::pin(std::future::ready(answer))
-    }
-
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
-}
-
-impl Diary for Line {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        let (written, answer) = tokio::sync::oneshot::channel();
-        self.handle.send(What::Turned { task: self.task, attempt: self.attempt, page, written });
-        Box::pin(async move {
-            let gone = |_| Failure::new(Class::Cancelled, "the run ended before the turn was on disk");
-            answer.await.map_err(gone)
-        })
-    }
-
-    fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
-        let (reply, answer) = tokio::sync::oneshot::channel();
-        self.writer.ask(move |journal| {
-            let found = journal.and_then(|journal| journal.blob(&digest)).ok().flatten();
-            let _ = reply.send(found);
-        });
-        Box::pin(async move { answer.await.ok().flatten() })
-    }
 }

@@ -14,6 +14,9 @@ pub enum EngineError {
     /// A run that has ended cannot be resumed.
     #[error("the run cannot be resumed")]
     Ended(#[from] NotReopened),
+    /// The system gives no more threads.
+    #[error("no thread could be started")]
+    Thread(#[source] std::io::Error),
     /// The workflow file is not the one that the run was started with.
     #[error("the workflow changed since the run was started")]
     PlanChanged {

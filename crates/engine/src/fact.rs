@@ -1,8 +1,10 @@
 //! What reaches the engine from outside, each with its time.
 
-use convoke_agent::{Page, Report};
+use crate::terms::{AskNo, Fence};
+use convoke_agent::{Admitted, CallDemand, Page, Report};
+use convoke_govern::Outcome;
 use convoke_journal::MessageId;
-use convoke_model::{Answer, AttemptEnd, TaskId, Timestamp};
+use convoke_model::{Answer, AttemptEnd, Failure, TaskId, Timestamp, Usage};
 use convoke_schedule::TaskIx;
 use tokio::sync::oneshot;
 
@@ -36,6 +38,30 @@ pub enum What {
         /// What it says.
         report: Report,
     },
+    /// An attempt asks for a call to a model.
+    CallAsked {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// What the call needs.
+        demand: CallDemand,
+        /// Told whether it may be made.
+        reply: CallReply,
+    },
+    /// An attempt's call has ended, or was given up.
+    CallEnded {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// What it used; `None` where nobody knows.
+        usage: Option<Usage>,
+        /// How it fared, as far as capacity is concerned.
+        outcome: Outcome,
+    },
+    /// What all processes share has news.
+    Capacity(Capacity),
     /// An attempt wants to have a part of its conversation on disk before it goes on.
     Turned {
         /// The task.
@@ -78,5 +104,62 @@ pub enum What {
         now: bool,
         /// Who said so.
         by: String,
+    },
+}
+
+/// Where the answer to a call's demand goes.
+pub type CallReply = oneshot::Sender<Result<Admitted, Failure>>;
+
+/// News of what all processes share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Capacity {
+    /// A wish was granted.
+    Granted {
+        /// The wish.
+        ask: AskNo,
+        /// The lease.
+        fence: Fence,
+    },
+    /// A wish has to wait for others.
+    Queued {
+        /// The wish.
+        ask: AskNo,
+        /// What there is not enough of.
+        on: String,
+    },
+    /// A wish was granted and ran out before anybody could use it; it has to be made again.
+    Lapsed {
+        /// The wish.
+        ask: AskNo,
+    },
+    /// A wish can never be granted.
+    Refused {
+        /// The wish.
+        ask: AskNo,
+        /// Why, in words.
+        why: String,
+    },
+    /// Leases ran out: this process was away for too long.
+    Lost {
+        /// Their fencing tokens.
+        fences: Vec<u64>,
+    },
+    /// Somebody changed a limit.
+    Changed {
+        /// Of what.
+        name: String,
+        /// From this.
+        from: u64,
+        /// To this.
+        to: u64,
+        /// Who says so.
+        origin: String,
+    },
+    /// Something a person should know.
+    Noted {
+        /// A stable word.
+        code: &'static str,
+        /// The words.
+        message: String,
     },
 }

@@ -5,28 +5,37 @@
 //! that waits, and the only one that looks at a clock.
 
 mod attempts;
+mod calls;
 mod clock;
 mod core;
 mod error;
 mod executor;
 mod fact;
 mod handle;
+mod leases;
 mod limits;
+mod line;
 mod outcome;
+mod permits;
+mod purses;
 pub mod report;
 mod run;
 mod services;
 mod setup;
+mod steward;
 mod store;
+mod terms;
 
 pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
 pub use error::EngineError;
 pub use executor::Executor;
-pub use fact::{Fact, What};
+pub use fact::{CallReply, Capacity, Fact, What};
 pub use handle::{Handle, Notice, Watch};
 pub use limits::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 pub use outcome::Outcome;
+pub use permits::Permits;
 pub use run::Run;
-pub use setup::{Changes, Options, Setup, Start, prepare, replay};
+pub use setup::{Changes, Options, Setup, Shares, Start, prepare, replay};
 pub use store::Store;
+pub use terms::{AskNo, Calls, Fence, Return, Shared, Terms, Want};

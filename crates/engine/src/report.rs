@@ -121,7 +121,7 @@ impl RunReport {
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
             Event::RunReopened { tasks, .. } => self.reopen(tasks),
             Event::TaskStarted { task, .. } | Event::FannedOut { task, .. } => self.started(task, at),
-            Event::AttemptStarted { task, attempt } => self.attempt(task, *attempt, at),
+            Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at),
             Event::AttemptFinished { task, output, usage, .. } => {
                 self.attempt_ended(task, at, *usage, None, None);
                 self.ended(task, at, TaskWord::Succeeded).output = Some(output.clone());

@@ -7,6 +7,7 @@ use crate::error::EngineError;
 use crate::fact::{Fact, What};
 use crate::handle::Notice;
 use crate::outcome::Outcome;
+use crate::steward::Steward;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
 use convoke_model::{Event, RunStatus, Stamped, Timestamp};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub struct Run {
     pub(crate) core: Core,
     pub(crate) writer: Arc<Writer>,
     pub(crate) attempts: Attempts,
+    pub(crate) steward: Option<Arc<Steward>>,
     pub(crate) facts: UnboundedReceiver<Fact>,
     pub(crate) clock: Clock,
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
@@ -43,6 +45,7 @@ impl Run {
     pub async fn drive(mut self) -> Result<Outcome, EngineError> {
         let mut happened = Vec::new();
         loop {
+            self.core.permits.crowded = self.steward.as_ref().is_some_and(|steward| steward.is_crowded());
             let turn = self.core.decide(self.clock.now(), happened); // schedule + govern: in memory
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
             for effect in turn.effects {
@@ -57,11 +60,22 @@ impl Run {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Launch(task, assignment) => self.attempts.launch(task, *assignment),
+            Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),
+            Effect::Answer(reply, answer) => drop(reply.send(*answer)),
+            Effect::AskCapacity { ask, wants } => self.with_steward(|steward| steward.ask(ask, wants)),
+            Effect::WithdrawAsk(ask) => self.with_steward(|steward| steward.withdraw(ask)),
+            Effect::GiveBack(back) => self.with_steward(|steward| steward.give_back(back)),
+        }
+    }
+
+    /// A run that shares nothing asks for nothing.
+    fn with_steward(&self, act: impl FnOnce(&Steward)) {
+        if let Some(steward) = &self.steward {
+            act(steward);
         }
     }
 

@@ -1,86 +1,274 @@
-//! What an agent's attempts are counted on besides the run's slots: the model that they ask.
+//! What calls to models are counted on: the model that they ask, and its provider.
 //!
 //! Each (provider, model, key) is a resource of its own, made when a task first needs it. It begins with as many at once
 //! as the run may have, and learns from how calls fare how many are good; while its provider says "later" its door is
-//! shut, for everybody who would ask the same. Agents of the scripted provider ask nobody, and are not counted.
+//! shut, for everybody who would ask the same. What the configuration says about a service is counted besides, and by
+//! all processes together. Agents of the scripted provider ask nobody, and are not counted.
 
-use convoke_govern::{Governor, ResourceId, Spec};
+use crate::limits::{Limits, ServiceLimit, Stated};
+use crate::terms::{Shared, Want};
+use convoke_agent::CallDemand;
+use convoke_govern::{Amount, Counts, Governor, Origin, ResourceId, Spec};
 use convoke_model::{Digest, ProviderSettings};
-use convoke_plan::{Agent, Kind, Node, Text};
+use convoke_plan::{Agent, Text};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Providers that answer by themselves.
 const WITHOUT_SERVICE: [&str; 2] = ["", "scripted"];
 
-/// The resources of models, by who asks.
+/// The window of everything that is said per minute.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What a call takes of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// One, for as long as it lasts.
+    Slot,
+    /// One, of a rate.
+    Request,
+    /// All its tokens, of a rate.
+    Tokens,
+}
+
+impl Measure {
+    fn of(self, call: &CallDemand) -> u64 {
+        match self {
+            Measure::Slot | Measure::Request => 1,
+            Measure::Tokens => call.input_tokens.saturating_add(call.output_tokens).max(1),
+        }
+    }
+}
+
+/// What calls to one model are counted on.
+#[derive(Debug, Default)]
+pub(crate) struct Service {
+    counted: Vec<(ResourceId, Measure)>,
+    shared: Vec<(Arc<Shared>, Measure)>,
+}
+
+impl Service {
+    /// What is taken for as long as a call lasts.
+    pub fn slots(&self) -> impl Iterator<Item = ResourceId> {
+        self.counted.iter().filter(|(_, measure)| *measure == Measure::Slot).map(|(id, _)| *id)
+    }
+
+    /// What a call takes of rates.
+    pub fn rates(&self, call: &CallDemand) -> impl Iterator<Item = Amount> {
+        let rates = self.counted.iter().filter(|(_, measure)| *measure != Measure::Slot);
+        rates.map(|(id, measure)| Amount::of(*id, measure.of(call)))
+    }
+
+    /// The rates of tokens.
+    pub fn token_rates(&self) -> impl Iterator<Item = ResourceId> {
+        self.counted.iter().filter(|(_, measure)| *measure == Measure::Tokens).map(|(id, _)| *id)
+    }
+
+    /// Whether a call takes more than slots of this process.
+    pub fn is_plain(&self) -> bool {
+        self.shared.is_empty() && self.counted.iter().all(|(_, measure)| *measure == Measure::Slot)
+    }
+
+    /// What a call takes of what all processes share.
+    pub fn wants(&self, call: &CallDemand) -> Vec<Want> {
+        self.shared.iter().map(|(of, measure)| Want { of: of.clone(), count: measure.of(call) }).collect()
+    }
+}
+
+/// The services of a run, by who asks them for what.
 #[derive(Debug)]
 pub(crate) struct Services {
     /// The most attempts at once of the whole run.
     most: u64,
-    /// By where the settings lie, which all attempts of a node share and which live as long as the plan.
-    known: HashMap<usize, Option<ResourceId>>,
+    limits: Vec<ServiceLimit>,
+    /// By where the settings lie, which all attempts of a node share and which live as long as the plan; then by model.
+    known: HashMap<(usize, Box<str>), Option<Arc<Service>>>,
 }
 
 impl Services {
     /// For a run that has this many attempts at once.
-    pub fn new(most: u64) -> Services {
-        Services { most, known: HashMap::new() }
+    pub fn new(most: u64, limits: &Limits) -> Services {
+        Services { most, limits: limits.services.clone(), known: HashMap::new() }
     }
 
-    /// What attempts of a node are counted on, if on anything.
-    pub fn of(&mut self, node: &Node, governor: &mut Governor) -> Option<ResourceId> {
-        let Kind::Agent(agent) = &node.kind else { return None };
-        let settings = Arc::as_ptr(&agent.settings).addr();
-        let most = self.most;
-        *self.known.entry(settings).or_insert_with(|| resource(agent, most, governor))
+    /// What the first call of an agent is counted on, if on anything and if that is known before its texts are rendered.
+    pub fn of_first(&mut self, agent: &Agent, governor: &mut Governor) -> Option<Arc<Service>> {
+        match first_model(agent) {
+            Some(model) => self.of(agent, model, governor),
+            None => None,
+        }
+    }
+
+    /// What a call of an agent to a model is counted on, if on anything.
+    pub fn of(&mut self, agent: &Agent, model: &str, governor: &mut Governor) -> Option<Arc<Service>> {
+        let key = (Arc::as_ptr(&agent.settings).addr(), Box::from(model));
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let provider = &agent.settings.provider;
+        let counted = !WITHOUT_SERVICE.contains(&provider.name.as_str());
+        let service = counted.then(|| Arc::new(self.make(provider, model, governor)));
+        self.known.insert(key, service.clone());
+        service
+    }
+
+    fn make(&self, provider: &ProviderSettings, model: &str, governor: &mut Governor) -> Service {
+        let mark = mark(provider);
+        let name = format!("{}/{model}{mark}", provider.name);
+        let mut service = Service::default();
+        for limit in self.limits.iter().filter(|limit| limit.provider == provider.name) {
+            match &limit.model {
+                None => service.add(limit, &format!("{}{mark}", provider.name), "provider", governor),
+                Some(named) if named == model => service.add(limit, &name, "model", governor),
+                Some(_) => {}
+            }
+        }
+        let own = format!("model:{name}");
+        let learned = match governor.resource(&own) {
+            Some(known) => known,
+            None => governor
+                .add(Spec::slots(own, self.most).learn_from(self.most))
+                .expect("a run has at least one slot, and the name is new"),
+        };
+        if !service.counted.iter().any(|(id, _)| *id == learned) {
+            service.counted.push((learned, Measure::Slot));
+        }
+        service
     }
 }
 
-fn resource(agent: &Agent, most: u64, governor: &mut Governor) -> Option<ResourceId> {
-    let provider = &agent.settings.provider;
-    if WITHOUT_SERVICE.contains(&provider.name.as_str()) {
-        return None;
+/// The model that an agent asks first, where its name is not rendered.
+pub(crate) fn first_model(agent: &Agent) -> Option<&str> {
+    match &agent.model {
+        Some(Text::Literal(model)) => Some(model),
+        Some(_) => None,
+        None => Some(""),
     }
-    let name = name(provider, agent.model.as_ref());
-    if let Some(known) = governor.resource(&name) {
-        return Some(known);
-    }
-    let spec = Spec::slots(name, most).learn_from(most);
-    Some(governor.add(spec).expect("a run has at least one slot, and the name is new"))
 }
 
-/// `model:openai/gpt-5`, with a mark where it is asked elsewhere or with another key than usual.
-fn name(provider: &ProviderSettings, model: Option<&Text>) -> String {
-    let model = match model {
-        Some(Text::Literal(model)) => model,
-        Some(_) => "*",
-        None => "",
-    };
+impl Service {
+    /// Adds what the configuration says of a service.
+    fn add(&mut self, limit: &ServiceLimit, of: &str, kind: &str, governor: &mut Governor) {
+        if let Some(stated) = &limit.concurrency {
+            // How many are good for is learned within what is said.
+            let spec = |name| Spec::slots(name, stated.limit).learn_from(stated.limit);
+            self.count(format!("{kind}:{of}"), stated, Measure::Slot, governor, spec);
+        }
+        if let Some(stated) = &limit.requests_per_minute {
+            let spec = |name| Spec::per_minute(name, stated.limit, Counts::Arrivals);
+            self.count(format!("requests:{of}"), stated, Measure::Request, governor, spec);
+        }
+        if let Some(stated) = &limit.tokens_per_minute {
+            let spec = |name| Spec::per_minute(name, stated.limit, Counts::Ends);
+            self.count(format!("tokens:{of}"), stated, Measure::Tokens, governor, spec);
+        }
+    }
+
+    fn count(
+        &mut self,
+        name: String,
+        stated: &Stated,
+        measure: Measure,
+        governor: &mut Governor,
+        spec: impl Fn(String) -> Spec,
+    ) {
+        let id = match governor.resource(&name) {
+            Some(known) => known,
+            None => governor
+                .add(spec(name.clone()).origin(Origin::Config))
+                .expect("limits of the configuration were checked when it was read"),
+        };
+        self.counted.push((id, measure));
+        let window = (measure != Measure::Slot).then_some(MINUTE);
+        let (limit, origin) = (stated.limit, stated.origin.clone());
+        self.shared.push((Arc::new(Shared { name, limit, origin, window }), measure));
+    }
+}
+
+/// A mark where a provider is asked elsewhere or with another key than usual. Nobody reads the key from it.
+fn mark(provider: &ProviderSettings) -> String {
     let usual = ProviderSettings { name: provider.name.clone(), ..ProviderSettings::default() };
-    let mark = match *provider == usual {
+    match *provider == usual {
         true => String::new(),
         false => {
             let told = serde_json::to_vec(provider).expect("settings are data");
             format!("#{}", &Digest::of(&told).to_string()[..8])
         }
-    };
-    format!("model:{}/{model}{mark}", provider.name)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn stated(limit: u64) -> Option<Stated> {
+        Some(Stated { limit, origin: "convoke.toml:1".into() })
+    }
+
+    fn call(input_tokens: u64) -> CallDemand {
+        CallDemand {
+            task: convoke_model::TaskId("t".into()),
+            attempt: 1,
+            provider: "openai".into(),
+            model: "gpt-5".into(),
+            input_tokens,
+            output_tokens: 10,
+            cost_micros: None,
+        }
+    }
+
+    fn make(limits: Vec<ServiceLimit>, provider: &ProviderSettings) -> (Service, Governor) {
+        let mut governor = Governor::new(8);
+        let limits = Limits { services: limits, ..Limits::default() };
+        let service = Services::new(8, &limits).make(provider, "gpt-5", &mut governor);
+        (service, governor)
+    }
+
+    fn openai() -> ProviderSettings {
+        ProviderSettings { name: "openai".into(), ..ProviderSettings::default() }
+    }
+
     #[test]
     fn one_service_has_one_name_and_its_key_does_not_show() {
-        let usual = ProviderSettings { name: "openai".into(), ..ProviderSettings::default() };
-        let model = Text::Literal("gpt-5".into());
-        assert_eq!(name(&usual, Some(&model)), "model:openai/gpt-5");
-        let other = ProviderSettings { api_key: Some("sk-literal".into()), ..usual.clone() };
-        let marked = name(&other, Some(&model));
-        assert!(marked.starts_with("model:openai/gpt-5#") && !marked.contains("literal"), "{marked}");
-        assert_eq!(marked, name(&other.clone(), Some(&model)));
-        assert_eq!(name(&usual, None), "model:openai/");
+        let name = |provider: &ProviderSettings| {
+            let (service, governor) = make(Vec::new(), provider);
+            governor.name(service.slots().next().unwrap()).to_owned()
+        };
+        assert_eq!(name(&openai()), "model:openai/gpt-5");
+        let other = ProviderSettings { api_key: Some("sk-literal".into()), ..openai() };
+        assert!(name(&other).starts_with("model:openai/gpt-5#") && !name(&other).contains("literal"));
+        assert_eq!(name(&other), name(&other.clone()));
+    }
+
+    #[test]
+    fn without_configuration_only_slots_of_this_process_count() {
+        let (service, _) = make(Vec::new(), &openai());
+        assert!(service.is_plain() && service.wants(&call(1)).is_empty());
+    }
+
+    #[test]
+    fn limits_of_the_provider_and_of_the_model_both_count_and_are_shared() {
+        let provider = ServiceLimit {
+            provider: "openai".into(),
+            tokens_per_minute: stated(1000),
+            ..ServiceLimit::default()
+        };
+        let model = ServiceLimit {
+            provider: "openai".into(),
+            model: Some("gpt-5".into()),
+            concurrency: stated(3),
+            requests_per_minute: stated(60),
+            ..ServiceLimit::default()
+        };
+        let other = ServiceLimit { model: Some("other".into()), ..model.clone() };
+        let (service, governor) = make(vec![provider, model, other], &openai());
+        let wants: Vec<_> =
+            service.wants(&call(90)).into_iter().map(|want| (want.of.name.clone(), want.count)).collect();
+        let expected = [("tokens:openai", 100), ("model:openai/gpt-5", 1), ("requests:openai/gpt-5", 1)];
+        assert_eq!(wants, expected.map(|(name, count)| (name.to_owned(), count)));
+        assert_eq!(service.slots().count(), 1, "the learned limit is that of the configured resource");
+        assert_eq!(governor.limit(governor.resource("model:openai/gpt-5").unwrap()), 3);
+        assert!(!service.is_plain());
     }
 }

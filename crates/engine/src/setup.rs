@@ -9,15 +9,18 @@ use crate::error::EngineError;
 use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
+use crate::permits::Permits;
 use crate::run::Run;
+use crate::steward::Steward;
 use crate::store::Store;
-use convoke_govern::Governor;
+use convoke_capacity::Capacity;
 use convoke_journal::{Journal, Writer};
-use convoke_model::{Event, RunStarted, Stamped};
+use convoke_model::{Event, RunStarted, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_schedule::{Changed, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// What a run needs.
@@ -36,6 +39,16 @@ pub struct Setup {
     pub leftovers: Arc<dyn Fn(u32, u64) + Send + Sync>,
     /// The run's clock.
     pub clock: Clock,
+    /// What all processes of the machine share; `None`: this run shares nothing.
+    pub capacity: Option<Shares>,
+}
+
+/// A run's part in what all processes of the machine share.
+pub struct Shares {
+    /// The table, open.
+    pub table: Capacity,
+    /// How long a lease lasts without a heartbeat.
+    pub time_to_live: Duration,
 }
 
 /// New or old.
@@ -81,6 +94,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let epoch = setup.journal.epoch();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
+    let spent = spending(&history);
     let (scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => replay(&setup.plan, history, &changes)?,
@@ -89,11 +103,16 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
-    let governor = Governor::new(setup.options.max_concurrency);
-    let core = Core::new(scheduler, governor, Store::of(writer.clone()), next_seq, last);
+    let permits = permits(&setup.options, setup.capacity.is_some(), &spent, &scheduler);
+    let core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
+    let steward =
+        setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
+    let steward = steward.transpose().map_err(EngineError::Thread)?.map(Arc::new);
+    let watched = Some(watchers.clone());
     let mut run = Run {
         core,
-        attempts: Attempts::new(setup.executor, handle.clone(), Some(watchers.clone()), writer.clone()),
+        attempts: Attempts::new(setup.executor, handle.clone(), watched, writer.clone(), steward.clone()),
+        steward,
         writer,
         facts,
         clock,
@@ -111,6 +130,36 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         run.opening.push(stamped);
     }
     Ok((run, handle, watch))
+}
+
+/// The permits of a run, with what it has spent so far.
+fn permits(
+    options: &Options,
+    shares: bool,
+    spent: &[(TaskId, Usage, Timestamp)],
+    scheduler: &Scheduler,
+) -> Permits {
+    let alone = Limits { machine: None, ..options.limits.clone() };
+    let mut permits = Permits::new(options.max_concurrency, if shares { &options.limits } else { &alone });
+    for (task, usage, at) in spent {
+        if let Some(task) = scheduler.find(task) {
+            permits.spent_before(task, usage, scheduler, *at);
+        }
+    }
+    permits
+}
+
+/// What attempts have used, by the task that did.
+fn spending(history: &[Stamped]) -> Vec<(TaskId, Usage, Timestamp)> {
+    let spent = history.iter().filter_map(|stamped| match &stamped.event {
+        Event::AttemptFinished { task, usage, .. }
+        | Event::AttemptFailed { task, usage, .. }
+        | Event::AttemptSuspended { task, usage, .. }
+        | Event::AttemptLost { task, usage, .. }
+        | Event::TurnRecorded { task, usage, .. } => Some((task.clone(), *usage, stamped.at)),
+        _ => None,
+    });
+    spent.filter(|(_, usage, _)| !usage.is_zero()).collect()
 }
 
 /// The state that the journal stands for, and the events that reopen it where it had ended.

@@ -159,6 +159,12 @@ impl Governor {
         self.resources[resource.index()].effective()
     }
 
+    /// How much of a resource is in use: slots taken, amounts of the window, what is spent and reserved.
+    pub fn used(&mut self, resource: ResourceId, now: Timestamp) -> u64 {
+        let now = self.tick(now);
+        self.resources[resource.index()].meter.used(now)
+    }
+
     /// The tenant of a name; a new one has weight 1.
     pub fn tenant(&mut self, name: &str) -> Tenant {
         self.tenants.of(name)

@@ -54,6 +54,7 @@ mod settle;
 mod shape;
 mod share;
 mod spec;
+mod split;
 mod tenants;
 
 pub use convoke_model::WhenSpent;

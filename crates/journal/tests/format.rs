@@ -33,7 +33,7 @@ fn events() -> Vec<Stamped> {
             metadata: Default::default(),
         })),
         Event::RunOwned { epoch: 1, pid: 42, host: "h".into() },
-        Event::AttemptStarted { task: task(), attempt: 1 },
+        Event::AttemptStarted { task: task(), attempt: 1, lease: None },
         Event::AttemptFinished { task: task(), attempt: 1, output, usage },
         Event::RunFinished { status: RunStatus::Succeeded, output: Some(Payload::Gathered), failure: None },
     ];

@@ -32,7 +32,11 @@ fn events(run: &RunId, start: u64, end: Option<RunStatus>) -> Vec<Stamped> {
         })),
         Event::RunOwned { epoch: 1, pid: 42, host: "h".into() },
     ];
-    events.extend(["a", "b", "c"].map(|name| Event::AttemptStarted { task: task(name), attempt: 1 }));
+    events.extend(["a", "b", "c"].map(|name| Event::AttemptStarted {
+        task: task(name),
+        attempt: 1,
+        lease: None,
+    }));
     events.push(Event::TaskSucceeded { task: task("a"), output: Payload::Gathered });
     events.push(Event::TaskFailed { task: task("b"), failure: Failure::new(Class::Fatal, "no") });
     events.extend(end.map(|status| Event::RunFinished { status, output: None, failure: None }));
@@ -77,7 +81,8 @@ fn a_line_is_the_fold_of_the_events() {
     let mut reopened = events(&run("r"), 100, Some(RunStatus::Failed));
     reopened.extend(stamp(vec![Event::RunParked { waiting: vec![] }], 0));
     assert_eq!(summarize(&run("r"), &reopened).status, RunStatus::Parked);
-    reopened.extend(stamp(vec![Event::AttemptStarted { task: TaskId("d".into()), attempt: 1 }], 0));
+    reopened
+        .extend(stamp(vec![Event::AttemptStarted { task: TaskId("d".into()), attempt: 1, lease: None }], 0));
     assert_eq!(summarize(&run("r"), &reopened).status, RunStatus::Running);
 }
 

@@ -45,7 +45,11 @@ fn failure() -> impl Strategy<Value = Failure> {
 /// An event, and the blob it names.
 fn event() -> impl Strategy<Value = (Event, Option<Blob>)> {
     let plain = prop_oneof![
-        (task(), any::<u32>()).prop_map(|(task, attempt)| Event::AttemptStarted { task, attempt }),
+        (task(), any::<u32>()).prop_map(|(task, attempt)| Event::AttemptStarted {
+            task,
+            attempt,
+            lease: None
+        }),
         (task(), any::<u32>(), failure()).prop_map(|(task, attempt, failure)| Event::AttemptFailed {
             task,
             attempt,

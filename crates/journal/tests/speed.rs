@@ -34,7 +34,7 @@ fn events(from: u64, count: u64) -> Vec<Stamped> {
     let event = |seq: u64| {
         let task = TaskId(format!("research[{}]", seq / 2).into());
         match seq % 2 {
-            0 => Event::AttemptStarted { task, attempt: 1 },
+            0 => Event::AttemptStarted { task, attempt: 1, lease: None },
             _ => Event::AttemptFinished { task, attempt: 1, output: output.clone(), usage: Usage::default() },
         }
     };

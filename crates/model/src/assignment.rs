@@ -4,7 +4,8 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Failure, JsonText, OutputSchema, Servers, TaskId, Timestamp, ToolWork, Usage,
+    Answer, Capabilities, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
+    ToolWork, Usage,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,17 @@ pub struct Assignment {
     pub continues: Vec<JsonText>,
     /// A person's answer to what the conversation last asked for.
     pub answer: Option<Answer>,
+    /// What the step says about further attempts.
+    pub retry: Retry,
+    /// Attempts that have failed before this one.
+    pub failures: u32,
+}
+
+impl Assignment {
+    /// Whether there is another attempt if this one ends so.
+    pub fn may_try_again(&self, failure: &Failure) -> bool {
+        failure.remedy(&self.retry, self.failures + 1) != Remedy::Fail
+    }
 }
 
 /// The kinds of work that run outside the engine.
@@ -73,6 +85,9 @@ pub struct AgentSettings {
     pub max_tokens: Option<u64>,
     /// The longest time for one request.
     pub request_timeout: Duration,
+    /// The longest times for parts of a request, where they are stated.
+    #[serde(default, skip_serializing_if = "PhaseTimeouts::are_unstated")]
+    pub phase_timeouts: PhaseTimeouts,
     /// The longest time for the whole conversation.
     pub session_timeout: Option<Duration>,
     /// How often an answer that does not fit is sent back.
@@ -103,6 +118,27 @@ pub struct AgentSettings {
 /// Most workflows have none, and a plan of a thousand agents need not say so a thousand times.
 fn no_servers(servers: &Arc<Servers>) -> bool {
     servers.is_empty()
+}
+
+/// How long the parts of a request may take; what is absent follows from the time for the whole request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PhaseTimeouts {
+    /// Until the connection stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Duration>,
+    /// Until the answer begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token: Option<Duration>,
+    /// Between two pieces of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Duration>,
+}
+
+impl PhaseTimeouts {
+    /// Whether nothing is said about any of them.
+    pub fn are_unstated(&self) -> bool {
+        *self == PhaseTimeouts::default()
+    }
 }
 
 /// Which provider, and how to reach it.
@@ -138,7 +174,8 @@ pub struct ProviderSettings {
 pub struct Program {
     /// The program.
     pub command: String,
-    /// Its arguments. In those of `cli`, `{prompt}`, `{system}`, `{model}` and `{schema}` stand for what is asked.
+    /// Its arguments; references in them are resolved at launch. In those of `cli`, `{prompt}`, `{system}`, `{model}` and
+    /// `{schema}` stand for what is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// Variables on top of the inherited ones; values are references that are resolved at launch.
@@ -215,7 +252,7 @@ pub struct ScriptCall {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables on top of the inherited ones.
+    /// Variables on top of the inherited ones; values are references that are resolved at launch.
     pub env: Vec<(String, String)>,
     /// Where it runs; the engine's own folder if absent.
     pub working_dir: Option<String>,

@@ -83,6 +83,9 @@ pub enum Event {
         task: TaskId,
         /// Which try.
         attempt: u32,
+        /// The fencing token of the lease that covers it, where processes share capacity.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease: Option<u64>,
     },
     /// An attempt's child process runs; resume looks for leftovers by this.
     ProcessStarted {
@@ -165,12 +168,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
     },
-    /// The engine died while the attempt ran; nobody knows how far it came.
+    /// The engine died while the attempt ran, or lost its lease; nobody knows how far it came.
     AttemptLost {
         /// The task.
         task: TaskId,
         /// The attempt.
         attempt: u32,
+        /// What it had used, as far as that is known.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+    },
+    /// The process was away for so long (stopped, asleep) that a lease ran out; its connections were dropped.
+    Fenced {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The fencing token of the lease.
+        lease: u64,
     },
     /// The task is tried again, not before this time.
     RetryScheduled {

@@ -166,12 +166,16 @@ pub mod reason {
     pub const RUN_TIMEOUT: &str = "timeout_seconds";
     /// `limits.budget_usd` is spent.
     pub const BUDGET: &str = "budget_usd";
+    /// A budget is spent, and a person is to say whether it goes on.
+    pub const BUDGET_ASK: &str = "budget_ask";
     /// The reasons that make a run end with "limit reached".
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
     /// A conversation took longer than its session may.
     pub const SESSION_TIMEOUT: &str = "session_timeout";
     /// A request was longer than the model's context.
     pub const CONTEXT_OVERFLOW: &str = "context_overflow";
+    /// The lease of an attempt ran out while its process was away.
+    pub const FENCED: &str = "fenced";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
     /// The engine stopped the attempt because it was told to let go of the run.

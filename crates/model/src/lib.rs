@@ -14,6 +14,7 @@ mod id;
 mod payload;
 pub mod reference;
 mod schema;
+pub mod secret;
 mod time;
 mod tools;
 mod usage;

@@ -19,7 +19,7 @@ mod trouble;
 mod turn;
 
 use crate::phases::{Phase, timed_out};
-use crate::program::{Programs, folder};
+use crate::program::{Programs, Running, folder};
 use convoke_agent::{Answered, Asks, Finish, Message, Provider, Purpose, Reply, Report, Request, Sink};
 use convoke_model::{Answer, Class, Failure, JsonText, Program, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
@@ -28,7 +28,7 @@ use live::{Live, Pause};
 use past::Past;
 use permission::{Decision, Wish};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Programs that wait for people hold no permit, so their number has a bound of its own. Beyond it the one that has waited
@@ -96,6 +96,8 @@ impl Acp {
     /// The agent that the settings name.
     pub fn new(settings: &ProviderSettings, programs: Arc<Programs>) -> Result<Acp, Failure> {
         let (name, program) = (settings.name.clone(), program_of(settings)?);
+        // What is missing is said before anything starts.
+        programs.given(&name, &program)?;
         Ok(Acp { name, program, programs, waiting: Mutex::default(), past: Past::default() })
     }
 
@@ -122,7 +124,7 @@ impl Acp {
         };
         let (state, decision) = decided(answered)?;
         if let Some(mut live) = parked
-            && live.answer(&state.wish, &decision)
+            && live.answer(&state.wish, &decision, sink)
         {
             live.announce(sink);
             return Ok(live);
@@ -140,9 +142,14 @@ impl Acp {
     async fn begin(&self, request: &Request<'_>, begin: Begin, sink: &dyn Sink) -> Result<Live, Failure> {
         note_tools(request, sink);
         let folder: PathBuf = folder(request.working_dir);
-        let running = self.programs.start(&self.name, &self.program, &self.program.args, &folder).await?;
+        let running = self.start(&folder).await?;
         running.announce(sink);
         Live::begin(running, &self.program, folder, request, begin, sink).await
+    }
+
+    async fn start(&self, folder: &Path) -> Result<Running, Failure> {
+        let given = self.programs.given(&self.name, &self.program)?;
+        self.programs.start(&self.name, &self.program, given, folder).await
     }
 
     /// Takes the agent of the task that waits for a person. Graders have none.
@@ -189,7 +196,7 @@ impl Provider for Acp {
     fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
         Box::pin(async {
             let folder = folder(None);
-            let running = self.programs.start(&self.name, &self.program, &self.program.args, &folder).await?;
+            let running = self.start(&folder).await?;
             listing::models(running, &self.program, folder).await
         })
     }

@@ -41,14 +41,18 @@ pub struct Headless {
 impl Headless {
     /// The command that the settings name.
     pub fn new(settings: &ProviderSettings, programs: Arc<Programs>) -> Result<Headless, Failure> {
-        Ok(Headless { name: settings.name.clone(), program: program_of(settings)?, programs })
+        let program = program_of(settings)?;
+        // What is missing is said before anything starts.
+        programs.given(&settings.name, &program)?;
+        Ok(Headless { name: settings.name.clone(), program, programs })
     }
 
     async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
         note_tools(request, sink);
-        let Arguments { list, input } = Arguments::new(&self.program.args, request);
-        let folder = folder(request.working_dir);
-        let mut running = self.programs.start(&self.name, &self.program, &list, &folder).await?;
+        let given = self.programs.given(&self.name, &self.program)?;
+        let Arguments { list, input } = Arguments::new(&given.args, request);
+        let (given, folder) = (given.with_args(list), folder(request.working_dir));
+        let mut running = self.programs.start(&self.name, &self.program, given, &folder).await?;
         running.announce(sink);
         let (stdin, stdout) = running.streams();
         let mut heard = Heard::default();

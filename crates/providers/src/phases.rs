@@ -7,7 +7,7 @@
 use crate::trouble::Trouble;
 use convoke_model::{Class, Failure};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// A part of an exchange that has a limit of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,26 @@ pub async fn within<T>(phase: Phase, limit: Duration, work: impl Future<Output =
     timeout(limit, work).await.map_err(|_| Trouble::TimedOut(phase, limit))
 }
 
+/// The end of a phase that began when this was made, however many pieces of work it takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    phase: Phase,
+    limit: Duration,
+    at: Instant,
+}
+
+impl Deadline {
+    /// A phase that begins now.
+    pub fn new(phase: Phase, limit: Duration) -> Deadline {
+        Deadline { phase, limit, at: Instant::now() + limit }
+    }
+
+    /// Does some more work of the phase.
+    pub async fn meet<T>(&self, work: impl Future<Output = T>) -> Result<T, Trouble> {
+        timeout_at(self.at, work).await.map_err(|_| Trouble::TimedOut(self.phase, self.limit))
+    }
+}
+
 /// The failure of a phase that took longer than its limit.
 pub fn timed_out(provider: &str, phase: Phase, limit: Duration) -> Failure {
     let message = format!("{provider}: timeout: {} within {} s", phase.words(), limit.as_secs_f64());
@@ -55,16 +75,31 @@ pub fn timed_out(provider: &str, phase: Phase, limit: Duration) -> Failure {
 
 /// Measures how long something takes.
 #[derive(Debug, Clone, Copy)]
-pub struct Stopwatch(tokio::time::Instant);
+pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Begins to measure.
     pub fn start() -> Stopwatch {
-        Stopwatch(tokio::time::Instant::now())
+        Stopwatch(Instant::now())
     }
 
     /// Milliseconds since then.
     pub fn ms(self) -> u64 {
         u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_phase_is_not_prolonged_by_each_piece_of_its_work() {
+        let second = Duration::from_secs(1);
+        let beginning = Deadline::new(Phase::FirstToken, second * 5);
+        assert!(beginning.meet(sleep(second * 3)).await.is_ok());
+        let trouble = beginning.meet(sleep(second * 3)).await.unwrap_err();
+        assert!(matches!(trouble, Trouble::TimedOut(Phase::FirstToken, limit) if limit == second * 5));
     }
 }

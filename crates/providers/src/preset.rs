@@ -184,14 +184,14 @@ pub fn names_in_words() -> String {
     names.join(", ")
 }
 
-/// The variables that hold a provider's secrets, so that they can be kept from child processes.
+/// The variables that hold a service's secrets, so that they can be kept from child processes. Which of those that a
+/// program is started with are secrets is for its caller to judge: some are folders.
 pub fn secret_names(settings: &ProviderSettings) -> Vec<String> {
     let given = settings.api_key.as_deref().filter(|key| !key.is_empty());
     let preset = find(&settings.name).map(|preset| preset.key);
     let key = given.or(preset.filter(|_| settings.api_key_file.is_none()));
     let headers = settings.headers.iter().map(|(_, value)| value.as_str());
-    let variables = settings.program.iter().flat_map(|program| &program.env).map(|(_, value)| value.as_str());
-    key.into_iter().chain(headers).chain(variables).flat_map(crate::reference::names).collect()
+    key.into_iter().chain(headers).flat_map(crate::reference::names).collect()
 }
 
 #[cfg(test)]
@@ -214,8 +214,5 @@ mod tests {
         assert_eq!(secret_names(&settings), ["ANTHROPIC_API_KEY", "TEAM_TOKEN"]);
         settings.api_key = Some("${MINE}".into());
         assert_eq!(secret_names(&settings), ["MINE", "TEAM_TOKEN"]);
-        let env = vec![("KEY".into(), "${AGENT_KEY}".into()), ("HOME".into(), "/home".into())];
-        settings.program = Some(Box::new(convoke_model::Program { env, ..Default::default() }));
-        assert_eq!(secret_names(&settings), ["MINE", "TEAM_TOKEN", "AGENT_KEY"]);
     }
 }

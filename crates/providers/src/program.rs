@@ -4,13 +4,14 @@
 //! [`Running`] ends it and all that it started: asked first, then killed. How processes are started and ended is
 //! `convoke_process`'s; what is said on its streams is the business of `acp` and `headless`.
 
+mod given;
 mod last_words;
 mod lines;
 
+pub use given::Given;
 pub use lines::Lines;
 
-use crate::credentials;
-use crate::reference::{Lookup, names, resolve};
+use crate::reference::Lookup;
 use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, Program};
 use convoke_process::{Group, Launcher, OnDrop, Pipes};
@@ -45,22 +46,26 @@ impl Programs {
         Programs { inherited, lookup, launcher: OnceLock::new() }
     }
 
-    /// Starts a program with these arguments in a folder.
+    /// What a program is started with; a variable that is not set is named.
+    pub fn given(&self, provider: &str, program: &Program) -> Result<Given, Failure> {
+        Given::new(provider, program, &self.lookup)
+    }
+
+    /// Starts a program with what it is given in a folder.
     pub async fn start(
         &self,
         provider: &str,
         program: &Program,
-        args: &[String],
+        given: Given,
         folder: &Path,
     ) -> Result<Running, Failure> {
-        let given = self.given(provider, program)?;
         let mut command = Command::new(&program.command);
-        command.args(args).current_dir(folder).env_clear();
+        command.args(&given.args).current_dir(folder).env_clear();
         command.envs(self.inherited.iter().map(|(name, value)| (name, value)));
-        command.envs(given.iter().map(|(name, value)| (name, value.expose_secret()))).stdin(Stdio::piped());
+        command.envs(given.env()).stdin(Stdio::piped());
         let refused = |error: io::Error| refusal(provider, program, folder, &error);
         let (group, pipes) = self.launcher().start(command).await.map_err(refused)?;
-        Ok(Running::new(group, pipes, secrets(program, given)))
+        Ok(Running::new(group, pipes, given.into_secrets()))
     }
 
     fn launcher(&self) -> &Launcher {
@@ -80,25 +85,6 @@ impl Programs {
             false => Err(refusal(provider, program, Path::new("."), &io::ErrorKind::NotFound.into())),
         }
     }
-
-    fn given<'a>(
-        &self,
-        provider: &str,
-        program: &'a Program,
-    ) -> Result<Vec<(&'a str, SecretString)>, Failure> {
-        let value = |(name, text): &'a (String, String)| {
-            let unset =
-                |variable: String| credentials::unset(provider, &format!("value for `{name}`"), &variable);
-            Ok((name.as_str(), resolve(text, &self.lookup).map_err(unset)?))
-        };
-        program.env.iter().map(value).collect()
-    }
-}
-
-/// The values that came from references; what stands in a file is no secret.
-fn secrets(program: &Program, given: Vec<(&str, SecretString)>) -> Vec<SecretString> {
-    let referred = program.env.iter().map(|(_, text)| !names(text).is_empty());
-    given.into_iter().zip(referred).filter(|(_, referred)| *referred).map(|((_, value), _)| value).collect()
 }
 
 /// The folder that a program works in: the one that was asked for, or else the engine's own.

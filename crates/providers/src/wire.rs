@@ -7,7 +7,7 @@ use crate::connection::{Clients, Keeping, causes};
 use crate::credentials::{self, Credentials};
 use crate::fault::Fault;
 use crate::limits;
-use crate::phases::{Phase, timed_out, within};
+use crate::phases::{Deadline, Phase, timed_out, within};
 use crate::preset::Preset;
 use crate::reference::{Lookup, resolve};
 use crate::trouble::Trouble;
@@ -146,8 +146,8 @@ impl Wire {
         sink: &dyn Sink,
     ) -> Result<Reply, Trouble> {
         let body = serde_json::to_vec(body).expect("a JSON value is JSON");
-        let sending = self.send(url, body, request.timeouts.connect);
-        let response = within(Phase::FirstToken, request.timeouts.first_token, sending).await??;
+        let beginning = Deadline::new(Phase::FirstToken, request.timeouts.first_token);
+        let response = beginning.meet(self.send(url, body, request.timeouts.connect)).await??;
         if let Some(limits) = limits::seen(response.headers(), &self.name, request.model) {
             sink.report(Report::LimitsSeen(limits));
         }
@@ -155,7 +155,7 @@ impl Wire {
             return Err(fault(response, request.timeouts.idle).await);
         }
         if is_stream(&response) {
-            follow::<G>(request, response, sink).await
+            follow::<G>(request, response, beginning, sink).await
         } else {
             let text = read_text(response, MOST_BYTES, request.timeouts.idle).await?;
             let mut gathering = G::default();
@@ -230,6 +230,7 @@ fn is_lost(error: &reqwest::Error) -> bool {
 async fn follow<G: Gather>(
     request: &Request<'_>,
     response: Response,
+    beginning: Deadline,
     sink: &dyn Sink,
 ) -> Result<Reply, Trouble> {
     // How much has come since the last event: one that never ends must not fill the memory.
@@ -243,15 +244,16 @@ async fn follow<G: Gather>(
     });
     let mut events = std::pin::pin!(SseStream::from_bytes_stream(pieces));
     let mut gathering = G::default();
-    let mut phase = (Phase::FirstToken, request.timeouts.first_token);
-    while let Some(event) = within(phase.0, phase.1, events.next()).await? {
+    let mut has_begun = false;
+    while let Some(event) = match has_begun {
+        false => beginning.meet(events.next()).await?,
+        true => within(Phase::Idle, request.timeouts.idle, events.next()).await?,
+    } {
         since.store(0, Ordering::Relaxed);
         let Some(data) = event.map_err(broken)?.data else { continue };
         let step = gathering.take(&data)?;
-        // Services announce an answer long before they have thought of its first word.
-        if !matches!(step, Step::Quiet) {
-            phase = (Phase::Idle, request.timeouts.idle);
-        }
+        // Services announce an answer long before they have thought of its first word, and say that they are still there.
+        has_begun |= !matches!(step, Step::Quiet);
         match step {
             Step::Text(text) if !text.is_empty() => sink.report(Report::Progress { text }),
             Step::Arguments(text) if !text.is_empty() && request.tools.is_empty() => {

@@ -8,7 +8,7 @@ use crate::scheduler::{Command, Scheduler};
 use crate::task::{TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{
-    Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, reason,
+    Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, Usage, reason,
 };
 use convoke_plan::{Kind, OnUnknown, Span};
 use serde_json::json;
@@ -122,7 +122,7 @@ impl Scheduler {
         }
         let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
         let policy = self.node(task).on_unknown;
-        self.emit(Event::AttemptLost { task: id.clone(), attempt });
+        self.emit(Event::AttemptLost { task: id.clone(), attempt, usage: Usage::default() });
         if self.tasks[task].cancelling.is_some() {
             return self.finish_cancel(task);
         }

@@ -29,7 +29,7 @@ impl Scheduler {
             Event::FannedOut { task, count, items, keys } => {
                 self.fanned_out(task, *count, items, keys.as_deref())
             }
-            Event::AttemptStarted { task, attempt } => self.attempt_started(task, *attempt),
+            Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
             Event::AttemptSuspended { task, state, waits_for, usage, .. } => {
@@ -38,7 +38,7 @@ impl Scheduler {
             Event::TurnRecorded { task, attempt, piece, usage, .. } => {
                 self.turn_recorded(task, *attempt, piece, usage)
             }
-            Event::AttemptLost { task, .. } => self.attempt_lost(task),
+            Event::AttemptLost { task, usage, .. } => self.attempt_lost(task, usage),
             Event::RetryScheduled { task, at } => self.retry_scheduled(task, *at),
             Event::TaskWoken { task } => self.task_woken(task),
             Event::TaskSucceeded { task, output } => self.task_succeeded(task, output),
@@ -67,6 +67,7 @@ impl Scheduler {
             Event::ProcessStarted { .. }
             | Event::ToolCalled { .. }
             | Event::Blocked { .. }
+            | Event::Fenced { .. }
             | Event::LimitsSeen { .. }
             | Event::LimitAdapted { .. }
             | Event::ContextTrimmed { .. }

@@ -29,9 +29,10 @@ pub enum Launch {
 const MAX_DEPTH: u32 = 10;
 
 impl Scheduler {
-    /// A permit is there: the attempt is prepared and its start recorded, or the task fails. Events are left for the
-    /// next [`Scheduler::decide`], which must follow in the same turn.
-    pub fn launch(&mut self, task: TaskIx, outputs: &dyn Outputs) -> Launch {
+    /// A permit is there, and the lease with this fencing token where there must be one: the attempt is prepared and its
+    /// start recorded, or the task fails. Events are left for the next [`Scheduler::decide`], which must follow in the
+    /// same turn.
+    pub fn launch(&mut self, task: TaskIx, lease: Option<u64>, outputs: &dyn Outputs) -> Launch {
         if self.tasks[task].state != TaskState::Ready || !self.tasks[task].queued {
             return Launch::Refused;
         }
@@ -44,6 +45,7 @@ impl Scheduler {
                 self.emit(Event::AttemptStarted {
                     task: assignment.task.clone(),
                     attempt: assignment.attempt,
+                    lease,
                 });
                 Launch::Start(Box::new(assignment))
             }
@@ -75,6 +77,8 @@ impl Scheduler {
             seed: self.seed,
             continues: turns.collect::<Result<_, _>>()?,
             answer: self.answer_to(task, outputs),
+            retry: node.retry.clone(),
+            failures: self.tasks[task].failures,
         })
     }
 

@@ -18,6 +18,7 @@ mod index;
 mod launch;
 mod lineage;
 mod outputs;
+mod payers;
 mod reopen;
 mod roots;
 mod route;
@@ -31,6 +32,7 @@ mod values;
 
 pub use launch::Launch;
 pub use outputs::Outputs;
+pub use payers::{Owner, Payer};
 pub use reopen::{Changed, NotReopened, Reopening, changed, reopen, replayable};
 pub use scheduler::{Command, Finished, IllegalEvent, Scheduler, Turn};
 pub use task::{End, TaskIx, TaskState};

@@ -169,6 +169,7 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::GateOpened { task, .. }
         | Event::GateAnswered { task, .. }
         | Event::Blocked { task, .. }
+        | Event::Fenced { task, .. }
         | Event::SummaryStarted { task, .. }
         | Event::ContextTrimmed { task, .. } => Some(task),
         Event::RouteTaken { from, .. } => Some(from),

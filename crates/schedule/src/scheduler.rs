@@ -198,6 +198,11 @@ impl Scheduler {
         self.tasks[task].output.as_ref()
     }
 
+    /// How many attempts of a task have begun.
+    pub fn attempts(&self, task: TaskIx) -> u32 {
+        self.tasks[task].attempts
+    }
+
     /// Whether a task was told to stop.
     pub fn is_cancelling(&self, task: TaskIx) -> bool {
         self.tasks[task].cancelling.is_some()

@@ -73,7 +73,7 @@ fn begun(plan: Arc<Plan>, inputs: &Value, outputs: &Kept) -> (Scheduler, TaskIx)
 fn called(plan: Arc<Plan>, inputs: &Value) -> ToolWork {
     let outputs = Kept::default();
     let (mut scheduler, task) = begun(plan, inputs, &outputs);
-    match scheduler.launch(task, &outputs) {
+    match scheduler.launch(task, None, &outputs) {
         Launch::Start(assignment) => match assignment.work {
             Work::Tool(work) => *work,
             other => panic!("{other:?}"),
@@ -125,7 +125,7 @@ fn an_argument_that_cannot_be_rendered_fails_the_step_before_it_starts() {
     let steps = "  - {name: s, type: set, value: '{}'}\n  - {name: t, type: tool, tool: x, needs: [s], arguments: {a: '{{ s.output.missing.deeper }}'}}\n";
     let outputs = Kept::default();
     let (mut scheduler, task) = begun(plan("accumulate", steps), &json!({}), &outputs);
-    assert!(matches!(scheduler.launch(task, &outputs), Launch::Refused));
+    assert!(matches!(scheduler.launch(task, None, &outputs), Launch::Refused));
     scheduler.decide(Timestamp(2), &outputs);
     let failure = scheduler.failure(task).expect("it failed");
     assert_eq!(failure.class, Class::Fatal);

@@ -1,7 +1,6 @@
 //! The world in which a run is simulated.
 
-use convoke_engine::{Changes, Core, Effect, Fact, Store, What, replay};
-use convoke_govern::Governor;
+use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Store, What, replay};
 use convoke_model::{
     Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted,
     RunStatus, Stamped, TaskId, Timestamp, Usage,
@@ -147,7 +146,7 @@ impl World {
         let next_seq = newest.map_or(1, |event| event.seq + 1);
         World {
             plan,
-            core: Core::new(scheduler, Governor::new(limit), store, next_seq, last),
+            core: Core::new(scheduler, Permits::new(limit, &Limits::default()), store, next_seq, last),
             script,
             blobs,
             now: last,
@@ -224,9 +223,12 @@ impl World {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Launch(task, assignment) => self.launch(task, &assignment),
+            Effect::Launch(task, assignment, _) => self.launch(task, &assignment),
             Effect::Abort(task) => self.abort(task),
             Effect::Acknowledge(written) => drop(written.send(())),
+            Effect::Answer(reply, answer) => drop(reply.send(*answer)),
+            // A simulated run shares nothing with other processes.
+            Effect::AskCapacity { .. } | Effect::WithdrawAsk(_) | Effect::GiveBack(_) => {}
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();
                 running.into_iter().for_each(|task| self.abort(task));

@@ -20,7 +20,7 @@ mod trouble;
 
 use crate::environment::Environment;
 use catalogue::Catalogue;
-use convoke_agent::{Tool, ToolResult, Toolbox};
+use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Failure, JsonText, Server, Servers};
 use futures::future::{BoxFuture, join_all};
 use keeper::Keeper;
@@ -84,7 +84,8 @@ impl Mcp {
         self.keeper(name, server)?.catalogue().await
     }
 
-    async fn all(&self, servers: &Servers) -> Result<Vec<Tool>, Failure> {
+    /// Every tool that these servers have and allow.
+    pub async fn list(&self, servers: &Servers) -> Result<Vec<Tool>, Failure> {
         let catalogues = join_all(servers.iter().map(|(name, server)| self.catalogue(name, server))).await;
         let mut taken = HashSet::new();
         let mut tools = Vec::new();
@@ -96,7 +97,8 @@ impl Mcp {
         Ok(tools)
     }
 
-    async fn perform(
+    /// Calls a tool; see [`Toolbox::call`].
+    pub async fn call(
         &self,
         servers: &Servers,
         tool: &Tool,
@@ -117,17 +119,22 @@ impl Mcp {
 }
 
 impl Toolbox for Mcp {
-    fn list<'a>(&'a self, servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
-        Box::pin(self.all(servers))
+    fn list<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+        Box::pin(self.list(servers))
     }
 
     fn call<'a>(
         &'a self,
+        _asker: Asker<'a>,
         servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(self.perform(servers, tool, arguments, cancel))
+        Box::pin(self.call(servers, tool, arguments, cancel))
     }
 }

@@ -4,7 +4,6 @@
 mod server;
 mod support;
 
-use convoke_agent::Toolbox;
 use convoke_model::{Class, JsonText, Server, Servers, Transport};
 use convoke_tools::Limits;
 use hyper_util::rt::{TokioExecutor, TokioIo};

@@ -2,7 +2,6 @@
 
 mod support;
 
-use convoke_agent::Toolbox;
 use convoke_model::{Class, JsonText, Servers, Transport};
 use convoke_tools::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

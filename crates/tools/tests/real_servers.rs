@@ -3,7 +3,6 @@
 
 mod support;
 
-use convoke_agent::Toolbox;
 use convoke_model::{Class, JsonText, Server, Servers, Transport};
 use convoke_tools::Mcp;
 use serde_json::{Value, json};

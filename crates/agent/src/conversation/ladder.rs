@@ -39,7 +39,8 @@ impl Conversation {
                 Stage::failed(self.gave_up(premise.step, misfit))
             }
             Ok(reply) => match judge::judge(&reply, declared(premise.call)) {
-                Ok(output) => self.review(premise, output),
+                // What another model thought means nothing to the step's own, should it see the answer again.
+                Ok(output) => self.usable(premise, Reply { thoughts: None, ..reply }, output),
                 Err(misfit) => {
                     self.rejected.push(reply.text);
                     Stage::failed(self.gave_up(premise.step, &misfit))

@@ -42,6 +42,23 @@ struct Delta {
     state: State,
 }
 
+/// A page as whoever looks back reads it.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// A conversation begins here.
+    pub is_first: bool,
+    pub changes: Vec<Change>,
+    pub kept: Vec<Digest>,
+}
+
+impl Page {
+    /// Reads a page; `None` if it is none.
+    pub fn read(piece: &JsonText) -> Option<Page> {
+        let Delta { about, changes, kept, .. } = serde_json::from_str(piece.as_str()).ok()?;
+        Some(Page { is_first: about.is_some(), changes, kept })
+    }
+}
+
 /// As much of a page as says where a conversation begins.
 #[derive(Debug, Deserialize)]
 struct Head {

@@ -30,6 +30,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         temperature: None,
         max_tokens: None,
         request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
         session_timeout: None,
         parse_recovery,
         validator,
@@ -291,6 +292,36 @@ fn a_placeholder_is_told_of_and_counts() {
     let mut conversation = Conversation::new(&about(&call));
     assert_eq!(feed(&mut conversation, &call, said("{\"title\": \"string\"}")), Some("placeholder_answer"));
     assert_eq!(ended(&conversation, &call), output("{\"title\": \"string\"}"));
+}
+
+#[test]
+fn a_repaired_answer_may_be_a_placeholder_too() {
+    let titled = call(Some(json!({"title": {"type": "string"}})), None, 0);
+    let repairing = with(titled, |settings| settings.repair_model = Some("fixer".into()));
+    let mut conversation = Conversation::new(&about(&repairing));
+    feed(&mut conversation, &repairing, said("prose"));
+    assert_eq!(asked(&conversation, &repairing).purpose, Purpose::Repair);
+    let filler = said("{\"title\": \"string\"}");
+    assert_eq!(feed(&mut conversation, &repairing, filler), Some("placeholder_answer"));
+    assert_eq!(ended(&conversation, &repairing), output("{\"title\": \"string\"}"));
+}
+
+#[test]
+fn a_repaired_placeholder_goes_back_to_the_agent_where_the_author_wants_that() {
+    let titled = call(Some(json!({"title": {"type": "string"}})), None, 1);
+    let repairing = with(titled, |settings| {
+        settings.repair_model = Some("fixer".into());
+        settings.capabilities.placeholders = convoke_model::Placeholders::Retry;
+    });
+    let mut conversation = Conversation::new(&about(&repairing));
+    for text in ["prose", "more prose", "{\"title\": \"string\"}"] {
+        feed(&mut conversation, &repairing, said(text));
+    }
+    let question = asked(&conversation, &repairing);
+    assert_eq!((question.model, question.purpose), ("m", Purpose::Answer));
+    assert!(question.messages.last().unwrap().text.contains("field `title` is \"string\", which is filler"));
+    feed(&mut conversation, &repairing, said("{\"title\": \"Tea\"}"));
+    assert_eq!(ended(&conversation, &repairing), output("{\"title\": \"Tea\"}"));
 }
 
 #[test]

@@ -39,12 +39,12 @@ impl Conversation {
         };
         let last = calls.len() - 1;
         for (at, (call, result)) in calls.iter().zip(results).enumerate() {
-            let failed = result.failed;
+            let (failed, unknown) = (result.failed, result.unknown);
             let mut text = self.shown(premise, call, result.text);
             if at == last {
                 words.iter().for_each(|word| text.push_str(&aside(word)));
             }
-            self.transcript.push(Message::tool_result(call, text, failed));
+            self.transcript.push(Message::tool_result(call, text, failed).of_unknown_outcome(unknown));
         }
         self.state.stage = Stage::ASKING;
         self.make_room(premise);

@@ -1,9 +1,11 @@
 use super::*;
 use crate::{
-    Admission, Alone, CallDemand, CallPermit, Diary, Finish, NoTools, Page, Provider, Reply, Report, Request,
-    ScriptResult, Silent, Sink, Unlimited,
+    Admission, Admitted, Alone, CallDemand, CallPermit, Diary, Finish, NoTools, Page, Provider, Reply,
+    Report, Request, ScriptResult, Silent, Sink, Unlimited,
 };
-use convoke_model::{AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, TaskId};
+use convoke_model::{
+    AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
+};
 use futures::future::BoxFuture;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -30,12 +32,12 @@ impl<'a> Wired<'a> {
 }
 
 impl Admission for Wired<'_> {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         self.0.admit(call)
     }
 
-    fn settle(&self, permit: CallPermit, usage: &Usage) {
-        self.0.settle(permit, usage);
+    fn settle(&self, permit: CallPermit, usage: &Usage, failure: Option<&Failure>) {
+        self.0.settle(permit, usage, failure);
     }
 }
 
@@ -141,6 +143,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         temperature: None,
         max_tokens: None,
         request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
         session_timeout,
         parse_recovery: 1,
         validator: None,
@@ -179,6 +182,8 @@ fn assignment(work: Work) -> Assignment {
         seed: 7,
         continues: vec![],
         answer: None,
+        retry: Retry::agent_default(),
+        failures: 0,
     }
 }
 
@@ -314,19 +319,19 @@ impl Drop for Held {
 }
 
 impl Admission for Few {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         assert_eq!((call.provider.as_str(), call.model.as_str(), call.attempt), ("told", "m", 1));
         let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         self.held.fetch_add(1, Ordering::SeqCst);
         let held = Held(self.held.clone());
         Box::pin(std::future::ready(match left {
-            Ok(_) => Ok(CallPermit::holding(held)),
+            Ok(_) => Ok(Admitted::Go(CallPermit::holding(held))),
             Err(_) => Err(Failure::new(Class::Budget, "the budget is spent")),
         }))
     }
 
-    fn settle(&self, permit: CallPermit, usage: &Usage) {
-        assert!(permit.into_guard::<Held>().is_some() && usage.calls == 1);
+    fn settle(&self, permit: CallPermit, usage: &Usage, failure: Option<&Failure>) {
+        assert!(permit.into_guard::<Held>().is_some() && usage.calls == 1 && failure.is_none());
         self.settled.fetch_add(1, Ordering::SeqCst);
     }
 }

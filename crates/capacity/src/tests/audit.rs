@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU32;
 /// Panics unless counters, lists and hints say exactly what the slots say.
 pub fn audit(capacity: &Capacity) {
     let held = capacity.lock().expect("the tables can be had");
+    assert_eq!(held.table().header.settlement.decided.load(Relaxed), 0, "a settlement is half done");
     audit_counters(&held);
     audit_leases(&held);
     audit_queue(&held);
@@ -37,7 +38,18 @@ fn audit_counters(held: &Held<'_>) {
             [&resource.in_use, &resource.quarantined, &resource.waiting].map(|count| count.load(Relaxed));
         let (in_use, quarantined, waiting) = sums.get(&index).copied().unwrap_or_default();
         assert_eq!(counted, [in_use, quarantined, waiting], "resource {index}: in use, quarantined, waiting");
+        audit_moments(held, index);
     }
+}
+
+fn audit_moments(held: &Held<'_>, index: u32) {
+    let (slot, buckets) = (held.resource(index), &held.table().lingering[index as usize]);
+    assert_eq!(slot.lingering.load(Relaxed), buckets.after(0), "resource {index}: lingering");
+    assert_eq!(buckets.after(0), buckets.after(held.now), "resource {index}: what has ended counts still");
+    let opens_at = Some(slot.shut_until.load(Relaxed)).filter(|opens_at| *opens_at > held.now);
+    let next = buckets.next_end(0).min(opens_at.unwrap_or(u64::MAX));
+    let noted = held.table().header.derived.next_moment.load(Relaxed);
+    assert!(noted <= next, "nobody would look at resource {index} in time");
 }
 
 fn audit_leases(held: &Held<'_>) {

@@ -2,11 +2,13 @@
 
 mod audit;
 mod child;
+mod doors;
 mod lease;
 mod mayhem;
 mod parts;
 mod processes;
 mod queue;
+mod rates;
 mod reference;
 mod steal;
 mod table;

@@ -9,6 +9,13 @@ use std::path::Path;
 
 /// How much there is of `slots` in these tests.
 pub const LIMIT: u32 = 4;
+/// A rate of these tests: never used up, and nothing of it lapses while they run.
+pub const WINDOW: Duration = Duration::from_secs(3600);
+/// How much of it is reserved for a call, and how much the call uses: told apart from each other and from sums of them.
+pub const RESERVED: u32 = 100;
+pub const USED: u32 = 1_000;
+/// The shortest window there is.
+const LAPSE: Duration = Duration::from_millis(1);
 
 pub fn play(part: &str, file: &Path, at: u32) {
     match part {
@@ -32,16 +39,23 @@ fn everything(file: &Path, at: u32, signal: Signal) {
     say("ready");
     wait_for_word();
     arm(at, signal);
-    let extra = define(&capacity, "extra", 2);
+    // A name of its own: limits that were set stay.
+    let name = format!("extra {}", capacity.pid());
+    let extra = define(&capacity, &name, 2);
     let both = granted(capacity.reserve(&[(slots, 1), (extra, 2)], TTL).unwrap());
     capacity.consume(&both).unwrap();
     capacity.heartbeat().unwrap();
     let waiting = capacity.enqueue(&[(slots, 2), (extra, 1)], TTL).unwrap();
     let doomed = capacity.enqueue(&[(extra, 2)], TTL).unwrap();
-    capacity.set_limit("extra", 1, "test").unwrap();
+    capacity.set_limit(&name, 1, "test").unwrap();
     assert!(capacity.fetch(doomed).is_err());
     capacity.release(&both).unwrap();
     capacity.withdraw(waiting).unwrap();
+    let tokens = capacity.define_rate("tokens", u32::MAX, WINDOW, "test").unwrap().id;
+    let call = granted(capacity.reserve(&[(slots, 1), (tokens, RESERVED)], TTL).unwrap());
+    capacity.consume(&call).unwrap();
+    capacity.shut(extra, capacity.now() + 1_000_000).unwrap();
+    capacity.settle(&call, &[(tokens, USED, WINDOW), (lapsing(&capacity), 1, LAPSE)]).unwrap();
     // The parent waits for all there is: with this it is served, by this process.
     capacity.release(&first).unwrap();
     capacity.forget(extra).unwrap();
@@ -49,6 +63,11 @@ fn everything(file: &Path, at: u32, signal: Signal) {
     capacity.reclaim().unwrap();
     drop(capacity);
     say(failpoint::passed());
+}
+
+/// A rate that forgets within the time that a turn takes, so that some turn lets its moment pass.
+fn lapsing(capacity: &Capacity) -> ResourceId {
+    capacity.define_rate("lapsing", LIMIT, LAPSE, "test").unwrap().id
 }
 
 /// Opens the table: makes it if there is none, clears up if its holder has died.

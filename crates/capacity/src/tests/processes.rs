@@ -2,7 +2,7 @@
 
 use super::audit::audit;
 use super::child::{Actor, open};
-use super::parts::LIMIT;
+use super::parts::{LIMIT, RESERVED, USED, WINDOW};
 use super::*;
 use crate::offer::Phase;
 use crate::{Error, Footing, Liveness, Offer, Progress};
@@ -17,6 +17,15 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 
 /// Long enough for any machine; what is measured is measured apart.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How much of the rate has been counted.
+fn counted(parent: &Capacity) -> u64 {
+    parent.define_rate("tokens", u32::MAX, WINDOW, "test").unwrap();
+    let snapshot = parent.snapshot();
+    let tokens = snapshot.resources.iter().find(|resource| resource.name == "tokens").unwrap();
+    assert_eq!((tokens.in_use, tokens.quarantined), (0, 0), "nobody is left to hold any of it");
+    tokens.lingering
+}
 
 /// What must hold for the parent, which has one lease and waits for all the rest, once the other process has ended.
 fn settle(parent: &Capacity, slots: ResourceId, lease: Lease, ticket: Ticket) {
@@ -42,6 +51,7 @@ fn a_process_killed_at_any_step_leaves_tables_that_are_exact() {
     let (_directory, file) = file();
     let parent = open(&file, "parent");
     let slots = define(&parent, "slots", LIMIT);
+    let (mut before, mut seen) = (counted(&parent), vec![0]);
     for at in 1.. {
         let lease = take(&parent, slots, 1);
         let mut child = Actor::start("everything, killed", &file, at);
@@ -50,11 +60,16 @@ fn a_process_killed_at_any_step_leaves_tables_that_are_exact() {
         child.tell();
         let survived = child.ended_well();
         settle(&parent, slots, lease, ticket);
+        seen.push(counted(&parent) - before);
+        before = counted(&parent);
         if survived {
             assert!(at > 60, "only {at} steps: the places to die at have gone");
-            return;
+            break;
         }
     }
+    // The later it dies, the more has happened: no call, a call of unknown size, one that was settled. Nothing lost or counted twice.
+    seen.dedup();
+    assert_eq!(seen, [0, u64::from(RESERVED), u64::from(USED)]);
 }
 
 #[test]
@@ -62,8 +77,9 @@ fn a_process_killed_while_it_recovers_leaves_it_to_the_next() {
     let (_directory, file) = file();
     let parent = open(&file, "parent");
     let slots = define(&parent, "slots", LIMIT);
-    // Both in the middle of a change and of a hand-over; the exact places do not matter, that there are several does.
-    for first in [4, 9, 30, 50, 65] {
+    let mut before = counted(&parent);
+    // In the middle of changes, of a hand-over and of a settlement; the exact places do not matter, that there are several does.
+    for first in [4, 9, 30, 50, 65, 83, 87] {
         for at in 1.. {
             let lease = take(&parent, slots, 1);
             let mut child = Actor::start("everything, killed", &file, first);
@@ -74,6 +90,12 @@ fn a_process_killed_while_it_recovers_leaves_it_to_the_next() {
             let mut second = Actor::start("join, killed", &file, at);
             let survived = second.ended_well();
             settle(&parent, slots, lease, ticket);
+            let more = counted(&parent) - before;
+            assert!(
+                [0, u64::from(RESERVED), u64::from(USED)].contains(&more),
+                "{more} counted, killed at {first}, {at}"
+            );
+            before = counted(&parent);
             if survived {
                 break;
             }
@@ -134,6 +156,8 @@ fn a_process_stopped_inside_the_lock_is_named_and_exceeds_nothing() {
         assert!(since >= Duration::from_millis(300) && begin.elapsed() >= since, "{since:?}");
         let seen = parent.snapshot();
         assert_eq!(seen.held_by, Some(pid), "it can be looked at");
+        let stopped: Vec<u32> = seen.instances.iter().filter(|i| i.stopped).map(|i| i.pid).collect();
+        assert_eq!(stopped, [pid]);
         assert_eq!(parent.check(&lease), Footing::Good, "what was granted stays good");
         child.signal(Signal::CONT);
         assert!(child.ended_well(), "it goes on where it stopped");

@@ -10,10 +10,15 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const PEOPLE: usize = 3;
-const NAMES: [&str; 2] = ["slots", "gpu"];
-const LIMITS: [u32; 2] = [4, 2];
+const KINDS: usize = 3;
+const NAMES: [&str; KINDS] = ["slots", "gpu", "tokens"];
+const LIMITS: [u32; KINDS] = [4, 2, 6];
+/// The one that is a rate.
+const TOKENS: usize = 2;
+/// So that a bucket is one second wide, and nothing in this model needs rounding.
+const WINDOW: u64 = crate::buckets::PARTS;
 
-type Wanted = [u32; 2];
+type Wanted = [u32; KINDS];
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -24,6 +29,9 @@ enum Act {
     Consume(usize, usize),
     Release(usize, usize),
     ConfirmGone(usize, usize),
+    /// So many tokens were used, and linger for so many seconds.
+    Settle(usize, usize, u32, u64),
+    Shut(usize, usize, u64),
     Heartbeat(usize),
     Reclaim(usize),
     SetLimit(usize, usize, u32),
@@ -34,10 +42,11 @@ enum Act {
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let who = 0..PEOPLE;
     let wanted = prop_oneof![
-        4 => (1..=3u32).prop_map(|n| [n, 0]),
-        2 => (1..=2u32).prop_map(|n| [0, n]),
-        2 => (1..=4u32, 1..=2u32).prop_map(|(a, b)| [a, b]),
-        1 => Just([5, 0]),
+        4 => (1..=3u32).prop_map(|n| [n, 0, 0]),
+        2 => (1..=2u32).prop_map(|n| [0, n, 0]),
+        2 => (1..=4u32, 1..=2u32).prop_map(|(a, b)| [a, b, 0]),
+        4 => (0..=2u32, 1..=4u32).prop_map(|(a, c)| [a, 0, c]),
+        1 => Just([5, 0, 0]),
     ];
     let any = 0..64usize;
     let act = prop_oneof![
@@ -47,10 +56,12 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         1 => any.clone().prop_map(Act::Withdraw),
         3 => (who.clone(), any.clone()).prop_map(|(p, n)| Act::Consume(p, n)),
         9 => (who.clone(), any.clone()).prop_map(|(p, n)| Act::Release(p, n)),
-        2 => (who.clone(), any).prop_map(|(p, n)| Act::ConfirmGone(p, n)),
+        2 => (who.clone(), any.clone()).prop_map(|(p, n)| Act::ConfirmGone(p, n)),
+        5 => (who.clone(), any, 0..8u32, 0..=WINDOW).prop_map(|(p, n, a, s)| Act::Settle(p, n, a, s)),
+        1 => (who.clone(), 0..KINDS, 0..20u64).prop_map(|(p, r, s)| Act::Shut(p, r, s)),
         2 => who.clone().prop_map(Act::Heartbeat),
         2 => who.clone().prop_map(Act::Reclaim),
-        1 => (who.clone(), 0..2usize, 1..6u32).prop_map(|(p, r, n)| Act::SetLimit(p, r, n)),
+        1 => (who.clone(), 0..KINDS, 1..6u32).prop_map(|(p, r, n)| Act::SetLimit(p, r, n)),
         2 => (1..15u64).prop_map(Act::Pass),
         1 => who.prop_map(Act::Die),
     ];
@@ -119,8 +130,11 @@ struct Model {
     life: [u32; PEOPLE],
     leases: Vec<ModelLease>,
     waiters: Vec<ModelWaiter>,
-    last: [Option<(usize, u32)>; 2],
-    streak: [u32; 2],
+    /// What lingers: of what, how much, until when.
+    lingering: Vec<(usize, u32, u64)>,
+    shut_until: [u64; KINDS],
+    last: [Option<(usize, u32)>; KINDS],
+    streak: [u32; KINDS],
 }
 
 impl Model {
@@ -135,16 +149,30 @@ impl Model {
         self.leases.iter().filter(counts).map(|lease| lease.amounts[resource]).sum()
     }
 
+    fn lingers(&self, resource: usize) -> u32 {
+        self.lingering.iter().filter(|(of, _, _)| *of == resource).map(|(_, amount, _)| amount).sum()
+    }
+
+    /// Everything that counts against a limit.
+    fn taken(&self, resource: usize) -> u32 {
+        self.out(resource, false) + self.out(resource, true) + self.lingers(resource)
+    }
+
+    fn lacks(&self, wanted: Wanted, r: usize) -> bool {
+        let open = self.now >= self.shut_until[r];
+        wanted[r] > 0 && !(open && self.taken(r) + wanted[r] <= self.limits[r])
+    }
+
     fn fits(&self, wanted: Wanted) -> bool {
-        (0..2).all(|r| wanted[r] == 0 || self.out(r, false) + self.out(r, true) + wanted[r] <= self.limits[r])
+        (0..KINDS).all(|r| !self.lacks(wanted, r))
     }
 
     fn never_fits(&self, wanted: Wanted) -> bool {
-        (0..2).any(|r| wanted[r] > self.limits[r])
+        (0..KINDS).any(|r| wanted[r] > self.limits[r])
     }
 
     fn shares(one: Wanted, two: Wanted) -> bool {
-        (0..2).any(|r| one[r] > 0 && two[r] > 0)
+        (0..KINDS).any(|r| one[r] > 0 && two[r] > 0)
     }
 
     /// Those who wait, that came before `end`.
@@ -152,11 +180,25 @@ impl Model {
         (0..end).filter(|index| self.waiters[*index].answer.is_none())
     }
 
+    /// What is kept for one that was passed often enough: all it wants, but while it waits for time only the rates it lacks.
+    fn kept_for(&self, index: usize) -> Wanted {
+        let ModelWaiter { amounts, passed, .. } = self.waiters[index];
+        if passed < PASSES {
+            return [0; KINDS];
+        }
+        let for_time = |r: usize| self.lacks(amounts, r) && (r == TOKENS || self.now < self.shut_until[r]);
+        match (0..KINDS).any(for_time) {
+            true => {
+                std::array::from_fn(|r| if r == TOKENS && self.lacks(amounts, r) { amounts[r] } else { 0 })
+            }
+            false => amounts,
+        }
+    }
+
     /// Whether something this demand wants is kept for one that came before and was passed often enough.
     fn is_kept(&self, wanted: Wanted, end: usize) -> bool {
         let kept = |index: usize| {
-            let waiter = &self.waiters[index];
-            waiter.passed >= PASSES && !self.fits(waiter.amounts) && Self::shares(waiter.amounts, wanted)
+            !self.fits(self.waiters[index].amounts) && Self::shares(self.kept_for(index), wanted)
         };
         // One that is itself held back keeps nothing from others.
         self.waiting(end).any(|index| kept(index) && !self.is_kept(self.waiters[index].amounts, index))
@@ -171,7 +213,7 @@ impl Model {
             })
             .collect();
         passed.into_iter().for_each(|index| self.waiters[index].passed += 1);
-        for r in (0..2).filter(|r| amounts[*r] > 0) {
+        for r in (0..KINDS).filter(|r| amounts[*r] > 0) {
             self.streak[r] = if self.last[r] == Some(owner) { self.streak[r] + 1 } else { 1 };
             self.last[r] = Some(owner);
         }
@@ -202,7 +244,7 @@ impl Model {
         let had = |r: usize| amounts[r] > 0 && self.last[r] == Some(owner) && self.streak[r] >= IN_A_ROW;
         let other = |index: &&usize| {
             let waiter = &self.waiters[**index];
-            waiter.owner != owner && (0..2).any(|r| had(r) && waiter.amounts[r] > 0)
+            waiter.owner != owner && (0..KINDS).any(|r| had(r) && waiter.amounts[r] > 0)
         };
         Some(can_go.iter().find(other).copied().unwrap_or(first))
     }
@@ -210,10 +252,7 @@ impl Model {
     fn reserve(&mut self, person: usize, wanted: Wanted) -> Said {
         let end = self.waiters.len();
         // A newcomer yields to everybody for whom something is kept, held back or not.
-        let kept = self.waiting(end).any(|index| {
-            let waiter = &self.waiters[index];
-            waiter.passed >= PASSES && Self::shares(waiter.amounts, wanted)
-        });
+        let kept = self.waiting(end).any(|index| Self::shares(self.kept_for(index), wanted));
         match () {
             () if self.never_fits(wanted) => Said::NeverFits,
             () if !self.fits(wanted) || kept => Said::No,
@@ -292,8 +331,27 @@ impl Model {
         Ok(())
     }
 
-    fn free(&mut self, index: usize) {
+    /// Ends a lease of which nobody says what was used.
+    fn end(&mut self, index: usize) {
+        let used = matches!(self.leases[index].state, State::Consumed | State::Quarantined);
+        let tokens = if used { self.leases[index].amounts[TOKENS] } else { 0 };
+        self.settle(index, tokens, WINDOW);
+    }
+
+    fn settle(&mut self, index: usize, tokens: u32, seconds: u64) {
         self.leases[index].state = State::Freed;
+        self.lingering.push((TOKENS, tokens, self.now + seconds));
+        self.lapse();
+    }
+
+    fn lapse(&mut self) {
+        let now = self.now;
+        self.lingering.retain(|(_, amount, until)| *until > now && *amount > 0);
+        self.serve();
+    }
+
+    fn shut(&mut self, resource: usize, until: u64) {
+        self.shut_until[resource] = self.shut_until[resource].max(until);
         self.serve();
     }
 
@@ -319,6 +377,8 @@ impl Model {
             let dead = lease.owner.1 != life[lease.owner.0];
             let quarantined = lease.state == State::Quarantined;
             if dead || (quarantined && now >= lease.expires + HOLD.as_secs()) {
+                let used = lease.state != State::Held;
+                self.lingering.push((TOKENS, if used { lease.amounts[TOKENS] } else { 0 }, now + WINDOW));
                 lease.state = State::Freed;
             } else if !quarantined && now >= lease.expires {
                 lease.state = State::Quarantined;
@@ -327,7 +387,7 @@ impl Model {
         for waiter in self.waiters.iter_mut().filter(|waiter| waiter.owner.1 != life[waiter.owner.0]) {
             waiter.answer.get_or_insert(Err(()));
         }
-        self.serve();
+        self.lapse();
     }
 
     fn set_limit(&mut self, resource: usize, limit: u32) {
@@ -343,7 +403,7 @@ impl Model {
 struct Pair {
     world: World,
     people: Vec<Capacity>,
-    ids: Vec<[ResourceId; 2]>,
+    ids: Vec<[ResourceId; KINDS]>,
     model: Model,
     /// The table's leases that came to light, by the model's number.
     leases: BTreeMap<usize, Lease>,
@@ -362,7 +422,7 @@ impl Pair {
     }
 
     fn wanted(&self, person: usize, wanted: Wanted) -> Vec<(ResourceId, u32)> {
-        (0..2).filter(|r| wanted[*r] > 0).map(|r| (self.ids[person][r], wanted[r])).collect()
+        (0..KINDS).filter(|r| wanted[*r] > 0).map(|r| (self.ids[person][r], wanted[r])).collect()
     }
 
     /// One act on both, and everything that must be alike afterwards.
@@ -375,6 +435,8 @@ impl Pair {
             Act::Consume(person, number) => self.consume(person, number),
             Act::Release(person, number) => self.release(person, number),
             Act::ConfirmGone(person, number) => self.confirm_gone(person, number),
+            Act::Settle(person, number, tokens, seconds) => self.settle(person, number, tokens, seconds),
+            Act::Shut(person, resource, seconds) => self.shut(person, resource, seconds),
             Act::Heartbeat(person) => self.heartbeat(person),
             Act::Reclaim(person) => self.reclaim(person),
             Act::SetLimit(person, resource, limit) => self.set_limit(person, resource, limit),
@@ -447,15 +509,29 @@ impl Pair {
     fn release(&mut self, person: usize, number: usize) {
         let Some((index, lease)) = self.known(number) else { return };
         let answer = self.people[person].release(&lease);
-        let expected = self.model.in_time(person, index).map(|()| self.model.free(index));
+        let expected = self.model.in_time(person, index).map(|()| self.model.end(index));
         assert_eq!(not_out(said(answer, |()| Said::Yes)), expected.err().unwrap_or(Said::Yes));
     }
 
     fn confirm_gone(&mut self, person: usize, number: usize) {
         let Some((index, lease)) = self.known(number) else { return };
         let answer = self.people[person].confirm_gone(&lease);
-        let expected = self.model.is_out(person, index).map(|()| self.model.free(index));
+        let expected = self.model.is_out(person, index).map(|()| self.model.end(index));
         assert_eq!(not_out(said(answer, |()| Said::Yes)), expected.err().unwrap_or(Said::Yes));
+    }
+
+    fn settle(&mut self, person: usize, number: usize, tokens: u32, seconds: u64) {
+        let Some((index, lease)) = self.known(number) else { return };
+        let lingering = [(self.ids[person][TOKENS], tokens, Duration::from_secs(seconds))];
+        let answer = self.people[person].settle(&lease, &lingering);
+        let expected = self.model.is_out(person, index).map(|()| self.model.settle(index, tokens, seconds));
+        assert_eq!(not_out(said(answer, |()| Said::Yes)), expected.err().unwrap_or(Said::Yes));
+    }
+
+    fn shut(&mut self, person: usize, resource: usize, seconds: u64) {
+        let until = self.people[person].now() + seconds * 1_000_000_000;
+        self.people[person].shut(self.ids[person][resource], until).unwrap();
+        self.model.shut(resource, self.model.now + seconds);
     }
 
     fn heartbeat(&mut self, person: usize) {
@@ -477,12 +553,15 @@ impl Pair {
     fn pass(&mut self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
         self.model.now += seconds;
+        self.model.lapse();
         self.people[0].mapping.header.searched_at.store(self.people[0].now(), Ordering::SeqCst);
     }
 
     /// Killed, and another takes its place, which clears up after it.
     fn die(&mut self, person: usize) {
         let heir = self.world.open_elsewhere("gone");
+        // Whoever joins looks around, and this one does so while the other lives.
+        self.model.reclaim();
         std::mem::replace(&mut self.people[person], heir).die();
         self.people[person].reclaim().unwrap();
         self.ids[person] = both(&self.people[person]);
@@ -496,12 +575,34 @@ impl Pair {
         for (resource, name) in NAMES.iter().enumerate() {
             let expected = (self.model.out(resource, false), self.model.out(resource, true));
             assert_eq!(usage(&snapshot, name), expected, "{name}: in use, quarantined");
+            let view = snapshot.resources.iter().find(|view| view.name == *name).unwrap();
+            assert_eq!(view.lingering, u64::from(self.model.lingers(resource)), "{name}: lingering");
+            self.compare_door(resource);
         }
         let waiting: Vec<u64> = snapshot.waiters.iter().filter(|w| !w.granted).map(|w| w.ticket).collect();
         let expected: Vec<u64> =
             self.model.waiting(self.tickets.len()).map(|index| self.tickets[index].number).collect();
         assert_eq!(waiting, expected, "who waits");
         self.compare_footing();
+    }
+
+    /// Shut for everybody alike, and crowded for whom somebody else waits.
+    fn compare_door(&self, resource: usize) {
+        let shut = self.model.now < self.model.shut_until[resource];
+        let others = |person: usize| {
+            let waits = |index: usize| self.model.waiters[index].amounts[resource] > 0;
+            let other = |index: usize| self.model.waiters[index].owner != self.model.me(person);
+            self.model.waiting(self.tickets.len()).any(|index| waits(index) && other(index))
+        };
+        for (person, capacity) in self.people.iter().enumerate() {
+            let id = self.ids[person][resource];
+            assert_eq!(capacity.shut_until(id).is_some(), shut, "the door of {resource}");
+            let over = self.model.taken(resource) > self.model.limits[resource];
+            assert!(
+                capacity.crowded(id) || !(shut || over || others(person)),
+                "{resource} is crowded for {person}"
+            );
+        }
     }
 
     /// A token is good for exactly whom the model says.
@@ -524,8 +625,12 @@ impl Pair {
     }
 }
 
-fn both(capacity: &Capacity) -> [ResourceId; 2] {
-    std::array::from_fn(|r| capacity.define(NAMES[r], LIMITS[r], "test").unwrap().id)
+fn both(capacity: &Capacity) -> [ResourceId; KINDS] {
+    let window = Duration::from_secs(WINDOW);
+    std::array::from_fn(|r| match r {
+        TOKENS => capacity.define_rate(NAMES[r], LIMITS[r], window, "test").unwrap().id,
+        _ => capacity.define(NAMES[r], LIMITS[r], "test").unwrap().id,
+    })
 }
 
 /// The table can tell a token given back from one of another lease as long as its slot was not used again.
@@ -542,9 +647,10 @@ proptest! {
         for act in &acts {
             let before = pair.model.clone();
             pair.act(act);
-            for r in 0..2 {
-                let (then, now) = (before.out(r, false) + before.out(r, true), pair.model.out(r, false) + pair.model.out(r, true));
-                prop_assert!(now <= then || now <= pair.model.limits[r], "{now} out after {act:?}");
+            for r in 0..KINDS {
+                let (then, now) = (before.taken(r), pair.model.taken(r));
+                let happened = matches!(act, Act::Settle(..));
+                prop_assert!(now <= then || now <= pair.model.limits[r] || happened, "{now} out after {act:?}");
             }
         }
     }

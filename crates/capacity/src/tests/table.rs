@@ -184,3 +184,27 @@ fn a_panic_inside_the_lock_leaves_tables_that_the_next_holder_recounts() {
     let snapshot = one.snapshot();
     assert_eq!((usage(&snapshot, "slots"), snapshot.counters.recoveries), ((2, 0), 1));
 }
+
+#[test]
+fn the_picture_says_who_holds_what_and_who_waits() {
+    let world = World::new();
+    let (one, two) = (world.open("one"), world.open_elsewhere("two"));
+    let (a, b) = (define(&one, "slots", 4), define(&two, "slots", 4));
+    let expired = take(&one, a, 1);
+    one.consume(&expired).unwrap();
+    world.pass(TTL);
+    one.reclaim().unwrap();
+    take(&one, a, 1);
+    take(&two, b, 2);
+    two.enqueue(&[(b, 3)], TTL).unwrap();
+    let seen = one.snapshot();
+    let holders: Vec<_> = seen
+        .holders("slots")
+        .into_iter()
+        .map(|holding| (holding.pid, holding.label, holding.in_use, holding.quarantined))
+        .collect();
+    assert_eq!(holders, [(one.pid(), "one".into(), 1, 1), (two.pid(), "two".into(), 2, 0)]);
+    assert_eq!((seen.waiters[0].pid, seen.waiters[0].label.as_str()), (two.pid(), "two"));
+    let counts: Vec<_> = seen.instances.iter().map(|i| (i.leases, i.waiting, i.stopped)).collect();
+    assert_eq!(counts, [(2, 0, false), (1, 1, false)]);
+}

@@ -1,7 +1,7 @@
 //! The protocols of the table, checked exhaustively within small bounds.
 //!
 //! `shared` is the part under the lock: what a process does in one turn is a list of single stores, in the order of the code
-//! (`table.rs`, `queue.rs`, `recover.rs`, `reclaim.rs`; same names here), and it can be killed, or stop for ever, before each of them. A
+//! (`table.rs`, `queue.rs`, `recover.rs`, `reclaim.rs`, `settle.rs`; same names here), and it can be killed, or stop for ever, before each of them. A
 //! call to the provider may begin any time after its check, however late, as it does in a process that is stopped in between.
 //! `steal` is the part without the lock: compare-and-swap on one word.
 //!
@@ -32,17 +32,27 @@ where
 
 #[test]
 fn one_place_two_processes_two_deaths() {
-    check(Shared { processes: 2, limit: 1, leases: 2, waiters: 2, kills: 2, tokens: 2 }, 10_000);
+    check(Shared { processes: 2, limit: 1, leases: 2, waiters: 2, kills: 2, tokens: 2, rate: false }, 10_000);
 }
 
 #[test]
 fn one_place_three_processes_one_death() {
-    check(Shared { processes: 3, limit: 1, leases: 2, waiters: 1, kills: 1, tokens: 2 }, 10_000);
+    check(Shared { processes: 3, limit: 1, leases: 2, waiters: 1, kills: 1, tokens: 2, rate: false }, 10_000);
 }
 
 #[test]
 fn a_full_table_of_leases() {
-    check(Shared { processes: 2, limit: 2, leases: 1, waiters: 1, kills: 2, tokens: 2 }, 10_000);
+    check(Shared { processes: 2, limit: 2, leases: 1, waiters: 1, kills: 2, tokens: 2, rate: false }, 10_000);
+}
+
+#[test]
+fn a_rate_of_one_two_processes_two_deaths() {
+    check(Shared { processes: 2, limit: 1, leases: 1, waiters: 1, kills: 2, tokens: 2, rate: true }, 10_000);
+}
+
+#[test]
+fn a_rate_of_one_and_room_for_two_leases() {
+    check(Shared { processes: 2, limit: 1, leases: 2, waiters: 1, kills: 1, tokens: 2, rate: true }, 10_000);
 }
 
 #[test]

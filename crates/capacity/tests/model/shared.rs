@@ -13,6 +13,8 @@ pub struct Shared {
     pub kills: u8,
     /// Demands that are made with this many leases out before are the last.
     pub tokens: u8,
+    /// Whether what was used lingers, for ever as far as this model sees.
+    pub rate: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +55,8 @@ pub struct Process {
     /// It asked `check` and was told `Good`, for a call that it has not begun.
     checked: bool,
     calling: bool,
+    /// It has made the one call of its lease, if it is a rate.
+    called: bool,
 }
 
 impl Process {
@@ -67,13 +71,14 @@ impl Process {
             ticket: None,
             checked: false,
             calling: false,
+            called: false,
         }
     }
 
     fn learn(&mut self) {
         match self.learns {
             Learned::Nothing | Learned::Refused => {}
-            Learned::Lease(lease) => (self.lease, self.ticket) = (Some(lease), None),
+            Learned::Lease(lease) => (self.lease, self.ticket, self.called) = (Some(lease), None, false),
             Learned::Ticket(ticket) => self.ticket = Some(ticket),
             Learned::NoTicket => self.ticket = None,
             Learned::NoLease => (self.lease, self.old) = (None, self.lease),
@@ -87,6 +92,8 @@ pub struct World {
     tables: Tables,
     processes: Vec<Process>,
     kills: u8,
+    /// Calls that the provider has counted, if it is a rate.
+    begun: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,13 +176,13 @@ fn consume(held: &mut Held, me: Key, lease: Option<Handle>) -> Learned {
 
 fn release(held: &mut Held, me: Key, lease: Option<Handle>) -> Learned {
     let Some(index) = lease.and_then(|lease| held.in_time(me, lease)) else { return Learned::Nothing };
-    held.free(index);
+    held.end_lease(index);
     Learned::NoLease
 }
 
 fn confirm_gone(held: &mut Held, me: Key, lease: Option<Handle>) -> Learned {
     if let Some(index) = lease.and_then(|lease| held.current(me, lease)) {
-        held.free(index);
+        held.end_lease(index);
     }
     Learned::NoLease
 }
@@ -229,7 +236,7 @@ impl Shared {
         let recovers = world.tables.dirty;
         world.tables.holder = Some(me);
         let (tables, dead) = (world.tables.clone(), world.dead());
-        let mut held = Held { limit: self.limit, tables, stores: Vec::new(), dead };
+        let mut held = Held { limit: self.limit, rate: self.rate, tables, stores: Vec::new(), dead };
         held.begin();
         let learns = turn(&mut held, me, &world.processes[index], what);
         held.end();
@@ -270,8 +277,9 @@ impl Shared {
         if busy || !world.is_quiet() {
             return None;
         }
-        let mut held = Held { limit: self.limit, tables: world.tables, stores: Vec::new(), dead: Vec::new() };
-        held.free(index);
+        let (limit, rate, tables) = (self.limit, self.rate, world.tables);
+        let mut held = Held { limit, rate, tables, stores: Vec::new(), dead: Vec::new() };
+        held.end_lease(index);
         held.dispatch();
         world.tables = held.tables;
         Some(world)
@@ -288,7 +296,8 @@ impl Shared {
         } else if world.can_lock() {
             self.turns(world, index, actions);
         }
-        if between && !process.checked && !process.calling && world.check(index) {
+        let may_call = !process.checked && !process.calling && !process.called;
+        if between && may_call && world.check(index) {
             actions.push(Action::Check(index));
         }
         actions.extend(process.checked.then_some(Action::Call(index)));
@@ -302,7 +311,7 @@ impl Model for Shared {
 
     fn init_states(&self) -> Vec<World> {
         let tables = Tables::new(self.processes, self.leases, self.waiters);
-        vec![World { tables, processes: vec![Process::new(); self.processes], kills: 0 }]
+        vec![World { tables, processes: vec![Process::new(); self.processes], kills: 0, begun: 0 }]
     }
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
@@ -336,7 +345,9 @@ impl Model for Shared {
             Action::QuarantineEnds(index) => return self.end_quarantine(world, index),
             Action::Check(index) => world.processes[index].checked = true,
             Action::Call(index) => {
-                (world.processes[index].checked, world.processes[index].calling) = (false, true);
+                let process = &mut world.processes[index];
+                (process.checked, process.calling, process.called) = (false, true, self.rate);
+                world.begun += u32::from(self.rate);
             }
             Action::Answer(index) => world.processes[index].calling = false,
         }
@@ -347,6 +358,15 @@ impl Model for Shared {
         vec![
             Property::always("never above the limit", never_above_the_limit),
             Property::always("never more calls than the limit", never_more_calls),
+            Property::always("never more calls in a window than the rate", |model: &Self, world: &World| {
+                world.begun <= model.limit
+            }),
+            Property::always("nothing is counted twice", |_: &Self, world: &World| {
+                world.tables.counted() <= u32::from(world.tables.last_token)
+            }),
+            Property::sometimes("something lingers, if it is a rate", |model: &Self, world: &World| {
+                !model.rate || world.tables.lingers() > 0
+            }),
             Property::always("derived values are exact between turns", exact_between_turns),
             Property::always("nobody waits for what is free", nobody_waits_for_what_is_free),
             Property::always("a ticket has one lease", one_lease_per_ticket),
@@ -366,7 +386,7 @@ impl Model for Shared {
 }
 
 fn never_above_the_limit(model: &Shared, world: &World) -> bool {
-    world.tables.out(false) + world.tables.out(true) <= model.limit
+    world.tables.counted() <= model.limit
 }
 
 fn never_more_calls(model: &Shared, world: &World) -> bool {
@@ -379,13 +399,15 @@ fn exact_between_turns(_: &Shared, world: &World) -> bool {
     free.sort_unstable_by(|one, two| two.cmp(one));
     tables.dirty
         || ((tables.in_use, tables.quarantined) == (tables.out(false), tables.out(true))
+            && tables.lingering == tables.lingers()
+            && !tables.decided
             && free == tables.free_leases()
             && tables.queue == tables.waiting())
 }
 
 fn nobody_waits_for_what_is_free(model: &Shared, world: &World) -> bool {
     let tables = &world.tables;
-    let free = tables.out(false) + tables.out(true) < model.limit && !tables.free_leases().is_empty();
+    let free = tables.counted() < model.limit && !tables.free_leases().is_empty();
     !world.is_quiet() || !free || tables.waiting().is_empty()
 }
 

@@ -1,4 +1,5 @@
-//! The mapped file, and a turn at it as a list of stores. There is one resource, and every demand wants one of it.
+//! The mapped file, and a turn at it as a list of stores. There is one resource, a rate or not, and
+//! every demand wants one of it.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseState {
@@ -48,9 +49,15 @@ pub struct Tables {
     pub taken: Vec<bool>,
     pub last_token: u8,
     pub last_ticket: u8,
+    /// What lingers, if it is a rate. Nothing lapses here: a window is longer than anything that happens.
+    pub bucket: u32,
+    /// How a lease ends of which something lingers: which one, and what the bucket holds then.
+    pub settlement: (usize, u32),
+    pub decided: bool,
     /// Derived.
     pub in_use: u32,
     pub quarantined: u32,
+    pub lingering: u32,
     pub queue: Vec<usize>,
     pub free: Vec<usize>,
 }
@@ -67,8 +74,12 @@ pub enum Store {
     WaiterFields(usize, WaiterSlot),
     WaiterLease(usize, usize),
     WaiterState(usize, WaiterState),
+    Settlement(usize, u32),
+    Decided(bool),
+    Bucket(u32),
     InUse(u32),
     Quarantined(u32),
+    Lingering(u32),
     Queue(Vec<usize>),
     Free(Vec<usize>),
     Vacate(Key),
@@ -77,7 +88,8 @@ pub enum Store {
 impl Store {
     /// Whether recovery computes it anew.
     pub fn is_derived(&self) -> bool {
-        matches!(self, Self::InUse(_) | Self::Quarantined(_) | Self::Queue(_) | Self::Free(_))
+        let counter = matches!(self, Self::InUse(_) | Self::Quarantined(_) | Self::Lingering(_));
+        counter || matches!(self, Self::Queue(_) | Self::Free(_))
     }
 }
 
@@ -94,8 +106,12 @@ impl Tables {
             taken: vec![true; processes],
             last_token: 0,
             last_ticket: 0,
+            bucket: 0,
+            settlement: (0, 0),
+            decided: false,
             in_use: 0,
             quarantined: 0,
+            lingering: 0,
             queue: Vec::new(),
             free: (0..leases).rev().collect(),
         }
@@ -112,20 +128,36 @@ impl Tables {
             Store::WaiterFields(index, fields) => self.waiters[index] = fields,
             Store::WaiterLease(index, lease) => self.waiters[index].lease = lease,
             Store::WaiterState(index, state) => self.waiters[index].state = state,
+            Store::Settlement(lease, bucket) => self.settlement = (lease, bucket),
+            Store::Decided(decided) => self.decided = decided,
+            Store::Bucket(amount) => self.bucket = amount,
             Store::InUse(count) => self.in_use = count,
             Store::Quarantined(count) => self.quarantined = count,
+            Store::Lingering(count) => self.lingering = count,
             Store::Queue(queue) => self.queue = queue,
             Store::Free(free) => self.free = free,
             Store::Vacate(key) => self.taken[key.0] &= self.generation[key.0] != key.1,
         }
     }
 
-    /// How much is out, by what the slots say.
+    /// How much is out, by what the slots say. A settlement is real once it is decided.
     pub fn out(&self, quarantined: bool) -> u32 {
-        let counts = |lease: &&LeaseSlot| {
-            lease.state != LeaseState::Free && (lease.state == LeaseState::Quarantined) == quarantined
+        let ends = |index: usize| self.decided && self.settlement.0 == index;
+        let counts = |(index, lease): &(usize, &LeaseSlot)| {
+            let out = lease.state != LeaseState::Free && !ends(*index);
+            out && (lease.state == LeaseState::Quarantined) == quarantined
         };
-        self.leases.iter().filter(counts).count() as u32
+        self.leases.iter().enumerate().filter(counts).count() as u32
+    }
+
+    /// How much lingers.
+    pub fn lingers(&self) -> u32 {
+        if self.decided { self.settlement.1 } else { self.bucket }
+    }
+
+    /// Everything that counts against the limit.
+    pub fn counted(&self) -> u32 {
+        self.out(false) + self.out(true) + self.lingers()
     }
 
     pub fn is_current(&self, key: Key) -> bool {
@@ -149,6 +181,8 @@ impl Tables {
 /// A turn being worked out: the tables as they will be, and the stores that lead there.
 pub struct Held {
     pub limit: u32,
+    /// Whether what was used lingers.
+    pub rate: bool,
     pub tables: Tables,
     pub stores: Vec<Store>,
     /// Whom the kernel has proven dead.
@@ -176,10 +210,12 @@ impl Held {
     }
 
     fn recover(&mut self) {
+        self.finish_settlement();
         self.put(Store::InUse(0));
         self.put(Store::Quarantined(0));
         self.put(Store::InUse(self.tables.out(false)));
         self.put(Store::Quarantined(self.tables.out(true)));
+        self.put(Store::Lingering(self.tables.bucket));
         self.put(Store::Free(self.tables.free_leases()));
         for index in self.tables.waiting() {
             let ticket = self.tables.waiters[index].ticket;
@@ -192,7 +228,7 @@ impl Held {
     }
 
     pub fn fits(&self) -> bool {
-        self.tables.in_use + self.tables.quarantined < self.limit
+        self.tables.in_use + self.tables.quarantined + self.tables.lingering < self.limit
     }
 
     /// `None` if the table of leases is full.
@@ -220,6 +256,29 @@ impl Held {
         let mut free = self.tables.free.clone();
         free.push(index);
         self.put(Store::Free(free));
+    }
+
+    /// Ends a lease. What was started with it lingers.
+    pub fn end_lease(&mut self, index: usize) {
+        let used = matches!(self.tables.leases[index].state, LeaseState::Consumed | LeaseState::Quarantined);
+        if !(self.rate && used) {
+            return self.free(index);
+        }
+        self.put(Store::Settlement(index, self.tables.bucket + 1));
+        self.put(Store::Decided(true));
+        self.put(Store::Bucket(self.tables.settlement.1));
+        self.put(Store::Lingering(self.tables.lingering + 1));
+        self.free(index);
+        self.put(Store::Decided(false));
+    }
+
+    fn finish_settlement(&mut self) {
+        if self.tables.decided {
+            let (lease, bucket) = self.tables.settlement;
+            self.put(Store::Bucket(bucket));
+            self.put(Store::LeaseState(lease, LeaseState::Free));
+            self.put(Store::Decided(false));
+        }
     }
 
     pub fn quarantine(&mut self, index: usize) {
@@ -269,7 +328,7 @@ impl Held {
             let lease = self.tables.leases[index];
             match lease.state {
                 LeaseState::Free => {}
-                _ if self.is_gone(lease.owner) => self.free(index),
+                _ if self.is_gone(lease.owner) => self.end_lease(index),
                 LeaseState::Held | LeaseState::Consumed if lease.expired => self.quarantine(index),
                 _ => {}
             }

@@ -1,5 +1,6 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
+use super::commands::Resolving;
 use super::keys::Keys;
 use super::tools::Tools;
 use super::washed::Washed;
@@ -24,7 +25,7 @@ pub struct Equipment {
     providers: Arc<dyn Providers>,
     /// The cassette that stands for them, which wants to know what the run writes down.
     replay: Option<Arc<Replay>>,
-    commands: Arc<Processes>,
+    commands: Arc<Resolving>,
     tools: Tools,
     /// Keys that must not come back in anything that is said.
     secrets: Vec<String>,
@@ -34,7 +35,8 @@ impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
         let keys = Keys::of(plan);
-        let commands = Arc::new(Processes::new(keys.environment()));
+        let processes = Arc::new(Processes::new(keys.environment()));
+        let commands = Arc::new(Resolving::new(processes, env::get));
         let secrets = keys.values();
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
@@ -67,6 +69,11 @@ impl Equipment {
     pub fn executor(&self) -> Arc<dyn Executor> {
         let attempts = Attempts::new(self.providers.clone(), self.commands.clone(), self.tools.toolbox());
         Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
+    }
+
+    /// Whether calls are played back.
+    pub fn is_replay(&self) -> bool {
+        self.replay.is_some()
     }
 
     /// Ends what was started for the whole run.

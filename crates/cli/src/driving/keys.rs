@@ -1,11 +1,13 @@
 //! The keys that a plan uses: which variables hold them, and what they are.
 //!
 //! No command inherits such a variable unless its step names it, and no key comes back in anything that is said. A key is
-//! what a provider, an MCP server or a coding agent is given as a credential: `api_key`, headers, and variables of `env`.
+//! what a provider, an MCP server or a coding agent is given as a credential: `api_key`, headers, and what arguments and
+//! variables of `env` refer to. What a script step names in its `env` is its own to use, and to print.
 
 use super::equipment::providers;
 use crate::env;
 use crate::tape;
+use convoke_model::secret::is_named_like_one;
 use convoke_model::{ProviderSettings, Server, Servers, Transport};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Scrubber, names, preset};
@@ -38,7 +40,8 @@ impl<'a> Keys<'a> {
     /// The keys themselves: in variables, in files, in the workflow.
     pub fn values(&self) -> Vec<String> {
         let named = self.variables().into_iter().filter_map(|name| env::get_filled(&name));
-        let literal = self.settings().filter(|(name, text)| env::is_secret(name) && names(text).is_empty());
+        let literal =
+            self.settings().filter(|(name, text)| is_named_like_one(name) && names(text).is_empty());
         let literal = literal.map(|(_, text)| text.to_owned());
         named.chain(tape::own_keys(self.providers.iter().copied())).chain(literal).collect()
     }
@@ -51,7 +54,7 @@ impl<'a> Keys<'a> {
     fn variables(&self) -> Vec<String> {
         let own = self.providers.iter().flat_map(|provider| preset::secret_names(provider));
         let named = self.settings().flat_map(|(setting, text)| {
-            let is_key = move |name: &String| env::is_secret(setting) || env::is_secret(name);
+            let is_key = move |name: &String| is_named_like_one(setting) || is_named_like_one(name);
             names(text).into_iter().filter(is_key)
         });
         own.chain(named).collect()

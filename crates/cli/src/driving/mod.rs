@@ -3,10 +3,12 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
+mod commands;
 mod conclusion;
 mod equipment;
 mod keys;
 pub mod resources;
+pub mod sharing;
 mod signals;
 mod tools;
 mod washed;
@@ -83,8 +85,14 @@ impl Drive<'_> {
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
         let outline = Outline::of(&self.plan);
+        let options = self.options(manner.is_some());
+        let capacity = match &options.limits.machine {
+            Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
+            None => None,
+        };
         let setup = Setup {
-            options: self.options(manner.is_some()),
+            options,
+            capacity,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor: self.equipment.executor(),
@@ -126,7 +134,11 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let limits = shared_limits(&self.console.config, max_concurrency);
+        let mut limits = shared_limits(&self.console.config, max_concurrency);
+        if self.equipment.is_replay() {
+            // What is played back asks nobody and starts nothing.
+            limits.machine = None;
+        }
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
 

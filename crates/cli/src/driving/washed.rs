@@ -4,7 +4,7 @@
 //! speak to the run, known keys are taken out of everything that is said, in every form they are known to take. Texts
 //! without any are passed on as they are.
 
-use convoke_agent::{Admission, CallDemand, CallPermit, Diary, Line, Page, Report, Sink};
+use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Line, Page, Report, Sink};
 use convoke_engine::Executor;
 use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Usage, WaitsFor};
 use convoke_providers::Scrubber;
@@ -50,12 +50,12 @@ struct WashedLine {
 }
 
 impl Admission for WashedLine {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         self.line.admit(call)
     }
 
-    fn settle(&self, permit: CallPermit, usage: &Usage) {
-        self.line.settle(permit, usage);
+    fn settle(&self, permit: CallPermit, usage: &Usage, failure: Option<&Failure>) {
+        self.line.settle(permit, usage, failure);
     }
 }
 

@@ -17,12 +17,12 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::PlanChanged { dropped, .. } => plan_changed(dropped),
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
-        Event::AttemptStarted { task, attempt } => attempt_started(task, *attempt),
+        Event::AttemptStarted { task, attempt, .. } => attempt_started(task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
         Event::ToolCalled { task, tool, ms, failed, .. } => tool_called(task, tool, *ms, *failed, paint),
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
-        Event::AttemptLost { task, .. } => format!("{task} was cut off by a crash"),
+        Event::AttemptLost { task, .. } => format!("{task} was cut off"),
         Event::RetryScheduled { task, at: when } => {
             format!("{task} again in {}", words::duration(when.since(at)))
         }
@@ -34,6 +34,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::GateOpened { task, .. } => paint.warn(&format!("{task} waits for a person")),
         Event::GateAnswered { task, by, .. } => format!("{task} answered by {by}"),
         Event::Blocked { task, on } => format!("{task} waits for {on}"),
+        Event::Fenced { task, .. } => {
+            format!("{task} is begun again: this process was away for longer than its lease lasts")
+        }
         Event::LimitAdapted { resource, setting, from, to, reason } => {
             adapted(resource, setting, (*from, *to), reason, at)
         }

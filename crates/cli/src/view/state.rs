@@ -124,7 +124,7 @@ impl State {
             Event::PlanChanged { dropped, .. } => self.reopen(&[], dropped),
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
-            Event::AttemptStarted { task, attempt } => self.attempt(task, *attempt, at, seq),
+            Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at, seq),
             Event::AttemptFinished { task, usage, .. } => {
                 self.attempt_ended(task, usage, Some(End::Succeeded), at)
             }
@@ -134,7 +134,7 @@ impl State {
                 self.wait(task, wait_for(waits_for), at, seq);
             }
             Event::TurnRecorded { task, usage, .. } => self.used(task, usage, at),
-            Event::AttemptLost { task, .. } => self.attempt_ended(task, &Usage::default(), None, at),
+            Event::AttemptLost { task, usage, .. } => self.attempt_ended(task, usage, None, at),
             Event::RetryScheduled { task, at: when } => self.wait(task, Wait::Retry(*when), at, seq),
             Event::TaskSucceeded { task, .. } => self.end(task, End::Succeeded, at),
             Event::TaskFailed { task, .. } => self.end(task, End::Failed, at),

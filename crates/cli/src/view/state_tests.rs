@@ -30,7 +30,7 @@ pub(in crate::view) fn started() -> Event {
 }
 
 pub(in crate::view) fn attempt(task: &str, attempt: u32) -> Event {
-    Event::AttemptStarted { task: id(task), attempt }
+    Event::AttemptStarted { task: id(task), attempt, lease: None }
 }
 
 pub(in crate::view) fn done(task: &str) -> Event {

@@ -49,6 +49,7 @@ fn is_warning(event: &Event) -> bool {
             | Event::BudgetExceeded { .. }
             | Event::TaskFailed { .. }
             | Event::AttemptLost { .. }
+            | Event::Fenced { .. }
             | Event::HookRendered { failed: true, .. }
     )
 }

@@ -50,6 +50,9 @@ for line in sys.stdin:
             with open("report.txt", "w") as report:
                 report.write("written\n")
             say("s1", "I wrote report.txt.")
+        elif os.path.exists("stubborn"):
+            send({"id": prompt, "result": {"stopReason": "cancelled"}})
+            continue
         else:
             say("s1", "I left it alone.")
         send({"id": prompt, "result": {"stopReason": "end_turn"}})

@@ -135,6 +135,7 @@ pub async fn drive_by(
             host: "here".into(),
             limits: Limits::default(),
         },
+        capacity: None,
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     };

@@ -26,6 +26,7 @@ mod references;
 mod routes;
 mod shapes;
 mod targets;
+mod timeouts;
 mod visible;
 
 pub use codes::CODES;
@@ -49,6 +50,7 @@ pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Di
     routes::check(&outline, &reach, &mut findings);
     effects::check(&outline, &mut findings);
     capabilities::check(&outline, &mut findings);
+    timeouts::check(&outline, &mut findings);
     inputs::check(&outline, &reach, &mut findings);
     references::check(&outline, &reach, partials, &mut findings);
     findings

@@ -6,17 +6,15 @@ use super::servers;
 use crate::plan::{Agent, Text};
 use crate::source::Spanned;
 use crate::source::capability::capabilities;
-use crate::source::settings::Runtime;
+use crate::source::settings::{Runtime, Timeouts};
 use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
 use convoke_model::{
-    AgentSettings, Class, Fallback, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
+    AgentSettings, Class, Fallback, PhaseTimeouts, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
     Validator as ModelValidator,
 };
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For one request to a service, where nothing is said.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often an answer that cannot be read is sent back, where nothing is said.
 const PARSE_RECOVERY: u32 = 2;
 
@@ -67,7 +65,8 @@ impl Builder<'_> {
             raw: step.output_mode.as_ref().is_some_and(|mode| mode.value == OutputMode::Raw),
             temperature: step.temperature.as_ref().or(runtime.temperature.as_ref()).map(|value| value.value),
             max_tokens: step.max_tokens.as_ref().or(runtime.max_tokens.as_ref()).map(|value| value.value),
-            request_timeout: runtime.timeout.as_ref().map_or(REQUEST_TIMEOUT, |value| value.value),
+            request_timeout: runtime.request_timeout(),
+            phase_timeouts: phase_timeouts(&step.timeouts, &runtime.timeouts),
             session_timeout: step
                 .max_session
                 .as_ref()
@@ -94,6 +93,18 @@ impl Builder<'_> {
     fn tools(&self, step: &AgentStep) -> Option<Vec<String>> {
         let names = step.tools.as_ref().or(servers::tools(self.bundle, self.source))?;
         Some(names.iter().map(|name| name.value.clone()).collect())
+    }
+}
+
+/// The agent's own over the workflow's, one by one.
+fn phase_timeouts(own: &Timeouts, workflow: &Timeouts) -> PhaseTimeouts {
+    let either = |own: &Option<Spanned<Duration>>, other: &Option<Spanned<Duration>>| {
+        own.as_ref().or(other.as_ref()).map(|limit| limit.value)
+    };
+    PhaseTimeouts {
+        connect: either(&own.connect, &workflow.connect),
+        first_token: either(&own.first_token, &workflow.first_token),
+        idle: either(&own.idle, &workflow.idle),
     }
 }
 

@@ -145,8 +145,9 @@ fn kind_fields(kind: &mut Value) -> &mut Map<String, Value> {
 }
 
 /// What bounds an agent, and what helps it to answer at all: an answer that came is as good under other bounds.
-const LIMITS: [&str; 7] = [
+const LIMITS: [&str; 8] = [
     "request_timeout",
+    "phase_timeouts",
     "session_timeout",
     "pricing",
     "parse_recovery",

@@ -3,6 +3,7 @@
 use super::build::Builder;
 use super::fields;
 use super::node::millis;
+use super::servers::references;
 use crate::check::outline::{END, Item};
 use crate::plan::*;
 use crate::source::workflow as source;
@@ -100,7 +101,7 @@ impl<'a> Builder<'a> {
         Script {
             command: self.or_empty(script.command.as_ref()),
             args: script.args.iter().map(|arg| self.texts.text(arg)).collect(),
-            env: script.env.iter().map(|(name, entry)| (name.clone(), entry.value.value.clone())).collect(),
+            env: references(&script.env),
             working_dir: self.texts.optional(script.working_dir.as_ref()),
             stdin: self.texts.optional(script.stdin.as_ref()),
             schema: script.output.as_ref().map(fields::schema),

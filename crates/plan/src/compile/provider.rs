@@ -117,7 +117,7 @@ fn program(written: &WrittenProgram, configured: Option<Box<Program>>) -> Option
         *program = Program { command: command.value.clone(), permissions, ..Program::default() };
     }
     if let Some(args) = &written.args {
-        program.args = args.iter().map(|arg| arg.value.clone()).collect();
+        program.args = args.iter().map(|arg| arg.raw.value.clone()).collect();
     }
     program.env.extend(references(&written.env));
     program.permissions = written.permissions.as_ref().map_or(program.permissions, |who| who.value);

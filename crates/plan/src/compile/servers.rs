@@ -9,8 +9,8 @@ use crate::check::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::join_beside;
 use crate::source::settings::{McpServer, McpTransport};
-use crate::source::text::{SecretText, Spanned};
-use crate::source::workflow::{Entry, Step, StepKind, ToolStep, Workflow};
+use crate::source::text::Spanned;
+use crate::source::workflow::{Entry, References, Step, StepKind, ToolStep, Workflow};
 use convoke_model::{Server, Servers, Transport};
 use indexmap::IndexMap;
 
@@ -75,8 +75,8 @@ fn text(text: Option<&Spanned<String>>) -> String {
     text.map(|text| text.value.clone()).unwrap_or_default()
 }
 
-/// Values as written: they are looked up when the server is started.
-pub(super) fn references(source: &IndexMap<String, Entry<SecretText>>) -> Vec<(String, String)> {
+/// Values as written: they are looked up when whatever they are for is started.
+pub(super) fn references(source: &References) -> Vec<(String, String)> {
     source.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone())).collect()
 }
 

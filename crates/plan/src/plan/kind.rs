@@ -90,7 +90,7 @@ pub struct Script {
     pub command: Text,
     /// Its arguments.
     pub args: Vec<Text>,
-    /// Variables, not rendered.
+    /// Variables, not rendered; references in them are resolved at launch.
     pub env: Vec<(String, String)>,
     /// Where it runs.
     pub working_dir: Option<Text>,

@@ -29,7 +29,6 @@ mod testing;
 mod tests;
 
 pub use codes::CODES;
-pub use env::{EnvProblem, Lookup, resolve_references};
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;

@@ -10,6 +10,9 @@ use super::text::{SecretText, Spanned, Text};
 use super::workflow::{Entry, Names};
 use crate::diagnostic::Span;
 
+/// For one request to a service, where nothing is said.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+
 /// `workflow.runtime`.
 #[derive(Debug, Clone, Default)]
 pub struct Runtime {
@@ -29,6 +32,8 @@ pub struct Runtime {
     pub max_tokens: Option<Spanned<u64>>,
     /// Of one request to the service.
     pub timeout: Option<Spanned<Duration>>,
+    /// Of the parts of one request.
+    pub timeouts: Timeouts,
     /// Of one session.
     pub max_session: Option<Spanned<Duration>>,
     /// Tokens that the model can take in.
@@ -57,6 +62,32 @@ pub struct Runtime {
     pub plugin_sources: IndexMap<String, Entry<PluginSource>>,
     /// Vendor key.
     pub plugins: Vec<Spanned<PluginUse>>,
+}
+
+impl Runtime {
+    /// The bound of one request to a service.
+    pub fn request_timeout(&self) -> Duration {
+        self.timeout.as_ref().map_or(REQUEST_TIMEOUT, |stated| stated.value)
+    }
+}
+
+/// `timeouts` of the runtime or of an agent: bounds of the parts of one request.
+#[derive(Debug, Clone, Default)]
+pub struct Timeouts {
+    /// Until the connection stands.
+    pub connect: Option<Spanned<Duration>>,
+    /// Until the answer begins.
+    pub first_token: Option<Spanned<Duration>>,
+    /// Between two pieces of the answer.
+    pub idle: Option<Spanned<Duration>>,
+}
+
+impl Timeouts {
+    /// What is stated, by key.
+    pub fn stated(&self) -> impl Iterator<Item = (&'static str, &Spanned<Duration>)> {
+        let all = [("connect", &self.connect), ("first_token", &self.first_token), ("idle", &self.idle)];
+        all.into_iter().filter_map(|(key, stated)| Some((key, stated.as_ref()?)))
+    }
 }
 
 /// `provider` of the runtime or of an agent: a name, or an object with settings.
@@ -101,8 +132,8 @@ pub struct Provider {
 pub struct Program {
     /// The program.
     pub command: Option<Spanned<String>>,
-    /// Its arguments.
-    pub args: Option<Names>,
+    /// Its arguments, kept as references.
+    pub args: Option<Vec<SecretText>>,
     /// Its environment, values kept as references.
     pub env: IndexMap<String, Entry<SecretText>>,
     /// Who decides what it may do.

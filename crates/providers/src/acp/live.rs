@@ -17,7 +17,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Error, UntypedMessage};
-use convoke_agent::{Finish, Reply, Request, Sink, tokens_in, tokens_of};
+use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in, tokens_of};
 use convoke_model::{Class, Failure, Permissions, Program, Usage};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -50,8 +50,8 @@ pub struct Live {
     decided: Vec<Decision>,
     /// Decisions of an earlier process that are to be applied when the agent asks again.
     foreseen: Vec<Decision>,
-    /// Something was denied.
-    denied: bool,
+    /// What was denied last.
+    denied: Option<String>,
 }
 
 /// What must be there until the last word is said.
@@ -109,7 +109,7 @@ impl Live {
             wish: None,
             decided,
             foreseen,
-            denied: false,
+            denied: None,
         })
     }
 
@@ -131,13 +131,13 @@ impl Live {
     }
 
     /// Answers the wish that it waits for; `false` if it waits for another one, or is gone.
-    pub fn answer(&mut self, wish: &Wish, decision: &Decision) -> bool {
+    pub fn answer(&mut self, wish: &Wish, decision: &Decision, sink: &dyn Sink) -> bool {
         let is_there = self.parts.as_ref().is_some_and(|parts| !parts.line.to.is_incoming_closed());
         match self.wish.take() {
             Some((open, responder)) if is_there && open == *wish => {
                 self.decided.push(decision.clone());
                 let outcome = open.outcome(decision);
-                self.respond(&open, responder, outcome);
+                self.respond(&open, responder, outcome, sink);
                 true
             }
             _ => false,
@@ -203,7 +203,7 @@ impl Live {
         let wish = Wish::new(request, &self.telling.tools);
         match wish.settled(self.permissions).or_else(|| self.foresaw(&wish)) {
             Some(outcome) => {
-                self.respond(&wish, responder, outcome);
+                self.respond(&wish, responder, outcome, sink);
                 None
             }
             None => {
@@ -223,8 +223,13 @@ impl Live {
         wish: &Wish,
         responder: Responder<RequestPermissionResponse>,
         outcome: RequestPermissionOutcome,
+        sink: &dyn Sink,
     ) {
-        self.denied |= wish.is_denied_by(&outcome);
+        if wish.is_denied_by(&outcome) {
+            let message = format!("{} may not {}", self.name, wish.in_words());
+            sink.report(Report::Noted { code: "permission_denied", message });
+            self.denied = Some(wish.in_words());
+        }
         // An agent that is gone is noticed by who waits for its answer.
         let _ = responder.respond(RequestPermissionResponse::new(outcome));
     }
@@ -275,10 +280,10 @@ impl Live {
                 "max_turn_requests",
                 "used all the requests that it allows itself in a turn",
             ),
-            StopReason::Cancelled if self.denied => failed(
+            StopReason::Cancelled if self.denied.is_some() => failed(
                 Class::Permission,
                 "permission_denied",
-                "stopped, because it may not do what it asked for",
+                &format!("stopped, because it may not {}", self.denied.as_deref().unwrap_or_default()),
             ),
             _ => failed(Class::Cancelled, "cancelled", "says that its turn was cancelled"),
         }

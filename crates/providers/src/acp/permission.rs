@@ -1,16 +1,17 @@
 //! An agent's wishes to do something: what they are about, who decides, and what was decided.
 //!
-//! A wish is known again by what it is about (title and kind), because the ids of calls and options may be others after
-//! a restart. A decision is applied once.
+//! A wish is known again by all that it is about: title, kind, what the tool is given, the files and the changes to them.
+//! Ids of calls and options are left out, because they may be others after a restart. A decision is applied once, and
+//! where anything differs the person is asked again: a yes to one command is no yes to another of the same title.
 
 use super::turn::Tools;
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     SelectedPermissionOutcome, ToolCall, ToolCallContent, ToolKind,
 };
-use convoke_model::{Ask, AskOption, Permissions};
+use convoke_model::{Ask, AskOption, Digest, Permissions};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Titles may be whole scripts; this much of one tells it from others.
 const MOST_TITLE: usize = 500;
@@ -22,6 +23,9 @@ pub struct Wish {
     call: String,
     title: String,
     kind: ToolKind,
+    /// All that it is about; those of older versions do not say.
+    #[serde(default)]
+    about: Option<Digest>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     details: Vec<String>,
     options: Vec<PermissionOption>,
@@ -30,8 +34,8 @@ pub struct Wish {
 /// What a person decided about a wish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    title: String,
-    kind: ToolKind,
+    #[serde(default)]
+    about: Option<Digest>,
     option: PermissionOption,
 }
 
@@ -41,21 +45,26 @@ impl Wish {
         let id = request.tool_call.tool_call_id.clone();
         let mut call = known.get(&id).cloned().unwrap_or_else(|| ToolCall::new(id, "something"));
         call.update(request.tool_call.fields);
-        let details = details(&call);
+        let (about, details) = (Some(about(&call)), details(&call));
         let title = cut(&call.title, MOST_TITLE);
         // What agents attach for editors may be large, and nobody here reads it.
         let options = request.options.into_iter().map(|option| option.meta(None)).collect();
-        Wish { call: call.tool_call_id.to_string(), title, kind: call.kind, details, options }
+        Wish { call: call.tool_call_id.to_string(), title, kind: call.kind, about, details, options }
     }
 
     /// Whether both are about the same thing.
     pub fn is_like(&self, decision: &Decision) -> bool {
-        self.title == decision.title && self.kind == decision.kind
+        self.about.is_some() && self.about == decision.about
+    }
+
+    /// What it is about, in short.
+    pub fn in_words(&self) -> String {
+        format!("{}: {}", verb(self.kind), self.title)
     }
 
     /// The question to a person.
     pub fn question(&self, step: &str) -> Ask {
-        let mut prompt = format!("`{step}` asks for permission to {}: {}", verb(self.kind), self.title);
+        let mut prompt = format!("`{step}` asks for permission to {}", self.in_words());
         for detail in &self.details {
             prompt.push_str("\n  ");
             prompt.push_str(detail);
@@ -72,7 +81,7 @@ impl Wish {
     /// The decision that a chosen value stands for.
     pub fn decided(&self, value: &str) -> Option<Decision> {
         let option = self.options.iter().find(|option| &*option.option_id.0 == value)?.clone();
-        Some(Decision { title: self.title.clone(), kind: self.kind, option })
+        Some(Decision { about: self.about, option })
     }
 
     /// What nobody needs to be asked about.
@@ -108,6 +117,25 @@ impl Wish {
 
 fn selected(option: &PermissionOption) -> RequestPermissionOutcome {
     RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
+}
+
+/// All that decides whether two calls are the same.
+fn about(call: &ToolCall) -> Digest {
+    let changes = call.content.iter().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(json!([diff.path, diff.old_text, diff.new_text])),
+        _ => None,
+    });
+    let places = call.locations.iter().map(|place| &place.path);
+    let mut about = json!({
+        "title": call.title,
+        "kind": call.kind,
+        "name": call.name,
+        "input": call.raw_input,
+        "files": places.collect::<Vec<_>>(),
+        "changes": changes.collect::<Vec<_>>(),
+    });
+    about.sort_all_objects();
+    Digest::of(about.to_string().as_bytes())
 }
 
 /// What a person must see to decide: the command, and the files.

@@ -5,7 +5,7 @@
 //! paths and ids inside messages stay as they are: whoever puts them into a prompt asks another question each time.
 
 use super::Scrubber;
-use convoke_agent::{Finish, Message, Provider, Purpose, Reply, Request, ToolCall, ToolSpec};
+use convoke_agent::{Finish, MAX_TOKENS, Message, Provider, Purpose, Reply, Request, ToolCall, ToolSpec};
 use convoke_model::{Failure, JsonText, OutputSchema, TaskId, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,7 +110,8 @@ pub fn normalised(request: &Request<'_>, scrubber: &Scrubber) -> Value {
         schema: request.schema,
         tools: request.tools,
         temperature: request.temperature,
-        max_tokens: request.max_tokens,
+        // The usual number is what no number was before there was one; cassettes of then are still good.
+        max_tokens: request.max_tokens.filter(|most| *most != MAX_TOKENS),
         reasoning_effort: request.reasoning_effort,
     };
     let mut value = serde_json::to_value(asked).expect("requests are JSON");
@@ -145,11 +146,11 @@ fn no_tools(tools: &&[ToolSpec]) -> bool {
     tools.is_empty()
 }
 
-fn first() -> u32 {
+pub(super) fn first() -> u32 {
     1
 }
 
-fn is_first(number: &u32) -> bool {
+pub(super) fn is_first(number: &u32) -> bool {
     *number == 1
 }
 

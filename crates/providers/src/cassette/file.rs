@@ -5,7 +5,7 @@
 //! last line without its end is what such a crash leaves, and is ignored.
 
 use super::call::Call;
-use super::tool_call::ToolLine;
+use super::tool_call::{CallLine, ListLine, ToolLine};
 use convoke_model::{Class, Failure};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -79,22 +79,46 @@ impl Tape {
 pub(super) struct Content {
     /// Calls of models.
     pub calls: Vec<Call>,
-    /// Lists and calls of tools.
-    pub tools: Vec<ToolLine>,
+    /// Calls of tools.
+    pub tool_calls: Vec<CallLine>,
+    /// Lists of tools.
+    pub lists: Vec<ListLine>,
+    /// What was called, in the order of the answers.
+    pub order: Vec<Called>,
+}
+
+/// A call of either kind, by its place among its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Called {
+    /// A model.
+    Model(usize),
+    /// A tool.
+    Tool(usize),
 }
 
 impl Content {
     fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.tools.is_empty()
+        self.order.is_empty() && self.lists.is_empty()
     }
 
     fn take(&mut self, line: &str) -> serde_json::Result<()> {
         if serde_json::from_str::<Kind>(line)?.is_of_tools() {
-            self.tools.push(serde_json::from_str(line)?);
+            self.take_tool(serde_json::from_str(line)?);
         } else {
+            self.order.push(Called::Model(self.calls.len()));
             self.calls.push(serde_json::from_str(line)?);
         }
         Ok(())
+    }
+
+    fn take_tool(&mut self, line: ToolLine) {
+        match line {
+            ToolLine::ToolList(line) => self.lists.push(line),
+            ToolLine::ToolCall(line) => {
+                self.order.push(Called::Tool(self.tool_calls.len()));
+                self.tool_calls.push(line);
+            }
+        }
     }
 }
 

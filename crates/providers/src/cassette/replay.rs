@@ -4,15 +4,16 @@
 //! passes its events on to [`Replay::observe`] as they are committed.
 
 use super::call::{Call, Outcome, identity, normalised};
-use super::file::Content;
+use super::file::{Called, Content};
 use super::nearest::{difference, nearest};
 use super::shelf::Shelf;
-use super::turns::{Slot, Turns};
+use super::tool_call::{CallLine, CallOutcome, asked};
+use super::turns::{Attempt, Slot, Turns};
 use super::{ReplayTools, Scrubber, file};
-use convoke_agent::{Provider, Providers, Reply, Request, Sink};
-use convoke_model::{Class, Failure, ProviderSettings, Stamped};
+use convoke_agent::{Asker, Provider, Providers, Reply, Request, Sink, Tool, ToolResult};
+use convoke_model::{Class, Failure, JsonText, ProviderSettings, Stamped};
 use futures::future::BoxFuture;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
@@ -27,9 +28,12 @@ pub(super) struct Player {
     /// Where it lies, for messages.
     pub folder: String,
     calls: Vec<Call>,
+    tool_calls: Vec<CallLine>,
+    /// Which call has which turn.
+    order: Vec<Called>,
     /// What keeps secrets out of comparisons.
     pub scrubber: Scrubber,
-    /// Lists and calls of tools.
+    /// Lists of tools.
     pub shelf: Shelf,
     stage: Mutex<Stage>,
 }
@@ -38,9 +42,6 @@ pub(super) struct Player {
 struct Stage {
     turns: Turns,
     waiting: HashMap<usize, oneshot::Sender<()>>,
-    /// Calls of tools that nobody answered when they were recorded.
-    parked: BTreeMap<u64, oneshot::Sender<()>>,
-    parkings: u64,
 }
 
 impl Replay {
@@ -50,14 +51,14 @@ impl Replay {
     }
 
     fn of(folder: String, content: Content, scrubber: Scrubber) -> Replay {
-        let Content { calls, tools } = content;
-        let slots = calls.iter().map(|call| {
-            let attempt = (call.task.clone(), call.attempt);
-            (identity(&call.request), Slot::new(attempt, call.outcome == Outcome::CutOff))
-        });
-        let stage = Mutex::new(Stage { turns: Turns::new(slots), ..Stage::default() });
-        let shelf = Shelf::new(tools);
-        Replay { player: Arc::new(Player { folder, calls, scrubber, shelf, stage }) }
+        let Content { calls, tool_calls, lists, order } = content;
+        let turns = Turns::new(order.iter().map(|called| match called {
+            Called::Model(at) => slot_of_model(&calls[*at]),
+            Called::Tool(at) => slot_of_tool(&tool_calls[*at]),
+        }));
+        let stage = Mutex::new(Stage { turns, ..Stage::default() });
+        let shelf = Shelf::new(lists);
+        Replay { player: Arc::new(Player { folder, calls, tool_calls, order, scrubber, shelf, stage }) }
     }
 
     /// The tools as the same cassette plays them: no server is started.
@@ -103,32 +104,42 @@ impl Provider for Played {
 
 impl Player {
     async fn answer(&self, request: &Request<'_>) -> Result<Reply, Failure> {
-        let (place, turn) = self.queue(request)?;
-        let place = Place { player: self, at: place };
-        // Its sender is dropped only after it was used, or with the player, which we hold.
-        turn.await.ok();
-        match &self.calls[place.at].outcome {
-            Outcome::Reply(said) => Ok(said.clone().into()),
-            Outcome::Failure(failure) => Err(failure.clone()),
-            Outcome::CutOff => Err(cut_off()),
+        let asked = normalised(request, &self.scrubber);
+        let asker = (request.task.clone(), request.attempt);
+        match self.turn(&identity(&asked), &asker).await {
+            Ok(Called::Model(at)) => self.calls[at].outcome.clone().into_reply(),
+            Ok(Called::Tool(_)) => unreachable!("keys of tools begin otherwise"),
+            Err(recorded) => Err(self.missing(request.step, &asked, recorded)),
         }
     }
 
-    /// Finds the recorded call and waits for its turn.
-    fn queue(&self, request: &Request<'_>) -> Result<(usize, oneshot::Receiver<()>), Failure> {
-        let asked = normalised(request, &self.scrubber);
-        let key = identity(&asked);
-        let asker = (request.task.clone(), request.attempt);
-        let (sender, receiver) = oneshot::channel();
-        let found = self.change(|stage| {
-            let at = stage.turns.ask(&key, &asker).ok_or_else(|| stage.turns.recorded(&key))?;
-            stage.waiting.insert(at, sender);
-            Ok(at)
-        });
-        match found {
-            Ok(at) => Ok((at, receiver)),
-            Err(recorded) => Err(self.missing(request.step, &asked, recorded)),
+    /// What a call of a tool gave.
+    pub async fn result(
+        &self,
+        asker: Asker<'_>,
+        tool: &Tool,
+        arguments: &JsonText,
+    ) -> Result<ToolResult, Failure> {
+        let asked = asked(tool, arguments, &self.scrubber);
+        match self.turn(&tool_key(&asked), &(asker.task.clone(), asker.attempt)).await {
+            Ok(Called::Tool(at)) => self.tool_calls[at].outcome.clone().into_result(),
+            Ok(Called::Model(_)) => unreachable!("keys of models begin otherwise"),
+            Err(recorded) => Err(self.missing_tool(&tool.spec.name, &asked, recorded)),
         }
+    }
+
+    /// Finds the recorded call and waits for its turn; if there is none left, how often it was recorded.
+    async fn turn(&self, key: &str, asker: &Attempt) -> Result<Called, usize> {
+        let (sender, turn) = oneshot::channel();
+        let at = self.change(|stage| {
+            let at = stage.turns.ask(key, asker).ok_or_else(|| stage.turns.recorded(key))?;
+            stage.waiting.insert(at, sender);
+            Ok::<usize, usize>(at)
+        })?;
+        let place = Place { player: self, at };
+        // Its sender is dropped only after it was used, or with the player, which we hold.
+        turn.await.ok();
+        Ok(self.order[place.at])
     }
 
     /// Changes who waits, and answers whoever's turn it is now.
@@ -141,33 +152,13 @@ impl Player {
                 sender.send(()).ok();
             }
         }
-        if stage.turns.only_parked()
-            && let Some((_, sender)) = stage.parked.pop_first()
-        {
-            stage.turns.unpark();
-            sender.send(()).ok();
-        }
         result
-    }
-
-    /// Waits until nothing else can happen; a call that was cut off is cut off again before that, as a rule.
-    pub async fn park(&self) {
-        let (sender, receiver) = oneshot::channel();
-        let at = self.change(|stage| {
-            stage.parkings += 1;
-            stage.parked.insert(stage.parkings, sender);
-            stage.turns.park();
-            stage.parkings
-        });
-        let _leaving = Parked { player: self, at };
-        receiver.await.ok();
     }
 
     fn missing(&self, step: &str, asked: &serde_json::Value, recorded: usize) -> Failure {
         let folder = &self.folder;
         let why = match nearest(&self.calls, |call| (call.step == step, &call.request), asked) {
-            _ if recorded == 1 => "it was recorded once and is asked for again".to_owned(),
-            _ if recorded > 1 => format!("it was recorded {recorded} times and is asked for once more"),
+            _ if recorded > 0 => too_often(recorded),
             None => "the cassette has no calls".to_owned(),
             Some((at, call)) => {
                 let difference = difference(&call.request, asked);
@@ -180,6 +171,66 @@ impl Player {
         };
         not_recorded(format!("this request is not on the cassette `{folder}`: {why}"))
     }
+
+    fn missing_tool(&self, name: &str, asked: &serde_json::Value, recorded: usize) -> Failure {
+        let folder = &self.folder;
+        let is_same = |line: &CallLine| ["server", "tool"].iter().all(|key| line.request[key] == asked[key]);
+        let why = match nearest(&self.tool_calls, |line| (is_same(line), &line.request), asked) {
+            _ if recorded > 0 => too_often(recorded),
+            None => "the cassette has no calls of tools".to_owned(),
+            Some((at, line)) => {
+                let tool = line.request["tool"].as_str().unwrap_or_default();
+                let difference = difference(&line.request, asked);
+                format!(
+                    "the nearest is call {} of a tool, of `{tool}`, which differs at {difference}",
+                    at + 1
+                )
+            }
+        };
+        not_recorded(format!("this call of `{name}` is not on the cassette `{folder}`: {why}"))
+    }
+}
+
+impl Outcome {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        match self {
+            Outcome::Reply(said) => Ok(said.into()),
+            Outcome::Failure(failure) => Err(failure),
+            Outcome::CutOff => Err(cut_off()),
+        }
+    }
+}
+
+impl CallOutcome {
+    fn into_result(self) -> Result<ToolResult, Failure> {
+        match self {
+            CallOutcome::Result(given) => Ok(given.into()),
+            CallOutcome::Failure(failure) => Err(failure),
+            CallOutcome::CutOff => Err(cut_off()),
+        }
+    }
+}
+
+fn slot_of_model(call: &Call) -> (String, Slot) {
+    let by = (call.task.clone(), call.attempt);
+    (identity(&call.request), Slot::of_model(by, call.outcome == Outcome::CutOff))
+}
+
+fn slot_of_tool(line: &CallLine) -> (String, Slot) {
+    let by = line.task.clone().map(|task| (task, line.attempt));
+    (tool_key(&line.request), Slot::of_tool(by, line.outcome == CallOutcome::CutOff))
+}
+
+/// A text that no request to a model is known by.
+fn tool_key(request: &serde_json::Value) -> String {
+    format!("tool {}", identity(request))
+}
+
+fn too_often(recorded: usize) -> String {
+    match recorded {
+        1 => "it was recorded once and is asked for again".to_owned(),
+        many => format!("it was recorded {many} times and is asked for once more"),
+    }
 }
 
 /// The failure of something that was not recorded.
@@ -190,7 +241,7 @@ pub(super) fn not_recorded(message: String) -> Failure {
 }
 
 /// The failure of something whose answer nobody waited for when it was recorded.
-pub(super) fn cut_off() -> Failure {
+fn cut_off() -> Failure {
     let message = "the recording was cut off before this request was answered";
     Failure::new(Class::Timeout, message).reason("cut_off")
 }
@@ -206,22 +257,6 @@ impl Drop for Place<'_> {
         self.player.change(|stage| {
             stage.waiting.remove(&self.at);
             stage.turns.leave(self.at);
-        });
-    }
-}
-
-/// A call of a tool that waits; dropped, it does so no longer.
-struct Parked<'a> {
-    player: &'a Player,
-    at: u64,
-}
-
-impl Drop for Parked<'_> {
-    fn drop(&mut self) {
-        self.player.change(|stage| {
-            if stage.parked.remove(&self.at).is_some() {
-                stage.turns.unpark();
-            }
         });
     }
 }

@@ -1,96 +1,93 @@
-//! Which recorded line answers a question about tools. Pure: knows no waiting.
+//! Which recorded list answers a question about tools. Pure: knows no waiting.
 //!
-//! Equal calls are answered in their recorded order, but one that was cut off only if no other is left: a run that was
-//! interrupted and went on has recorded it twice. Failures to list tools come once each, then the list for ever.
+//! A task gets its own lists, the n-th for its n-th question, and the last of them for ever. On cassettes that do not say
+//! whose a list was, failures come once each, then the list for ever. A task that was not there when the cassette was
+//! made gets what others got first.
 
 use super::call::identity;
 use super::nearest::{difference, nearest};
-use super::tool_call::{CallLine, CallOutcome, ListLine, ListOutcome, ToolLine};
+use super::tool_call::{ListLine, ListOutcome};
+use convoke_model::TaskId;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
-/// Everything about tools on a cassette.
+/// The lists of tools on a cassette.
 pub struct Shelf {
     lists: Vec<ListLine>,
-    calls: Vec<CallLine>,
-    left: Mutex<Left>,
+    of: HashMap<String, Mutex<Left>>,
 }
 
-/// What has not been given yet, by request.
+/// What has been recorded for some servers, by place.
 #[derive(Default)]
 struct Left {
-    lists: HashMap<String, VecDeque<usize>>,
-    calls: HashMap<String, VecDeque<usize>>,
+    /// What a task has not been given yet, and what it is given for ever.
+    own: HashMap<TaskId, VecDeque<usize>>,
+    nobodys: VecDeque<usize>,
+    /// What a task is given that has no lists: tools, if there are any.
+    others: Option<usize>,
 }
 
 impl Shelf {
-    /// The lines of a cassette.
-    pub fn new(lines: Vec<ToolLine>) -> Shelf {
-        let (mut lists, mut calls, mut left) = (Vec::new(), Vec::new(), Left::default());
-        for line in lines {
-            match line {
-                ToolLine::ToolList(line) => {
-                    left.lists.entry(identity(&line.servers)).or_default().push_back(lists.len());
-                    lists.push(line);
-                }
-                ToolLine::ToolCall(line) => {
-                    left.calls.entry(identity(&line.request)).or_default().push_back(calls.len());
-                    calls.push(line);
-                }
+    /// The lists of a cassette, in its order.
+    pub fn new(mut lists: Vec<ListLine>) -> Shelf {
+        let mut of: HashMap<String, Mutex<Left>> = HashMap::new();
+        let mut last: HashMap<String, ListOutcome> = HashMap::new();
+        for (at, line) in lists.iter_mut().enumerate() {
+            let servers = identity(&line.servers);
+            match (&line.outcome, last.get(&servers)) {
+                (ListOutcome::Same, Some(tools)) => line.outcome = tools.clone(),
+                (ListOutcome::Tools(_), _) => drop(last.insert(servers.clone(), line.outcome.clone())),
+                _ => {}
             }
+            of.entry(servers).or_default().get_mut().expect("nobody else has it yet").put(at, line);
         }
-        Shelf { lists, calls, left: Mutex::new(left) }
+        Shelf { lists, of }
     }
 
     /// The tools of some servers, or why that is not known.
-    pub fn list(&self, servers: &Value) -> Result<&ListOutcome, String> {
-        let mut left = self.left.lock().expect("nobody panics while holding it");
-        let known = left.lists.get_mut(&identity(servers)).filter(|known| !known.is_empty());
-        let Some(known) = known else { return Err(self.nearest_list(servers)) };
-        let outcome = &self.lists[known[0]].outcome;
-        if matches!(outcome, ListOutcome::Failure(_)) {
-            known.pop_front();
-        }
-        Ok(outcome)
-    }
-
-    /// What a call gave, or why that is not known.
-    pub fn call(&self, request: &Value) -> Result<&CallOutcome, String> {
-        let mut left = self.left.lock().expect("nobody panics while holding it");
-        let Some(free) = left.calls.get_mut(&identity(request)) else {
-            return Err(self.nearest_call(request));
-        };
-        let answered = free.iter().position(|at| self.calls[*at].outcome != CallOutcome::CutOff);
-        match free.remove(answered.unwrap_or(0)) {
-            Some(at) => Ok(&self.calls[at].outcome),
-            None => Err("it was recorded less often than it is made".to_owned()),
+    pub fn list(&self, servers: &Value, task: &TaskId) -> Result<&ListOutcome, String> {
+        let Some(left) = self.of.get(&identity(servers)) else { return Err(self.nearest(servers)) };
+        let mut left = left.lock().expect("nobody panics while holding it");
+        let is_failure = |at: usize| matches!(self.lists[at].outcome, ListOutcome::Failure(_));
+        match left.own(task, is_failure).or_else(|| left.nobodys(is_failure)).or(left.others) {
+            Some(at) => Ok(&self.lists[at].outcome),
+            None => Err("only failures to list them were recorded, and fewer".to_owned()),
         }
     }
 
-    fn nearest_list(&self, servers: &Value) -> String {
+    fn nearest(&self, servers: &Value) -> String {
         match nearest(&self.lists, |line| (true, &line.servers), servers) {
-            Some((_, line)) if difference(&line.servers, servers).is_empty() => {
-                "only failures to list them were recorded, and fewer".to_owned()
-            }
             Some((_, line)) => format!("the nearest differ at {}", difference(&line.servers, servers)),
             None => "the cassette has no tools".to_owned(),
         }
     }
+}
 
-    fn nearest_call(&self, request: &Value) -> String {
-        let is_same =
-            |line: &CallLine| ["server", "tool"].iter().all(|key| line.request[key] == request[key]);
-        match nearest(&self.calls, |line| (is_same(line), &line.request), request) {
-            Some((at, line)) => {
-                let tool = line.request["tool"].as_str().unwrap_or_default();
-                let difference = difference(&line.request, request);
-                format!(
-                    "the nearest is call {} of a tool, of `{tool}`, which differs at {difference}",
-                    at + 1
-                )
-            }
-            None => "the cassette has no calls of tools".to_owned(),
+impl Left {
+    fn put(&mut self, at: usize, line: &ListLine) {
+        match &line.task {
+            Some(task) => self.own.entry(task.clone()).or_default().push_back(at),
+            None => self.nobodys.push_back(at),
+        }
+        if !matches!(line.outcome, ListOutcome::Failure(_)) {
+            self.others.get_or_insert(at);
+        }
+    }
+
+    fn own(&mut self, task: &TaskId, is_failure: impl Fn(usize) -> bool) -> Option<usize> {
+        let own = self.own.get_mut(task)?;
+        match own.len() {
+            1 if !is_failure(own[0]) => Some(own[0]),
+            _ => own.pop_front(),
+        }
+    }
+
+    /// A list was written down only when it had changed, so nobody knows how often each was given.
+    fn nobodys(&mut self, is_failure: impl Fn(usize) -> bool) -> Option<usize> {
+        match self.nobodys.front() {
+            Some(at) if is_failure(*at) => self.nobodys.pop_front(),
+            other => other.copied(),
         }
     }
 }

@@ -88,7 +88,7 @@ fn stamped(event: Event) -> Stamped {
 }
 
 fn started(task: &str) -> Stamped {
-    stamped(Event::AttemptStarted { task: TaskId(task.into()), attempt: 1 })
+    stamped(Event::AttemptStarted { task: TaskId(task.into()), attempt: 1, lease: None })
 }
 
 fn finished(task: &str) -> Stamped {

@@ -1,11 +1,13 @@
 //! Lines of a cassette that are about tools: which there were, and what a call of one gave.
 //!
 //! What a list depends on is how servers are declared, without where the workflow lies and how long things may take.
-//! What a call depends on is the tool and its arguments. Whose call it was is not known, and not needed.
+//! What a call depends on is the tool and its arguments; of equal ones, a task gets its own back. Cassettes from before
+//! lines named their tasks have lines of nobody in particular.
 
 use super::Scrubber;
-use convoke_agent::{Tool, ToolResult, ToolSpec};
-use convoke_model::{Failure, JsonText, Servers, Transport};
+use super::call::{first, is_first};
+use convoke_agent::{Asker, Tool, ToolResult, ToolSpec};
+use convoke_model::{Failure, JsonText, Servers, TaskId, Transport};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,6 +24,9 @@ pub enum ToolLine {
 /// The tools of some servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListLine {
+    /// The task that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
     /// How the servers are declared.
     pub servers: Value,
     /// What came of the question.
@@ -34,6 +39,8 @@ pub struct ListLine {
 pub enum ListOutcome {
     /// The tools.
     Tools(Vec<Listed>),
+    /// The tools that were listed for these servers the last time.
+    Same,
     /// A server could not be used.
     Failure(Failure),
 }
@@ -53,6 +60,12 @@ pub struct Listed {
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallLine {
+    /// The task that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// Which try of the task.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub attempt: u32,
     /// Server, tool and arguments.
     pub request: Value,
     /// What came of it.
@@ -83,19 +96,26 @@ pub struct Given {
 
 impl ListLine {
     /// What asking for the tools of these servers gave.
-    pub fn new(servers: &Servers, outcome: &Result<Vec<Tool>, Failure>, scrubber: &Scrubber) -> ListLine {
+    pub fn new(
+        asker: Asker<'_>,
+        servers: &Servers,
+        outcome: &Result<Vec<Tool>, Failure>,
+        scrubber: &Scrubber,
+    ) -> ListLine {
         let outcome = match outcome {
             Ok(tools) => ListOutcome::Tools(tools.iter().cloned().map(Listed::from).collect()),
             Err(failure) => ListOutcome::Failure(failure.clone()),
         };
-        ListLine { servers: declared(servers, scrubber), outcome: scrubber.clean(&outcome) }
+        let (task, servers) = (Some(asker.task.clone()), declared(servers, scrubber));
+        ListLine { task, servers, outcome: scrubber.clean(&outcome) }
     }
 }
 
 impl CallLine {
     /// A call that nobody has answered yet.
-    pub fn new(tool: &Tool, arguments: &JsonText, scrubber: &Scrubber) -> CallLine {
-        CallLine { request: asked(tool, arguments, scrubber), outcome: CallOutcome::CutOff }
+    pub fn new(asker: Asker<'_>, tool: &Tool, arguments: &JsonText, scrubber: &Scrubber) -> CallLine {
+        let (task, attempt) = (Some(asker.task.clone()), asker.attempt);
+        CallLine { task, attempt, request: asked(tool, arguments, scrubber), outcome: CallOutcome::CutOff }
     }
 }
 
@@ -147,7 +167,7 @@ impl From<Listed> for Tool {
 
 impl From<ToolResult> for Given {
     fn from(result: ToolResult) -> Given {
-        let ToolResult { text, structured, failed } = result;
+        let ToolResult { text, structured, failed, unknown: _ } = result;
         Given { text, structured, failed }
     }
 }
@@ -155,6 +175,6 @@ impl From<ToolResult> for Given {
 impl From<Given> for ToolResult {
     fn from(given: Given) -> ToolResult {
         let Given { text, structured, failed } = given;
-        ToolResult { text, structured, failed }
+        ToolResult { text, structured, failed, unknown: false }
     }
 }

@@ -1,12 +1,13 @@
 //! Stands before real tools and writes down what they are asked and give.
 //!
-//! Changes nothing about a call. Which tools there are is written once, however many agents ask; every failure is. A
-//! line that cannot be written is missed by the replay, which says so; here nobody could be told.
+//! Changes nothing about a call. Every list is written down with the task that asked for it, but what is in it only
+//! when that has changed, however many agents ask. A line that cannot be written is missed by the replay, which says so;
+//! here nobody could be told.
 
 use super::call::identity;
 use super::record::Desk;
 use super::tool_call::{CallLine, CallOutcome, ListLine, ListOutcome, ToolLine};
-use convoke_agent::{Tool, ToolResult, Toolbox};
+use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Class, Failure, JsonText, Servers};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub struct RecordingTools {
     toolbox: Arc<dyn Toolbox>,
     desk: Arc<Desk>,
-    /// The last list of each set of servers.
+    /// The tools that were written down last for each set of servers.
     listed: Mutex<HashMap<String, ListOutcome>>,
 }
 
@@ -26,36 +27,44 @@ impl RecordingTools {
         RecordingTools { toolbox, desk, listed: Mutex::default() }
     }
 
-    fn note(&self, line: ListLine) {
-        let is_list = matches!(line.outcome, ListOutcome::Tools(_));
+    /// The lock is held while it is written: `same` means the last list before it on the tape.
+    fn note(&self, mut line: ListLine) {
         let mut listed = self.listed.lock().expect("nobody panics while holding it");
-        let before = listed.insert(identity(&line.servers), line.outcome.clone());
-        if !(is_list && before.as_ref() == Some(&line.outcome)) {
-            self.desk.tape.write_tool(&ToolLine::ToolList(line)).ok();
+        if matches!(line.outcome, ListOutcome::Tools(_)) {
+            let before = listed.insert(identity(&line.servers), line.outcome.clone());
+            if before.as_ref() == Some(&line.outcome) {
+                line.outcome = ListOutcome::Same;
+            }
         }
+        self.desk.tape.write_tool(&ToolLine::ToolList(line)).ok();
     }
 }
 
 impl Toolbox for RecordingTools {
-    fn list<'a>(&'a self, servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+    fn list<'a>(
+        &'a self,
+        asker: Asker<'a>,
+        servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         Box::pin(async move {
-            let outcome = self.toolbox.list(servers).await;
-            self.note(ListLine::new(servers, &outcome, &self.desk.scrubber));
+            let outcome = self.toolbox.list(asker, servers).await;
+            self.note(ListLine::new(asker, servers, &outcome, &self.desk.scrubber));
             outcome
         })
     }
 
     fn call<'a>(
         &'a self,
+        asker: Asker<'a>,
         servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         Box::pin(async move {
-            let line = CallLine::new(tool, arguments, &self.desk.scrubber);
+            let line = CallLine::new(asker, tool, arguments, &self.desk.scrubber);
             let mut entry = Entry { desk: &self.desk, line: Some(line) };
-            let outcome = self.toolbox.call(servers, tool, arguments, cancel).await;
+            let outcome = self.toolbox.call(asker, servers, tool, arguments, cancel).await;
             entry.close(&outcome);
             outcome
         })

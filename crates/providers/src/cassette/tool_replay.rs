@@ -1,11 +1,10 @@
 //! Tools as a cassette plays them: no server, no process, no network.
 //!
-//! Calls are answered at once. What follows from them is held up where models are asked, so that a replay has one order
-//! all the same.
+//! Lists are given at once. Calls are answered in their turn, like those of models, so that a replay has one order.
 
-use super::replay::{Player, cut_off, not_recorded};
-use super::tool_call::{CallOutcome, ListOutcome, asked, declared};
-use convoke_agent::{Tool, ToolResult, Toolbox};
+use super::replay::{Player, not_recorded};
+use super::tool_call::{ListOutcome, declared};
+use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Class, Failure, JsonText, Servers};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -21,60 +20,52 @@ impl ReplayTools {
         ReplayTools { player }
     }
 
-    fn listed(&self, servers: &Servers) -> Result<Vec<Tool>, Failure> {
+    fn listed(&self, asker: Asker<'_>, servers: &Servers) -> Result<Vec<Tool>, Failure> {
         if servers.is_empty() {
             return Ok(Vec::new());
         }
-        match self.player.shelf.list(&declared(servers, &self.player.scrubber)) {
+        match self.player.shelf.list(&declared(servers, &self.player.scrubber), asker.task) {
             Ok(ListOutcome::Tools(tools)) => Ok(tools.iter().cloned().map(Tool::from).collect()),
             Ok(ListOutcome::Failure(failure)) => Err(failure.clone()),
-            Err(why) => {
-                let names = servers.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-                let folder = &self.player.folder;
-                Err(not_recorded(format!("the tools of {names} are not on the cassette `{folder}`: {why}")))
+            Ok(ListOutcome::Same) => {
+                Err(self.unlisted(servers, "the list that it is the same as is missing"))
             }
+            Err(why) => Err(self.unlisted(servers, &why)),
         }
     }
 
-    async fn answer(
-        &self,
-        tool: &Tool,
-        arguments: &JsonText,
-        cancel: CancellationToken,
-    ) -> Result<ToolResult, Failure> {
-        match self.player.shelf.call(&asked(tool, arguments, &self.player.scrubber)) {
-            Ok(CallOutcome::Result(given)) => Ok(given.clone().into()),
-            Ok(CallOutcome::Failure(failure)) => Err(failure.clone()),
-            Ok(CallOutcome::CutOff) => Err(self.cut_off_again(tool, cancel).await),
-            Err(why) => {
-                let (name, folder) = (&tool.spec.name, &self.player.folder);
-                Err(not_recorded(format!("this call of `{name}` is not on the cassette `{folder}`: {why}")))
-            }
-        }
-    }
-
-    async fn cut_off_again(&self, tool: &Tool, cancel: CancellationToken) -> Failure {
-        tokio::select! {
-            () = cancel.cancelled() => {
-                Failure::new(Class::Cancelled, format!("`{}` was cancelled", tool.spec.name))
-            }
-            () = self.player.park() => cut_off(),
-        }
+    fn unlisted(&self, servers: &Servers, why: &str) -> Failure {
+        let names = servers.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let folder = &self.player.folder;
+        not_recorded(format!("the tools of {names} are not on the cassette `{folder}`: {why}"))
     }
 }
 
 impl Toolbox for ReplayTools {
-    fn list<'a>(&'a self, servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
-        Box::pin(std::future::ready(self.listed(servers)))
+    fn list<'a>(
+        &'a self,
+        asker: Asker<'a>,
+        servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+        Box::pin(std::future::ready(self.listed(asker, servers)))
     }
 
     fn call<'a>(
         &'a self,
+        asker: Asker<'a>,
         _servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(self.answer(tool, arguments, cancel))
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    Err(Failure::new(Class::Cancelled, format!("`{}` was cancelled", tool.spec.name)))
+                }
+                result = self.player.result(asker, tool, arguments) => result,
+            }
+        })
     }
 }

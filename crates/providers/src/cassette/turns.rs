@@ -15,10 +15,12 @@ pub type Attempt = (TaskId, u32);
 /// What is known of a recorded call.
 #[derive(Debug)]
 pub struct Slot {
-    /// Who asked when it was recorded.
-    pub attempt: Attempt,
+    /// Who asked when it was recorded, where that is known.
+    by: Option<Attempt>,
     /// Nobody waited for its answer.
-    pub cut_off: bool,
+    cut_off: bool,
+    /// Of the calls of one task, one that was answered goes before it.
+    yields: bool,
     /// Somebody has asked for it.
     taken: bool,
     /// It holds nobody up any more.
@@ -26,9 +28,24 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A call that nobody has asked for.
-    pub fn new(attempt: Attempt, cut_off: bool) -> Slot {
-        Slot { attempt, cut_off, taken: false, done: cut_off }
+    /// A call of a model that nobody has asked for.
+    pub fn of_model(by: Attempt, cut_off: bool) -> Slot {
+        Slot { by: Some(by), cut_off, yields: false, taken: false, done: cut_off }
+    }
+
+    /// A call of a tool that nobody has asked for. A run that was interrupted and went on has recorded it twice, and a
+    /// model that hears of the first would say something else than it did.
+    pub fn of_tool(by: Option<Attempt>, cut_off: bool) -> Slot {
+        Slot { by, cut_off, yields: cut_off, taken: false, done: cut_off }
+    }
+
+    /// How near it is to whoever asks, the nearest first: the task's own, those of nobody in particular, others'.
+    fn distance(&self, asker: &Attempt) -> (u8, bool, bool) {
+        match &self.by {
+            Some((task, attempt)) if *task == asker.0 => (0, self.yields, *attempt != asker.1),
+            None => (1, self.yields, false),
+            Some(_) => (2, self.yields, false),
+        }
     }
 }
 
@@ -45,8 +62,6 @@ pub struct Turns {
     open: HashSet<Attempt>,
     /// Tasks that go on at some moment: retries, waits.
     timers: HashSet<TaskId>,
-    /// Calls of tools that wait for something else to happen; nobody knows whose they are.
-    parked: usize,
 }
 
 impl Turns {
@@ -65,12 +80,8 @@ impl Turns {
     /// Equal requests are answered in their recorded order, but an attempt gets its own answer before others'.
     pub fn ask(&mut self, request: &str, asker: &Attempt) -> Option<usize> {
         self.digest(|attempt| attempt == asker);
-        let free: Vec<usize> =
-            self.by_request.get(request)?.iter().copied().filter(|at| !self.slots[*at].taken).collect();
-        let of = |wanted: fn(&Attempt, &Attempt) -> bool| {
-            free.iter().copied().find(|at| wanted(&self.slots[*at].attempt, asker))
-        };
-        let at = of(|a, b| a == b).or_else(|| of(|a, b| a.0 == b.0)).or(free.first().copied())?;
+        let free = self.by_request.get(request)?.iter().copied().filter(|at| !self.slots[*at].taken);
+        let at = free.min_by_key(|at| self.slots[*at].distance(asker))?;
         self.slots[at].taken = true;
         self.held.insert(at, asker.clone());
         Some(at)
@@ -88,30 +99,14 @@ impl Turns {
         }
     }
 
-    /// A call of a tool waits until something else happens; whoever was answered last may be the one that waits.
-    pub fn park(&mut self) {
-        self.parked += 1;
-        self.undigested = None;
-    }
-
-    /// It waits no longer.
-    pub fn unpark(&mut self) {
-        self.parked -= 1;
-    }
-
-    /// Whether nothing can happen before a call of a tool that waits is given up.
-    pub fn only_parked(&self) -> bool {
-        self.held.is_empty() && self.parked > 0 && self.undigested.is_none() && self.all_wait()
-    }
-
     /// The run wrote something down.
     pub fn see(&mut self, event: &Event) {
         match event {
-            Event::AttemptStarted { task, attempt } => self.started(task, *attempt),
+            Event::AttemptStarted { task, attempt, .. } => self.started(task, *attempt),
             Event::AttemptFinished { task, attempt, .. }
             | Event::AttemptFailed { task, attempt, .. }
             | Event::AttemptSuspended { task, attempt, .. }
-            | Event::AttemptLost { task, attempt } => {
+            | Event::AttemptLost { task, attempt, .. } => {
                 self.ended(|open| open.0 == *task && open.1 == *attempt)
             }
             Event::RetryScheduled { task, .. } | Event::TaskStarted { task, until: Some(_), .. } => {
@@ -145,20 +140,17 @@ impl Turns {
         // Whoever comes later for one of these is late, and gets it at once.
         self.slots[..=at].iter_mut().filter(|slot| !slot.taken).for_each(|slot| slot.done = true);
         self.slots[at].done = true;
-        self.undigested = self.held.remove(&at);
+        // One that has made several calls at once goes on when it has all their answers.
+        let answered = self.held.remove(&at);
+        self.undigested = answered.filter(|attempt| !self.held.values().any(|other| other == attempt));
         Some(at)
     }
 
-    /// Whether nothing can happen before somebody is answered.
+    /// Whether nothing can happen before somebody is answered: every open attempt waits, and no step for a moment.
     fn is_stuck(&self) -> bool {
-        !self.held.is_empty() && self.all_wait()
-    }
-
-    /// Whether every open attempt waits, and no step for a moment.
-    fn all_wait(&self) -> bool {
         let held: HashSet<&Attempt> = self.held.values().collect();
         let are_open = held.iter().all(|attempt| self.open.contains(*attempt));
-        self.timers.is_empty() && are_open && held.len() + self.parked >= self.open.len()
+        !held.is_empty() && self.timers.is_empty() && are_open && held.len() >= self.open.len()
     }
 
     fn started(&mut self, task: &TaskId, attempt: u32) {
@@ -189,7 +181,7 @@ mod tests {
 
     /// A tape with one call per task, each with its own request.
     fn tape(tasks: &[&str]) -> Turns {
-        Turns::new(tasks.iter().map(|task| (format!("of {task}"), Slot::new(attempt(task), false))))
+        Turns::new(tasks.iter().map(|task| (format!("of {task}"), Slot::of_model(attempt(task), false))))
     }
 
     fn start(turns: &mut Turns, tasks: &[&str]) {
@@ -201,7 +193,7 @@ mod tests {
     }
 
     fn started(task: &str) -> Event {
-        Event::AttemptStarted { task: TaskId(task.into()), attempt: 1 }
+        Event::AttemptStarted { task: TaskId(task.into()), attempt: 1, lease: None }
     }
 
     fn finished(task: &str) -> Event {
@@ -271,7 +263,7 @@ mod tests {
     fn what_was_cut_off_is_answered_only_when_nothing_else_can_happen() {
         let slots = [("a", true), ("b", false)];
         let mut turns =
-            Turns::new(slots.map(|(task, cut)| (format!("of {task}"), Slot::new(attempt(task), cut))));
+            Turns::new(slots.map(|(task, cut)| (format!("of {task}"), Slot::of_model(attempt(task), cut))));
         start(&mut turns, &["a", "b"]);
         ask(&mut turns, "a");
         assert_eq!(turns.next(), None);
@@ -283,24 +275,32 @@ mod tests {
     }
 
     #[test]
-    fn a_parked_call_of_a_tool_counts_as_waiting() {
-        let mut turns = tape(&["gone", "a"]);
-        start(&mut turns, &["a", "tool"]);
-        ask(&mut turns, "a");
-        assert_eq!(turns.next(), None, "`tool` may still do something");
-        turns.park();
-        assert!(!turns.only_parked());
-        assert_eq!(turns.next(), Some(1));
+    fn calls_made_at_once_are_answered_without_waiting_for_each_other() {
+        let both = ["x", "y"].map(|tool| (tool.to_owned(), Slot::of_tool(Some(attempt("a")), false)));
+        let mut turns = Turns::new(both.into_iter().chain([("z".to_owned(), Slot::of_tool(None, false))]));
+        start(&mut turns, &["a", "b"]);
+        for tool in ["y", "z", "x"] {
+            turns.ask(tool, &attempt(if tool == "z" { "b" } else { "a" }));
+        }
+        assert_eq!((turns.next(), turns.next(), turns.next()), (Some(0), Some(1), None));
         turns.see(&finished("a"));
-        assert!(turns.only_parked());
-        turns.unpark();
-        assert!(!turns.only_parked());
+        assert_eq!(turns.next(), Some(2));
+    }
+
+    #[test]
+    fn of_a_task_s_calls_of_a_tool_the_answered_one_is_its_own() {
+        let of = |task: &str, number| Some((TaskId(task.into()), number));
+        let slots = [(of("b", 1), false), (None, false), (of("a", 1), true), (of("a", 2), false)];
+        let mut turns =
+            Turns::new(slots.map(|(by, cut_off)| ("same".to_owned(), Slot::of_tool(by, cut_off))));
+        let order = std::iter::from_fn(|| turns.ask("same", &attempt("a")));
+        assert_eq!(order.collect::<Vec<_>>(), [3, 2, 1, 0]);
     }
 
     #[test]
     fn equal_requests_go_to_their_tasks_and_then_by_order() {
         let mut turns =
-            Turns::new(["x", "y", "z"].map(|task| ("same".to_owned(), Slot::new(attempt(task), false))));
+            Turns::new(["x", "y", "z"].map(|task| ("same".to_owned(), Slot::of_model(attempt(task), false))));
         assert_eq!(turns.ask("same", &attempt("y")), Some(1));
         assert_eq!(turns.ask("same", &attempt("y")), Some(0));
         assert_eq!(turns.ask("same", &attempt("new")), Some(2));

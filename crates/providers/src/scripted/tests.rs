@@ -213,3 +213,17 @@ async fn made_up_text_quotes_the_prompt_and_says_once_what_it_is() {
     let notes = notes.0.into_inner().unwrap();
     assert!(matches!(&notes[..], [Report::Noted { code: "scripted_answers", .. }]));
 }
+
+#[tokio::test]
+async fn what_is_estimated_counts_the_tools_that_were_offered() {
+    let provider = scripted(None);
+    let (asked, silent) = (Asked::by("a"), convoke_agent::Silent);
+    let tools = [convoke_agent::ToolSpec {
+        name: "s__read".into(),
+        description: "Reads a file.".into(),
+        input_schema: serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+    }];
+    let without = provider.complete(&asked.request(), &silent).await.unwrap().usage;
+    let with = provider.complete(&Request { tools: &tools, ..asked.request() }, &silent).await.unwrap().usage;
+    assert!(with.estimated && with.input_tokens == without.input_tokens + tools[0].tokens());
+}

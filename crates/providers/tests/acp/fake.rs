@@ -221,7 +221,9 @@ impl Fake {
 
     async fn wish(&self, to: &To, session: &SessionId, title: &str) -> Result<Option<PromptResponse>, Error> {
         let call = ToolCall::new("call-1", title).kind(ToolKind::Execute);
-        let call = call.raw_input(serde_json::json!({"command": ["make", title]}));
+        let call = call.raw_input(
+            serde_json::json!({"command": ["make", title], "in": std::env::var("FAKE_PLACE").ok()}),
+        );
         update(to, session, SessionUpdate::ToolCall(call))?;
         let options = vec![
             PermissionOption::new("yes", "Allow", PermissionOptionKind::AllowOnce),

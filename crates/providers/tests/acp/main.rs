@@ -53,6 +53,10 @@ fn program(permissions: Permissions) -> Program {
 
 /// An agent of a new engine.
 fn provider(program: Program) -> Arc<dyn Provider> {
+    made(program).unwrap()
+}
+
+fn made(program: Program) -> Result<Arc<dyn Provider>, Failure> {
     let settings = ProviderSettings {
         name: "acp".into(),
         program: Some(Box::new(program)),
@@ -62,7 +66,7 @@ fn provider(program: Program) -> Arc<dyn Provider> {
     let lookup = Arc::new(|name: &str| (name == "KEY_OF_MINE").then(|| "sk-given-by-name".to_owned()));
     let registry =
         Registry::new(Options::default(), lookup).with_child_environment(vec![("PATH".into(), path)]);
-    registry.get(&settings).unwrap()
+    registry.get(&settings)
 }
 
 fn agent(permissions: Permissions) -> Arc<dyn Provider> {
@@ -154,6 +158,18 @@ async fn decisions_hold_in_a_new_process_for_the_same_wishes() {
 }
 
 #[tokio::test]
+async fn a_decision_is_none_about_something_else_of_the_same_title() {
+    let mut asked = asked(&["wish build"]);
+    let asks = wish_of(asked.of(&*agent(Permissions::Ask)).await.unwrap());
+    asked.answered = answered(asks, "yes");
+    let elsewhere = agent_with("FAKE_PLACE");
+    let asks = wish_of(asked.of(&*elsewhere).await.unwrap());
+    assert!(prompt_of(&asks).contains("run: build"), "{}", prompt_of(&asks));
+    asked.answered = answered(asks, "yes");
+    assert_eq!(asked.of(&*elsewhere).await.unwrap().text, "did build,");
+}
+
+#[tokio::test]
 async fn a_session_that_can_be_loaded_goes_on() {
     let mut asked = asked(&["wish build", "wish build", "say end"]);
     let asks = wish_of(asked.of(&*agent_with("FAKE_LOADS")).await.unwrap());
@@ -211,8 +227,12 @@ async fn what_is_denied_is_not_done() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked = asked(&["write new", "wish build", "say no"]);
     asked.working_dir = Some(folder.path().display().to_string());
-    let failure = asked.of(&*agent(Permissions::Deny)).await.unwrap_err();
+    let heard = Heard::default();
+    let failure = agent(Permissions::Deny).complete(&asked.request(), &heard).await.unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Permission, Some("permission_denied")));
+    let noted = |report: &Report| matches!(report, Report::Noted { code: "permission_denied", message } if message.ends_with("may not run: build"));
+    assert!(heard.0.lock().unwrap().iter().any(noted));
+    assert!(failure.message.ends_with("stopped, because it may not run: build"), "{failure}");
     assert!(!folder.path().join("new").exists());
     let provider = agent(Permissions::Ask);
     let asks = wish_of(asked.of(&*provider).await.unwrap());
@@ -300,7 +320,7 @@ async fn an_agent_sees_what_it_is_given_and_nothing_else() {
     assert_eq!(reply.text, "Some(\"sk-given-by-name\")None");
     let mut program = program(Permissions::Ask);
     program.env.push(("OTHER".into(), "${NOT_SET}".into()));
-    let failure = said(&*provider(program), &[]).await.unwrap_err();
+    let failure = made(program).err().expect("nothing starts without it");
     assert_eq!(failure.message, "provider acp has no value for `OTHER`: variable `NOT_SET` is not set");
 }
 

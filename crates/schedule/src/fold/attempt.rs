@@ -87,8 +87,8 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(super) fn attempt_lost(&mut self, id: &TaskId) -> Folded {
-        let task = self.stop_running(id, "attempt_lost", &Usage::default())?;
+    pub(super) fn attempt_lost(&mut self, id: &TaskId, usage: &Usage) -> Folded {
+        let task = self.stop_running(id, "attempt_lost", usage)?;
         self.make_ready(task);
         Ok(())
     }

@@ -87,6 +87,8 @@ impl Scheduler {
             if let Some(task) = self.tasks.find(id) {
                 self.tasks[task].failures = 0;
                 self.tasks[task].failure = None;
+                // What a person said before it failed was about then: whoever resumes it is asked again.
+                self.tasks[task].answer = None;
             }
         }
         self.renew_time(tasks);

@@ -190,7 +190,7 @@ mod tests {
     fn data_that_does_not_fit_is_no_result() {
         let given = |data: Value| {
             let structured = (!data.is_null()).then(|| JsonText::of(&data));
-            adder().result(ToolResult { text: "words".into(), structured, failed: false })
+            adder().result(ToolResult { text: "words".into(), structured, ..ToolResult::default() })
         };
         assert!(!given(json!({"n": 1})).failed);
         assert!(given(json!({"n": 1.5})).text.contains("/n: 1.5 is not of type \"integer\" (type)"));

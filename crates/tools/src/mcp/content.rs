@@ -9,7 +9,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 
 /// A result that says what went wrong.
 pub fn failed(text: impl Into<String>) -> ToolResult {
-    ToolResult { text: text.into(), structured: None, failed: true }
+    ToolResult { text: text.into(), failed: true, ..ToolResult::default() }
 }
 
 /// The result of a call.
@@ -19,7 +19,7 @@ pub fn result(given: CallToolResult) -> ToolResult {
         ([], Some(structured)) => structured.as_str().to_owned(),
         (parts, _) => parts.iter().map(words).collect::<Vec<_>>().join("\n"),
     };
-    ToolResult { text, structured, failed: given.is_error.unwrap_or(false) }
+    ToolResult { text, structured, failed: given.is_error.unwrap_or(false), unknown: false }
 }
 
 fn words(part: &ContentBlock) -> String {
@@ -85,13 +85,16 @@ mod tests {
         let expected = "one\n[image image/png, 3 bytes]\n[audio audio/wav, 2 bytes]\n\
                         [resource text/plain: file:///a]\ninside\n[resource, 1 bytes: file:///b]\n\
                         [resource c.txt, 7 bytes: file:///c]";
-        assert_eq!(result(given), ToolResult { text: expected.into(), structured: None, failed: false });
+        assert_eq!(result(given), ToolResult { text: expected.into(), ..ToolResult::default() });
     }
 
     #[test]
     fn data_stands_for_words_where_there_are_none() {
         let given = serde_json::from_value(json!({"structuredContent": {"n": 1}, "isError": true})).unwrap();
         let structured = Some(JsonText::of(&json!({"n": 1})));
-        assert_eq!(result(given), ToolResult { text: "{\"n\":1}".into(), structured, failed: true });
+        assert_eq!(
+            result(given),
+            ToolResult { text: "{\"n\":1}".into(), structured, failed: true, unknown: false }
+        );
     }
 }

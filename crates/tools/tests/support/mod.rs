@@ -1,7 +1,7 @@
 //! What the tests of servers share.
 #![allow(dead_code, reason = "each test file uses its own part of it")]
 
-use convoke_agent::{Tool, ToolResult, Toolbox};
+use convoke_agent::{Tool, ToolResult};
 use convoke_model::{Failure, JsonText, Server, Servers, Transport};
 use convoke_tools::{Environment, Limits, Mcp};
 use serde_json::Value;

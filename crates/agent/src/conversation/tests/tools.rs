@@ -239,3 +239,47 @@ fn without_compaction_nothing_is_left_out() {
     conversation.feed(&premise, Err(Failure::new(Class::Fatal, "400").reason("context_overflow")));
     assert_eq!(failure(&conversation, &premise).reason.as_deref(), Some("context_overflow"));
 }
+
+#[test]
+fn an_account_has_every_turn_also_those_that_were_left_out() {
+    let (call, offer) = (small_window(), offer());
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let mut conversation = Conversation::new(&premise);
+    let mut pieces = Vec::new();
+    for at in 0..12 {
+        conversation.feed(&premise, wants(&[("s__look", json!({"n": at}))]));
+        conversation.feed_results(&premise, vec![gave(format!("{at} ").repeat(3000))]);
+        pieces.push(conversation.take_delta(&premise).piece);
+    }
+    assert!(question(&conversation, &premise).messages[1].text.contains("left out"));
+    let accounts = crate::Account::read(&pieces).unwrap();
+    let [account] = &accounts[..] else { panic!("one conversation") };
+    let arguments = account.messages.iter().flat_map(|message| &message.tool_calls);
+    let asked: Vec<_> = arguments.map(|call| call.arguments.value()["n"].clone()).collect();
+    assert_eq!(asked, (0..12).map(|at| json!(at)).collect::<Vec<_>>());
+    assert_eq!(account.messages.len(), 24);
+    let kept: Vec<_> = account.kept().map(|(name, _)| conversation.kept(&name)).collect();
+    assert!(
+        !kept.is_empty() && kept.iter().zip(account.kept()).all(|(known, (_, told))| *known == Some(told))
+    );
+}
+
+#[test]
+fn an_account_has_what_a_rejected_answer_was_told() {
+    let (call, offer) = (call(number(), grader(1), 1), offer());
+    let premise = Premise { call: &call, step: "a", offer: &offer };
+    let mut conversation = Conversation::new(&premise);
+    let mut pieces = Vec::new();
+    for text in ["prose", "{\"n\": 1}", "{\"passed\": false, \"issues\": [\"dull\"]}"] {
+        conversation.feed(&premise, said(text));
+        pieces.push(conversation.take_delta(&premise).piece);
+    }
+    let other = Premise { call: &with(call.clone(), |_| {}), ..premise };
+    pieces.push(Conversation::new(&other).take_delta(&other).piece);
+    let accounts = crate::Account::read(&pieces).unwrap();
+    let roles: Vec<_> = accounts[0].messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::Assistant, Role::User, Role::User], "the prompt is asked again with findings");
+    assert!(accounts[0].messages[2].text.contains("dull"));
+    assert_eq!((accounts.len(), accounts[1].messages.len()), (2, 0));
+    assert_eq!(crate::Account::read(&[JsonText::of(&json!({}))]), None);
+}

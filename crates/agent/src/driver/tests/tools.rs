@@ -1,9 +1,11 @@
 //! Agents with tools, from the door that the engine comes in by.
 
 use super::*;
-use crate::{Answered, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec};
+use crate::{Answered, Asker, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec};
 use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
+
+mod reviewed;
 
 /// A provider that plays a list of replies and keeps what it was asked.
 #[derive(Default)]
@@ -44,6 +46,8 @@ impl Providers for Arc<Model> {
 #[derive(Default)]
 struct Bench {
     lists: AtomicU32,
+    /// Its servers do not start.
+    hangs: bool,
     called: Mutex<Vec<String>>,
     at_once: AtomicU32,
     most_at_once: AtomicU32,
@@ -51,8 +55,15 @@ struct Bench {
 }
 
 impl Toolbox for Bench {
-    fn list<'a>(&'a self, _servers: &'a Servers) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+    fn list<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         self.lists.fetch_add(1, Ordering::SeqCst);
+        if self.hangs {
+            return Box::pin(std::future::pending());
+        }
         let tool = |name: &str| {
             let spec =
                 ToolSpec { name: format!("s__{name}"), description: String::new(), input_schema: json!({}) };
@@ -69,6 +80,7 @@ impl Toolbox for Bench {
 
     fn call<'a>(
         &'a self,
+        _asker: Asker<'a>,
         _servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
@@ -100,6 +112,8 @@ impl Toolbox for Bench {
 struct Desk {
     pages: Mutex<Vec<Page>>,
     reports: Mutex<Vec<Report>>,
+    /// The model of each call that was admitted, and how it fared.
+    calls: Mutex<Vec<(String, Option<Class>)>>,
     is_full: bool,
 }
 
@@ -119,11 +133,15 @@ impl Desk {
 }
 
 impl Admission for Desk {
-    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<CallPermit, Failure>> {
-        Unlimited.admit(call)
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
+        let permit = CallPermit::holding(call.model);
+        Box::pin(std::future::ready(Ok(Admitted::Go(permit))))
     }
 
-    fn settle(&self, _permit: CallPermit, _usage: &Usage) {}
+    fn settle(&self, permit: CallPermit, _usage: &Usage, failure: Option<&Failure>) {
+        let model = *permit.into_guard::<String>().expect("the permit that was given");
+        self.calls.lock().unwrap().push((model, failure.map(|failure| failure.class)));
+    }
 }
 
 impl Sink for Desk {
@@ -364,4 +382,23 @@ async fn a_wish_suspends_and_goes_on_with_its_answer() {
     assert_eq!(finished(second.run().await), "done");
     let answered = second.model.asked.lock().unwrap()[0].2.clone();
     assert_eq!(answered, Some(Answered { state: JsonText::of("session 7"), answer: Answer::Retry }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_that_do_not_start_hold_up_neither_a_cancellation_nor_a_session() {
+    let hanging = || Scene { bench: Arc::new(Bench { hangs: true, ..Bench::default() }), ..Scene::new([]) };
+    let cancel = CancellationToken::new();
+    let scene = hanging();
+    let begun = tokio::time::Instant::now();
+    let cancelling = async {
+        tokio::task::yield_now().await;
+        cancel.cancel();
+    };
+    let (end, ()) = tokio::join!(scene.run_until(cancel.clone()), cancelling);
+    let AttemptEnd::Failed { failure, .. } = end else { panic!("no failure") };
+    assert_eq!((failure.class, begun.elapsed()), (Class::Cancelled, Duration::ZERO));
+    let mut scene = hanging();
+    scene.settings(|settings| settings.session_timeout = Some(Duration::from_secs(30)));
+    let AttemptEnd::Failed { failure, .. } = scene.run().await else { panic!("no failure") };
+    assert_eq!((failure.class, begun.elapsed()), (Class::Timeout, Duration::from_secs(30)));
 }

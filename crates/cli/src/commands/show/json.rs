@@ -1,6 +1,6 @@
 //! A run and its tasks, for programs.
 
-use super::{Shown, word};
+use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use convoke_engine::report::{AttemptReport, TaskReport};
 use convoke_model::{JsonText, Payload, TaskId, Timestamp};
@@ -35,7 +35,21 @@ impl Shown {
         }))
     }
 
-    pub(super) fn task_json(
+    /// A task alone: with what it was asked, and the conversation that followed.
+    pub(super) fn whole_task_json(
+        &self,
+        id: &TaskId,
+        task: &TaskReport,
+        asked: Option<&Value>,
+    ) -> Result<Value, CommandFailure> {
+        let mut record = self.task_json(id, task, asked)?;
+        if let Some(conversations) = conversation::json(&self.conversations(id)?) {
+            record["conversations"] = conversations;
+        }
+        Ok(record)
+    }
+
+    fn task_json(
         &self,
         id: &TaskId,
         task: &TaskReport,

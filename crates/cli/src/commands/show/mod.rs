@@ -1,6 +1,7 @@
-//! `convoke show`: a run, or one task of it with its prompt, attempts and output.
+//! `convoke show`: a run, or one task of it with its prompt, conversation, attempts and output.
 
 mod asked;
+mod conversation;
 mod json;
 mod text;
 
@@ -10,9 +11,11 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
+use conversation::Extent;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Event, JsonText, Payload, RunStatus, TaskId};
+use serde_json::Value;
 
 /// A run that is shown.
 struct Shown {
@@ -40,7 +43,10 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     let shown = Shown::open(&state, &args.run)?;
     match &args.task {
         None => shown.print_run(console, args.format)?,
-        Some(name) => shown.print_task(console, &state, name, args.format)?,
+        Some(name) => match &args.kept {
+            Some(kept) => shown.print_kept(console, name, kept, args.format)?,
+            None => shown.print_task(console, &state, name, args)?,
+        },
     }
     Ok(Exit::Success)
 }
@@ -70,18 +76,35 @@ impl Shown {
         console: &Console,
         state: &StateDir,
         name: &str,
-        format: Format,
+        args: &ShowArgs,
     ) -> Result<(), CommandFailure> {
         let (id, task) = self.find(name)?;
         let asked = asked::what_was_asked(state, &self.stored, id);
-        match format {
-            Format::Json => console.json(&self.task_json(id, task, asked.as_ref())?),
+        let extent = if args.full { Extent::Full } else { Extent::Short };
+        match args.format {
+            Format::Json => console.json(&self.whole_task_json(id, task, asked.as_ref())?),
             Format::Text => console.data(&self.task_text(
                 id,
                 task,
                 asked.as_ref(),
+                extent,
                 Paint::for_stdout(console.config.color),
             )?),
+        }
+    }
+
+    /// A text is printed as it was; anything else as JSON.
+    fn print_kept(
+        &self,
+        console: &Console,
+        name: &str,
+        kept: &str,
+        format: Format,
+    ) -> Result<(), CommandFailure> {
+        let value = self.kept(self.find(name)?.0, kept)?.value();
+        match (format, value) {
+            (Format::Text, Value::String(text)) => console.data(&format!("{text}\n")),
+            (_, value) => console.json(&value),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A run and its tasks, for people.
 
+use super::conversation::{self, Extent};
 use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
@@ -47,6 +48,7 @@ impl Shown {
         id: &TaskId,
         task: &TaskReport,
         asked: Option<&Value>,
+        extent: Extent,
         paint: Paint,
     ) -> Result<String, CommandFailure> {
         let mut text = format!("{} {}\n", paint.strong(&id.to_string()), word(task.state));
@@ -61,6 +63,8 @@ impl Shown {
         for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {
             text.push_str(&asked_section(name, value));
         }
+        let command = format!("convoke show {} '{id}'", self.stored.run);
+        text.push_str(&conversation::text(&self.conversations(id)?, task.state, extent, &command));
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
         section(&mut text, "output", self.value(task.output.as_ref())?.as_ref());

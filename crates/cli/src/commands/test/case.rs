@@ -70,7 +70,7 @@ impl Suite {
             |why: String| CommandFailure::new(Exit::Refused, format!("tests `{}`: {why}", file.display()));
         let text =
             std::fs::read_to_string(file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        let cases: Vec<Case> = serde_saphyr::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+        let cases = read(&text).map_err(refuse)?;
         if let Some(case) = cases.iter().find(|case| case.cassette.is_some() && case.replies.is_some()) {
             return Err(refuse(format!(
                 "`{}` has a cassette and replies; one of them must answer",
@@ -82,6 +82,12 @@ impl Suite {
             workflow_of(file).ok_or_else(|| refuse("there is no workflow file beside it".to_owned()))?;
         Ok(Suite { workflow, folder, cases })
     }
+}
+
+/// `yes`, `no`, `on` and `off` are words, as they are in workflow files.
+fn read(text: &str) -> Result<Vec<Case>, String> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
 }
 
 /// Whether a path is a file of tests.
@@ -127,6 +133,13 @@ mod tests {
         assert_eq!(tests_of(&path("w.yaml")).unwrap(), path("w.tests.yaml"));
         let suite = Suite::read(&path("w.tests.yaml")).unwrap();
         assert_eq!((suite.workflow, suite.cases.len()), (path("w.yaml"), 2));
+    }
+
+    #[test]
+    fn words_are_read_as_in_workflow_files() {
+        let cases = read("- {name: a, expect: {output: [yes, no, on, off, true, False]}}").unwrap();
+        let expected = serde_json::json!(["yes", "no", "on", "off", true, false]);
+        assert_eq!(cases[0].expect.output, Some(expected));
     }
 
     #[test]

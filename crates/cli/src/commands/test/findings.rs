@@ -2,6 +2,7 @@
 
 use super::case::Expect;
 use convoke_model::{Event, Stamped, TaskId, Usage};
+use convoke_plan::source::nearest;
 use serde_json::Value;
 
 /// What came of a run.
@@ -14,6 +15,8 @@ pub struct Found {
     output: Option<Value>,
     /// Tasks that began.
     ran: Vec<TaskId>,
+    /// The names of all steps, where the workflow could be read.
+    steps: Vec<String>,
     /// What was said on standard error, and why it failed.
     said: String,
 }
@@ -43,7 +46,24 @@ impl Found {
                 _ => {}
             }
         }
-        Found { status, calls: used.calls, output, ran, said }
+        Found { status, calls: used.calls, output, ran, said, steps: Vec::new() }
+    }
+
+    /// The same, of a workflow with these steps.
+    pub fn with_steps(self, steps: Vec<String>) -> Found {
+        Found { steps, ..self }
+    }
+
+    /// Why a name can mean no step of this workflow: a test that names what is not there would hold for ever.
+    fn unknown(&self, step: &str) -> Option<String> {
+        let is_known = |name: &str| self.steps.iter().any(|known| known == name);
+        let is_path = TaskId(step.into()).segments().all(|segment| is_known(&segment.node));
+        if self.steps.is_empty() || is_known(step) || is_path || self.has_run(step) {
+            return None;
+        }
+        let near = nearest(step, self.steps.iter().map(String::as_str));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Some(format!("there is no step `{step}`{near}"))
     }
 
     /// Whether a step ran, by its name or by the whole path of one of its tasks.
@@ -67,10 +87,14 @@ pub fn problems(expect: &Expect, found: &Found) -> Vec<String> {
     if let Some(whole) = &expect.exact_output {
         compare("output", whole, output, Extra::Wrong, &mut problems);
     }
+    let unknown = |key: &str, step: &str| found.unknown(step).map(|why| format!("{key}: {why}"));
     let missing = expect.ran.iter().filter(|step| !found.has_run(step));
-    problems.extend(missing.map(|step| format!("step `{step}` did not run")));
+    problems.extend(
+        missing.map(|step| unknown("ran", step).unwrap_or_else(|| format!("step `{step}` did not run"))),
+    );
     let surplus = expect.skipped.iter().filter(|step| found.has_run(step));
     problems.extend(surplus.map(|step| format!("step `{step}` ran")));
+    problems.extend(expect.skipped.iter().filter_map(|step| unknown("skipped", step)));
     if let Some(most) = expect.max_calls.filter(|most| found.calls > *most) {
         problems.push(format!("max_calls: expected at most {most}, were {}", found.calls));
     }
@@ -116,7 +140,29 @@ mod tests {
     fn found() -> Found {
         let output = Some(json!({"score": 9, "tags": ["a", {"b": 1, "c": 2}]}));
         let ran = vec![TaskId("write#2".into()), TaskId("all/slow".into())];
-        Found { status: "succeeded".into(), calls: 3, output, ran, said: "error: too slow".into() }
+        Found {
+            status: "succeeded".into(),
+            calls: 3,
+            output,
+            ran,
+            said: "error: too slow".into(),
+            steps: vec![],
+        }
+    }
+
+    #[test]
+    fn names_of_no_step_are_problems() {
+        let steps = ["write", "publish", "all", "slow"].map(str::to_owned).to_vec();
+        let found = found().with_steps(steps);
+        let expect = json!({"ran": ["wrote"], "skipped": ["publsh", "publish", "all/quick", "all/slow#2"]});
+        assert_eq!(
+            problems(&serde_json::from_value(expect).unwrap(), &found),
+            [
+                "ran: there is no step `wrote`; did you mean `write`?",
+                "skipped: there is no step `publsh`; did you mean `publish`?",
+                "skipped: there is no step `all/quick`",
+            ]
+        );
     }
 
     fn problems_of(expect: Value) -> Vec<String> {

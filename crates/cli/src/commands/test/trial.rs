@@ -2,6 +2,7 @@
 
 use super::case::{Case, Suite};
 use super::findings::Found;
+use crate::changes;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
@@ -80,7 +81,16 @@ fn look(state: &Path, said: String) -> Result<Found, CommandFailure> {
         None => None,
     };
     let status = report.status.map_or("failed", |status| status.word()).to_owned();
-    Ok(Found::of(&stored.events, status, output, said))
+    let steps = steps(&state, &stored)?;
+    Ok(Found::of(&stored.events, status, output, said).with_steps(steps))
+}
+
+/// The names of all steps, those of sub-workflows included.
+fn steps(state: &StateDir, stored: &Stored) -> Result<Vec<String>, CommandFailure> {
+    let plan =
+        changes::stored_plan(state, &stored.run, &stored.reader.meta()?, || Ok(stored.events.clone()))?;
+    let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    Ok(nodes.map(|node| node.name.to_string()).collect())
 }
 
 fn broken(error: &std::io::Error) -> CommandFailure {

@@ -2,7 +2,7 @@
 
 use super::super::settings::McpTransport;
 use super::super::shape::Shape::{
-    Boolean, Choice, Integer, List, Map, Number, Object, OneOf, Seconds, Secret, Template, Text,
+    Boolean, Choice, Duration, Integer, List, Map, Number, Object, OneOf, Seconds, Secret, Template, Text,
 };
 use super::super::shape::{ObjectType, SECRET_MAP, Shape, TEXTS, optional, required};
 use super::super::words::{CONTEXT_TIERS, EFFORTS, PERMISSIONS};
@@ -25,6 +25,7 @@ pub static RUNTIME: ObjectType = ObjectType {
         optional("temperature", Number(0.0, 2.0), "randomness of the answers"),
         optional("max_tokens", Integer(1, 200_000), "output tokens of one answer"),
         optional("timeout", Seconds(1.0), "seconds for one request to the service"),
+        optional("timeouts", Object(&TIMEOUTS), "bounds of the parts of a request"),
         optional("max_session_seconds", Seconds(1.0), "seconds for one session"),
         optional("context_window", WINDOW, "tokens that the model can take in (default 128000)"),
         optional("max_agent_iterations", Integer(1, 500), "rounds of the tool loop (default 50)"),
@@ -39,6 +40,17 @@ pub static RUNTIME: ObjectType = ObjectType {
         optional("skill_discovery", Object(&SKILL_DISCOVERY), "where skills are looked for"),
         optional("plugin_sources", Map(&OneOf(&[Text, Object(&PLUGIN_SOURCE)])), "where plugins come from"),
         optional("plugins", PLUGINS, "plugins of all agents"),
+    ],
+};
+
+/// `timeouts` of the runtime or of an agent.
+pub static TIMEOUTS: ObjectType = ObjectType {
+    name: "timeouts",
+    title: "`timeouts`",
+    keys: &[
+        optional("connect", Duration, "until the connection stands (default 30s)"),
+        optional("first_token", Duration, "until the answer begins (default the whole request)"),
+        optional("idle", Duration, "between two pieces of the answer (default 2m)"),
     ],
 };
 

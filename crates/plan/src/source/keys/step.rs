@@ -14,7 +14,7 @@ use super::capability::{CAPABILITIES_SHAPE, CRITERIA, WINDOW};
 use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, RESOURCES, RETRY, ROUTES, TIMEOUT};
 use super::output::OUTPUT;
 use super::people::{DIALOG, OPTION, QUESTION};
-use super::runtime::{PLUGINS, PROVIDER_SHAPE, REASONING, SANDBOX, VALIDATOR};
+use super::runtime::{PLUGINS, PROVIDER_SHAPE, REASONING, SANDBOX, TIMEOUTS, VALIDATOR};
 
 /// The types of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +165,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(AGENT, "output_mode", Choice(OutputMode::WORDS), "raw text, or JSON where there is any"),
     of(AGENT, "timeout_seconds", Seconds(1.0), "bound of the step in seconds")
         .instead("use `timeout`, which every type of step has"),
+    of(AGENT, "timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the workflow's)"),
     of(AGENT, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
     of(AGENT, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
     of(AGENT, "capabilities", CAPABILITIES_SHAPE, "what bounds the conversation (default the workflow's)"),

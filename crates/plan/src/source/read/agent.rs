@@ -21,6 +21,7 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
         output: output::schema(cx, fields).filter(|schema| !schema.fields.is_empty()),
         output_mode: fields.choice(cx, "output_mode"),
         timeout_seconds: fields.seconds(cx, "timeout_seconds"),
+        timeouts: runtime::timeouts(cx, fields),
         max_session: fields.seconds(cx, "max_session_seconds"),
         temperature: fields.number(cx, "temperature"),
         max_tokens: fields.integer(cx, "max_tokens"),

@@ -10,7 +10,7 @@ use super::super::shape::{Key, ObjectType, Shape};
 use super::super::text::{SecretText, Spanned, Text};
 use super::super::tree::{Node, Pair, Value};
 use super::super::words::Words;
-use super::super::workflow::{Entry, Names, Templates};
+use super::super::workflow::{Entry, Names, References, Templates};
 use super::Reader;
 use super::scalars::{Of, head};
 use crate::diagnostic::{Label, Span};
@@ -210,6 +210,11 @@ impl<'t> Fields<'t> {
         Some(items.iter().filter_map(|item| cx.secret(item, self.of(name))).collect())
     }
 
+    pub fn references(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Vec<SecretText>> {
+        let items = self.list(cx, name)?;
+        Some(items.iter().filter_map(|item| cx.reference(item, self.of(name))).collect())
+    }
+
     pub fn templates(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Vec<Text>> {
         let items = self.list(cx, name)?;
         Some(items.iter().filter_map(|item| cx.template(item, self.of(name))).collect())
@@ -231,12 +236,12 @@ impl<'t> Fields<'t> {
         self.map(cx, name, |cx, pair, owner| cx.template(&pair.value, Of { key: &pair.key.value, owner }))
     }
 
-    pub fn secret_map(
-        &mut self,
-        cx: &mut Reader<'_>,
-        name: &str,
-    ) -> Option<IndexMap<String, Entry<SecretText>>> {
+    pub fn secret_map(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<References> {
         self.map(cx, name, |cx, pair, owner| cx.secret(&pair.value, Of { key: &pair.key.value, owner }))
+    }
+
+    pub fn reference_map(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<References> {
+        self.map(cx, name, |cx, pair, owner| cx.reference(&pair.value, Of { key: &pair.key.value, owner }))
     }
 
     /// A mapping with free keys, each value read by a function that gets the name of the mapping.

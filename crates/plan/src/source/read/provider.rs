@@ -117,7 +117,7 @@ fn program(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Program {
     let first = written.filter_map(|key| Some(Spanned::new(key, fields.place_of(key)?.clone()))).next();
     Program {
         command: non_blank(cx, fields, "command"),
-        args: fields.names(cx, "args"),
+        args: fields.references(cx, "args"),
         env: fields.secret_map(cx, "env").unwrap_or_default(),
         permissions: fields.choice(cx, "permissions"),
         first,

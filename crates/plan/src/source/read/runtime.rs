@@ -7,7 +7,7 @@ use super::super::keys::runtime::{MCP_SERVER, PLUGIN, PLUGIN_SOURCE};
 use super::super::nearest::nearest;
 use super::super::settings::{
     Checkpoint, McpServer, McpTransport, PluginSource, PluginUse, Runtime, SkillDiscovery, SkillInjection,
-    ToolOutput,
+    Timeouts, ToolOutput,
 };
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
@@ -33,6 +33,7 @@ pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {
         temperature: fields.number(cx, "temperature"),
         max_tokens: fields.integer(cx, "max_tokens"),
         timeout: fields.seconds(cx, "timeout"),
+        timeouts: timeouts(cx, &mut fields),
         max_session: fields.seconds(cx, "max_session_seconds"),
         context_window: fields.integer(cx, "context_window"),
         max_agent_iterations: fields.integer(cx, "max_agent_iterations"),
@@ -56,6 +57,18 @@ pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {
     };
     fields.finish(cx);
     runtime
+}
+
+/// Reads `timeouts` of the runtime or of an agent.
+pub(super) fn timeouts(cx: &mut Reader<'_>, owner: &mut Fields<'_>) -> Timeouts {
+    let Some(mut fields) = owner.object(cx, "timeouts") else { return Timeouts::default() };
+    let timeouts = Timeouts {
+        connect: fields.duration(cx, "connect"),
+        first_token: fields.duration(cx, "first_token"),
+        idle: fields.duration(cx, "idle"),
+    };
+    fields.finish(cx);
+    timeouts
 }
 
 /// A name that no list has may be defined in the configuration; one that is nearly in the list is a slip.

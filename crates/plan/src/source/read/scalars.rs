@@ -1,11 +1,12 @@
 //! Single values: text, numbers, booleans, words, credentials, JSON.
 //!
 //! Coercion is the language's: a text field takes text only, number and boolean fields also take text that reads as
-//! one. `${NAME}` is replaced here, in everything but credentials.
+//! one. `${NAME}` is replaced here, in everything but credentials and what programs are started with.
 
+use convoke_model::reference::Unresolved;
 use serde_json::Value as Json;
 
-use super::super::env::{self, EnvProblem};
+use super::super::env;
 use super::super::nearest::nearest;
 use super::super::text::{SecretText, Spanned, Text};
 use super::super::tree::scalar::{Typed, shorten, typed};
@@ -90,14 +91,14 @@ impl Reader<'_> {
         Text { value: result.text, segments, ..text }
     }
 
-    fn env_error(&mut self, problem: &EnvProblem, span: &Span) {
+    fn env_error(&mut self, problem: &Unresolved, span: &Span) {
         match problem {
-            EnvProblem::Unset(name) => {
+            Unresolved::Unset(name) => {
                 let message = format!("environment variable `{name}` is not set");
                 let help = format!("set it, or give a default: `${{{name}:-…}}`");
                 self.error("env::unset", message, span, "no value and no default").help = Some(help);
             }
-            EnvProblem::TooDeep(name) => {
+            Unresolved::TooDeep(name) => {
                 let message =
                     format!("environment variable `{name}` refers to further variables without end");
                 self.error("env::recursion", message, span, "more than 10 levels");
@@ -110,7 +111,7 @@ impl Reader<'_> {
         let text = self.raw_text(node, of)?;
         let result = env::substitute(&text.value, &|name| self.sources.env(name));
         for (range, problem) in &result.problems {
-            let (EnvProblem::Unset(name) | EnvProblem::TooDeep(name)) = problem;
+            let (Unresolved::Unset(name) | Unresolved::TooDeep(name)) = problem;
             let message = format!("environment variable `{name}` for {of} is not set");
             let label = "needed when the run starts";
             self.warning("env::unset_secret", message, &text.place_of(range.clone()), label);
@@ -120,6 +121,14 @@ impl Reader<'_> {
             self.warning("workflow::empty_value", message, &text.span, "nothing here");
         }
         Some(SecretText { raw: Spanned::new(text.value, text.span) })
+    }
+
+    /// What a program is started with: kept as written, because it may hold a credential. What will be missing is an error.
+    pub fn reference(&mut self, node: &Node, of: Of<'_>) -> Option<SecretText> {
+        let text = self.raw_text(node, of)?;
+        let raw = Spanned::new(text.value.clone(), text.span.clone());
+        self.substituted(text);
+        Some(SecretText { raw })
     }
 
     /// True or false, also as one of the words that YAML 1.1 had.

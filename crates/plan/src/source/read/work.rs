@@ -19,7 +19,7 @@ pub(super) fn script(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ScriptStep
     ScriptStep {
         command: non_blank(cx, fields, "command"),
         args: fields.templates(cx, "args").unwrap_or_default(),
-        env: fields.template_map(cx, "env").unwrap_or_default(),
+        env: fields.reference_map(cx, "env").unwrap_or_default(),
         working_dir: fields.template(cx, "working_dir"),
         stdin: fields.template(cx, "stdin"),
         output: output::schema(cx, fields),

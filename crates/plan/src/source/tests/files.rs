@@ -125,6 +125,20 @@ fn credentials_stay_references() {
 }
 
 #[test]
+fn what_programs_are_started_with_stays_a_reference_and_must_be_there() {
+    let text = format!(
+        "{HEADER}agents:\n  - name: a\n    type: script\n    command: c\n    env: {{T: \"x ${{KEY}}\", U: \"${{GONE}}\"}}\n  - name: b\n    provider: {{name: cli, command: c, args: [\"--t=${{KEY}}\", \"${{LOST}}\"]}}\n    prompt: p\n"
+    );
+    let (workflow, findings) = read(Memory::default().env("KEY", "secret"), &text);
+    assert!(!format!("{workflow:?}").contains("secret"));
+    let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str())).collect();
+    let missing = |name| format!("environment variable `{name}` is not set");
+    assert_eq!(found, [("env::unset", &*missing("GONE")), ("env::unset", &*missing("LOST"))]);
+    let (line, column) = findings[0].labels[0].span.line_column();
+    assert_eq!((line, &text.lines().nth(line - 1).unwrap()[column - 1..][..7]), (6, "${GONE}"));
+}
+
+#[test]
 fn an_empty_setting_is_not_a_setting() {
     let text = "workflow:\n  name: w\n  entry_point: a\n  runtime: {provider: {name: openai, base_url: \"${URL}\"}}\nagents: []\n";
     let findings = read(Memory::default().env("URL", ""), text).1;

@@ -68,6 +68,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("system_prompt", "script set terminate tool wait workflow"),
     ("temperature", "human_gate questions script set terminate tool wait workflow"),
     ("timeout_seconds", "human_gate questions script set terminate tool wait workflow"),
+    ("timeouts", "human_gate questions script set terminate tool wait workflow"),
     ("tool", "agent human_gate questions script set terminate wait workflow"),
     ("tools", "questions script set terminate tool wait workflow"),
     ("validator", "human_gate questions script set terminate tool wait workflow"),

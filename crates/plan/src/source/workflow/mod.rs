@@ -26,13 +26,15 @@ pub use tool::*;
 pub use work::*;
 
 use super::settings::Runtime;
-use super::text::{Spanned, Text};
+use super::text::{SecretText, Spanned, Text};
 use crate::diagnostic::{SourceFile, Span};
 
 /// A list of names, each with its place.
 pub type Names = Vec<Spanned<String>>;
 /// Templates by name, in the order of the file; keys keep their places.
 pub type Templates = IndexMap<String, Entry<Text>>;
+/// The same for texts that are kept as references.
+pub type References = IndexMap<String, Entry<SecretText>>;
 
 /// The value of a mapping entry, with the place of its key.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::super::capability::Capabilities;
 use super::super::output::OutputField;
-use super::super::settings::{PluginUse, Provider, Sandbox};
+use super::super::settings::{PluginUse, Provider, Sandbox, Timeouts};
 use super::super::text::{Spanned, Text};
 use super::{
     Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
@@ -106,6 +106,8 @@ pub struct AgentStep {
     pub output_mode: Option<Spanned<OutputMode>>,
     /// `timeout_seconds`: like `timeout` of every kind; both at once is reported.
     pub timeout_seconds: Option<Spanned<Duration>>,
+    /// Bounds of the parts of one request; what is absent is the workflow's.
+    pub timeouts: Timeouts,
     /// Bound of one session.
     pub max_session: Option<Spanned<Duration>>,
     /// Randomness of the answers; `None` means the workflow's.

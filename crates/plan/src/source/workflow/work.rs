@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::text::{Spanned, Text};
-use super::{OutputSchema, Templates};
+use super::{OutputSchema, References, Templates};
 
 /// `type: script`.
 #[derive(Debug, Clone)]
@@ -12,8 +12,8 @@ pub struct ScriptStep {
     pub command: Option<Text>,
     /// Arguments (templates).
     pub args: Vec<Text>,
-    /// Further environment (templates).
-    pub env: Templates,
+    /// Further environment, values kept as references.
+    pub env: References,
     /// Directory (template), relative to the process.
     pub working_dir: Option<Text>,
     /// Standard input (template); `None` inherits.

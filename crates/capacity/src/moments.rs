@@ -1,0 +1,69 @@
+//! Moments that nobody brings about: amounts of a rate end, doors open.
+//!
+//! A turn at the tables begins with what has passed before it, so that whoever asks meets the tables as they are at its time, and those
+//! who wait are served first. While anybody waits, some process sleeps no longer than until the next moment. One word says
+//! when that is, so nobody scans for nothing.
+
+use crate::capacity::Capacity;
+use crate::error::Error;
+use crate::failpoint::step;
+use crate::queue;
+use crate::table::{Held, Relaxed};
+use std::time::Duration;
+
+impl Capacity {
+    /// How long until there is something to do for those who wait.
+    pub(crate) fn until_next_moment(&self) -> Duration {
+        let derived = &self.mapping.header.derived;
+        if derived.queue_length.load(Relaxed) == 0 {
+            return Duration::MAX;
+        }
+        Duration::from_nanos(derived.next_moment.load(Relaxed).saturating_sub(self.clock.now()))
+    }
+
+    /// Lets a moment that has come pass, if anybody waits for it. A turn does so by itself.
+    pub(crate) fn pass_moment_if_due(&self) -> Result<(), Error> {
+        if self.until_next_moment().is_zero() {
+            drop(self.lock()?);
+        }
+        Ok(())
+    }
+}
+
+impl Held<'_> {
+    /// Remembers a moment.
+    pub(crate) fn note_moment(&self, time: u64) {
+        self.table().header.derived.next_moment.fetch_min(time, Relaxed);
+    }
+
+    /// What has passed before this turn, and who is served because of it.
+    pub(crate) fn pass_moments(&mut self) {
+        let derived = &self.table().header.derived;
+        if self.now < derived.next_moment.load(Relaxed) {
+            return;
+        }
+        let next = (0..derived.resources_top.load(Relaxed)).map(|index| self.pass_for(index)).min();
+        derived.next_moment.store(next.unwrap_or(u64::MAX), Relaxed);
+        step();
+        queue::dispatch(self);
+        self.freed.clear();
+        self.all_freed = false;
+    }
+
+    /// Answers with the next moment of this resource.
+    fn pass_for(&mut self, index: u32) -> u64 {
+        let slot = self.resource(index);
+        let opens_at = slot.shut_until.load(Relaxed);
+        if slot.lingering.load(Relaxed) == 0 && opens_at == 0 {
+            return u64::MAX;
+        }
+        let buckets = &self.table().lingering[index as usize];
+        while let Some(amount) = buckets.lapse(self.now) {
+            step();
+            slot.lingering.store(slot.lingering.load(Relaxed) - amount, Relaxed);
+        }
+        self.note_freed(index);
+        let next_end = buckets.next_end(self.now);
+        if self.now < opens_at { next_end.min(opens_at) } else { next_end }
+    }
+}

@@ -1,0 +1,77 @@
+//! This process's part in what all processes of one state directory share.
+
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use convoke_capacity::{Capacity, Identity, Options, need};
+use convoke_engine::{Shares, Stated};
+use convoke_journal::StateDir;
+use convoke_model::RunId;
+use convoke_plan::{Kind, Node, Plan, Span};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a lease lasts without a heartbeat. A process that is stopped for longer is cut off from its services.
+const TIME_TO_LIVE: Duration = Duration::from_secs(10);
+
+/// A command without a time limit may go on for this long after its process was stopped.
+const ANY_TIME: Duration = Duration::from_secs(24 * 3600);
+
+/// The name of attempts at once, of all processes together.
+pub const MACHINE: &str = "machine";
+
+/// Where the table is.
+pub fn table_path(state: &StateDir) -> PathBuf {
+    state.path().join("capacity")
+}
+
+/// Takes part for a run, whose attempts are bounded by `machine` together with those of all others.
+pub fn take_part(
+    state: &StateDir,
+    run: &RunId,
+    plan: &Plan,
+    machine: &Stated,
+) -> Result<Shares, CommandFailure> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let identity = Identity {
+        label: plan.root().name.to_string(),
+        run: run.to_string(),
+        working_dir: need(&format!("dir:{}", here.display())),
+    };
+    let options = Options { max_call_time: longest_call(plan), ..Options::default() };
+    let table = Capacity::open(&table_path(state), &identity, options).map_err(unusable)?;
+    agree(&table, machine).map_err(unusable)?;
+    Ok(Shares { table, time_to_live: TIME_TO_LIVE })
+}
+
+/// A number that somebody stated goes over one that nobody did.
+fn agree(table: &Capacity, machine: &Stated) -> Result<(), convoke_capacity::Error> {
+    let limit = u32::try_from(machine.limit).unwrap_or(u32::MAX);
+    let defined = table.define(MACHINE, limit, &machine.origin)?;
+    let ours_is_stated = machine.origin != DEFAULT || limit > defined.limit;
+    if defined.limit != limit && defined.origin == DEFAULT && ours_is_stated {
+        table.set_limit(MACHINE, limit, &machine.origin)?;
+    }
+    Ok(())
+}
+
+const DEFAULT: &str = "default";
+
+/// The longest time that anything which a run begins can go on by itself.
+fn longest_call(plan: &Plan) -> Duration {
+    let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    nodes.map(longest).max().unwrap_or_default().max(Options::default().max_call_time)
+}
+
+fn longest(node: &Node) -> Duration {
+    match (&node.kind, &node.timeout) {
+        (Kind::Agent(agent), _) => agent.settings.request_timeout,
+        (Kind::Script(_) | Kind::Tool(_), Some(Span::Millis(limit))) => Duration::from_millis(*limit),
+        (Kind::Script(_) | Kind::Tool(_), _) => ANY_TIME,
+        _ => Duration::ZERO,
+    }
+}
+
+fn unusable(error: convoke_capacity::Error) -> CommandFailure {
+    CommandFailure::new(Exit::State, format!("what processes share cannot be used: {error}"))
+        .hint("convoke instances shows who takes part")
+}

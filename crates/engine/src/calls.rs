@@ -1,0 +1,280 @@
+//! Calls to models: what each needs, waits for, holds, and what it used. Pure.
+//!
+//! An attempt makes its calls one after the other, so at most one is open per task. The slots of the first came with the
+//! attempt's permit; all others ask for slots, rates and money together.
+
+use crate::core::Effect;
+use crate::fact::CallReply;
+use crate::leases::{Holder, Wants};
+use crate::permits::{Permits, call_keys};
+use crate::services::{Service, first_model};
+use crate::terms::{CallNo, Calls, Want};
+use convoke_agent::{Admitted, CallDemand, CallPermit};
+use convoke_govern::{Adapted, Amount, Demand, Outcome, Refused, ResourceId, Used};
+use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
+use convoke_plan::{Agent, Kind, Node};
+use convoke_schedule::TaskIx;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Calls that go on come before those that begin, among equals: what was started is finished first.
+const GOES_ON: u32 = u32::MAX;
+
+/// The calls that are open.
+#[derive(Debug, Default)]
+pub(crate) struct CallBook {
+    last: u64,
+    open: HashMap<CallNo, Call>,
+    of_task: HashMap<TaskIx, CallNo>,
+}
+
+/// A call from the moment that something is held for it.
+#[derive(Debug)]
+struct Call {
+    task: TaskIx,
+    /// What it goes to, as far as that is counted.
+    service: Option<Arc<Service>>,
+    /// What holds its permits, once they are granted.
+    keys: Vec<u64>,
+    /// What it asked for, and who waits for the answer; `None` for a first call that nobody has asked for yet.
+    asked: Option<(CallDemand, Option<CallReply>)>,
+    model: Box<str>,
+}
+
+impl CallBook {
+    fn begin(&mut self, call: Call) -> CallNo {
+        self.last += 1;
+        let no = CallNo(self.last);
+        self.of_task.insert(call.task, no);
+        self.open.insert(no, call);
+        no
+    }
+
+    fn close(&mut self, task: TaskIx) -> Option<(CallNo, Call)> {
+        let no = self.of_task.remove(&task)?;
+        self.open.remove(&no).map(|call| (no, call))
+    }
+
+    /// Whose call it is.
+    pub fn task_of(&self, call: CallNo) -> Option<TaskIx> {
+        self.open.get(&call).map(|call| call.task)
+    }
+}
+
+impl Permits {
+    /// Makes a permit of its own of what an attempt's first call needs, and says how its calls are admitted.
+    pub(crate) fn first_call(&mut self, task: TaskIx, agent: &Agent) -> Calls {
+        let counted = self.purses.has(task);
+        let Some(service) = self.services.of_first(agent, &mut self.governor) else {
+            // A model whose name is rendered is known when it is asked; one that nobody counts is free.
+            let asked = counted || first_model(agent).is_none();
+            return if asked { Calls::Asked(None) } else { Calls::Free };
+        };
+        let model = first_model(agent).unwrap_or_default();
+        let ready = service.is_plain() && !counted;
+        let moved: Vec<_> = service.slots().collect();
+        let call =
+            Call { task, service: Some(service), keys: Vec::new(), asked: None, model: Box::from(model) };
+        let no = self.calls.begin(call);
+        let [slots, _] = call_keys(no);
+        let split = self.governor.split(crate::permits::key_of(task), slots, &moved);
+        debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
+        self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
+        Calls::Asked(ready.then(|| Box::from(model)))
+    }
+
+    /// An attempt asks for a call.
+    pub(crate) fn ask_call(
+        &mut self,
+        task: TaskIx,
+        node: &Node,
+        demand: CallDemand,
+        reply: CallReply,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Kind::Agent(agent) = &node.kind else { return };
+        let service = self.services.of(agent, &demand.model, &mut self.governor);
+        let before = self.calls.close(task);
+        let (kept, other) = match before {
+            Some((no, call)) if call.asked.is_none() && *call.model == *demand.model => {
+                (Some((no, call)), None)
+            }
+            other => (None, other),
+        };
+        if let Some((no, call)) = other {
+            self.let_go(no, call, None, Outcome::Unknown, now, effects);
+        }
+        let mut needs = self.purses.needs(task, &demand, &mut self.governor, now);
+        needs.extend(service.iter().flat_map(|service| service.rates(&demand)));
+        if kept.is_none() {
+            needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        }
+        let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
+        let model = demand.model.as_str().into();
+        let rank = self.rank(&node.labels, GOES_ON);
+        let call = Call { task, service, keys, asked: Some((demand, Some(reply))), model };
+        let no = self.calls.begin(call);
+        self.submit(no, rank, &needs, now, effects);
+    }
+
+    fn submit(
+        &mut self,
+        call: CallNo,
+        rank: convoke_govern::Rank,
+        needs: &[Amount],
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        let [_, key] = call_keys(call);
+        if needs.is_empty() {
+            return self.covered(call, effects);
+        }
+        match self.governor.demand(Demand { key, rank, needs }, now) {
+            Ok(()) => {}
+            Err(Refused::Spent { resource, then }) => self.refuse(call, spent(&resource, then), effects),
+            Err(refused) => self.refuse(call, Err(too_much(&refused)), effects),
+        }
+    }
+
+    /// The governor has granted what a call asked for.
+    pub(crate) fn paid(&mut self, call: CallNo, key: u64, effects: &mut Vec<Effect>) {
+        if let Some(open) = self.calls.open.get_mut(&call) {
+            open.keys.push(key);
+            self.covered(call, effects);
+        }
+    }
+
+    /// A call has all that it needs of this process.
+    fn covered(&mut self, call: CallNo, effects: &mut Vec<Effect>) {
+        let Some(open) = self.calls.open.get(&call) else { return };
+        let wants: Wants = match (&open.service, &open.asked) {
+            (Some(service), Some((demand, _))) => service.wants(demand).into(),
+            _ => Arc::default(),
+        };
+        if self.secure(Holder::Call(call), wants, effects) {
+            self.admit_call(call, effects);
+        }
+    }
+
+    /// A call may be made.
+    pub(crate) fn admit_call(&mut self, call: CallNo, effects: &mut Vec<Effect>) {
+        self.answer(call, Ok(Admitted::Go(CallPermit::free())), effects);
+    }
+
+    /// A budget cannot pay a call.
+    pub(crate) fn unpaid(
+        &mut self,
+        call: CallNo,
+        on: ResourceId,
+        then: WhenSpent,
+        effects: &mut Vec<Effect>,
+    ) {
+        let name = self.governor.name(on).to_owned();
+        self.refuse(call, spent(&name, then), effects);
+    }
+
+    /// A call may not be made. What it holds goes back when the attempt says that it has heard so.
+    pub(crate) fn refuse(
+        &mut self,
+        call: CallNo,
+        answer: Result<Admitted, Failure>,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.answer(call, answer, effects);
+    }
+
+    fn answer(&mut self, call: CallNo, answer: Result<Admitted, Failure>, effects: &mut Vec<Effect>) {
+        let asked = self.calls.open.get_mut(&call).and_then(|open| open.asked.as_mut());
+        if let Some(reply) = asked.and_then(|(_, reply)| reply.take()) {
+            effects.push(Effect::Answer(reply, Box::new(answer)));
+        }
+    }
+
+    /// The open call of a task has ended, used this much and fared so. Says what was learned.
+    pub(crate) fn end_call(
+        &mut self,
+        task: TaskIx,
+        usage: Option<Usage>,
+        outcome: Outcome,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Adapted> {
+        match self.calls.close(task) {
+            Some((no, call)) => self.let_go(no, call, usage, outcome, now, effects),
+            None => Vec::new(),
+        }
+    }
+
+    fn let_go(
+        &mut self,
+        no: CallNo,
+        call: Call,
+        usage: Option<Usage>,
+        outcome: Outcome,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Adapted> {
+        let [_, own] = call_keys(no);
+        self.governor.withdraw(own);
+        if let Some(ask) = self.leases.withdraw(Holder::Call(no)) {
+            effects.push(Effect::WithdrawAsk(ask));
+        }
+        let was_made = call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
+        let amounts = usage.map(|usage| self.amounts(&call, &usage));
+        let used = match &amounts {
+            _ if !was_made => Used::Nothing,
+            Some(amounts) => Used::Amounts(amounts),
+            None => Used::AsReserved,
+        };
+        let mut adapted = Vec::new();
+        for key in &call.keys {
+            adapted.extend(self.governor.release(*key, used, outcome, now).unwrap_or_default());
+        }
+        let tokens = usage.map(tokens_of);
+        let rate = |want: &Want| match tokens.filter(|_| want.of.name.starts_with("tokens:")) {
+            Some(tokens) => tokens,
+            None if was_made => want.count,
+            None => 0,
+        };
+        effects.extend(self.leases.settle(Holder::Call(no), rate).map(Effect::GiveBack));
+        adapted
+    }
+
+    /// What a call used, of everything that is settled by use.
+    fn amounts(&self, call: &Call, usage: &Usage) -> Vec<Amount> {
+        let tokens = tokens_of(*usage);
+        let rates = call.service.iter().flat_map(|service| service.token_rates());
+        let mut amounts: Vec<_> = rates.map(|id| Amount::of(id, tokens)).collect();
+        amounts.extend(self.purses.used(call.task, usage));
+        amounts
+    }
+}
+
+fn tokens_of(usage: Usage) -> u64 {
+    usage.input_tokens.saturating_add(usage.output_tokens)
+}
+
+/// What a budget that is spent means for a call.
+fn spent(budget: &str, then: WhenSpent) -> Result<Admitted, Failure> {
+    let failure = |word| {
+        Failure::new(Class::Budget, format!("{budget} cannot pay another call"))
+            .reason(word)
+            .hint("raise the budget, or lower max_tokens")
+    };
+    match then {
+        WhenSpent::Degrade(model) => Ok(Admitted::Instead(model)),
+        WhenSpent::Ask => Err(failure(reason::BUDGET_ASK)),
+        WhenSpent::Queue | WhenSpent::Stop => Err(failure(reason::BUDGET)),
+    }
+}
+
+fn too_much(refused: &Refused) -> Failure {
+    let hint = match refused {
+        Refused::NeverFits { .. } => "shorten the prompt or lower max_tokens, or raise the limit",
+        _ => "raise `limits.queue`, or start fewer tasks at once",
+    };
+    Failure::new(Class::Budget, format!("the call can never be made: {refused}"))
+        .reason("never_fits")
+        .hint(hint)
+}

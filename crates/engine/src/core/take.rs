@@ -1,0 +1,229 @@
+//! What each kind of fact means.
+
+use super::{Core, Effect, Turn};
+use crate::fact::{Capacity, Fact, What};
+use crate::leases::Holder;
+use convoke_agent::{Page, Report};
+use convoke_govern::Outcome;
+use convoke_model::{
+    Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, TaskId, Timestamp,
+    Usage, reason,
+};
+use convoke_plan::Kind;
+use convoke_schedule::{Outputs, TaskIx, TaskState};
+
+impl Core {
+    pub(super) fn take(&mut self, fact: Fact, turn: &mut Turn) {
+        match fact.what {
+            What::Ended { task, attempt, end } => self.take_end(fact.at, task, attempt, end, turn),
+            What::Reported { task, attempt, report } => {
+                self.take_report(fact.at, task, attempt, report, turn)
+            }
+            What::CallAsked { task, demand, reply, .. } => {
+                let node = self.scheduler.node(task);
+                self.permits.ask_call(task, node, demand, reply, fact.at, &mut turn.effects);
+            }
+            What::CallEnded { task, usage, outcome, .. } => {
+                self.close_call(fact.at, task, usage, outcome, turn)
+            }
+            What::Capacity(news) => self.take_capacity(fact.at, news, turn),
+            What::Turned { task, attempt, page, written } => {
+                self.take_page(fact.at, task, attempt, page, turn);
+                turn.effects.push(Effect::Acknowledge(written));
+            }
+            What::Answered { task, answer, by, message } => {
+                turn.consumed.extend(message);
+                self.take_answer(fact.at, task, &answer, by, turn);
+            }
+            What::Stop { now, by, message } => {
+                turn.consumed.extend(message);
+                self.happen(fact.at, Event::StopRequested { now, by }, turn);
+            }
+            What::Unreadable { message } => {
+                turn.consumed.extend(message);
+                let message = "a message in the inbox was written by a newer version and is ignored".into();
+                self.note(fact.at, None, "unreadable_message", message, turn);
+            }
+            What::Interrupt { now, by } => {
+                if now || self.interrupt.is_some() {
+                    turn.effects.push(Effect::AbortAll);
+                }
+                self.interrupt = Some(by);
+            }
+        }
+    }
+
+    fn note(&mut self, at: Timestamp, task: Option<TaskId>, code: &str, message: String, turn: &mut Turn) {
+        self.happen(at, Event::Noted { task, code: code.into(), message }, turn);
+    }
+
+    fn take_end(&mut self, at: Timestamp, task: TaskIx, attempt: u32, end: AttemptEnd, turn: &mut Turn) {
+        let outcome = match &end {
+            AttemptEnd::Finished { .. } => Outcome::Succeeded,
+            AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
+            AttemptEnd::Suspended { .. } => Outcome::Unknown,
+        };
+        let fenced = self.fenced.remove(&task);
+        let id = self.scheduler.id(task).clone();
+        let event = match end {
+            AttemptEnd::Finished { output, usage } => {
+                Event::AttemptFinished { task: id, attempt, output: self.store.payload(output), usage }
+            }
+            AttemptEnd::Failed { failure, usage, .. } if fenced && self.is_ours(task, &failure) => {
+                Event::AttemptLost { task: id, attempt, usage }
+            }
+            AttemptEnd::Failed { failure, usage, partial } => {
+                let partial = partial.map(|partial| self.store.payload(partial));
+                let failure = self.interrupted(task, failure);
+                Event::AttemptFailed { task: id, attempt, failure, usage, partial }
+            }
+            AttemptEnd::Suspended { state, waits_for, usage } => {
+                let state = self.store.payload(state);
+                Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
+            }
+        };
+        self.happen(at, event, turn);
+        self.close_call(at, task, None, outcome, turn);
+        self.permits.end(task, at, &mut turn.effects);
+    }
+
+    /// Gives back what a call holds, and records what was learned from how it fared.
+    fn close_call(
+        &mut self,
+        at: Timestamp,
+        task: TaskIx,
+        usage: Option<Usage>,
+        outcome: Outcome,
+        turn: &mut Turn,
+    ) {
+        let learned = self.permits.end_call(task, usage, outcome, at, &mut turn.effects);
+        learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+    }
+
+    /// News of what all processes share.
+    fn take_capacity(&mut self, at: Timestamp, news: Capacity, turn: &mut Turn) {
+        match news {
+            Capacity::Granted { ask, fence } => {
+                self.secured.extend(self.permits.leased(ask, fence, &mut turn.effects));
+            }
+            Capacity::Queued { ask, on } => {
+                if let Some(Holder::Attempt(task)) = self.permits.leases.asker(ask) {
+                    let task = self.scheduler.id(task).clone();
+                    self.happen(at, Event::Blocked { task, on }, turn);
+                }
+            }
+            Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
+            Capacity::Refused { ask, why } => self.refuse(at, ask, why, turn),
+            Capacity::Lost { fences } => self.lose(at, &fences, turn),
+            Capacity::Changed { name, from, to, origin } => {
+                self.permits.set_limit(&name, to, at);
+                let (setting, reason) = ("limit".into(), format!("set: {origin}"));
+                self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
+            }
+            Capacity::Noted { code, message } => self.note(at, None, code, message, turn),
+        }
+    }
+
+    /// What a holder wants of the machine can never be had.
+    fn refuse(&mut self, at: Timestamp, ask: crate::terms::AskNo, why: String, turn: &mut Turn) {
+        let failure = Failure::new(Class::Capacity, why)
+            .reason("never_fits")
+            .hint("convoke capacity shows every limit and where it comes from");
+        match self.permits.leases.refused(ask) {
+            Some(Holder::Attempt(task)) => {
+                self.permits.end(task, at, &mut turn.effects);
+                let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
+                self.happen(at, event, turn);
+            }
+            Some(Holder::Call(call)) => self.permits.refuse(call, Err(failure), &mut turn.effects),
+            None => {}
+        }
+    }
+
+    /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
+    /// tools go on, because nobody else can use what is in quarantine until they have ended.
+    fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
+        for (holder, fence) in self.permits.leases.lose(fences) {
+            let task = match holder {
+                Holder::Attempt(task) => Some(task),
+                Holder::Call(call) => self.permits.calls.task_of(call),
+            };
+            let Some(task) = task.filter(|task| self.scheduler.state(*task) == TaskState::Running) else {
+                continue;
+            };
+            if matches!(self.scheduler.node(task).kind, Kind::Agent(_)) && self.fenced.insert(task) {
+                let (id, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+                self.happen(at, Event::Fenced { task: id, attempt, lease: fence.0 }, turn);
+                turn.effects.push(Effect::Abort(task));
+            }
+        }
+    }
+
+    /// A part of a conversation, and the large values that it names.
+    fn take_page(&mut self, at: Timestamp, task: TaskIx, attempt: u32, page: Page, turn: &mut Turn) {
+        let kept = page.kept.into_iter().map(|text| {
+            let digest = Digest::of(text.as_str().as_bytes());
+            self.store.put(Blob { digest, text });
+            digest
+        });
+        let kept = kept.collect();
+        let (task, piece) = (self.scheduler.id(task).clone(), self.store.payload(page.piece));
+        self.happen(at, Event::TurnRecorded { task, attempt, piece, kept, usage: page.usage }, turn);
+    }
+
+    /// An attempt that ended because we let go of the run did not fail: it is tried again on resume.
+    fn interrupted(&self, task: TaskIx, failure: Failure) -> Failure {
+        let ours = self.interrupt.is_some() && self.is_ours(task, &failure);
+        if ours { failure.reason(reason::INTERRUPTED) } else { failure }
+    }
+
+    /// Whether an attempt was stopped by this process, and not because its task is over.
+    fn is_ours(&self, task: TaskIx, failure: &Failure) -> bool {
+        let stopped = failure.class == Class::Cancelled || failure.reason.as_deref() == Some(reason::FENCED);
+        stopped && !self.scheduler.is_cancelling(task)
+    }
+
+    fn take_report(&mut self, at: Timestamp, task: TaskIx, attempt: u32, report: Report, turn: &mut Turn) {
+        let id = self.scheduler.id(task).clone();
+        let event = match report {
+            Report::ProcessStarted { pid, start } => Event::ProcessStarted { task: id, attempt, pid, start },
+            Report::ToolCalled { tool, ms, failed } => {
+                Event::ToolCalled { task: id, attempt, tool, ms, failed }
+            }
+            Report::Noted { code, message } => Event::Noted { task: Some(id), code: code.into(), message },
+            Report::LimitsSeen(limits) => Event::LimitsSeen {
+                provider: limits.provider,
+                model: limits.model,
+                requests: [limits.requests.limit, limits.requests.remaining],
+                tokens: [limits.tokens.limit, limits.tokens.remaining],
+            },
+            Report::Progress { .. } | Report::Usage(_) => return,
+        };
+        self.happen(at, event, turn);
+    }
+
+    /// An answer that does not fit is told and changes nothing.
+    fn take_answer(&mut self, at: Timestamp, id: TaskId, answer: &Answer, by: String, turn: &mut Turn) {
+        let event = match self.refusal(&id, answer) {
+            None => {
+                let answer = self.store.payload(JsonText::of(answer));
+                Event::GateAnswered { task: id, answer, by }
+            }
+            Some(why) => {
+                let message = format!("an answer to `{id}` was refused: {why}");
+                Event::Noted { task: Some(id), code: "answer_refused".into(), message }
+            }
+        };
+        self.happen(at, event, turn);
+    }
+
+    fn refusal(&self, id: &TaskId, answer: &Answer) -> Option<String> {
+        let task = match self.scheduler.find(id) {
+            Some(task) if self.scheduler.state(task) == TaskState::Asking => task,
+            _ => return Some("it does not wait for an answer".into()),
+        };
+        let ask = self.scheduler.ask(task).and_then(|payload: &Payload| self.store.text(payload));
+        let ask: Option<Ask> = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
+        answer.refusal(&ask?)
+    }
+}

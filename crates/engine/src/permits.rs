@@ -1,0 +1,301 @@
+//! Who may start, and who may ask a model: what tasks and calls need, and what they hold. Pure.
+//!
+//! Two levels. An attempt takes what it needs for all its time: a slot of the run, of its tenant, of named resources;
+//! and with it, so that it does not hold these in vain, what its first call needs. Every further call takes what it
+//! needs by itself: a slot of its model, rates, money. So nobody who holds something waits for what others hold of the
+//! same kind, and nothing can wait for itself.
+//!
+//! What all processes of a machine share comes last: once the run's own limits allow it, a lease is asked for
+//! (`Effect::AskCapacity`), and its answer is a fact. All that a holder needs of it is asked for at once.
+
+use crate::calls::CallBook;
+use crate::core::Effect;
+use crate::leases::{Holder, Leases, Wants};
+use crate::limits::Limits;
+use crate::purses::Purses;
+use crate::services::{Service, Services};
+use crate::terms::{AskNo, CallNo, Calls, Fence, Shared, Terms, Want};
+use convoke_govern::{
+    Admission, Amount, Demand, Governor, Origin, Outcome, Rank, Refused, ResourceId, Rules, Spec, Used,
+};
+use convoke_model::{Timestamp, Usage};
+use convoke_plan::{Kind, Labels, Node};
+use convoke_schedule::{Scheduler, TaskIx};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The permits of a run.
+#[derive(Debug)]
+pub struct Permits {
+    pub(crate) governor: Governor,
+    slots: ResourceId,
+    pub(crate) services: Services,
+    /// Resources that steps name, and tenants, by `resource:NAME` and `tenant:NAME`.
+    named: HashMap<String, Named>,
+    /// What every attempt needs of the machine.
+    plain: Wants,
+    pub(crate) leases: Leases,
+    pub(crate) calls: CallBook,
+    pub(crate) purses: Purses,
+    /// Other processes wait for what this one holds.
+    pub crowded: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Named {
+    local: ResourceId,
+    shared: Arc<Shared>,
+}
+
+/// What became of asking who may start.
+pub(crate) enum Next {
+    /// This attempt may.
+    Start(TaskIx),
+    /// Somebody waits for this; perhaps until a known moment.
+    Blocked(u64, ResourceId, Option<Timestamp>),
+    /// Nobody waits for anything in this process.
+    Idle,
+}
+
+impl Permits {
+    /// The permits of a run that has so many attempts at once.
+    pub fn new(max_concurrency: u32, limits: &Limits) -> Permits {
+        let rules =
+            Rules { queue: limits.queue.longest, age_turn: limits.queue.age_turn, ..Rules::default() };
+        let mut governor = Governor::with(rules);
+        let most = u64::from(max_concurrency.max(1));
+        let slots = governor.add(Spec::slots("slots", most)).expect("one slot or more is a limit");
+        let machine = limits
+            .machine
+            .as_ref()
+            .map(|stated| Want { of: shared("machine".into(), stated.limit, &stated.origin), count: 1 });
+        let mut permits = Permits {
+            services: Services::new(most, limits),
+            governor,
+            slots,
+            named: HashMap::new(),
+            plain: machine.into_iter().collect(),
+            leases: Leases::default(),
+            calls: CallBook::default(),
+            purses: Purses::new(limits),
+            crowded: false,
+        };
+        permits.name_all(limits);
+        permits
+    }
+
+    fn name_all(&mut self, limits: &Limits) {
+        for (name, stated) in &limits.resources {
+            self.add_named(format!("resource:{name}"), stated.limit, &stated.origin);
+        }
+        for tenant in &limits.tenants {
+            if let Some(stated) = &tenant.concurrency {
+                self.add_named(format!("tenant:{}", tenant.name), stated.limit, &stated.origin);
+            }
+            if let Some(weight) = tenant.weight {
+                let id = self.governor.tenant(&tenant.name);
+                self.governor.set_weight(id, weight);
+            }
+        }
+    }
+
+    fn add_named(&mut self, name: String, limit: u64, origin: &str) {
+        let local = self.governor.add(Spec::slots(name.clone(), limit)).expect("checked when it was read");
+        let shared = shared(name.clone(), limit, origin);
+        self.named.insert(name, Named { local, shared });
+    }
+
+    /// Asks for a permit for the next attempt of a task. Refused if it can never be had, or too many wait.
+    pub(crate) fn demand(
+        &mut self,
+        task: TaskIx,
+        node: &Node,
+        path: u32,
+        now: Timestamp,
+    ) -> Result<(), Refused> {
+        let rank = self.rank(&node.labels, path);
+        let mut needs = vec![Amount::of(self.slots, 1)];
+        needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
+        let service = self.first_service(node);
+        needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now)
+    }
+
+    /// Settles what a task's calls are paid from.
+    pub(crate) fn pay(&mut self, task: TaskIx, scheduler: &Scheduler) {
+        self.purses.open(task, scheduler, &mut self.governor);
+    }
+
+    /// What was spent before this process drove the run is spent.
+    pub fn spent_before(&mut self, task: TaskIx, usage: &Usage, scheduler: &Scheduler, at: Timestamp) {
+        self.pay(task, scheduler);
+        self.purses.spent_before(task, usage, &mut self.governor, at);
+        self.purses.forget(task);
+    }
+
+    /// How a task, or a call of it, stands against others.
+    pub(crate) fn rank(&mut self, labels: &Labels, path: u32) -> Rank {
+        let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();
+        Rank { class: labels.class as u8, tenant, priority: labels.priority as u8, path }
+    }
+
+    fn named_needs<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Named, u64)> {
+        let tenant = node.labels.tenant.as_deref();
+        let tenant =
+            tenant.and_then(|name| self.named.get(&format!("tenant:{name}"))).map(|named| (named, 1));
+        tenant.into_iter()
+    }
+
+    fn first_service(&mut self, node: &Node) -> Option<Arc<Service>> {
+        let Kind::Agent(agent) = &node.kind else { return None };
+        self.services.of_first(agent, &mut self.governor)
+    }
+
+    /// What an attempt needs of what all processes share.
+    fn wants(&self, node: &Node) -> Wants {
+        let mut named = self.named_needs(node).peekable();
+        if named.peek().is_none() {
+            return self.plain.clone();
+        }
+        let more = named.map(|(named, count)| Want { of: named.shared.clone(), count });
+        self.plain.iter().cloned().chain(more).collect()
+    }
+
+    /// Grants what can be granted, up to the next attempt that may start. Calls that may be made are told, and what is
+    /// shared is asked for, by effects.
+    pub(crate) fn admit<'a>(
+        &mut self,
+        node: impl Fn(TaskIx) -> &'a Node,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Next {
+        loop {
+            match self.governor.admit(now) {
+                Admission::Granted(key) => match owner_of(key) {
+                    Owner::Attempt(task) => {
+                        if self.secure(Holder::Attempt(task), self.wants(node(task)), effects) {
+                            return Next::Start(task);
+                        }
+                    }
+                    Owner::Call(call) => self.paid(call, key, effects),
+                },
+                Admission::Spent { key, on, then } => {
+                    // Attempts ask for no money; their calls do.
+                    if let Owner::Call(call) = owner_of(key) {
+                        self.unpaid(call, on, then, effects);
+                    }
+                }
+                Admission::Blocked { key, on, until } => return Next::Blocked(key, on, until),
+                Admission::Idle => return Next::Idle,
+            }
+        }
+    }
+
+    /// Sees to it that a holder has a lease, if it needs one; false if it has to wait for it.
+    pub(crate) fn secure(&mut self, holder: Holder, wants: Wants, effects: &mut Vec<Effect>) -> bool {
+        if wants.is_empty() {
+            return true;
+        }
+        if !self.crowded && self.leases.take_over(holder, &wants).is_some() {
+            return true;
+        }
+        let ask = self.leases.ask(holder, wants.clone());
+        effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        false
+    }
+
+    /// The machine has given a lease. The attempt that may start with it, if it is one.
+    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, effects: &mut Vec<Effect>) -> Option<TaskIx> {
+        match self.leases.granted(ask, fence)? {
+            Holder::Attempt(task) => Some(task),
+            Holder::Call(call) => {
+                self.admit_call(call, effects);
+                None
+            }
+        }
+    }
+
+    /// A lease ran out before it could be used.
+    pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
+        if let Some(wants) = self.leases.wants(ask) {
+            effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        }
+    }
+
+    /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
+    pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
+        if let Some(resource) = self.governor.resource(name) {
+            let _ = self.governor.set_limit(resource, limit, Origin::Operator, now);
+        }
+    }
+
+    /// The fencing token of an attempt's lease.
+    pub(crate) fn lease_of(&self, task: TaskIx) -> Option<u64> {
+        self.leases.fence(Holder::Attempt(task)).map(|fence| fence.0)
+    }
+
+    /// On what terms an attempt runs that has its permit and its lease. What its first call needs is a permit of its own
+    /// from here on.
+    pub(crate) fn terms(&mut self, task: TaskIx, node: &Node) -> Terms {
+        let fence = self.leases.fence(Holder::Attempt(task));
+        let calls = match &node.kind {
+            Kind::Agent(agent) => self.first_call(task, agent),
+            _ => Calls::Free,
+        };
+        Terms { fence, calls }
+    }
+
+    /// Takes an attempt's permit and lease back. Its last call must have been closed before.
+    pub(crate) fn end(&mut self, task: TaskIx, now: Timestamp, effects: &mut Vec<Effect>) {
+        let freed = self.governor.release(key_of(task), Used::AsReserved, Outcome::Unknown, now);
+        debug_assert!(freed.is_ok(), "an attempt holds a permit");
+        self.purses.forget(task);
+        effects.extend(self.leases.end(Holder::Attempt(task)).map(Effect::GiveBack));
+    }
+
+    /// Takes back what a task waits for.
+    pub(crate) fn withdraw(&mut self, task: TaskIx, now: Timestamp, effects: &mut Vec<Effect>) {
+        if self.governor.withdraw(key_of(task)) {
+            return;
+        }
+        // It has its permit and waits for its lease.
+        if let Some(ask) = self.leases.withdraw(Holder::Attempt(task)) {
+            effects.push(Effect::WithdrawAsk(ask));
+            let _ = self.governor.release(key_of(task), Used::Nothing, Outcome::Unknown, now);
+        }
+    }
+
+    /// Gives back what no attempt of this turn has taken over. While others wait, that is everything.
+    pub(crate) fn give_back(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.leases.left_over().map(Effect::GiveBack));
+    }
+}
+
+fn shared(name: String, limit: u64, origin: &str) -> Arc<Shared> {
+    Arc::new(Shared { name, limit, origin: origin.into(), window: None })
+}
+
+/// Who a key of the governor stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Attempt(TaskIx),
+    Call(CallNo),
+}
+
+const CALL: u64 = 1 << 63;
+
+pub(crate) fn key_of(task: TaskIx) -> u64 {
+    task.0.into()
+}
+
+/// Calls have two keys: one for what came with the attempt's permit, one for what they ask for themselves.
+pub(crate) fn call_keys(call: CallNo) -> [u64; 2] {
+    [CALL | call.0 << 1, CALL | call.0 << 1 | 1]
+}
+
+pub(crate) fn owner_of(key: u64) -> Owner {
+    match key & CALL == 0 {
+        true => Owner::Attempt(TaskIx(u32::try_from(key).expect("keys of attempts are numbers of tasks"))),
+        false => Owner::Call(CallNo((key & !CALL) >> 1)),
+    }
+}

@@ -1,0 +1,170 @@
+//! What calls are paid from: the budgets of the run, of workflows and groups in it, of roles, tenants and days.
+//!
+//! Each call draws from all budgets that its task is under, at worst case before it is made and at what it used after.
+//! A budget in money says nothing about a model without a price; the scheduler says so once.
+
+use crate::limits::Limits;
+use convoke_agent::CallDemand;
+use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
+use convoke_model::{Budget, Timestamp, Usage};
+use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A budget and whose it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Scope {
+    /// Such as `budget of the run`, `budget of step review`.
+    pub name: String,
+    /// How much, and what follows.
+    pub budget: Budget,
+    /// When it is full again.
+    pub period: Period,
+    /// Written as Conductor has it: a call is let through as long as anything is left. What it costs beyond that ends
+    /// the run, and nothing else begins meanwhile.
+    pub lenient: bool,
+}
+
+/// The budgets that the calls of a task draw from.
+#[derive(Debug, Default)]
+pub(crate) struct Purse {
+    money: Vec<Account>,
+    tokens: Vec<Account>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Account {
+    id: ResourceId,
+    limit: u64,
+    lenient: bool,
+}
+
+/// The purses of the tasks that run.
+#[derive(Debug, Default)]
+pub(crate) struct Purses {
+    of: HashMap<TaskIx, Arc<Purse>>,
+    /// Of all runs of a day.
+    day: Option<Budget>,
+    /// Of a run whose file says nothing.
+    run: Option<Budget>,
+    /// Of tenants, in a day.
+    tenants: HashMap<String, Budget>,
+}
+
+impl Purses {
+    /// The budgets that the machine's owner states.
+    pub fn new(limits: &Limits) -> Purses {
+        let tenants = limits.tenants.iter();
+        let tenants = tenants.filter_map(|tenant| Some((tenant.name.clone(), tenant.budget.clone()?)));
+        Purses {
+            of: HashMap::new(),
+            day: limits.day.clone(),
+            run: limits.run.clone(),
+            tenants: tenants.collect(),
+        }
+    }
+
+    /// Settles what a task's calls draw from.
+    pub fn open(&mut self, task: TaskIx, scheduler: &Scheduler, governor: &mut Governor) {
+        let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
+        if !stated && !scheduler.has_budgets() || self.of.contains_key(&task) {
+            return;
+        }
+        let mut purse = Purse::default();
+        for scope in self.scopes(task, scheduler) {
+            purse.money.extend(account(&scope, Unit::Money, scope.budget.micros, governor));
+            purse.tokens.extend(account(&scope, Unit::Tokens, scope.budget.tokens, governor));
+        }
+        if !purse.money.is_empty() || !purse.tokens.is_empty() {
+            self.of.insert(task, Arc::new(purse));
+        }
+    }
+
+    fn scopes(&self, task: TaskIx, scheduler: &Scheduler) -> Vec<Scope> {
+        let payers = scheduler.payers(task);
+        let run = self.run.as_ref().filter(|_| !payers.iter().any(|payer| payer.owner == Owner::Run));
+        let run = run.map(|budget| scope("budget of the run".into(), budget, Period::Whole));
+        let tenant = scheduler.tenant(task).and_then(|name| Some((name, self.tenants.get(&**name)?)));
+        let tenant =
+            tenant.map(|(name, budget)| scope(format!("budget of tenant {name}"), budget, Period::Day));
+        let day = self.day.as_ref().map(|budget| scope("budget of the day".into(), budget, Period::Day));
+        payers.into_iter().map(of_payer).chain(run).chain(tenant).chain(day).collect()
+    }
+
+    /// A task's calls are over.
+    pub fn forget(&mut self, task: TaskIx) {
+        self.of.remove(&task);
+    }
+
+    /// Whether a task's calls draw from any budget.
+    pub fn has(&self, task: TaskIx) -> bool {
+        self.of.contains_key(&task)
+    }
+
+    /// What a call needs at worst.
+    pub fn needs(
+        &self,
+        task: TaskIx,
+        call: &CallDemand,
+        governor: &mut Governor,
+        now: Timestamp,
+    ) -> Vec<Amount> {
+        let Some(purse) = self.of.get(&task).cloned() else { return Vec::new() };
+        let tokens = call.input_tokens.saturating_add(call.output_tokens);
+        let money = purse.money.iter().map(|account| (account, call.cost_micros.unwrap_or(0)));
+        let counted = purse.tokens.iter().map(|account| (account, tokens));
+        money
+            .chain(counted)
+            .map(|(account, worst)| {
+                let left = account.limit.saturating_sub(governor.used(account.id, now));
+                let count = if account.lenient { worst.min(left).max(1) } else { worst };
+                Amount::of(account.id, count)
+            })
+            .collect()
+    }
+
+    /// What a call used.
+    pub fn used(&self, task: TaskIx, usage: &Usage) -> Vec<Amount> {
+        let Some(purse) = self.of.get(&task) else { return Vec::new() };
+        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+        let money = purse.money.iter().map(|account| Amount::of(account.id, usage.cost_micros));
+        money.chain(purse.tokens.iter().map(|account| Amount::of(account.id, tokens))).collect()
+    }
+
+    /// What was spent before this process drove the run is spent.
+    pub fn spent_before(&self, task: TaskIx, usage: &Usage, governor: &mut Governor, at: Timestamp) {
+        self.used(task, usage).into_iter().for_each(|amount| governor.charge(amount, at));
+    }
+}
+
+fn scope(name: String, budget: &Budget, period: Period) -> Scope {
+    Scope { name, budget: budget.clone(), period, lenient: false }
+}
+
+fn of_payer(payer: Payer) -> Scope {
+    let name = match payer.owner {
+        Owner::Run => "budget of the run".into(),
+        Owner::Workflow(task) => format!("budget of workflow {task}"),
+    };
+    Scope { name, budget: payer.budget, period: Period::Whole, lenient: payer.lenient }
+}
+
+fn account(scope: &Scope, unit: Unit, limit: Option<u64>, governor: &mut Governor) -> Option<Account> {
+    let limit = limit?;
+    let word = if unit == Unit::Money { "money" } else { "tokens" };
+    let name = format!("{} ({word})", scope.name);
+    let id = match governor.resource(&name) {
+        Some(known) => known,
+        None => {
+            let rules = BudgetRules {
+                unit,
+                period: scope.period,
+                parent: None,
+                when_spent: scope.budget.when_spent.clone(),
+                audit: scope.budget.audit,
+            };
+            governor.add(Spec::budget(name, limit, rules).origin(Origin::Workflow)).ok()?
+        }
+    };
+    Some(Account { id, limit, lenient: scope.lenient })
+}

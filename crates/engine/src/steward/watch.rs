@@ -1,0 +1,84 @@
+//! Listening: wishes that were granted, and heartbeats.
+
+use super::Office;
+use crate::fact::Capacity as News;
+use convoke_capacity::Waited;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long the end of a run may have to wait for this thread.
+const LONGEST_NAP: Duration = Duration::from_millis(100);
+
+impl Office {
+    pub(super) fn watch(&self) {
+        let (mut heard, mut beaten, mut limits) = (0, Instant::now(), self.table.limits_generation());
+        while !self.closed.load(Ordering::Relaxed) {
+            match self.table.listen(heard, LONGEST_NAP.min(self.ttl / 4)) {
+                Ok(rung) if rung != heard => {
+                    heard = rung;
+                    self.fetch();
+                }
+                _ => {}
+            }
+            self.catch_up();
+            let generation = self.table.limits_generation();
+            if std::mem::replace(&mut limits, generation) != generation {
+                self.look_at_limits();
+            }
+            if beaten.elapsed() >= self.ttl / 4 {
+                beaten = Instant::now();
+                self.heartbeat();
+            }
+        }
+    }
+
+    /// Looks at everything that waits.
+    fn fetch(&self) {
+        let tickets = self.books().tickets();
+        for (ticket, ask) in tickets {
+            match self.insist(|table| table.fetch(ticket)) {
+                Some(Ok(Waited::NotYet)) | None => {}
+                Some(Ok(Waited::Granted(lease))) => {
+                    self.books().waiting.remove(&ticket);
+                    self.granted(ask, lease);
+                }
+                Some(Ok(Waited::Lapsed)) => {
+                    self.books().waiting.remove(&ticket);
+                    self.tell(News::Lapsed { ask });
+                }
+                Some(Err(error)) => {
+                    // Taken back meanwhile, or never to be met any more.
+                    if self.books().waiting.remove(&ticket).is_some() {
+                        self.tell(News::Refused { ask, why: error.to_string() });
+                    }
+                }
+            }
+        }
+    }
+
+    fn heartbeat(&self) {
+        if let Some(Ok(renewal)) = self.insist(|table| table.heartbeat())
+            && !renewal.lost.is_empty()
+        {
+            self.tell(News::Lost { fences: renewal.lost });
+        }
+    }
+
+    /// Tells the run which limits somebody has changed.
+    fn look_at_limits(&self) {
+        let mut changed = Vec::new();
+        for (name, known) in &mut self.books().known {
+            let Ok(view) = self.table.in_force(known.id) else { continue };
+            let from = std::mem::replace(&mut known.limit, view.limit);
+            if from != view.limit {
+                let (from, to) = (from.into(), view.limit.into());
+                changed.push(News::Changed { name: name.clone(), from, to, origin: view.origin });
+            }
+        }
+        changed.into_iter().for_each(|news| self.tell(news));
+    }
+
+    pub(super) fn is_crowded(&self) -> bool {
+        self.books().known.values().any(|known| self.table.crowded(known.id))
+    }
+}

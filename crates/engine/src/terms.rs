@@ -1,0 +1,66 @@
+//! On what terms attempts run and calls are made: the small values that pass between deciding and doing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Names a call of an attempt, within one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallNo(pub u64);
+
+/// Names a wish for capacity that all processes share, within one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskNo(pub u64);
+
+/// The fencing token of a lease: larger than that of every lease before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fence(pub u64);
+
+/// A resource that all processes of a machine share.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Its name, the same in all processes.
+    pub name: String,
+    /// How much there is, as far as this process was told.
+    pub limit: u64,
+    /// Who told it.
+    pub origin: String,
+    /// Rates only: for how long what was used counts.
+    pub window: Option<Duration>,
+}
+
+/// So much of a shared resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Want {
+    /// Of what.
+    pub of: Arc<Shared>,
+    /// How much.
+    pub count: u64,
+}
+
+/// What a lease comes back with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Return {
+    /// The lease.
+    pub fence: Fence,
+    /// Of rates: what was used; the rest is given back at once.
+    pub used: Vec<Want>,
+}
+
+/// On what terms an attempt runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The lease that covers it, where capacity is shared.
+    pub fence: Option<Fence>,
+    /// How its calls are admitted.
+    pub calls: Calls,
+}
+
+/// How the calls of an attempt are admitted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Calls {
+    /// Nothing counts them.
+    #[default]
+    Free,
+    /// Each is asked for, but for the first, if it goes to this model: its permit came with the attempt's.
+    Asked(Option<Box<str>>),
+}

@@ -1,0 +1,33 @@
+//! Bounds of the parts of a request that the bound of the whole request makes void.
+
+use super::outline::Outline;
+use crate::diagnostic::Diagnostic;
+use crate::source::settings::Timeouts;
+use crate::source::workflow::StepKind;
+use std::time::Duration;
+
+/// The workflow's own, then those of every agent.
+pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
+    let runtime = &outline.workflow.runtime;
+    let total = runtime.request_timeout();
+    findings.extend(too_long("runtime", &runtime.timeouts, total));
+    let steps = outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
+    for step in steps {
+        if let StepKind::Agent(agent) = &step.kind {
+            findings.extend(too_long(&format!("agent `{}`", step.name.value), &agent.timeouts, total));
+        }
+    }
+}
+
+/// A part that may take longer than the whole: a warning, because the request ends in time all the same.
+fn too_long(owner: &str, timeouts: &Timeouts, total: Duration) -> impl Iterator<Item = Diagnostic> {
+    let longer = timeouts.stated().filter(move |(_, stated)| stated.value > total);
+    longer.map(move |(key, stated)| {
+        let (part, whole) = (stated.value.as_secs_f64(), total.as_secs_f64());
+        let message =
+            format!("{owner}: `timeouts.{key}` of {part} s is longer than the whole request may take");
+        let label = format!("the request ends after {whole} s");
+        Diagnostic::warning("workflow::no_effect", message, stated.span.clone(), label)
+            .help(format!("`timeout` of `runtime` is the bound of the whole request (here {whole} s)"))
+    })
+}
