@@ -31,18 +31,19 @@ struct Office {
     handle: Handle,
     ttl: Duration,
     books: Mutex<Books>,
+    /// Apart from the books, which are held while the table is asked: who looks at a lease must not wait for that.
+    leases: Mutex<HashMap<Fence, Lease>>,
+    known: Mutex<HashMap<String, Known>>,
     closed: AtomicBool,
     stuck: AtomicBool,
 }
 
-/// Wishes that wait and leases that are out.
+/// Wishes that wait.
 #[derive(Default)]
 struct Books {
-    known: HashMap<String, Known>,
     waiting: HashMap<Ticket, AskNo>,
     /// Wishes that have no place in the queue yet, in their order.
     backlog: VecDeque<(AskNo, Vec<Want>)>,
-    leases: HashMap<Fence, Lease>,
 }
 
 /// A resource of the table.
@@ -66,6 +67,8 @@ impl Steward {
             handle,
             ttl,
             books: Mutex::default(),
+            leases: Mutex::default(),
+            known: Mutex::default(),
             closed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
         });
@@ -98,7 +101,7 @@ impl Steward {
 
     /// How good a lease is at this moment.
     pub fn footing(&self, fence: Fence) -> Footing {
-        let lease = self.office.books().leases.get(&fence).copied();
+        let lease = self.office.leases().get(&fence).copied();
         lease.map_or(Footing::Lost, |lease| self.office.table.check(&lease))
     }
 
@@ -111,6 +114,14 @@ impl Steward {
 impl Office {
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().expect("nobody panics while holding it")
+    }
+
+    fn leases(&self) -> MutexGuard<'_, HashMap<Fence, Lease>> {
+        self.leases.lock().expect("nobody panics while holding it")
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().expect("nobody panics while holding it")
     }
 
     fn tell(&self, news: News) {

@@ -42,7 +42,7 @@ impl Office {
     /// False if the queue of the machine itself is full.
     fn request(&self, ask: AskNo, wants: Vec<Want>) -> bool {
         let answer = self.insist(|table| {
-            let wanted = self.known(table, &wants)?;
+            let wanted = self.named(table, &wants)?;
             match table.reserve(&wanted, self.ttl)? {
                 Reserved::Granted(lease) => Ok(Begun::Granted(lease)),
                 Reserved::Blocked { on } => {
@@ -71,7 +71,7 @@ impl Office {
         match self.insist(|table| table.consume(&lease)) {
             Some(Ok(())) => {
                 let fence = Fence(lease.token);
-                self.books().leases.insert(fence, lease);
+                self.leases().insert(fence, lease);
                 self.tell(News::Granted { ask, fence });
             }
             // It ran out before anybody could use it: the run asks for another one.
@@ -95,7 +95,7 @@ impl Office {
     }
 
     fn give_back(&self, back: &Return) {
-        let Some(lease) = self.books().leases.remove(&back.fence) else { return };
+        let Some(lease) = self.leases().remove(&back.fence) else { return };
         let lingering = self.lingering(&back.used);
         let _ = self.insist(|table| {
             let answer =
@@ -111,26 +111,27 @@ impl Office {
 
     /// What was used of rates, and for how long it counts.
     fn lingering(&self, used: &[Want]) -> Vec<(ResourceId, u32, Duration)> {
-        let books = self.books();
-        let known = used.iter().filter_map(|want| Some((books.known.get(&want.of.name)?, want)));
+        let known = self.known();
+        let known = used.iter().filter_map(|want| Some((known.get(&want.of.name)?, want)));
         known.map(|(known, want)| (known.id, count(want.count), want.of.window.unwrap_or_default())).collect()
     }
 
     /// The table's names for what is wanted.
-    fn known(&self, table: &Capacity, wants: &[Want]) -> Result<Vec<(ResourceId, u32)>, Error> {
+    fn named(&self, table: &Capacity, wants: &[Want]) -> Result<Vec<(ResourceId, u32)>, Error> {
         wants.iter().map(|want| Ok((self.id(table, want)?, count(want.count)))).collect()
     }
 
     fn id(&self, table: &Capacity, want: &Want) -> Result<ResourceId, Error> {
-        if let Some(known) = self.books().known.get(&want.of.name) {
-            return Ok(known.id);
+        let known = self.known().get(&want.of.name).map(|known| known.id);
+        if let Some(known) = known {
+            return Ok(known);
         }
         let (name, limit, origin) = (&want.of.name, count(want.of.limit), &want.of.origin);
         let defined = match want.of.window {
             Some(window) => table.define_rate(name, limit, window, origin)?,
             None => table.define(name, limit, origin)?,
         };
-        self.books().known.insert(name.clone(), Known { id: defined.id, limit: defined.limit });
+        self.known().insert(name.clone(), Known { id: defined.id, limit: defined.limit });
         Ok(defined.id)
     }
 }

@@ -67,7 +67,7 @@ impl Office {
     /// Tells the run which limits somebody has changed.
     fn look_at_limits(&self) {
         let mut changed = Vec::new();
-        for (name, known) in &mut self.books().known {
+        for (name, known) in &mut *self.known() {
             let Ok(view) = self.table.in_force(known.id) else { continue };
             let from = std::mem::replace(&mut known.limit, view.limit);
             if from != view.limit {
@@ -79,6 +79,6 @@ impl Office {
     }
 
     pub(super) fn is_crowded(&self) -> bool {
-        self.books().known.values().any(|known| self.table.crowded(known.id))
+        self.known().values().any(|known| self.table.crowded(known.id))
     }
 }

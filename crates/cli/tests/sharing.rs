@@ -1,0 +1,86 @@
+//! Several processes, one limit: what `machine_concurrency` says holds for all of them together.
+//!
+//! The judge is a file outside: every script appends a line when it begins and one when it ends.
+
+mod common;
+
+use common::World;
+use std::process::Child;
+
+/// Twenty scripts that take a little while each.
+const BUSY: &str = "workflow:
+  name: busy
+  entry_point: all
+  input: {items: {type: array, default: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]}}
+agents: []
+for_each:
+  - name: all
+    type: for_each
+    source: workflow.input.items
+    as: item
+    max_concurrent: 20
+    agent:
+      name: one
+      type: script
+      command: sh
+      args: [-c, 'echo begin >> log; sleep 0.05; echo end >> log']
+";
+
+fn most_at_once(world: &World) -> (usize, usize) {
+    let log = std::fs::read_to_string(world.path("log")).expect("a log");
+    let (mut now, mut most, mut ended) = (0usize, 0, 0);
+    for line in log.lines() {
+        match line {
+            "begin" => now += 1,
+            _ => (now, ended) = (now - 1, ended + 1),
+        }
+        most = most.max(now);
+    }
+    (most, ended)
+}
+
+fn start(world: &World, machine: &str) -> Child {
+    let mut command = world.command(&["run", "w.yaml", "--quiet"]);
+    command.env("CONVOKE_MACHINE_CONCURRENCY", machine).spawn().expect("the program runs")
+}
+
+#[test]
+fn three_processes_share_the_machine() {
+    let world = World::with(BUSY);
+    let children: Vec<_> = (0..3).map(|_| start(&world, "4")).collect();
+    for mut child in children {
+        assert!(child.wait().expect("it ends").success());
+    }
+    let (most, ended) = most_at_once(&world);
+    assert_eq!(ended, 60, "everything ran once");
+    assert!(most <= 4, "{most} at once");
+    assert!(most >= 3, "what is free is used: {most}");
+}
+
+#[test]
+fn one_process_alone_gets_everything() {
+    let world = World::with(BUSY);
+    assert!(start(&world, "20").wait().expect("it ends").success());
+    let (most, ended) = most_at_once(&world);
+    assert_eq!(ended, 20);
+    assert!(most > 10, "{most} at once");
+}
+
+#[test]
+fn what_a_killed_process_held_is_free_again() {
+    let world = World::with(BUSY);
+    world.write("long.yaml", "workflow: {name: long, entry_point: a}
+agents: [{name: a, type: script, command: sh, args: [-c, 'echo started > started; exec sleep 60']}]
+");
+    let mut long = world.command(&["run", "long.yaml", "--quiet"]);
+    let mut long = long.env("CONVOKE_MACHINE_CONCURRENCY", "1").spawn().expect("the program runs");
+    while !world.path("started").exists() {
+        std::thread::yield_now();
+    }
+    let mut other = start(&world, "1");
+    long.kill().expect("it runs");
+    long.wait().expect("it ends");
+    assert!(other.wait().expect("it ends").success(), "the slot came back");
+    let (most, ended) = most_at_once(&world);
+    assert_eq!((most, ended), (1, 20));
+}
