@@ -124,6 +124,9 @@ pub struct RunFlags {
     /// The most attempts at once in this run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_concurrency: Option<u32>,
+    /// Others may take tasks of this run: idle processes of the same state folder
+    #[arg(long)]
+    pub share: bool,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,

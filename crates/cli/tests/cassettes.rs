@@ -1,4 +1,5 @@
 //! `run --record` and `run --replay`: a run that asked models is had again without them.
+#![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
 mod support;
 
@@ -66,9 +67,12 @@ fn events(world: &World) -> Vec<Value> {
 }
 
 fn timeless(mut event: Value) -> Value {
-    for (kind, keys) in
-        [("run_started", &["run", "seed"][..]), ("run_owned", &["pid"]), ("retry_scheduled", &["at"])]
-    {
+    for (kind, keys) in [
+        ("run_started", &["run", "seed"][..]),
+        ("run_owned", &["pid"]),
+        ("retry_scheduled", &["at"]),
+        ("tool_called", &["ms"]),
+    ] {
         if let Some(Value::Object(fields)) = event.get_mut(kind) {
             keys.iter().for_each(|key| drop(fields.remove(*key)));
         }
@@ -137,6 +141,47 @@ fn replays_are_alike_however_much_runs_at_once() {
     world.write("replies.yaml", format!("replies:\n{}", (0..40).map(reply).collect::<String>()));
     world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0);
     assert_replays_are_alike(&world);
+}
+
+/// Agents and tool steps that make equal calls at the same time and get other results.
+const COUNTING: &str = r#"
+workflow:
+  name: counting
+  entry_point: all
+  runtime:
+    provider: {name: scripted, file: replies.yaml}
+    mcp_servers: {c: {command: python3, args: [counter.py]}}
+parallel:
+  - {name: all, agents: [a, b, s, t]}
+agents:
+  - {name: a, prompt: Count}
+  - {name: b, prompt: Count}
+  - {name: s, type: tool, server: c, tool: next}
+  - {name: t, type: tool, server: c, tool: next}
+output: {s: "{{ all.outputs.s.result }}", t: "{{ all.outputs.t.result }}"}
+"#;
+
+const COUNTING_REPLIES: &str = r#"
+replies:
+  a: [{tool_calls: [{name: c__next}, {name: c__next}]}, {tool_calls: [{name: c__next}]}, done]
+  b: [{tool_calls: [{name: c__next}]}, {tool_calls: [{name: c__next}, {name: c__next}]}, done]
+"#;
+
+#[test]
+fn equal_calls_of_tools_get_their_own_results_and_order() {
+    let python = std::process::Command::new("python3").arg("--version").output();
+    if !python.is_ok_and(|said| said.status.success()) {
+        return eprintln!("skipped: python3 is not here");
+    }
+    let world = World::with_workflow(COUNTING);
+    world.write("counter.py", include_str!("conversation/counter.py"));
+    world.write("replies.yaml", COUNTING_REPLIES);
+    let recorded = world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0);
+    std::fs::remove_file(world.work().join("counter.py")).unwrap();
+    std::fs::remove_file(world.work().join("replies.yaml")).unwrap();
+    assert_replays_are_alike(&world);
+    let replayed = world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
+    assert_eq!(replayed.json(), recorded.json());
 }
 
 #[test]

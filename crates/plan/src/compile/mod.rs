@@ -10,6 +10,7 @@ mod agent;
 mod budget;
 mod build;
 mod calls;
+mod coders;
 mod extras;
 mod fields;
 mod hash;

@@ -218,7 +218,7 @@ fn slot_of_model(call: &Call) -> (String, Slot) {
 
 fn slot_of_tool(line: &CallLine) -> (String, Slot) {
     let by = line.task.clone().map(|task| (task, line.attempt));
-    (tool_key(&line.request), Slot::of_tool(by, line.outcome == CallOutcome::CutOff))
+    (tool_key(&line.request), Slot::of_tool(by, line.outcome == CallOutcome::CutOff, line.begun))
 }
 
 /// A text that no request to a model is known by.

@@ -66,6 +66,9 @@ pub struct CallLine {
     /// Which try of the task.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub attempt: u32,
+    /// Which call of the recording it was when it began; the order of the lines is that of the answers.
+    #[serde(default)]
+    pub begun: u64,
     /// Server, tool and arguments.
     pub request: Value,
     /// What came of it.
@@ -113,9 +116,9 @@ impl ListLine {
 
 impl CallLine {
     /// A call that nobody has answered yet.
-    pub fn new(asker: Asker<'_>, tool: &Tool, arguments: &JsonText, scrubber: &Scrubber) -> CallLine {
+    pub fn new(asker: Asker<'_>, begun: u64, request: Value) -> CallLine {
         let (task, attempt) = (Some(asker.task.clone()), asker.attempt);
-        CallLine { task, attempt, request: asked(tool, arguments, scrubber), outcome: CallOutcome::CutOff }
+        CallLine { task, attempt, begun, request, outcome: CallOutcome::CutOff }
     }
 }
 

@@ -6,11 +6,12 @@
 
 use super::call::identity;
 use super::record::Desk;
-use super::tool_call::{CallLine, CallOutcome, ListLine, ListOutcome, ToolLine};
+use super::tool_call::{CallLine, CallOutcome, ListLine, ListOutcome, ToolLine, asked};
 use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Class, Failure, JsonText, Servers};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
@@ -20,11 +21,13 @@ pub struct RecordingTools {
     desk: Arc<Desk>,
     /// The tools that were written down last for each set of servers.
     listed: Mutex<HashMap<String, ListOutcome>>,
+    /// Calls that have begun.
+    begun: AtomicU64,
 }
 
 impl RecordingTools {
     pub(super) fn new(toolbox: Arc<dyn Toolbox>, desk: Arc<Desk>) -> RecordingTools {
-        RecordingTools { toolbox, desk, listed: Mutex::default() }
+        RecordingTools { toolbox, desk, listed: Mutex::default(), begun: AtomicU64::new(0) }
     }
 
     /// The lock is held while it is written: `same` means the last list before it on the tape.
@@ -62,7 +65,8 @@ impl Toolbox for RecordingTools {
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         Box::pin(async move {
-            let line = CallLine::new(asker, tool, arguments, &self.desk.scrubber);
+            let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+            let line = CallLine::new(asker, begun, asked(tool, arguments, &self.desk.scrubber));
             let mut entry = Entry { desk: &self.desk, line: Some(line) };
             let outcome = self.toolbox.call(asker, servers, tool, arguments, cancel).await;
             entry.close(&outcome);

@@ -2,7 +2,8 @@ use super::tool_call::{ListLine, ListOutcome};
 use super::*;
 use convoke_agent::{Asker, NoTools, Provider, Providers, Tool, ToolResult, ToolSpec, Toolbox};
 use convoke_model::{
-    Class, Event, Failure, JsonText, ProviderSettings, Server, Servers, Stamped, TaskId, Timestamp, Transport,
+    Class, Event, Failure, JsonText, ProviderSettings, Server, Servers, Stamped, TaskId, Timestamp,
+    Transport, Usage,
 };
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
@@ -298,8 +299,61 @@ async fn lines_of_an_old_cassette_are_anybodys() {
     }
 }
 
+/// Equal calls that an agent makes at once: the second is answered first, and each keeps its own.
+#[tokio::test]
+async fn equal_calls_at_once_get_the_results_they_got() {
+    let dir = tempfile::tempdir().unwrap();
+    let recording = Recording::new(Arc::new(Nobody), Tape::go_on(dir.path()).unwrap(), scrubber());
+    let (first, later) = tokio::sync::oneshot::channel();
+    let tools = recording.tools(Arc::new(Waits(Mutex::new(vec![Some(later), None]))));
+    let second = async {
+        let given = ask(&tools, json!({})).await;
+        first.send(()).unwrap();
+        given
+    };
+    let (one, two) = tokio::join!(ask(&tools, json!({})), second);
+    assert_eq!((&one, &two), (&given("late"), &given("soon")));
+    let (replay, played) = replay(dir.path());
+    replay.observe(&[started("tool")]);
+    assert_eq!(tokio::join!(ask(&played, json!({})), ask(&played, json!({}))), (one, two));
+}
+
+/// Tools whose calls wait, or do not.
+struct Waits(Mutex<Vec<Option<tokio::sync::oneshot::Receiver<()>>>>);
+
+impl Toolbox for Waits {
+    fn list<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+    ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
+        Box::pin(std::future::ready(Ok(vec![tool()])))
+    }
+
+    fn call<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+        _tool: &'a Tool,
+        _arguments: &'a JsonText,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
+        let wait = self.0.lock().unwrap().remove(0);
+        Box::pin(async move {
+            match wait {
+                Some(signal) => signal.await.map_or(given("lost"), |()| given("late")),
+                None => given("soon"),
+            }
+        })
+    }
+}
+
 fn ended(name: &str) -> Stamped {
-    Stamped { seq: 1, at: Timestamp(0), event: Event::AttemptLost { task: task(name), attempt: 1 } }
+    Stamped {
+        seq: 1,
+        at: Timestamp(0),
+        event: Event::AttemptLost { task: task(name), attempt: 1, usage: Usage::default() },
+    }
 }
 
 /// Who makes a call, one after the other.

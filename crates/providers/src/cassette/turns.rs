@@ -21,6 +21,8 @@ pub struct Slot {
     cut_off: bool,
     /// Of the calls of one task, one that was answered goes before it.
     yields: bool,
+    /// Of equal calls that an attempt made at once, which it made first.
+    begun: u64,
     /// Somebody has asked for it.
     taken: bool,
     /// It holds nobody up any more.
@@ -30,21 +32,21 @@ pub struct Slot {
 impl Slot {
     /// A call of a model that nobody has asked for.
     pub fn of_model(by: Attempt, cut_off: bool) -> Slot {
-        Slot { by: Some(by), cut_off, yields: false, taken: false, done: cut_off }
+        Slot { by: Some(by), cut_off, yields: false, begun: 0, taken: false, done: cut_off }
     }
 
     /// A call of a tool that nobody has asked for. A run that was interrupted and went on has recorded it twice, and a
     /// model that hears of the first would say something else than it did.
-    pub fn of_tool(by: Option<Attempt>, cut_off: bool) -> Slot {
-        Slot { by, cut_off, yields: cut_off, taken: false, done: cut_off }
+    pub fn of_tool(by: Option<Attempt>, cut_off: bool, begun: u64) -> Slot {
+        Slot { by, cut_off, yields: cut_off, begun, taken: false, done: cut_off }
     }
 
     /// How near it is to whoever asks, the nearest first: the task's own, those of nobody in particular, others'.
-    fn distance(&self, asker: &Attempt) -> (u8, bool, bool) {
+    fn distance(&self, asker: &Attempt) -> (u8, bool, bool, u64) {
         match &self.by {
-            Some((task, attempt)) if *task == asker.0 => (0, self.yields, *attempt != asker.1),
-            None => (1, self.yields, false),
-            Some(_) => (2, self.yields, false),
+            Some((task, attempt)) if *task == asker.0 => (0, self.yields, *attempt != asker.1, self.begun),
+            None => (1, self.yields, false, 0),
+            Some(_) => (2, self.yields, false, 0),
         }
     }
 }
@@ -276,8 +278,8 @@ mod tests {
 
     #[test]
     fn calls_made_at_once_are_answered_without_waiting_for_each_other() {
-        let both = ["x", "y"].map(|tool| (tool.to_owned(), Slot::of_tool(Some(attempt("a")), false)));
-        let mut turns = Turns::new(both.into_iter().chain([("z".to_owned(), Slot::of_tool(None, false))]));
+        let both = ["x", "y"].map(|tool| (tool.to_owned(), Slot::of_tool(Some(attempt("a")), false, 0)));
+        let mut turns = Turns::new(both.into_iter().chain([("z".to_owned(), Slot::of_tool(None, false, 0))]));
         start(&mut turns, &["a", "b"]);
         for tool in ["y", "z", "x"] {
             turns.ask(tool, &attempt(if tool == "z" { "b" } else { "a" }));
@@ -292,7 +294,7 @@ mod tests {
         let of = |task: &str, number| Some((TaskId(task.into()), number));
         let slots = [(of("b", 1), false), (None, false), (of("a", 1), true), (of("a", 2), false)];
         let mut turns =
-            Turns::new(slots.map(|(by, cut_off)| ("same".to_owned(), Slot::of_tool(by, cut_off))));
+            Turns::new(slots.map(|(by, cut_off)| ("same".to_owned(), Slot::of_tool(by, cut_off, 0))));
         let order = std::iter::from_fn(|| turns.ask("same", &attempt("a")));
         assert_eq!(order.collect::<Vec<_>>(), [3, 2, 1, 0]);
     }

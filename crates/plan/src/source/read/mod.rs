@@ -19,6 +19,7 @@ mod people;
 mod provider;
 mod runtime;
 mod scalars;
+mod server;
 mod step;
 mod tool;
 mod work;

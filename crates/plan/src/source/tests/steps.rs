@@ -286,7 +286,11 @@ fn rules_of_tools_and_conversations_hold() {
             "workflow::unknown_value",
             &["permissions", "ask, allow, deny"],
         ),
-        ("prompt: x, provider: {name: acp, base_url: u}", "workflow::not_allowed_here", &["base_url", "acp"]),
+        (
+            "prompt: x, provider: {name: acp, base_url: 'http://u'}",
+            "workflow::not_allowed_here",
+            &["base_url", "acp"],
+        ),
     ];
     for (body, code, words) in cases {
         assert_one(&step_findings(body), code, words, body);

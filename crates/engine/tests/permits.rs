@@ -1,0 +1,291 @@
+//! Attempts take leases, calls take permits of their own, budgets are kept before anything is sent. All decided in
+//! memory: facts in, events and effects out.
+
+use convoke_agent::{Admitted, CallDemand};
+use convoke_engine::{
+    AskNo, CallReply, Calls, Capacity, Core, Effect, Fact, Fence, Limits, Permits, ServiceLimit, Stated, Store,
+    Turn, What,
+};
+use convoke_govern::Outcome;
+use convoke_model::{
+    AttemptEnd, Budget, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, TaskId, Timestamp, Usage,
+    WhenSpent,
+};
+use convoke_schedule::{Scheduler, TaskIx};
+use convoke_testkit::plan_of;
+use tokio::sync::oneshot;
+
+type Answer = oneshot::Receiver<Result<Admitted, Failure>>;
+
+const TWO: &str = "workflow:
+  name: two
+  entry_point: both
+  runtime: {provider: openai, default_model: gpt-5}
+parallel: [{name: both, agents: [a, b]}]
+agents:
+  - {name: a, prompt: hi}
+  - {name: b, prompt: hi}
+";
+
+/// A run whose facts are told by hand.
+struct Desk {
+    core: Core,
+    now: Timestamp,
+}
+
+impl Desk {
+    fn new(workflow: &str, limits: &Limits) -> (Desk, Turn) {
+        let plan = plan_of(workflow, &[]);
+        let started = RunStarted {
+            run: RunId("run".into()),
+            workflow: "two".into(),
+            file: "w.yaml".into(),
+            folder: ".".into(),
+            plan: plan.digest(),
+            inputs: Payload::Inline(JsonText::of(&serde_json::json!({}))),
+            seed: 1,
+            skip_gates: false,
+            version: "test".into(),
+            metadata: Default::default(),
+        };
+        let store = Store::new(Box::new(|_| None));
+        let mut core = Core::new(Scheduler::new(plan), Permits::new(8, limits), store, 1, Timestamp(1));
+        let begun = core.stamp(Timestamp(1), Event::RunStarted(Box::new(started)));
+        core.scheduler.apply(&begun).unwrap();
+        let mut desk = Desk { core, now: Timestamp(1) };
+        let turn = desk.tell(Vec::new());
+        (desk, turn)
+    }
+
+    fn tell(&mut self, what: Vec<What>) -> Turn {
+        self.now = Timestamp(self.now.0 + 1000);
+        let at = self.now;
+        self.core.decide(at, what.into_iter().map(|what| Fact { at, what }).collect())
+    }
+
+    fn task(&self, name: &str) -> TaskIx {
+        let id = self.core.scheduler.tasks().find(|task| self.core.scheduler.id(*task).to_string().ends_with(name));
+        id.expect("a task of that name")
+    }
+
+    fn call(&mut self, task: &str, tokens: u64, micros: u64) -> (Turn, Answer) {
+        let (reply, answer) = oneshot::channel();
+        let turn = self.tell(vec![self.asks(task, "gpt-5", tokens, micros, reply)]);
+        (turn, answer)
+    }
+
+    fn asks(&self, task: &str, model: &str, tokens: u64, micros: u64, reply: CallReply) -> What {
+        let demand = CallDemand {
+            task: TaskId(task.into()),
+            attempt: 1,
+            provider: "openai".into(),
+            model: model.into(),
+            input_tokens: 0,
+            output_tokens: tokens,
+            cost_micros: Some(micros),
+        };
+        What::CallAsked { task: self.task(task), attempt: 1, demand, reply }
+    }
+
+    fn ended(&self, task: &str, micros: u64, outcome: Outcome) -> What {
+        let usage = Usage { calls: 1, output_tokens: 1, cost_micros: micros, ..Usage::default() };
+        What::CallEnded { task: self.task(task), attempt: 1, usage: Some(usage), outcome }
+    }
+
+    fn finished(&self, task: &str) -> What {
+        let output = JsonText::of(&serde_json::json!({"result": "done"}));
+        let end = AttemptEnd::Finished { output, usage: Usage::default() };
+        What::Ended { task: self.task(task), attempt: 1, end }
+    }
+}
+
+fn launched(turn: &Turn) -> Vec<Option<u64>> {
+    let terms = turn.effects.iter().filter_map(|effect| match effect {
+        Effect::Launch(_, _, terms) => Some(terms.fence.map(|fence| fence.0)),
+        _ => None,
+    });
+    terms.collect()
+}
+
+fn asked(turn: &Turn) -> Vec<AskNo> {
+    let asks = turn.effects.iter().filter_map(|effect| match effect {
+        Effect::AskCapacity { ask, .. } => Some(*ask),
+        _ => None,
+    });
+    asks.collect()
+}
+
+fn given_back(turn: &Turn) -> Vec<u64> {
+    let backs = turn.effects.iter().filter_map(|effect| match effect {
+        Effect::GiveBack(back) => Some(back.fence.0),
+        _ => None,
+    });
+    backs.collect()
+}
+
+/// Performs the answers among the effects.
+fn answer(turn: Turn) {
+    for effect in turn.effects {
+        if let Effect::Answer(reply, answer) = effect {
+            let _ = reply.send(*answer);
+        }
+    }
+}
+
+fn stated(limit: u64) -> Stated {
+    Stated { limit, origin: "test".into() }
+}
+
+fn granted(ask: AskNo, fence: u64) -> What {
+    What::Capacity(Capacity::Granted { ask, fence: Fence(fence) })
+}
+
+fn machine() -> Limits {
+    Limits { machine: Some(stated(2)), ..Limits::default() }
+}
+
+#[test]
+fn an_attempt_starts_with_its_lease_and_leaves_it_to_the_next() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let asks = asked(&turn);
+    assert_eq!((asks.len(), launched(&turn).len()), (2, 0), "nothing starts without a lease");
+    let turn = desk.tell(vec![granted(asks[0], 7)]);
+    assert_eq!(launched(&turn), [Some(7)]);
+    let leases = turn.events.iter().filter_map(|stamped| match stamped.event {
+        Event::AttemptStarted { lease, .. } => Some(lease),
+        _ => None,
+    });
+    assert_eq!(leases.collect::<Vec<_>>(), [Some(7)], "the journal names it");
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    let turn = desk.tell(vec![desk.finished(first)]);
+    assert_eq!(given_back(&turn), [7], "nobody here can use it: the other one waits for its own");
+}
+
+#[test]
+fn a_lease_that_comes_too_late_goes_back() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let ask = asked(&turn)[0];
+    let turn = desk.tell(vec![What::Stop { now: true, by: "test".into(), message: None }]);
+    assert!(turn.effects.iter().any(|effect| matches!(effect, Effect::WithdrawAsk(_))));
+    assert_eq!(given_back(&desk.tell(vec![granted(ask, 9)])), [9]);
+}
+
+#[test]
+fn an_agent_whose_lease_ran_out_is_cut_off_and_begun_again() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let asks = asked(&turn);
+    desk.tell(vec![granted(asks[0], 7), granted(asks[1], 8)]);
+    let turn = desk.tell(vec![What::Capacity(Capacity::Lost { fences: vec![7] })]);
+    let fenced = turn.events.iter().any(|stamped| matches!(stamped.event, Event::Fenced { lease: 7, .. }));
+    assert!(fenced);
+    let Some(Effect::Abort(task)) = turn.effects.first() else { panic!("it is told to stop") };
+    let failure = Failure::new(Class::Cancelled, "the attempt was told to stop");
+    let usage = Usage { calls: 1, ..Usage::default() };
+    let end = AttemptEnd::Failed { failure, usage, partial: None };
+    let turn = desk.tell(vec![What::Ended { task: *task, attempt: 1, end }]);
+    assert_eq!(given_back(&turn), [7], "it says that nothing runs on it any more");
+    let lost = turn.events.iter().find_map(|stamped| match &stamped.event {
+        Event::AttemptLost { usage, .. } => Some(usage.calls),
+        _ => None,
+    });
+    assert_eq!(lost, Some(1), "what it used is not forgotten");
+    assert_eq!(asked(&turn).len(), 1, "and it asks for another lease");
+}
+
+#[test]
+fn what_a_machine_can_never_give_fails_the_step() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let why = "`machine`: 1 wanted of 0".to_owned();
+    let turn = desk.tell(vec![What::Capacity(Capacity::Refused { ask: asked(&turn)[0], why })]);
+    let failed = turn.events.iter().any(
+        |stamped| matches!(&stamped.event, Event::TaskFailed { failure, .. } if failure.class == Class::Capacity),
+    );
+    assert!(failed);
+}
+
+#[test]
+fn the_first_call_needs_no_asking_and_the_next_one_does() {
+    let (mut desk, turn) = Desk::new(TWO, &Limits::default());
+    let calls = turn.effects.iter().filter_map(|effect| match effect {
+        Effect::Launch(_, _, terms) => Some(terms.calls.clone()),
+        _ => None,
+    });
+    assert!(calls.clone().all(|calls| calls == Calls::Asked(Some("gpt-5".into()))) && calls.count() == 2);
+    desk.tell(vec![desk.ended("a", 0, Outcome::Succeeded)]);
+    let (turn, mut next) = desk.call("a", 10, 0);
+    answer(turn);
+    assert!(matches!(next.try_recv().unwrap(), Ok(Admitted::Go(_))));
+}
+
+#[test]
+fn calls_to_one_model_are_never_more_than_it_may_have() {
+    let service = ServiceLimit {
+        provider: "openai".into(),
+        model: Some("gpt-5".into()),
+        concurrency: Some(stated(1)),
+        ..ServiceLimit::default()
+    };
+    let limits = Limits { services: vec![service], ..Limits::default() };
+    let (mut desk, turn) = Desk::new(TWO, &limits);
+    assert_eq!(launched(&turn).len(), 1, "an attempt whose first call cannot be made does not take a slot");
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    let turn = desk.tell(vec![desk.ended(first, 0, Outcome::Succeeded)]);
+    assert_eq!(launched(&turn).len(), 1, "between two calls of one, another may be made");
+    let (turn, mut waits) = desk.call(first, 1, 0);
+    answer(turn);
+    assert!(waits.try_recv().is_err(), "and then it has to wait");
+    let other = if first == "a" { "b" } else { "a" };
+    let turn = desk.tell(vec![desk.ended(other, 0, Outcome::Succeeded)]);
+    // What is configured is shared, so the machine is asked as well.
+    answer(desk.tell(vec![granted(asked(&turn)[0], 3)]));
+    assert!(waits.try_recv().is_ok());
+}
+
+fn budget(micros: u64, when_spent: WhenSpent) -> Limits {
+    let run = Budget { micros: Some(micros), when_spent, ..Budget::default() };
+    Limits { run: Some(run), ..Limits::default() }
+}
+
+#[test]
+fn a_budget_is_reserved_before_a_call_and_settled_after() {
+    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Stop));
+    let (turn, mut a) = desk.call("a", 1, 60);
+    answer(turn);
+    assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Go(_))));
+    let (turn, mut b) = desk.call("b", 1, 60);
+    answer(turn);
+    assert!(b.try_recv().is_err(), "what is reserved cannot be spent twice; it may come back");
+    answer(desk.tell(vec![desk.ended("a", 10, Outcome::Succeeded)]));
+    assert!(matches!(b.try_recv().unwrap(), Ok(Admitted::Go(_))), "the first one was cheaper than feared");
+    answer(desk.tell(vec![desk.ended("b", 60, Outcome::Succeeded)]));
+    let (turn, mut a) = desk.call("a", 1, 60);
+    answer(turn);
+    let refused = a.try_recv().unwrap().unwrap_err();
+    assert_eq!((refused.class, refused.limit()), (Class::Budget, Some("budget_usd")));
+}
+
+#[test]
+fn a_spent_budget_can_mean_a_cheaper_model() {
+    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Degrade("mini".into())));
+    let (turn, mut a) = desk.call("a", 1, 200);
+    answer(turn);
+    assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Instead(model)) if model == "mini"));
+    let (reply, mut a) = oneshot::channel();
+    answer(desk.tell(vec![desk.asks("a", "mini", 1, 20, reply)]));
+    assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Go(_))));
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_any_more_gives_everything_back() {
+    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Stop));
+    let (turn, _a) = desk.call("a", 1, 100);
+    answer(turn);
+    let (turn, b) = desk.call("b", 1, 100);
+    answer(turn);
+    drop(b);
+    let gone = What::CallEnded { task: desk.task("b"), attempt: 1, usage: None, outcome: Outcome::Unknown };
+    desk.tell(vec![gone, desk.ended("a", 0, Outcome::Succeeded)]);
+    let (turn, mut a) = desk.call("a", 1, 100);
+    answer(turn);
+    assert!(a.try_recv().unwrap().is_ok(), "nothing is left of the call that was given up");
+}
