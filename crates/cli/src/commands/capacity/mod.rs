@@ -73,3 +73,35 @@ impl std::fmt::Display for Holder {
 pub fn advice(pid: u32) -> String {
     format!("`kill -CONT {pid}` lets it go on; `kill -KILL {pid}` ends it, and its run can be resumed")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_capacity::{Instance, Liveness};
+    use std::time::Duration;
+
+    fn instance(pid: u32, stopped: bool) -> Instance {
+        Instance {
+            pid,
+            label: "w".into(),
+            run: "r1".into(),
+            working_dir: 0,
+            age: Duration::ZERO,
+            silent_for: Duration::ZERO,
+            liveness: Liveness::Alive,
+            stopped,
+            leases: 0,
+            waiting: 0,
+        }
+    }
+
+    #[test]
+    fn only_a_stopped_process_that_holds_the_table_is_named() {
+        let holder = |held_by: Option<u32>| {
+            let instances = vec![instance(7, true), instance(8, false)];
+            stuck(&Snapshot { instances, held_by, ..Snapshot::default() }).map(|holder| holder.to_string())
+        };
+        assert_eq!(holder(Some(7)).as_deref(), Some("process 7 (run r1)"));
+        assert_eq!((holder(Some(8)), holder(None)), (None, None));
+    }
+}
