@@ -143,7 +143,10 @@ impl Permits {
         let tenant = node.labels.tenant.as_deref();
         let tenant =
             tenant.and_then(|name| self.named.get(&format!("tenant:{name}"))).map(|named| (named, 1));
-        tenant.into_iter()
+        let resources = node.resources.iter();
+        let named = resources
+            .filter_map(|(name, count)| Some((self.named.get(&format!("resource:{name}"))?, *count)));
+        tenant.into_iter().chain(named)
     }
 
     fn first_service(&mut self, node: &Node) -> Option<Arc<Service>> {

@@ -145,6 +145,8 @@ fn of_payer(payer: Payer) -> Scope {
     let name = match payer.owner {
         Owner::Run => "budget of the run".into(),
         Owner::Workflow(task) => format!("budget of workflow {task}"),
+        Owner::Group(task) => format!("budget of group {task}"),
+        Owner::Step(name) => format!("budget of step {name}"),
     };
     Scope { name, budget: payer.budget, period: Period::Whole, lenient: payer.lenient }
 }

@@ -3,13 +3,13 @@
 
 use convoke_agent::{Admitted, CallDemand};
 use convoke_engine::{
-    AskNo, CallReply, Calls, Capacity, Core, Effect, Fact, Fence, Limits, Permits, ServiceLimit, Stated, Store,
-    Turn, What,
+    AskNo, CallReply, Calls, Capacity, Core, Effect, Fact, Fence, Limits, Permits, ServiceLimit, Stated,
+    Store, Turn, What,
 };
 use convoke_govern::Outcome;
 use convoke_model::{
-    AttemptEnd, Budget, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, TaskId, Timestamp, Usage,
-    WhenSpent,
+    AttemptEnd, Budget, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, TaskId, Timestamp,
+    Usage, WhenSpent,
 };
 use convoke_schedule::{Scheduler, TaskIx};
 use convoke_testkit::plan_of;
@@ -64,7 +64,11 @@ impl Desk {
     }
 
     fn task(&self, name: &str) -> TaskIx {
-        let id = self.core.scheduler.tasks().find(|task| self.core.scheduler.id(*task).to_string().ends_with(name));
+        let id = self
+            .core
+            .scheduler
+            .tasks()
+            .find(|task| self.core.scheduler.id(*task).to_string().ends_with(name));
         id.expect("a task of that name")
     }
 

@@ -48,7 +48,7 @@ fn agree(table: &Capacity, machine: &Stated) -> Result<(), convoke_capacity::Err
     let defined = table.define(MACHINE, limit, &machine.origin)?;
     let ours_is_stated = machine.origin != DEFAULT || limit > defined.limit;
     if defined.limit != limit && defined.origin == DEFAULT && ours_is_stated {
-        table.set_limit(MACHINE, limit, &machine.origin)?;
+        table.restate_limit(MACHINE, limit, &machine.origin)?;
     }
     Ok(())
 }
