@@ -13,7 +13,11 @@ use serde_json::{Value, json};
 pub fn run(console: &Console, format: Format) -> Result<Exit, CommandFailure> {
     let (_, snapshot) = look(console)?;
     let shared = snapshot.is_some();
-    let instances = snapshot.map(|snapshot| snapshot.instances).unwrap_or_default();
+    let mut instances = snapshot.map(|snapshot| snapshot.instances).unwrap_or_default();
+    // Who has gone and left nothing behind is only a slot that nobody has needed since.
+    instances.retain(|instance| {
+        instance.liveness != Liveness::Dead || instance.leases > 0 || instance.waiting > 0
+    });
     match format {
         Format::Json => console.json(&instances.iter().map(record).collect::<Vec<_>>())?,
         Format::Text if !shared => console.say(NOTHING_SHARED),

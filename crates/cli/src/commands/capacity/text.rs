@@ -29,7 +29,7 @@ fn limits(resources: &[ResourceView]) -> String {
             resource.lingering.to_string(),
             resource.waiting.to_string(),
             resource.shut_for.map_or("open".to_owned(), |time| format!("shut for {}", words::duration(time))),
-            origin(resource),
+            resource.origin.clone(),
         ]);
     }
     lines(&table)
@@ -40,10 +40,6 @@ fn limit(resource: &ResourceView) -> String {
         Some(window) => format!("{} in {}", resource.limit, words::duration(window)),
         None => resource.limit.to_string(),
     }
-}
-
-fn origin(resource: &ResourceView) -> String {
-    if resource.by_hand { format!("{} (set)", resource.origin) } else { resource.origin.clone() }
 }
 
 /// What one process holds of one resource.

@@ -1,4 +1,7 @@
 //! What a run had to wait for, what limits did meanwhile, and what it spent of its budget: all from its events.
+//!
+//! The journal says that a task waits when what the queue stands still for changes, so waits of tasks further back are not
+//! in these numbers.
 
 use crate::view::words;
 use convoke_model::{Budget, Event, Failure, Stamped, TaskId, Timestamp, Usage};
@@ -9,7 +12,7 @@ use std::time::Duration;
 /// How capacity fared in a run.
 #[derive(Debug, Default, PartialEq)]
 pub struct Fared {
-    /// How long each attempt was ready before it had its permit, shortest first.
+    /// How long tasks that were said to wait had to, shortest first.
     waits: Vec<Duration>,
     /// What the queue stood still for, and how often.
     blocked: BTreeMap<String, u32>,
@@ -32,21 +35,21 @@ impl Fared {
     /// Reads the events of a run.
     pub fn of(events: &[Stamped]) -> Fared {
         let mut fared = Fared::default();
-        let mut ready = HashMap::new();
-        events.iter().for_each(|stamped| fared.take(stamped, &mut ready));
+        let mut waiting = HashMap::new();
+        events.iter().for_each(|stamped| fared.take(stamped, &mut waiting));
         fared.waits.sort_unstable();
         fared
     }
 
-    fn take<'a>(&mut self, stamped: &'a Stamped, ready: &mut HashMap<&'a TaskId, Timestamp>) {
+    fn take<'a>(&mut self, stamped: &'a Stamped, waiting: &mut HashMap<&'a TaskId, Timestamp>) {
         match &stamped.event {
-            Event::TaskStarted { task, .. } | Event::TaskWoken { task } => {
-                ready.insert(task, stamped.at);
+            Event::Blocked { task, on } => {
+                waiting.entry(task).or_insert(stamped.at);
+                *self.blocked.entry(on.clone()).or_default() += 1;
             }
             Event::AttemptStarted { task, .. } => {
-                self.waits.extend(ready.remove(task).map(|since| stamped.at.since(since)));
+                self.waits.extend(waiting.remove(task).map(|since| stamped.at.since(since)));
             }
-            Event::Blocked { on, .. } => *self.blocked.entry(on.clone()).or_default() += 1,
             Event::LimitAdapted { resource, setting, from, to, reason } if setting == "limit" => {
                 self.change(resource, *from, *to, reason);
             }
@@ -66,7 +69,7 @@ impl Fared {
         self.refused += u32::from(failure.reason.as_deref() == Some("never_fits"));
     }
 
-    /// The wait that this part of all attempts did not exceed.
+    /// The wait that this part of all did not exceed.
     fn percentile(&self, part: f64) -> Duration {
         let place = (self.waits.len() as f64 * part).ceil() as usize;
         self.waits.get(place.saturating_sub(1)).copied().unwrap_or_default()
@@ -78,7 +81,8 @@ impl Fared {
         if !self.blocked.is_empty() {
             let on: Vec<_> = self.blocked.keys().map(String::as_str).collect();
             let [half, most] = [0.5, 0.95].map(|part| words::duration(self.percentile(part)));
-            let waited = format!("for permits: p50 {half}, p95 {most}; blocked on {}", on.join(", "));
+            let who = words::plural(self.waits.len() as u64, "task");
+            let waited = format!("{who} for permits: p50 {half}, p95 {most}; blocked on {}", on.join(", "));
             fields.push(("waited", waited));
         }
         for (name, change) in &self.changes {
@@ -105,8 +109,8 @@ impl Fared {
             })
         });
         json!({
-            "attempts": self.waits.len(),
             "waited_ms": {
+                "tasks": self.waits.len(),
                 "p50": millis(self.percentile(0.5)),
                 "p95": millis(self.percentile(0.95)),
                 "longest": millis(self.percentile(1.0)),
@@ -153,18 +157,17 @@ mod tests {
     }
 
     #[test]
-    fn waits_count_from_being_ready_to_the_permit_and_back_off_is_no_wait() {
+    fn waits_count_from_the_first_word_of_them_to_the_permit() {
         let mut events = Vec::new();
         for number in 1..=20 {
-            events.push(at(0, Event::TaskWoken { task: task(number) }));
-            events
-                .push(at(number * 10, Event::AttemptStarted { task: task(number), attempt: 1, lease: None }));
+            events.push(at(0, Event::Blocked { task: task(number), on: "machine".into() }));
+            events.push(at(1, Event::Blocked { task: task(number), on: "slots".into() }));
+            let start = Event::AttemptStarted { task: task(number), attempt: 1, lease: None };
+            events.push(at(number * 10, start));
         }
-        events.push(at(5000, Event::TaskWoken { task: task(1) }));
-        events.push(at(5001, Event::AttemptStarted { task: task(1), attempt: 2, lease: None }));
-        events.push(at(1, Event::Blocked { task: task(3), on: "machine".into() }));
+        events.push(at(9000, Event::AttemptStarted { task: task(1), attempt: 2, lease: None }));
         let fields = Fared::of(&events).fields();
-        let expected = "for permits: p50 100 ms, p95 190 ms; blocked on machine";
+        let expected = "20 tasks for permits: p50 100 ms, p95 190 ms; blocked on machine, slots";
         assert_eq!(fields, [("waited", expected.to_owned())]);
     }
 
