@@ -120,6 +120,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         interrupted_at: None,
         interactive: setup.options.interactive,
         next_poll: tokio::time::Instant::now(),
+        next_metrics: tokio::time::Instant::now(),
         mail: Vec::new(),
         opening: Vec::new(),
     };

@@ -173,7 +173,8 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         None => None,
     };
     let status = report.status.unwrap_or(RunStatus::Failed);
-    let outcome = Outcome { status, output, failure: report.failure, waiting: Vec::new() };
+    let outcome =
+        Outcome { status, output, failure: report.failure, waiting: Vec::new(), learned: Default::default() };
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None })
 }
 

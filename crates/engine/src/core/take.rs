@@ -84,7 +84,8 @@ impl Core {
         };
         self.happen(at, event, turn);
         self.close_call(at, task, None, outcome, turn);
-        self.permits.end(task, at, &mut turn.effects);
+        let learned = self.permits.end(task, outcome, at, &mut turn.effects);
+        learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
     }
 
     /// Gives back what a call holds, and records what was learned from how it fared.
@@ -131,7 +132,7 @@ impl Core {
             .hint("convoke capacity shows every limit and where it comes from");
         match self.permits.leases.refused(ask) {
             Some(Holder::Attempt(task)) => {
-                self.permits.end(task, at, &mut turn.effects);
+                self.permits.end(task, Outcome::Unknown, at, &mut turn.effects);
                 let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
                 self.happen(at, event, turn);
             }
