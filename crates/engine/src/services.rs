@@ -3,7 +3,8 @@
 //! Each (provider, model, key) is a resource of its own, made when a task first needs it. It begins with as many at once
 //! as the run may have, and learns from how calls fare how many are good; while its provider says "later" its door is
 //! shut, for everybody who would ask the same. What the configuration says about a service is counted besides, and by
-//! all processes together. Agents of the scripted provider ask nobody, and are not counted.
+//! all processes together. Agents of the scripted provider ask nobody, and are not counted; nor are those of a run that
+//! is played back.
 
 use crate::limits::{Limits, ServiceLimit, Stated};
 use crate::terms::{Shared, Want};
@@ -82,6 +83,7 @@ pub(crate) struct Services {
     /// The most attempts at once of the whole run.
     most: u64,
     limits: Vec<ServiceLimit>,
+    asks_nobody: bool,
     /// By where the settings lie, which all attempts of a node share and which live as long as the plan; then by model.
     known: HashMap<(usize, Box<str>), Option<Arc<Service>>>,
 }
@@ -89,7 +91,8 @@ pub(crate) struct Services {
 impl Services {
     /// For a run that has this many attempts at once.
     pub fn new(most: u64, limits: &Limits) -> Services {
-        Services { most, limits: limits.services.clone(), known: HashMap::new() }
+        let (limits, asks_nobody) = (limits.services.clone(), limits.asks_nobody);
+        Services { most, limits, asks_nobody, known: HashMap::new() }
     }
 
     /// What the first call of an agent is counted on, if on anything and if that is known before its texts are rendered.
@@ -107,7 +110,7 @@ impl Services {
             return known.clone();
         }
         let provider = &agent.settings.provider;
-        let counted = !WITHOUT_SERVICE.contains(&provider.name.as_str());
+        let counted = !self.asks_nobody && !WITHOUT_SERVICE.contains(&provider.name.as_str());
         let service = counted.then(|| Arc::new(self.make(provider, model, governor)));
         self.known.insert(key, service.clone());
         service

@@ -21,6 +21,7 @@ pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
             .iter()
             .map(|name| service_limit(values, providers, name))
             .collect(),
+        asks_nobody: false,
         tenants: tenants(values),
         resources: resources(values),
         day: budget(values, "budgets.day"),

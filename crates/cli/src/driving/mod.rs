@@ -137,6 +137,7 @@ impl Drive<'_> {
         if self.equipment.is_replay() {
             // What is played back asks nobody and starts nothing.
             limits.machine = None;
+            limits.asks_nobody = true;
         }
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
