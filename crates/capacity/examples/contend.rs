@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p convoke-capacity --example contend -- [PROCESSES] [SECONDS]` (16 and 2 unless told). Each line: operations a second of
 //! all processes, the slowest process in per cent of the mean, and for the queue the time from a release to the moment the next
-//! process has the lease. An operation is one reserve and one release.
+//! process has the lease. An operation is one reserve and one release; of `calls`, one reserve, consume and settle of three resources.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal and for its own parent process")]
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(60);
 /// As the bench reads it: one line per way, fields by name.
-const WAYS: [&str; 5] = ["table", "queue", "flock", "o_excl", "alone"];
+const WAYS: [&str; 6] = ["table", "calls", "queue", "flock", "o_excl", "alone"];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -104,6 +104,7 @@ fn seconds(word: &str) -> Duration {
 fn work(way: &str, directory: &Path, time: Duration) {
     let done = match way {
         "table" | "alone" => with_table(&directory.join(way), time),
+        "calls" => with_calls(&directory.join(way), time),
         "queue" => with_queue(&directory.join(way), time),
         "flock" => with_flock(&directory.join(way), time),
         _ => with_lock_file(&directory.join(way), time),
@@ -141,6 +142,23 @@ fn with_table(path: &Path, time: Duration) -> String {
     count(time, || match capacity.reserve(&[(slots, 1)], TTL).expect("the table works") {
         Reserved::Granted(lease) => capacity.release(&lease).expect("it is ours"),
         Reserved::Blocked { on } => panic!("there is enough of {on}"),
+    })
+}
+
+/// All that a call to a model asks for: a slot, a request and tokens, consumed, and settled by what was used.
+fn with_calls(path: &Path, time: Duration) -> String {
+    let capacity = open(path);
+    let minute = Duration::from_secs(60);
+    let slots = capacity.define("slots", 64, "bench").expect("a resource").id;
+    let [requests, tokens] = ["requests", "tokens"]
+        .map(|name| capacity.define_rate(name, u32::MAX, minute, "bench").expect("a rate").id);
+    count(time, || {
+        let wanted = [(slots, 1), (requests, 1), (tokens, 16)];
+        let Reserved::Granted(lease) = capacity.reserve(&wanted, TTL).expect("the table works") else {
+            panic!("there is enough")
+        };
+        capacity.consume(&lease).expect("it is ours");
+        capacity.settle(&lease, &[(requests, 1, minute), (tokens, 10, minute)]).expect("it is ours");
     })
 }
 

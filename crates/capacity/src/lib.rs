@@ -41,7 +41,7 @@
 //! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the file is
 //! and what people are told (`cli`).
 //!
-//! Reading order: `layout.rs` (the file), `lock.rs`, `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
+//! Reading order: `layout.rs` (the file), `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
 //! `settle.rs`, `moments.rs`, `doors.rs`, `steal.rs`.
 
 mod buckets;
@@ -59,6 +59,7 @@ mod layout;
 mod leases;
 mod liveness;
 mod lock;
+mod lock_word;
 mod mapping;
 mod moments;
 mod offer;
@@ -67,6 +68,7 @@ mod reclaim;
 mod recover;
 mod resources;
 mod settle;
+mod signals;
 mod snapshot;
 mod steal;
 mod table;

@@ -14,16 +14,14 @@ use crate::bytes::{self, Byte};
 use crate::capacity::Capacity;
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::futex;
 use crate::layout::{LockWords, PROCESSES, ProcessKey};
 use crate::liveness::Liveness;
+use crate::lock_word::{self, SLEEPERS, Tried};
 use crate::mapping::Mapping;
 use crate::table::Held;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Somebody sleeps on the word.
-const WAITERS: u32 = 1 << 31;
 /// Bits for the slot's index + 1; those above, but for the highest, are the generation's lower ones.
 const INDEX_BITS: u32 = 9;
 /// Without progress for this long, a waiter asks whether the holder lives. Turns take microseconds.
@@ -35,12 +33,12 @@ const _: () = assert!(PROCESSES < 1 << INDEX_BITS);
 
 /// How the word names a process. Never zero.
 pub fn tag(key: ProcessKey) -> u32 {
-    (key.generation << INDEX_BITS | (key.index + 1)) & !WAITERS
+    (key.generation << INDEX_BITS | (key.index + 1)) & !SLEEPERS
 }
 
 /// Who the word names; zero for nobody.
 pub fn holder_tag(words: &LockWords) -> u32 {
-    words.word.load(Ordering::SeqCst) & !WAITERS
+    words.word.load(Ordering::SeqCst) & !SLEEPERS
 }
 
 /// Who holds the lock at this moment.
@@ -90,7 +88,7 @@ impl Capacity {
         let word = &self.mapping.header.lock.word;
         let mine = tag(self.own);
         let now = self.clock.now();
-        if word.compare_exchange(0, mine, Ordering::Acquire, Ordering::Relaxed).is_err() && !self.spin(mine) {
+        if !lock_word::take(word, mine) && !self.spin(mine) {
             self.sleep_for_lock(mine, patience)?;
         }
         Ok(Held::begin(self, now))
@@ -100,8 +98,7 @@ impl Capacity {
         let word = &self.mapping.header.lock.word;
         (0..SPINS).any(|_| {
             std::hint::spin_loop();
-            word.load(Ordering::Relaxed) == 0
-                && word.compare_exchange(0, mine, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            word.load(Ordering::Relaxed) == 0 && lock_word::take(word, mine)
         })
     }
 
@@ -109,26 +106,10 @@ impl Capacity {
         let words = &self.mapping.header.lock;
         let mut watch = Watch::new();
         loop {
-            let seen = words.word.load(Ordering::Relaxed);
-            if seen & !WAITERS == 0 {
-                // Others may sleep still: whoever slept takes it with their mark on.
-                if words
-                    .word
-                    .compare_exchange(seen, mine | WAITERS, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-                {
-                    return Ok(());
-                }
-                continue;
-            }
-            let marked = seen | WAITERS;
-            if seen == marked
-                || words.word.compare_exchange(seen, marked, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-            {
-                futex::sleep(&words.word, marked, LOOK_AFTER);
-                if self.after_a_nap(&mut watch, mine, patience)? {
-                    return Ok(());
-                }
+            match lock_word::take_or_sleep(&words.word, mine, LOOK_AFTER) {
+                Tried::Taken => return Ok(()),
+                Tried::Slept if self.after_a_nap(&mut watch, mine, patience)? => return Ok(()),
+                Tried::Slept | Tried::Changed => {}
             }
         }
     }
@@ -165,9 +146,12 @@ impl Capacity {
         words.rescuer.store(self.own.index + 1, Ordering::Relaxed);
         step();
         let seen = words.word.load(Ordering::Acquire);
-        let taken = seen & !WAITERS == holder
+        let taken = seen & !SLEEPERS == holder
             && self.has_let_go(holder)
-            && words.word.compare_exchange(seen, mine | WAITERS, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+            && words
+                .word
+                .compare_exchange(seen, mine | SLEEPERS, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
         step();
         words.rescuer.store(0, Ordering::Relaxed);
         bytes::unlock(self.mapping.file(), Byte::Rescue);
@@ -197,10 +181,7 @@ impl Capacity {
 
     /// Leaves the lock and wakes one that waits for it.
     pub(crate) fn unlock(&self) {
-        let word = &self.mapping.header.lock.word;
-        if word.swap(0, Ordering::Release) & WAITERS != 0 {
-            futex::rouse(word, 1);
-        }
+        lock_word::leave(&self.mapping.header.lock.word);
     }
 }
 
@@ -214,7 +195,7 @@ mod tests {
         fn a_tag_names_one_slot_and_is_never_nobody(index in 0..PROCESSES as u32, generation: u32) {
             let key = ProcessKey { index, generation };
             prop_assert_ne!(tag(key), 0);
-            prop_assert_eq!(tag(key) & WAITERS, 0);
+            prop_assert_eq!(tag(key) & SLEEPERS, 0);
             let next = ProcessKey { generation: generation.wrapping_add(1), ..key };
             prop_assert_ne!(tag(key), tag(next));
         }

@@ -1,8 +1,8 @@
 //! Moments that nobody brings about: amounts of a rate end, doors open.
 //!
 //! A turn at the tables begins with what has passed before it, so that whoever asks meets the tables as they are at its time, and those
-//! who wait are served first. While anybody waits, some process sleeps no longer than until the next moment. One word says
-//! when that is, so nobody scans for nothing.
+//! who wait are served first. A process with demands in the queue sleeps no longer than until the next moment; the others
+//! look at their intervals. One word says when it is, so nobody scans for nothing.
 
 use crate::capacity::Capacity;
 use crate::error::Error;
@@ -12,18 +12,20 @@ use crate::table::{Held, Relaxed};
 use std::time::Duration;
 
 impl Capacity {
-    /// How long until there is something to do for those who wait.
+    /// How long this process may sleep before time itself may have freed what it waits for.
     pub(crate) fn until_next_moment(&self) -> Duration {
-        let derived = &self.mapping.header.derived;
-        if derived.queue_length.load(Relaxed) == 0 {
+        if self.slot().waiting.load(Relaxed) == 0 {
             return Duration::MAX;
         }
-        Duration::from_nanos(derived.next_moment.load(Relaxed).saturating_sub(self.clock.now()))
+        let next = self.mapping.header.derived.next_moment.load(Relaxed);
+        Duration::from_nanos(next.saturating_sub(self.clock.now()))
     }
 
-    /// Lets a moment that has come pass, if anybody waits for it. A turn does so by itself.
+    /// Lets a moment that has come pass, if anybody waits. A turn does so by itself.
     pub(crate) fn pass_moment_if_due(&self) -> Result<(), Error> {
-        if self.until_next_moment().is_zero() {
+        let derived = &self.mapping.header.derived;
+        let somebody_waits = derived.queue_length.load(Relaxed) != 0;
+        if somebody_waits && self.clock.now() >= derived.next_moment.load(Relaxed) {
             drop(self.lock()?);
         }
         Ok(())

@@ -16,8 +16,8 @@ use crate::cells::Vector;
 use crate::error::Error;
 use crate::failpoint::step;
 use crate::layout::{LeaseState, NONE, ProcessKey, ProcessSlot, WAITERS, WaiterSlot, WaiterState};
+use crate::signals;
 use crate::table::{Held, Relaxed, Terms, add, take};
-use std::sync::atomic::Ordering;
 
 /// Grants in a row for one process while another waits for the same resource.
 pub const IN_A_ROW: u32 = 2;
@@ -104,7 +104,7 @@ pub fn answer(held: &mut Held<'_>, index: u32, state: WaiterState, lease: u32) {
 
 /// Lets a waiter know that its answer is there, and wakes it when the tables are let go.
 pub fn tell(held: &mut Held<'_>, index: u32) {
-    held.waiter(index).signal.store(1, Ordering::SeqCst);
+    signals::answer(&held.waiter(index).signal);
     held.answered.push(index);
 }
 

@@ -33,14 +33,15 @@ struct Lingering {
 impl Capacity {
     /// Ends a lease whose call has ended. Of each rate that is named, this much lingers for this long from now, more or less than
     /// was reserved; a rate of which nothing was reserved may be named too. Everything that is not named is given back at
-    /// once. Right also for a lease that expired meanwhile, as [`confirm_gone`](Self::confirm_gone) is.
+    /// once. Right also for a lease that expired meanwhile, as [`confirm_gone`](Self::confirm_gone) is; that is recorded as late.
     ///
     /// Nothing lingers longer than the rate's window, nor of what is no rate: both are refused, and the lease stays.
     pub fn settle(&self, lease: &Lease, lingering: &[(ResourceId, u32, Duration)]) -> Result<(), Error> {
         let mut held = self.lock()?;
         let lingering = held.lingering(lingering)?;
         let index = held.current(lease)?;
-        if held.lease(index).state() == LeaseState::Quarantined {
+        let slot = held.lease(index);
+        if slot.state() == LeaseState::Quarantined || held.now >= slot.expires_at.load(Relaxed) {
             held.count(|counters| &counters.late_releases);
         }
         held.settle(index, &lingering);
@@ -67,7 +68,8 @@ impl Held<'_> {
             let until = self.now.saturating_add(nanoseconds(*time));
             lingering.push(Lingering { resource, amount: *amount, until });
         }
-        lingering.retain(|part| part.amount != 0);
+        // What is over now would otherwise count until the next turn.
+        lingering.retain(|part| part.amount != 0 && part.until > self.now);
         Ok(lingering)
     }
 

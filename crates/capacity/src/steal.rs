@@ -12,7 +12,7 @@ use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::futex;
+use crate::futex::{ALL, Word as _};
 use crate::layout::{OFFERS, OfferSlot, ProcessKey, Standing};
 use crate::liveness::Liveness;
 use crate::mapping::Mapping;
@@ -178,7 +178,7 @@ impl Capacity {
     pub fn wait_for_offers(&self, seen: u32, longest: Duration) -> u32 {
         let word = &self.mapping.header.offered;
         if word.load(Ordering::SeqCst) == seen {
-            futex::sleep(word, seen, longest);
+            word.sleep(seen, longest);
         }
         word.load(Ordering::SeqCst)
     }
@@ -186,7 +186,7 @@ impl Capacity {
     fn tell_idle_processes(&self) {
         let word = &self.mapping.header.offered;
         word.fetch_add(1, Ordering::SeqCst);
-        futex::rouse(word, u32::MAX >> 1);
+        word.rouse(ALL);
     }
 
     /// Puts claims of dead thieves back on offer, and removes offers of dead owners. Answers how many went back.

@@ -7,12 +7,11 @@ use crate::capacity::Capacity;
 use crate::cells::Vector;
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::futex;
 use crate::layout::{
     LEASES, LeaseSlot, LeaseState, NONE, ProcessKey, ProcessSlot, ResourceSlot, Standing, WaiterSlot,
 };
 use crate::mapping::Mapping;
-use crate::{queue, recover};
+use crate::{queue, recover, signals};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 pub use Ordering::Relaxed;
@@ -255,18 +254,13 @@ impl Drop for Held<'_> {
 fn wake(table: &Mapping, waiter: u32) {
     let slot = &table.waiters[waiter as usize];
     let process = &table.processes[ProcessKey::unpack(slot.owner.load(Relaxed)).index as usize];
-    if slot.sleeping.load(Ordering::SeqCst) != 0 {
-        futex::rouse(&slot.signal, 1);
-    }
+    signals::wake(&slot.signal, &slot.sleeping);
     ring(process);
 }
 
 /// Tells a process that something it may wait for has happened.
 pub fn ring(process: &ProcessSlot) {
-    process.bell.fetch_add(1, Ordering::SeqCst);
-    if process.listening.load(Ordering::SeqCst) != 0 {
-        futex::rouse(&process.bell, u32::MAX >> 1);
-    }
+    signals::ring(&process.bell, &process.listening);
 }
 
 /// Raises a counter. It counts slots of a fixed table or units of a limit, so it cannot overflow; if it did, that is a bug.

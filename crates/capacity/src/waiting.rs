@@ -5,13 +5,14 @@
 
 use crate::capacity::Capacity;
 use crate::error::Error;
-use crate::futex;
+use crate::futex::Word as _;
 use crate::layout::{LeaseState, WAITERS, WaiterState};
 use crate::leases::{Lease, check_ttl};
 use crate::queue;
 use crate::resources::{ResourceId, check_length};
+use crate::signals;
 use crate::table::{Held, Relaxed};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 /// How often somebody looks for dead holders while anybody waits: a fraction of the second within which their capacity is back.
@@ -76,17 +77,11 @@ impl Capacity {
     pub fn wait(&self, ticket: Ticket, longest: Duration) -> Result<Waited, Error> {
         let begin = Instant::now();
         let slot = &self.mapping.waiters[ticket.index as usize % WAITERS];
-        loop {
-            slot.sleeping.store(1, Ordering::SeqCst);
-            if !self.is_waiting(ticket) {
-                return self.fetch(ticket);
-            }
-            let left = longest.saturating_sub(begin.elapsed());
-            if left.is_zero() {
-                return Ok(Waited::NotYet);
-            }
-            futex::sleep(&slot.signal, 0, self.nap(left));
-            self.look_around()?;
+        let is_waiting = || self.is_waiting(ticket);
+        let pause = || self.pause(&slot.signal, 0, longest.saturating_sub(begin.elapsed()));
+        match signals::await_answer(&slot.sleeping, is_waiting, pause)? {
+            true => self.fetch(ticket),
+            false => Ok(Waited::NotYet),
         }
     }
 
@@ -100,27 +95,25 @@ impl Capacity {
     pub fn listen(&self, heard: u32, longest: Duration) -> Result<u32, Error> {
         let begin = Instant::now();
         let slot = self.slot();
-        slot.listening.store(1, Ordering::SeqCst);
-        loop {
-            let rung = slot.bell.load(Ordering::SeqCst);
-            let left = longest.saturating_sub(begin.elapsed());
-            if rung != heard || left.is_zero() {
-                return Ok(rung);
-            }
-            futex::sleep(&slot.bell, heard, self.nap(left));
-            self.look_around()?;
+        signals::listen(&slot.bell, &slot.listening, heard, || {
+            self.pause(&slot.bell, heard, longest.saturating_sub(begin.elapsed()))
+        })
+    }
+
+    /// Sleeps on a word, then does what whoever waits does for all who wait. False if no time is left.
+    fn pause(&self, word: &AtomicU32, expected: u32, left: Duration) -> Result<bool, Error> {
+        if left.is_zero() {
+            return Ok(false);
         }
+        word.sleep(expected, self.nap(left));
+        self.pass_moment_if_due()?;
+        self.search_if_due()?;
+        Ok(true)
     }
 
     /// How long to sleep without an answer: until the next search, or until time itself frees something.
     fn nap(&self, left: Duration) -> Duration {
         left.min(SEARCH_EVERY).min(self.until_next_moment())
-    }
-
-    /// What whoever waits does for all who wait.
-    fn look_around(&self) -> Result<(), Error> {
-        self.pass_moment_if_due()?;
-        self.search_if_due().map(|_| ())
     }
 }
 

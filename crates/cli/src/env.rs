@@ -38,7 +38,7 @@ pub const HTTPS_PROXY: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "
 pub const HTTP_PROXY: [&str; 3] = ["http_proxy", "ALL_PROXY", "all_proxy"];
 /// Hosts that are reached without a proxy.
 pub const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
-/// Certificates to trust besides the built-in ones.
+/// Certificates to trust instead of the system's.
 pub const CA_FILE: &str = "SSL_CERT_FILE";
 /// Who answers a gate, for the record.
 pub const USER: &str = "USER";
@@ -67,7 +67,7 @@ pub const LIST: &[Variable] = &[
     ),
     reads("http_proxy", "the proxy for http addresses of model services (also ALL_PROXY, all_proxy)"),
     reads("NO_PROXY", "hosts that are reached without a proxy (also no_proxy)"),
-    reads(CA_FILE, "a file of certificates to trust besides the built-in ones"),
+    reads(CA_FILE, "a file of certificates to trust instead of the system's"),
     reads("OPENAI_API_KEY", "the key of the `openai` provider where nothing else names one"),
     reads("ANTHROPIC_API_KEY", "the key of the `anthropic` provider where nothing else names one"),
     reads("GEMINI_API_KEY", "the key of the `gemini` provider where nothing else names one"),

@@ -53,6 +53,21 @@ fn run_refuses_what_check_refuses() {
 }
 
 #[test]
+fn a_part_that_needs_its_callers_servers_can_be_checked_and_not_run() {
+    let world = World::with(
+        "workflow: {name: p, entry_point: t}\nagents:\n  - {name: t, type: tool, server: s, tool: read}\n",
+    );
+    assert_eq!(world.run(&["check", "w.yaml"]).code, 0);
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!((said.code, said.stdout.as_str()), (3, ""));
+    assert!(
+        said.stderr.contains("step `t` calls a tool, and the workflow declares no MCP server"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn warnings_stop_only_the_strict() {
     let world = World::with(
         "workflow: {name: w, entry_point: a}\nagents:\n  - {name: a, type: set, value: x}\n  - {name: lost, type: set, value: y}\n",

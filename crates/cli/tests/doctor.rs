@@ -73,6 +73,47 @@ fn a_service_that_answers_with_an_error_is_not_told_to_be_set_up() {
 }
 
 #[test]
+fn a_coding_agent_that_is_the_default_is_looked_for() {
+    let world = World::new();
+    world
+        .write("convoke.toml", "[provider]\nname = \"cli\"\ncommand = \"sh\"\nargs = [\"-c\", \"exit 1\"]\n");
+    let said = world.run(&["doctor"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let last = said.stdout.lines().last().unwrap_or_default();
+    assert_eq!(
+        last,
+        "cli               is there         a command; whether it answers shows when a step asks it"
+    );
+    world.write("convoke.toml", "[provider]\nname = \"cli\"\ncommand = \"no-such-agent\"\n");
+    let said = world.run(&["doctor", "-p", "cli"]);
+    let words = "cli               does not answer  provider cli: program `no-such-agent` was not found";
+    assert!(said.code == 1 && said.stdout.starts_with(words), "{}", said.stdout);
+    world.write("convoke.toml", "[provider]\nname = \"acp\"\ncommand = \"no-such-agent\"\n");
+    assert!(world.run(&["doctor"]).stdout.contains("acp               does not answer  "));
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_said() {
+    let world = World::with(
+        "workflow: {name: w, entry_point: a}\nagents:\n  - {name: a, prompt: x, retry: {max_attempts: 1}}\n",
+    );
+    world.write("empty.pem", "");
+    let said = |path: &str, args: &[&str]| {
+        let output = world.command(args).env("SSL_CERT_FILE", path).output().expect("the binary starts");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let words = "SSL_CERT_FILE: `empty.pem` holds no certificate";
+    assert!(said("empty.pem", &["doctor", "-p", "scripted"]).contains(words));
+    let unreadable = said("gone.pem", &["doctor", "-p", "scripted"]);
+    assert!(unreadable.contains("`gone.pem` cannot be read: No such file"), "{unreadable}");
+    assert!(said("", &["doctor", "-p", "scripted"]).contains("SSL_CERT_FILE is set and names no file"));
+    world.write("convoke.toml", "[provider]\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+    let run = said("empty.pem", &["run", "w.yaml"]);
+    assert!(run.contains(words), "a run that asks a service says it\n{run}");
+    assert!(!said("empty.pem", &["run", "w.yaml", "-p", "scripted"]).contains(words), "nothing is reached");
+}
+
+#[test]
 fn a_key_in_a_file_that_others_can_read_is_refused() {
     let world = World::with(
         "workflow: {name: a, entry_point: a, runtime: {provider: {name: anthropic, api_key_file: key}}}\nagents:\n  - {name: a, prompt: hi}\n",

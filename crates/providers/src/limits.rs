@@ -4,6 +4,9 @@ use crate::dates::seconds_of;
 use convoke_agent::{Limits, Meter};
 use reqwest::header::HeaderMap;
 
+/// No limit lasts for thirty years: a number of seconds from here on is a moment.
+const MOMENT: f64 = 1e9;
+
 /// The limits, if the service states any.
 pub fn seen(headers: &HeaderMap, provider: &str, model: &str) -> Option<Limits> {
     let (requests, tokens) = (meter(headers, "requests"), meter(headers, "tokens"));
@@ -13,24 +16,41 @@ pub fn seen(headers: &HeaderMap, provider: &str, model: &str) -> Option<Limits> 
     Some(Limits { provider: provider.into(), model: model.into(), requests, tokens })
 }
 
-/// Two families of names are in use; no service sends both.
+/// Three families of names are in use; no service sends two. The one that does not say what it counts (OpenRouter, many
+/// gateways) counts requests.
 fn meter(headers: &HeaderMap, what: &str) -> Meter {
     let text = |kind: &str| {
         let names = [format!("x-ratelimit-{kind}-{what}"), format!("anthropic-ratelimit-{what}-{kind}")];
-        names.iter().find_map(|name| headers.get(name)?.to_str().ok())
+        let plain = (what == "requests").then(|| format!("x-ratelimit-{kind}"));
+        names.iter().chain(&plain).find_map(|name| headers.get(name)?.to_str().ok())
     };
     let number = |kind: &str| text(kind)?.trim().parse().ok();
     Meter {
         limit: number("limit"),
         remaining: number("remaining"),
-        resets_in_ms: text("reset").and_then(|reset| millis_of(reset).or_else(|| until(reset, headers))),
+        resets_in_ms: text("reset").and_then(|reset| resets_in(reset.trim(), headers)),
     }
 }
 
-/// Milliseconds until a moment, measured against the response's own date.
-fn until(moment: &str, headers: &HeaderMap) -> Option<u64> {
-    let now = seconds_of(headers.get("date")?.to_str().ok()?)?;
-    Some(seconds_of(moment)?.saturating_sub(now) * 1000)
+/// Milliseconds until a limit is reset, which services state as a time span or as a moment.
+fn resets_in(text: &str, headers: &HeaderMap) -> Option<u64> {
+    match moment(text) {
+        Some(moment) => {
+            let now = seconds_of(headers.get("date")?.to_str().ok()?)?;
+            Some(moment.saturating_sub(now * 1000))
+        }
+        None => millis_of(text),
+    }
+}
+
+/// A moment in milliseconds since 1970: a date, or so many seconds or milliseconds that it can be no time span.
+fn moment(text: &str) -> Option<u64> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= MOMENT * 1000.0 => Some(number as u64),
+        Ok(number) if number >= MOMENT => Some((number * 1000.0) as u64),
+        Ok(_) => None,
+        Err(_) => Some(seconds_of(text)? * 1000),
+    }
 }
 
 /// Milliseconds of a duration such as `6m0s`, `1.5s`, `20ms` or plain seconds.
@@ -95,6 +115,23 @@ mod tests {
         let limits = seen(&headers, "anthropic", "m").unwrap();
         assert_eq!(limits.requests, Meter { limit: Some(50), remaining: Some(0), resets_in_ms: Some(9000) });
         assert_eq!(limits.tokens.remaining, Some(8000));
+    }
+
+    #[test]
+    fn plain_names_count_requests_and_moments_may_be_numbers() {
+        for (reset, wanted) in [("1445412489000", 9000), ("1445412489", 9000), ("9", 9000), ("1445412400", 0)]
+        {
+            let pairs = [
+                ("date", "Wed, 21 Oct 2015 07:28:00 GMT"),
+                ("x-ratelimit-limit", "20"),
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", reset),
+            ];
+            let headers = pairs.iter().map(|(k, v)| (k.parse().unwrap(), v.parse().unwrap())).collect();
+            let limits = seen(&headers, "openrouter", "m").unwrap();
+            let requests = Meter { limit: Some(20), remaining: Some(0), resets_in_ms: Some(wanted) };
+            assert_eq!((limits.requests, limits.tokens), (requests, Meter::default()), "{reset}");
+        }
     }
 
     #[test]

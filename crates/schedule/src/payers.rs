@@ -2,7 +2,7 @@
 
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Budget, TaskId};
+use convoke_model::{Budget, TaskId, WhenSpent};
 use convoke_plan::Limits;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub struct Payer {
 impl Scheduler {
     /// Whether any task of the run can stand under a budget.
     pub fn has_budgets(&self) -> bool {
-        self.plan.workflows.iter().any(|workflow| workflow.limits.budget_micros.is_some())
+        self.plan.workflows.iter().any(|workflow| workflow.limits.budget.is_some())
     }
 
     /// Every budget that a task draws from, nearest first.
@@ -57,7 +57,8 @@ impl Scheduler {
 }
 
 fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
-    let micros = Some(limits.budget_micros?);
-    let budget = Budget { micros, audit: !limits.enforce_budget, ..Budget::default() };
-    Some(Payer { owner, budget, lenient: true })
+    let budget = limits.budget.clone()?;
+    // Conductor knows only this end of a budget, and lets the call through that passes it.
+    let lenient = budget.when_spent == WhenSpent::Stop;
+    Some(Payer { owner, budget, lenient })
 }

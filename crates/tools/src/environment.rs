@@ -6,8 +6,24 @@
 use convoke_model::ScriptCall;
 use std::ffi::{OsStr, OsString};
 
-/// Names that end so hold credentials by custom.
-const SECRET_ENDINGS: [&str; 3] = ["_API_KEY", "_TOKEN", "_SECRET"];
+/// Names that end so hold credentials by custom, and so do the same words alone. The language states the first three; the
+/// others are as plain. A mere `_KEY` is not here: it names caches, columns and files as often. Nor are names of files
+/// (`GOOGLE_APPLICATION_CREDENTIALS`) and sockets (`SSH_AUTH_SOCK`), without which programs cannot work.
+const SECRET_ENDINGS: [&str; 10] = [
+    "_API_KEY",
+    "_TOKEN",
+    "_SECRET",
+    "_APIKEY",
+    "_ACCESS_KEY",
+    "_SECRET_KEY",
+    "_PRIVATE_KEY",
+    "_PASSPHRASE",
+    "_PASSWORD",
+    "_PASSWD",
+];
+
+/// Names of well-known programs that hold credentials and end otherwise.
+const SECRET_NAMES: [&str; 4] = ["PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH", "SSHPASS"];
 
 /// The variables that every command inherits.
 #[derive(Clone, Default)]
@@ -49,12 +65,27 @@ impl std::fmt::Debug for Environment {
 fn is_secret(name: &OsStr, secrets: &[String]) -> bool {
     let name = name.to_string_lossy();
     let upper = name.to_ascii_uppercase();
-    secrets.iter().any(|secret| *secret == name) || SECRET_ENDINGS.iter().any(|end| upper.ends_with(end))
+    let ends_so = |end: &str| upper.ends_with(end) || upper == end[1..];
+    secrets.iter().any(|secret| *secret == name)
+        || SECRET_ENDINGS.iter().any(|end| ends_so(end))
+        || SECRET_NAMES.contains(&upper.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_tell_what_is_kept_back() {
+        let kept_back = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "DB_PASSWORD", "token"];
+        let kept_back = kept_back.iter().chain(&["DEPLOY_PRIVATE_KEY", "Password", "MYSQL_PWD", "MY_APIKEY"]);
+        assert!(kept_back.into_iter().all(|name| is_secret(OsStr::new(name), &[])));
+        let handed_on =
+            ["PWD", "OLDPWD", "CACHE_KEY", "AWS_ACCESS_KEY_ID", "SSH_AUTH_SOCK", "GIT_ASKPASS", "KEY"];
+        let handed_on =
+            handed_on.iter().chain(&["GOOGLE_APPLICATION_CREDENTIALS", "TOKENS", "PASSWORD_STORE_DIR"]);
+        assert!(!handed_on.into_iter().any(|name| is_secret(OsStr::new(name), &[])));
+    }
 
     #[test]
     fn credentials_are_inherited_only_by_name() {

@@ -18,7 +18,7 @@ use std::time::Instant;
 const LIMIT: u32 = 5;
 const WORKERS: usize = 8;
 /// Short enough to expire under a stop, long enough for a busy machine to renew in time.
-const TTL: Duration = Duration::from_millis(400);
+pub(super) const TTL: Duration = Duration::from_millis(400);
 
 /// The provider: one thread, so that what it sees is in order.
 struct Provider {
@@ -77,7 +77,7 @@ impl Provider {
 }
 
 /// Ends the provider, also when the test fails in between.
-struct End<'a>(&'a AtomicBool);
+pub(super) struct End<'a>(pub &'a AtomicBool);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
@@ -99,7 +99,7 @@ pub fn worker(file: &Path) {
 }
 
 /// Heartbeats until the file has gone, which is how the parent ends the workers it did not kill.
-fn keep_alive(capacity: &Capacity) {
+pub(super) fn keep_alive(capacity: &Capacity) {
     let mut heard = 0;
     loop {
         match capacity.heartbeat() {
@@ -136,7 +136,7 @@ fn lease(capacity: &Capacity, slots: ResourceId) -> Result<Option<Lease>, Error>
 }
 
 /// A stopped neighbour passes.
-fn patient<T>(mut what: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+pub(super) fn patient<T>(mut what: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     loop {
         match what() {
             Err(Error::Stuck { .. }) => {}
@@ -145,7 +145,7 @@ fn patient<T>(mut what: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-fn call(provider: &Path) {
+pub(super) fn call(provider: &Path) {
     let Ok(mut stream) = UnixStream::connect(provider) else { return };
     let _ = stream.read(&mut [0; 8]);
 }

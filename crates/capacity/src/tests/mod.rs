@@ -5,12 +5,15 @@ mod child;
 mod doors;
 mod lease;
 mod mayhem;
+mod model;
 mod parts;
 mod processes;
 mod queue;
+mod races;
 mod rates;
 mod reference;
 mod steal;
+mod storm;
 mod table;
 
 use crate::{Capacity, Clock, Identity, Lease, Options, Reserved, ResourceId, Snapshot, Ticket, Waited};

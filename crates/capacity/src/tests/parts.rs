@@ -27,6 +27,7 @@ pub fn play(part: &str, file: &Path, at: u32) {
         "outstay" => outstay(file),
         "steal" => steal(file),
         "mayhem" => super::mayhem::worker(file),
+        "storm" => super::storm::worker(file),
         other => panic!("nobody plays {other}"),
     }
 }

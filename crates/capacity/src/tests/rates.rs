@@ -178,10 +178,12 @@ fn an_expired_lease_can_be_settled_and_that_is_recorded() {
     let capacity = world.open("one");
     let tokens = rate(&capacity, 100);
     let lease = call(&capacity, &[(tokens, 50)]);
+    let unseen = call(&capacity, &[(tokens, 50)]);
     world.pass(TTL);
+    capacity.settle(&unseen, &[(tokens, 10, WINDOW)]).unwrap();
     capacity.reclaim().unwrap();
     capacity.settle(&lease, &[(tokens, 10, WINDOW)]).unwrap();
-    assert_eq!((counted(&capacity), capacity.snapshot().counters.late_releases), ((0, 10), 1));
+    assert_eq!((counted(&capacity), capacity.snapshot().counters.late_releases), ((0, 20), 2));
 }
 
 #[test]
@@ -252,4 +254,16 @@ fn a_rate_in_use_is_not_redefined_and_says_what_it_is() {
     let seen = view(&one, "tokens");
     assert_eq!((seen.window, seen.lingering, seen.limit), (Some(WINDOW), 7, 100));
     assert!(seen.eases_in.is_some_and(|time| time >= WINDOW && time <= WINDOW + WIDTH), "{seen:?}");
+}
+
+#[test]
+fn what_lingers_no_longer_goes_to_who_waits_in_the_same_turn() {
+    let world = World::new();
+    let capacity = world.open("one");
+    let tokens = rate(&capacity, 10);
+    let lease = call(&capacity, &[(tokens, 10)]);
+    let ticket = capacity.enqueue(&[(tokens, 10)], TTL).unwrap();
+    capacity.settle(&lease, &[(tokens, 10, Duration::ZERO)]).unwrap();
+    assert_eq!(usage(&capacity.snapshot(), "tokens"), (10, 0), "granted to who waits");
+    assert!(fetched(&capacity, ticket).is_some());
 }

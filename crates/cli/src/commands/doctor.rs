@@ -26,11 +26,43 @@ const NAMED: usize = 5;
 /// What was found out about a provider.
 struct Finding {
     name: String,
+    /// What it is in truth.
+    kind: Kind,
     /// The model of agents that name none.
     default: Option<String>,
     /// The models, or why there are none.
     outcome: Result<Vec<String>, Failure>,
     advice: Option<&'static str>,
+}
+
+/// What can be said about a provider that has no list of models.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// It makes answers up.
+    Scripted,
+    /// A program that is run once per question: that it is there is all that can be known before.
+    Command,
+    /// An agent or a service that was asked.
+    Asked,
+}
+
+impl Kind {
+    fn of(name: &str) -> Kind {
+        match name {
+            "scripted" => Kind::Scripted,
+            "cli" => Kind::Command,
+            _ => Kind::Asked,
+        }
+    }
+
+    /// How it stands, and why there is no list of models.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Scripted => ("answers", "without a model"),
+            Kind::Command => ("is there", "a command; whether it answers shows when a step asks it"),
+            Kind::Asked => ("answers", "no models"),
+        }
+    }
 }
 
 impl Finding {
@@ -47,6 +79,7 @@ impl Finding {
 pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let registry = driving::registry();
+    driving::network_remark().iter().for_each(|remark| console.warn(remark));
     let findings = runtime.block_on(examine(&registry, candidates(&console.config, &args.provider)));
     let healthy = findings.iter().any(|finding| finding.outcome.is_ok());
     match args.format {
@@ -69,7 +102,8 @@ fn candidates(config: &Config, wanted: &[String]) -> Vec<(String, Provider)> {
     let presets = preset::ALL.iter().map(|preset| preset.name);
     let presets = presets.filter(|name| !ALIASES.contains(name) && !config.providers.contains_key(*name));
     let presets = presets.map(|name| (name.to_owned(), compiling::named(config, name)));
-    let own = config.provider.as_ref().filter(|provider| provider.settings.name == "scripted");
+    let is_listed = |name: &str| config.providers.contains_key(name) || preset::find(name).is_some();
+    let own = config.provider.as_ref().filter(|provider| !is_listed(&provider.settings.name));
     let own = own.map(|provider| (provider.settings.name.clone(), provider.clone()));
     configured.chain(presets).chain(own).collect()
 }
@@ -78,9 +112,10 @@ async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Ve
     let mut asking = JoinSet::new();
     for (at, (name, provider)) in candidates.into_iter().enumerate() {
         let advice = preset::find(&provider.settings.name).map(|preset| preset.advice);
-        let service = match provider.settings.name.as_str() {
-            "scripted" => Ok(None),
-            _ => registry.get(&provider.settings).map(Some),
+        let kind = Kind::of(&provider.settings.name);
+        let service = match kind {
+            Kind::Scripted => Ok(None),
+            Kind::Command | Kind::Asked => registry.get(&provider.settings).map(Some),
         };
         asking.spawn(async move {
             let outcome = match service {
@@ -89,7 +124,7 @@ async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Ve
                 Ok(None) => Ok(Vec::new()),
                 Err(failure) => Err(failure),
             };
-            (at, Finding { name, default: provider.model, outcome, advice })
+            (at, Finding { name, kind, default: provider.model, outcome, advice })
         });
     }
     let mut findings = asking.join_all().await;
@@ -100,7 +135,10 @@ async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Ve
 fn line(finding: &Finding) -> String {
     let default = finding.default.as_ref().map(|model| format!(" (default: {model})")).unwrap_or_default();
     let (state, more) = match &finding.outcome {
-        Ok(models) => ("answers", format!("{}{default}", in_words(models))),
+        Ok(models) => {
+            let (state, unlisted) = finding.kind.words();
+            (state, format!("{}{default}", in_words(models, unlisted)))
+        }
         Err(failure) => {
             let advice = finding.remedy(failure).map(|advice| format!("; {advice}")).unwrap_or_default();
             let state = if is_set_up(failure) { "does not answer" } else { "is not set up" };
@@ -115,11 +153,11 @@ fn is_set_up(failure: &Failure) -> bool {
     failure.reason.as_deref() != Some("no_credentials")
 }
 
-fn in_words(models: &[String]) -> String {
+fn in_words(models: &[String], unlisted: &str) -> String {
     let named = models.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = if models.len() > NAMED { ", …" } else { "" };
     match models.len() {
-        0 => "no models".to_owned(),
+        0 => unlisted.to_owned(),
         count => format!("{}: {named}{more}", plural(count as u64, "model")),
     }
 }

@@ -35,6 +35,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
+    driving::resources::require(&plan, &console.config.limits)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
 }

@@ -2,6 +2,7 @@
 
 use super::commands::Resolving;
 use super::keys::Keys;
+use super::network::{network, network_remark_for};
 use super::tools::Tools;
 use super::washed::Washed;
 use crate::advice;
@@ -15,7 +16,7 @@ use convoke_agent::{Attempts, Providers};
 use convoke_engine::{Executor, Limits, Stated};
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Options, Recording, Registry, Replay, Scrubber, preset};
+use convoke_providers::{Recording, Registry, Replay, Scrubber, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,11 +30,14 @@ pub struct Equipment {
     tools: Tools,
     /// Keys that must not come back in anything that is said.
     secrets: Vec<String>,
+    /// What is odd about the way to the network.
+    remark: Option<String>,
 }
 
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
+        require_servers(plan)?;
         let keys = Keys::of(plan);
         let processes = Arc::new(Processes::new(keys.environment()));
         let commands = Arc::new(Resolving::new(processes, env::get));
@@ -41,11 +45,12 @@ impl Equipment {
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
-            return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets });
+            return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets, remark: None });
         }
         let tools = Tools::for_plan(plan, &keys);
         let registry = registry().with_child_environment(keys.environment().into_variables());
-        let live = Equipment { providers: Arc::new(registry), replay: None, commands, tools, secrets };
+        let (providers, remark) = (Arc::new(registry), network_remark_for(plan));
+        let live = Equipment { providers, replay: None, commands, tools, secrets, remark };
         live.require_providers(plan)?;
         let recorded = match tape {
             Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -56,6 +61,11 @@ impl Equipment {
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
         Ok(Equipment { providers: Arc::new(recording), tools, ..live })
+    }
+
+    /// What a person should know about it.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     /// Takes note of what the run has written down.
@@ -92,10 +102,29 @@ impl Equipment {
             if let Err(failure) = self.providers.get(provider) {
                 let refused =
                     CommandFailure::new(Exit::Refused, format!("step `{step}`: {}", failure.message));
-                return Err(failure.hint.into_iter().fold(refused, CommandFailure::hint));
+                let hints = failure.hint.into_iter().chain(self.remark.clone());
+                return Err(hints.fold(refused, CommandFailure::hint));
             }
         }
         Ok(())
+    }
+}
+
+/// A file whose servers are those of whoever runs it cannot start by itself.
+fn require_servers(plan: &Plan) -> Result<(), CommandFailure> {
+    let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    let mut calling = nodes.filter_map(|node| match &node.kind {
+        Kind::Tool(tool) if tool.servers.is_empty() => Some(&node.name),
+        _ => None,
+    });
+    match calling.next() {
+        None => Ok(()),
+        Some(step) => {
+            let words = format!("step `{step}` calls a tool, and the workflow declares no MCP server");
+            let hint =
+                "declare the server in `runtime.mcp_servers`, or run this file from a workflow that does";
+            Err(CommandFailure::new(Exit::Refused, words).hint(hint))
+        }
     }
 }
 
@@ -103,17 +132,6 @@ impl Equipment {
 pub fn registry() -> Registry {
     let inherited = Environment::new(std::env::vars_os(), &[]).into_variables();
     Registry::new(network(), Arc::new(env::get)).with_child_environment(inherited)
-}
-
-/// How this process reaches the network.
-pub fn network() -> Options {
-    let certificates = env::get_filled(env::CA_FILE).and_then(|path| std::fs::read(path).ok());
-    Options {
-        https_proxy: env::first(&env::HTTPS_PROXY),
-        http_proxy: env::first(&env::HTTP_PROXY),
-        no_proxy: env::first(&env::NO_PROXY),
-        extra_certificates: certificates.into_iter().collect(),
-    }
 }
 
 /// Each provider of the plan once, with a step that asks it.

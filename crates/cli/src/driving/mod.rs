@@ -7,7 +7,9 @@ mod commands;
 mod conclusion;
 mod equipment;
 mod keys;
-mod sharing;
+mod network;
+pub mod resources;
+pub mod sharing;
 mod signals;
 mod tools;
 mod washed;
@@ -32,6 +34,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
+pub use network::network_remark;
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
@@ -62,6 +65,7 @@ impl Drive<'_> {
     /// Drives the run and says how it ended.
     pub fn finish(self) -> Result<Exit, CommandFailure> {
         let (console, flags) = (self.console, self.flags);
+        self.equipment.remark().iter().for_each(|remark| console.warn(remark));
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =

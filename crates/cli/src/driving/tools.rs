@@ -1,7 +1,7 @@
 //! The tools of a run: its MCP servers, or nothing at all.
 
-use super::equipment::network;
 use super::keys::{Keys, servers_of};
+use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_plan::Plan;

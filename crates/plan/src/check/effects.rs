@@ -82,7 +82,7 @@ fn no_effect(owner: &str, key: &str, span: &Span) -> Diagnostic {
 }
 
 /// Whether an entry of the workflow's list stands for a tool: by name, or with a `*`.
-fn covers(offer: &str, tool: &str) -> bool {
+pub(crate) fn covers(offer: &str, tool: &str) -> bool {
     match offer.split_once('*') {
         Some((before, after)) => {
             tool.len() + 1 >= offer.len() && tool.starts_with(before) && tool.ends_with(after)

@@ -5,6 +5,7 @@
 //! they all look at. Invariant: a reference is an error only if no path can have run what it names, and never under
 //! a guard, so that a file which can work is never refused.
 
+pub(crate) mod effects;
 pub(crate) mod input_reference;
 pub(crate) mod outline;
 pub(crate) mod suggest;
@@ -13,7 +14,6 @@ pub(crate) mod texts;
 mod capabilities;
 mod codes;
 mod duplicates;
-mod effects;
 mod explicit;
 mod follow;
 mod groups;

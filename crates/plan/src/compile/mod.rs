@@ -7,8 +7,10 @@
 //! so `build` may rely on every name it meets.
 
 mod agent;
+mod budget;
 mod build;
 mod calls;
+mod coders;
 mod extras;
 mod fields;
 mod hash;

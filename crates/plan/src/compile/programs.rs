@@ -4,23 +4,24 @@
 //! is judged when both are known.
 
 use super::Options;
+use super::coders;
 use super::load::Bundle;
 use super::provider::{Providers, configured};
 use crate::check::outline::Outline;
 use crate::diagnostic::Diagnostic;
 use crate::source::settings::Provider;
 use crate::source::words::PROGRAMS;
-use crate::source::workflow::{StepKind, Workflow};
+use crate::source::workflow::{AgentStep, Step, StepKind, Workflow};
 use convoke_model::ProviderSettings;
 
-/// Programs that are missing, and settings of programs where there is none.
+/// Programs that are missing, settings of programs where there is none, and what programs have no use for.
 pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagnostic>) {
-    let nothing = ProviderSettings::default();
-    for workflow in &bundle.workflows {
+    let all = providers(bundle, options);
+    for (workflow, providers) in bundle.workflows.iter().zip(&all) {
         let own = workflow.runtime.provider.as_ref();
-        let providers = Providers::new(options, own, &nothing);
         let with_settings = own.map(|provider| (provider, providers.workflow().clone()));
-        let of_agents = agents(workflow).map(|provider| (provider, providers.agent(Some(provider))));
+        let named = agents(workflow).filter_map(|(_, agent)| agent.provider.as_ref());
+        let of_agents = named.map(|provider| (provider, providers.agent(Some(provider))));
         for (provider, settings) in with_settings.into_iter().chain(of_agents) {
             let written = configured(options, provider);
             // What a flag chose instead is no fault of the file.
@@ -28,15 +29,26 @@ pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagn
                 findings.extend(no_program(provider, &settings));
             }
             findings.extend(no_use(provider, &written));
+            findings.extend(coders::unknown_places(provider, &written));
         }
     }
+    coders::check_tools(bundle, &all, findings);
 }
 
-/// The providers that agents name.
-fn agents(workflow: &Workflow) -> impl Iterator<Item = &Provider> {
+/// The providers of each workflow; one that names none has the root's.
+fn providers<'a>(bundle: &'a Bundle, options: &'a Options) -> Vec<Providers<'a>> {
+    let default = options.default_provider.clone().unwrap_or_default();
+    let written = |workflow: &'a Workflow| workflow.runtime.provider.as_ref();
+    let root = bundle.workflows.first().map(|root| Providers::new(options, written(root), &default));
+    let inherited = root.map_or(default, |root| root.workflow().clone());
+    bundle.workflows.iter().map(|one| Providers::new(options, written(one), &inherited)).collect()
+}
+
+/// The agents of a workflow.
+pub(super) fn agents(workflow: &Workflow) -> impl Iterator<Item = (&Step, &AgentStep)> {
     let inline: Vec<_> = Outline::new(workflow).inline().map(|(_, step)| step).collect();
     workflow.agents.iter().chain(inline).filter_map(|step| match &step.kind {
-        StepKind::Agent(agent) => agent.provider.as_ref(),
+        StepKind::Agent(agent) => Some((step, &**agent)),
         _ => None,
     })
 }

@@ -4,6 +4,7 @@
 //! really offers is known when it runs; here only what the files say about it counts.
 
 use super::load::Bundle;
+use crate::check::effects::covers;
 use crate::check::outline::Outline;
 use crate::check::suggest;
 use crate::diagnostic::Diagnostic;
@@ -20,7 +21,7 @@ type Declared = IndexMap<String, Entry<McpServer>>;
 const ALL: &str = "*";
 
 /// The workflow whose servers a workflow has.
-fn owner<'a>(bundle: &'a Bundle, workflow: &'a Workflow) -> &'a Workflow {
+pub(super) fn owner<'a>(bundle: &'a Bundle, workflow: &'a Workflow) -> &'a Workflow {
     if workflow.runtime.mcp_servers.is_empty() { &bundle.workflows[0] } else { workflow }
 }
 
@@ -97,9 +98,10 @@ pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
                 findings.extend(wrong_call(declared, step, tool));
             }
         }
-        if declared.is_empty() {
-            let named = workflow.tools.iter().chain(steps().filter_map(own_tools)).flatten().next();
-            findings.extend(named.map(nobody_offers));
+        let named = || workflow.tools.iter().chain(steps().filter_map(own_tools)).flatten();
+        match declared.is_empty() {
+            true => findings.extend(named().next().map(nobody_offers)),
+            false => findings.extend(named().filter_map(|tool| left_out(declared, tool))),
         }
     }
 }
@@ -117,6 +119,35 @@ fn nobody_offers(tool: &Spanned<String>) -> Diagnostic {
         .help("servers stand in `runtime.mcp_servers`; agents answer without tools here")
 }
 
+/// A name that no server can have a tool for, because the lists of the servers leave it out.
+fn left_out(declared: &Declared, name: &Spanned<String>) -> Option<Diagnostic> {
+    if declared.iter().any(|server| may_offer(declared, server, &name.value)) {
+        return None;
+    }
+    let allowed = declared.values().filter_map(|entry| allowed(&entry.value)).flatten();
+    let allowed: Vec<&str> = allowed.collect();
+    let message = format!("the tool `{}` has no effect: `tools` of its server leaves it out", name.value);
+    let found = Diagnostic::warning("workflow::no_effect", message, name.span.clone(), "may not be used");
+    Some(found.help(suggest::instead(&name.value, &allowed)))
+}
+
+/// Whether a server may have a tool that a name stands for: `tool`, `server__tool` or `server.tool`, or with a `*`.
+fn may_offer(declared: &Declared, (server, entry): (&String, &Entry<McpServer>), name: &str) -> bool {
+    let is_of = |server: &str| {
+        let rest = name.strip_prefix(server);
+        rest.is_some_and(|rest| rest.starts_with("__") || rest.starts_with('.'))
+    };
+    match allowed(&entry.value) {
+        // What a server without a list has is known when it runs; a name that begins with another's is not meant.
+        None => is_of(server) || !declared.keys().any(|other| is_of(other)),
+        Some(mut allowed) => allowed.any(|tool| {
+            [tool.to_owned(), format!("{server}__{tool}"), format!("{server}.{tool}")]
+                .iter()
+                .any(|full| covers(name, full))
+        }),
+    }
+}
+
 fn wrong_call(declared: &Declared, step: &Step, tool: &ToolStep) -> Option<Diagnostic> {
     match (&tool.server, declared.len()) {
         (_, 0) => Some(no_server(step, tool)),
@@ -129,11 +160,12 @@ fn wrong_call(declared: &Declared, step: &Step, tool: &ToolStep) -> Option<Diagn
     }
 }
 
+/// A warning: a file without servers may be there to be run by one that has them. Alone it cannot start.
 fn no_server(step: &Step, tool: &ToolStep) -> Diagnostic {
     let message = format!("step `{}` calls a tool, and the workflow declares no MCP server", step.name.value);
     let place = tool.server.as_ref().or(tool.tool.as_ref()).unwrap_or(&step.name).span.clone();
-    Diagnostic::error("workflow::unknown_server", message, place, "nobody has it")
-        .help("declare the server in `runtime.mcp_servers`")
+    Diagnostic::warning("workflow::unknown_server", message, place, "nobody has it here")
+        .help("declare the server in `runtime.mcp_servers`, or run this file from a workflow that does")
 }
 
 fn which_server(declared: &Declared, step: &Step) -> Diagnostic {

@@ -5,6 +5,7 @@
 //! workflow as it can. References between steps, templates and conditions are left to `check`. Files and environment
 //! are reached through [`Sources`] only.
 
+mod address;
 pub mod capability;
 mod codes;
 mod env;

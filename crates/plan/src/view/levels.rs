@@ -6,6 +6,7 @@
 
 use super::edges::{Edge, edges, members};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};
+use convoke_model::Budget;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,6 +42,12 @@ pub struct PlacedNode {
     pub within: Option<String>,
     /// What it waits for.
     pub after: Vec<String>,
+    /// What its tasks, or its members, may spend together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// What it needs besides a permit.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, u64>,
 }
 
 /// The levels of one workflow. Nodes without an estimate count as 1.
@@ -122,6 +129,8 @@ impl<'a> Chart<'a> {
             level: depth.at[ix * 2] as u32,
             within: self.parents[ix].map(name),
             after: self.forward.iter().filter(|(_, to)| *to == ix).map(|(from, _)| name(*from)).collect(),
+            budget: node.budget.clone(),
+            resources: node.resources.iter().map(|(name, amount)| (name.to_string(), *amount)).collect(),
         }
     }
 

@@ -28,6 +28,17 @@ pub(super) fn judge_fixed(
     None
 }
 
+/// A model that could not answer is not asked again under the same name.
+fn judge_repeats(cx: &mut Reader<'_>, owner: &str, models: &Names) {
+    for (index, model) in models.iter().enumerate() {
+        if models[..index].contains(model) {
+            let message = format!("`{}` stands twice in `models` of {owner}", model.value);
+            let finding = cx.warning("workflow::no_effect", message, &model.span, "has had its turn");
+            finding.help = Some("`retry` asks the same model again".to_owned());
+        }
+    }
+}
+
 /// Reads `models`; `other` is the key for a single model, which it excludes.
 pub(super) fn models(cx: &mut Reader<'_>, fields: &mut Fields<'_>, other: &str) -> Option<Names> {
     let place = fields.place_of("models")?.clone();
@@ -41,7 +52,10 @@ pub(super) fn models(cx: &mut Reader<'_>, fields: &mut Fields<'_>, other: &str) 
         Some(model) if is_template(&model.value) => "must name fixed models, found a template",
         Some(_) => "has an empty name",
         None if models.is_empty() => "is empty",
-        None => return Some(models),
+        None => {
+            judge_repeats(cx, &fields.owner, &models);
+            return Some(models);
+        }
     };
     let message = format!("`models` of {} {why}", fields.owner);
     cx.error("workflow::empty_value", message, odd.map_or(&place, |model| &model.span), "not a model");

@@ -5,6 +5,7 @@
 //! the language requires it has been reported.
 
 mod agent;
+mod budget;
 mod capability;
 mod common;
 mod duration;
@@ -18,6 +19,7 @@ mod people;
 mod provider;
 mod runtime;
 mod scalars;
+mod server;
 mod step;
 mod tool;
 mod work;

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 
+use super::super::address::is_http;
 use super::super::keys::runtime::PROVIDER;
 use super::super::settings::{Program, Provider};
 use super::super::text::Spanned;
@@ -11,6 +12,7 @@ use super::Reader;
 use super::fields::Fields;
 use super::runtime::{judge_provider, non_blank};
 use super::scalars::Of;
+use super::server::bad_address;
 
 const COPILOT: &[&str] = &["copilot"];
 const SCRIPTED: &[&str] = &["scripted"];
@@ -93,7 +95,7 @@ fn short(name: Spanned<String>) -> Provider {
 fn with_settings(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: Spanned<String>) -> Provider {
     Provider {
         span: fields.span.clone(),
-        base_url: non_blank(cx, fields, "base_url"),
+        base_url: base_url(cx, fields),
         api_key: fields.secret(cx, "api_key"),
         api_key_file: non_blank(cx, fields, "api_key_file"),
         bearer_token: fields.secret(cx, "bearer_token"),
@@ -109,6 +111,14 @@ fn with_settings(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: Spanned<Str
         name,
         short: false,
     }
+}
+
+fn base_url(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<String>> {
+    let url = non_blank(cx, fields, "base_url")?;
+    if !is_http(&url.value) {
+        bad_address(cx, "base_url", &fields.owner, &url);
+    }
+    Some(url)
 }
 
 /// Whether the provider is a program at all can depend on the configuration, so that is judged later.

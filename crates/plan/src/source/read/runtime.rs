@@ -1,13 +1,11 @@
 //! `workflow.runtime`.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
-use super::super::keys::runtime::{MCP_SERVER, PLUGIN, PLUGIN_SOURCE};
+use super::super::keys::runtime::{PLUGIN, PLUGIN_SOURCE};
 use super::super::nearest::nearest;
 use super::super::settings::{
-    Checkpoint, McpServer, McpTransport, PluginSource, PluginUse, Runtime, SkillDiscovery, SkillInjection,
-    Timeouts, ToolOutput,
+    Checkpoint, PluginSource, PluginUse, Runtime, SkillDiscovery, SkillInjection, Timeouts, ToolOutput,
 };
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
@@ -18,6 +16,7 @@ use super::fields::Fields;
 use super::fixed::{fixed, models};
 use super::provider::provider;
 use super::scalars::Of;
+use super::server::server;
 
 /// Reads `runtime`.
 pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {
@@ -101,32 +100,6 @@ pub(super) fn non_blank(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str)
         return None;
     }
     Some(text)
-}
-
-fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
-    let mut fields = Fields::open(cx, node, &MCP_SERVER, format!("MCP server `{name}`"))?;
-    let unsaid = Spanned::new(McpTransport::default(), fields.head.clone());
-    let transport = fields.choice(cx, "type").unwrap_or(unsaid);
-    let needed = if transport.value == McpTransport::Stdio { "command" } else { "url" };
-    let server = McpServer {
-        transport,
-        command: fields.text(cx, "command"),
-        args: fields.secrets(cx, "args").unwrap_or_default(),
-        env: fields.secret_map(cx, "env").unwrap_or_default(),
-        working_dir: fields.text(cx, "working_dir"),
-        url: fields.secret(cx, "url"),
-        headers: fields.secret_map(cx, "headers").unwrap_or_default(),
-        timeout: fields
-            .number(cx, "timeout")
-            .map(|ms| ms.map(|ms| Duration::from_secs_f64(ms.min(1e12) / 1000.0))),
-        tools: fields
-            .names(cx, "tools")
-            .unwrap_or_else(|| vec![Spanned::new("*".to_owned(), node.span.clone())]),
-        span: node.span.clone(),
-    };
-    fields.require(cx, needed);
-    fields.finish(cx);
-    Some(server)
 }
 
 fn checkpoint(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Checkpoint> {
