@@ -13,6 +13,9 @@ pub struct Limits {
     pub machine: Option<Stated>,
     /// Limits of model services. Every entry that fits a call holds for it.
     pub services: Vec<ServiceLimit>,
+    /// Answers are played back: no service is asked, so none is counted. An answer may then wait for the one that was
+    /// recorded before it, and whoever waits so must hold nothing that the other needs.
+    pub asks_nobody: bool,
     /// Limits of tenants.
     pub tenants: Vec<TenantLimit>,
     /// Resources that steps can name, such as `gpu`.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 /// How often the inbox is looked at for messages of other processes.
 const INBOX_PERIOD: Duration = Duration::from_millis(200);
 /// How often it is told how capacity is used.
-const METRICS_PERIOD: Duration = Duration::from_secs(1);
+pub(crate) const METRICS_PERIOD: Duration = Duration::from_secs(1);
 /// How long attempts may go on once the process was told to let go of the run.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// Facts taken into one turn at most: a bound for the size of a commit.

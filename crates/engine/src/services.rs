@@ -3,7 +3,8 @@
 //! Each (provider, model, key) is a resource of its own, made when a task first needs it. It begins with as many at once
 //! as the run may have, and learns from how calls fare how many are good; while its provider says "later" its door is
 //! shut, for everybody who would ask the same. What the configuration says about a service is counted besides, and by
-//! all processes together. Agents of the scripted provider ask nobody, and are not counted.
+//! all processes together. Agents of the scripted provider ask nobody, and are not counted; nor are those of a run that
+//! is played back.
 
 use crate::limits::{Breaker, BreakerKey, Limits, ServiceLimit, Stated};
 use crate::terms::{Shared, Want};
@@ -84,6 +85,7 @@ pub(crate) struct Services {
     limits: Vec<ServiceLimit>,
     breaker: Option<Breaker>,
     learned: Learned,
+    asks_nobody: bool,
     /// By where the settings lie, which all attempts of a node share and which live as long as the plan; then by model.
     known: HashMap<(usize, Box<str>), Option<Arc<Service>>>,
 }
@@ -96,6 +98,7 @@ impl Services {
             limits: limits.services.clone(),
             breaker: limits.breaker,
             learned: limits.learned.clone(),
+            asks_nobody: limits.asks_nobody,
             known: HashMap::new(),
         }
     }
@@ -126,7 +129,7 @@ impl Services {
             return known.clone();
         }
         let provider = &agent.settings.provider;
-        let counted = !WITHOUT_SERVICE.contains(&provider.name.as_str());
+        let counted = !self.asks_nobody && !WITHOUT_SERVICE.contains(&provider.name.as_str());
         let service = counted.then(|| Arc::new(self.make(provider, model, governor, now)));
         self.known.insert(key, service.clone());
         service
