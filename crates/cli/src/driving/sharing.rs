@@ -1,6 +1,5 @@
 //! This process's part in what all processes of one state directory share.
 
-use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_capacity::{Capacity, Identity, Options, need};
 use convoke_engine::{Shares, Stated};
@@ -72,6 +71,6 @@ fn longest(node: &Node) -> Duration {
 }
 
 fn unusable(error: convoke_capacity::Error) -> CommandFailure {
-    CommandFailure::new(Exit::State, format!("what processes share cannot be used: {error}"))
-        .hint("convoke instances shows who takes part")
+    let message = format!("what processes share cannot be used: {error}");
+    CommandFailure { message, ..CommandFailure::from(error) }.hint("convoke instances shows who takes part")
 }

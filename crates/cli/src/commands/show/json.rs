@@ -1,5 +1,6 @@
 //! A run and its tasks, for programs.
 
+use super::capacity::Fared;
 use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use convoke_engine::report::{AttemptReport, TaskReport};
@@ -31,6 +32,8 @@ impl Shown {
             "failure": report.failure,
             "waiting": waiting,
             "usage": report.usage,
+            "budget": self.budget,
+            "capacity": Fared::of(&self.stored.events).record(),
             "tasks": tasks?,
         }))
     }

@@ -1,11 +1,13 @@
 //! `convoke show`: a run, or one task of it with its prompt, conversation, attempts and output.
 
 mod asked;
+mod capacity;
 mod conversation;
 mod json;
 mod text;
 
 use crate::args::{Format, ShowArgs};
+use crate::changes;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -14,7 +16,7 @@ use crate::stored::{self, Stored};
 use conversation::Extent;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
-use convoke_model::{Event, JsonText, Payload, RunStatus, TaskId};
+use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
 use serde_json::Value;
 
 /// A run that is shown.
@@ -22,6 +24,8 @@ struct Shown {
     stored: Stored,
     report: RunReport,
     status: RunStatus,
+    /// What its file says that it may spend.
+    budget: Option<Budget>,
 }
 
 /// The word for how a task stands.
@@ -51,6 +55,13 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     Ok(Exit::Success)
 }
 
+/// The budget of the run's plan; a plan that cannot be read any more has none to show.
+fn budget(state: &StateDir, stored: &Stored) -> Option<Budget> {
+    let meta = stored.reader.meta().ok()?;
+    let plan = changes::stored_plan(state, &stored.run, &meta, || Ok(stored.events.clone())).ok()?;
+    plan.root().limits.budget.clone()
+}
+
 impl Shown {
     fn open(state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
         let stored = Stored::open(state, name)?;
@@ -61,7 +72,8 @@ impl Shown {
             RunStatus::Running if live_owner(state, &stored.run)?.is_none() => RunStatus::Interrupted,
             status => status,
         };
-        Ok(Shown { stored, report, status })
+        let budget = budget(state, &stored);
+        Ok(Shown { stored, report, status, budget })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

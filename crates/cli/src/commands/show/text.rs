@@ -1,5 +1,6 @@
 //! A run and its tasks, for people.
 
+use super::capacity::{self, Fared};
 use super::conversation::{self, Extent};
 use super::{Shown, word};
 use crate::failure::CommandFailure;
@@ -31,6 +32,10 @@ impl Shown {
         if let Some(used) = words::usage(&report.usage) {
             field("used", used);
         }
+        if let Some(budget) = &self.budget {
+            field("budget", capacity::spent(&report.usage, budget));
+        }
+        Fared::of(&self.stored.events).fields().into_iter().for_each(|(name, value)| field(name, value));
         text.push('\n');
         report.tasks.iter().take(MOST_TASKS).for_each(|(id, task)| text.push_str(&row(id, task)));
         if report.tasks.len() > MOST_TASKS {
