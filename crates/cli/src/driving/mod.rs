@@ -91,7 +91,10 @@ impl Drive<'_> {
         let outline = Outline::of(&self.plan);
         let options = self.options(manner.is_some());
         let capacity = match &options.limits.machine {
-            Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
+            Some(machine) => {
+                let lease = self.console.config.lease;
+                Some(sharing::take_part(&self.state, run, &self.plan, machine, lease)?)
+            }
             None => None,
         };
         let setup = Setup {
