@@ -10,7 +10,7 @@ use crate::permits::{Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, Setting};
+use convoke_govern::{Adapted, Outcome, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
@@ -213,10 +213,10 @@ impl Core {
         let lease = self.permits.lease_of(task);
         match self.scheduler.launch(task, lease, &self.store) {
             Launch::Start(assignment) => {
-                let terms = self.permits.terms(task, self.scheduler.node(task));
+                let terms = self.permits.terms(task, self.scheduler.node(task), now);
                 turn.effects.push(Effect::Launch(task, assignment, terms));
             }
-            Launch::Refused => self.permits.end(task, now, &mut turn.effects),
+            Launch::Refused => drop(self.permits.end(task, Outcome::Unknown, now, &mut turn.effects)),
         }
     }
 

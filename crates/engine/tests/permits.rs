@@ -9,7 +9,7 @@ use convoke_engine::{
 use convoke_govern::Outcome;
 use convoke_model::{
     AttemptEnd, Budget, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, TaskId, Timestamp,
-    Usage, WhenSpent,
+    Usage, WhenSpent, reason,
 };
 use convoke_schedule::{Scheduler, TaskIx};
 use convoke_testkit::plan_of;
@@ -193,6 +193,21 @@ fn an_agent_whose_lease_ran_out_is_cut_off_and_begun_again() {
         _ => None,
     });
     assert_eq!(lost, Some(1), "what it used is not forgotten");
+    assert_eq!(asked(&turn).len(), 1, "and it asks for another lease");
+}
+
+#[test]
+fn an_agent_that_finds_out_by_itself_that_its_lease_ran_out_is_begun_again_too() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    desk.tell(vec![granted(asked(&turn)[0], 7)]);
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    let failure = Failure::new(Class::Cancelled, "nothing was sent").reason(reason::FENCED);
+    let end = AttemptEnd::Failed { failure, usage: Usage::default(), partial: None };
+    let turn = desk.tell(vec![What::Ended { task: desk.task(first), attempt: 1, end }]);
+    let is_told = |wanted: fn(&Event) -> bool| turn.events.iter().any(|stamped| wanted(&stamped.event));
+    assert!(is_told(|event| matches!(event, Event::Fenced { lease: 7, .. })));
+    assert!(is_told(|event| matches!(event, Event::AttemptLost { .. })), "it has not failed");
+    assert_eq!(given_back(&turn), [7], "nobody takes over what ran out");
     assert_eq!(asked(&turn).len(), 1, "and it asks for another lease");
 }
 

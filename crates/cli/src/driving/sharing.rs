@@ -9,9 +9,6 @@ use convoke_plan::{Kind, Node, Plan, Span};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a lease lasts without a heartbeat. A process that is stopped for longer is cut off from its services.
-const TIME_TO_LIVE: Duration = Duration::from_secs(10);
-
 /// A command without a time limit may go on for this long after its process was stopped.
 const ANY_TIME: Duration = Duration::from_secs(24 * 3600);
 
@@ -23,12 +20,14 @@ pub fn table_path(state: &StateDir) -> PathBuf {
     state.path().join("capacity")
 }
 
-/// Takes part for a run, whose attempts are bounded by `machine` together with those of all others.
+/// Takes part for a run, whose attempts are bounded by `machine` together with those of all others. A process that is
+/// stopped for longer than `lease` is cut off from its services.
 pub fn take_part(
     state: &StateDir,
     run: &RunId,
     plan: &Plan,
     machine: &Stated,
+    lease: Duration,
 ) -> Result<Shares, CommandFailure> {
     let here = std::env::current_dir().unwrap_or_default();
     let identity = Identity {
@@ -39,7 +38,7 @@ pub fn take_part(
     let options = Options { max_call_time: longest_call(plan), ..Options::default() };
     let table = Capacity::open(&table_path(state), &identity, options).map_err(unusable)?;
     agree(&table, machine).map_err(unusable)?;
-    Ok(Shares { table, time_to_live: TIME_TO_LIVE })
+    Ok(Shares { table, time_to_live: lease })
 }
 
 /// A number that somebody stated goes over one that nobody did.

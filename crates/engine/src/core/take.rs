@@ -63,6 +63,7 @@ impl Core {
             AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
             AttemptEnd::Suspended { .. } => Outcome::Unknown,
         };
+        self.notice_fence(at, task, &end, turn);
         let fenced = self.fenced.remove(&task);
         let id = self.scheduler.id(task).clone();
         let event = match end {
@@ -84,7 +85,18 @@ impl Core {
         };
         self.happen(at, event, turn);
         self.close_call(at, task, None, outcome, turn);
-        self.permits.end(task, at, &mut turn.effects);
+        let learned = self.permits.end(task, outcome, at, &mut turn.effects);
+        learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+    }
+
+    /// An attempt looks at its lease before it sends anything, and may find that it ran out before the heartbeat does.
+    fn notice_fence(&mut self, at: Timestamp, task: TaskIx, end: &AttemptEnd, turn: &mut Turn) {
+        let noticed = matches!(
+            end, AttemptEnd::Failed { failure, .. } if failure.reason.as_deref() == Some(reason::FENCED)
+        );
+        if let Some(lease) = self.permits.lease_of(task).filter(|_| noticed) {
+            self.lose(at, &[lease], turn);
+        }
     }
 
     /// Gives back what a call holds, and records what was learned from how it fared.
@@ -131,7 +143,7 @@ impl Core {
             .hint("convoke capacity shows every limit and where it comes from");
         match self.permits.leases.refused(ask) {
             Some(Holder::Attempt(task)) => {
-                self.permits.end(task, at, &mut turn.effects);
+                self.permits.end(task, Outcome::Unknown, at, &mut turn.effects);
                 let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
                 self.happen(at, event, turn);
             }
