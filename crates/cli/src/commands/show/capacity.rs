@@ -1,7 +1,7 @@
-//! What a run had to wait for, what limits did meanwhile, and what it spent of its budget: all from its events.
+//! What a run had to wait for, what limits did meanwhile, and what it spent of its budget.
 //!
-//! The journal says that a task waits when what the queue stands still for changes, so waits of tasks further back are not
-//! in these numbers.
+//! From its events, which say that a task waits when what the queue stands still for changes; waits of tasks further back are
+//! not in them. A run that took longer than a moment has also written down how it used its capacity, and that counts all.
 
 use crate::view::words;
 use convoke_model::{Budget, Event, Failure, Stamped, TaskId, Timestamp, Usage};
@@ -14,6 +14,8 @@ use std::time::Duration;
 pub struct Fared {
     /// How long tasks that were said to wait had to, shortest first.
     waits: Vec<Duration>,
+    /// The same as the run itself has counted it: half of all permits, nineteen of twenty.
+    counted: Option<[Duration; 2]>,
     /// What the queue stood still for, and how often.
     blocked: BTreeMap<String, u32>,
     /// Limits that changed.
@@ -32,9 +34,9 @@ struct Change {
 }
 
 impl Fared {
-    /// Reads the events of a run.
-    pub fn of(events: &[Stamped]) -> Fared {
-        let mut fared = Fared::default();
+    /// Reads the events of a run, and its numbers if it has left any.
+    pub fn of(events: &[Stamped], metrics: Option<&Value>) -> Fared {
+        let mut fared = Fared { counted: metrics.and_then(counted), ..Fared::default() };
         let mut waiting = HashMap::new();
         events.iter().for_each(|stamped| fared.take(stamped, &mut waiting));
         fared.waits.sort_unstable();
@@ -75,14 +77,18 @@ impl Fared {
         self.waits.get(place.saturating_sub(1)).copied().unwrap_or_default()
     }
 
+    /// Half of all waits, nineteen of twenty.
+    fn halves(&self) -> [Duration; 2] {
+        self.counted.unwrap_or_else(|| [0.5, 0.95].map(|part| self.percentile(part)))
+    }
+
     /// Fields for people; none where nothing stood in the way.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = Vec::new();
         if !self.blocked.is_empty() {
             let on: Vec<_> = self.blocked.keys().map(String::as_str).collect();
-            let [half, most] = [0.5, 0.95].map(|part| words::duration(self.percentile(part)));
-            let who = words::plural(self.waits.len() as u64, "task");
-            let waited = format!("{who} for permits: p50 {half}, p95 {most}; blocked on {}", on.join(", "));
+            let [half, most] = self.halves().map(words::duration);
+            let waited = format!("for permits: p50 {half}, p95 {most}; blocked on {}", on.join(", "));
             fields.push(("waited", waited));
         }
         for (name, change) in &self.changes {
@@ -99,6 +105,7 @@ impl Fared {
     /// The same for programs.
     pub fn record(&self) -> Value {
         let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        let [half, most] = self.halves().map(millis);
         let changes = self.changes.iter().map(|(name, change)| {
             json!({
                 "resource": name,
@@ -109,17 +116,31 @@ impl Fared {
             })
         });
         json!({
-            "waited_ms": {
-                "tasks": self.waits.len(),
-                "p50": millis(self.percentile(0.5)),
-                "p95": millis(self.percentile(0.95)),
-                "longest": millis(self.percentile(1.0)),
-            },
+            "waited_ms": {"p50": half, "p95": most},
             "blocked_on": self.blocked,
             "adapted": changes.collect::<Vec<_>>(),
             "refused": self.refused,
         })
     }
+}
+
+/// The waits in the numbers of a run.
+fn counted(metrics: &Value) -> Option<[Duration; 2]> {
+    let wait = |key: &str| {
+        let (seconds, nanos) = (metrics[key]["secs"].as_u64()?, metrics[key]["nanos"].as_u64()?);
+        Some(Duration::new(seconds, u32::try_from(nanos).ok()?))
+    };
+    Some([wait("wait_p50")?, wait("wait_p95")?])
+}
+
+/// What a run does at this moment: permits that are out, demands that wait and what for.
+pub fn now(metrics: &Value) -> Option<String> {
+    let (active, waiting) = (metrics["active"].as_u64()?, metrics["waiting"].as_u64()?);
+    let causes =
+        metrics["waiting_for"].as_object()?.iter().map(|(name, count)| format!("{count} for {name}"));
+    let causes: Vec<_> = causes.collect();
+    let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
+    Some(format!("{active} active, {waiting} waiting{causes}"))
 }
 
 /// What was spent of a budget, in words.
@@ -166,9 +187,17 @@ mod tests {
             events.push(at(number * 10, start));
         }
         events.push(at(9000, Event::AttemptStarted { task: task(1), attempt: 2, lease: None }));
-        let fields = Fared::of(&events).fields();
-        let expected = "20 tasks for permits: p50 100 ms, p95 190 ms; blocked on machine, slots";
+        let fields = Fared::of(&events, None).fields();
+        let expected = "for permits: p50 100 ms, p95 190 ms; blocked on machine, slots";
         assert_eq!(fields, [("waited", expected.to_owned())]);
+        let metrics = json!({
+            "wait_p50": Duration::from_millis(20), "wait_p95": Duration::from_secs(2), "active": 3, "waiting": 2,
+            "waiting_for": {"machine": 2},
+        });
+        let fields = Fared::of(&events, Some(&metrics)).fields();
+        let expected = "for permits: p50 20 ms, p95 2.0 s; blocked on machine, slots";
+        assert_eq!(fields, [("waited", expected.to_owned())], "what the run has counted itself is exact");
+        assert_eq!(now(&metrics).as_deref(), Some("3 active, 2 waiting (2 for machine)"));
     }
 
     #[test]
@@ -183,8 +212,8 @@ mod tests {
             ("limit", "model:m 40 -> 21 (recovered, 2 changes)".to_owned()),
             ("refused", "1 that could never be admitted".to_owned()),
         ];
-        assert_eq!(Fared::of(&events).fields(), expected);
-        assert_eq!(Fared::of(&[]).fields(), []);
+        assert_eq!(Fared::of(&events, None).fields(), expected);
+        assert_eq!(Fared::of(&[], None).fields(), []);
     }
 
     #[test]

@@ -33,7 +33,8 @@ impl Shown {
             "waiting": waiting,
             "usage": report.usage,
             "budget": self.budget,
-            "capacity": Fared::of(&self.stored.events).record(),
+            "capacity": Fared::of(&self.stored.events, self.metrics.as_ref()).record(),
+            "metrics": self.metrics,
             "tasks": tasks?,
         }))
     }

@@ -9,6 +9,7 @@ mod text;
 use crate::args::{Format, ShowArgs};
 use crate::changes;
 use crate::console::Console;
+use crate::driving::notebook::metrics_path;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
@@ -26,6 +27,8 @@ struct Shown {
     status: RunStatus,
     /// What its file says that it may spend.
     budget: Option<Budget>,
+    /// How it used its capacity, as it has counted itself.
+    metrics: Option<Value>,
 }
 
 /// The word for how a task stands.
@@ -73,7 +76,9 @@ impl Shown {
             status => status,
         };
         let budget = budget(state, &stored);
-        Ok(Shown { stored, report, status, budget })
+        let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
+        let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
+        Ok(Shown { stored, report, status, budget, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

@@ -7,7 +7,7 @@ use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::view::{because, words};
 use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
-use convoke_model::{Failure, JsonText, TaskId, Timestamp};
+use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -35,7 +35,13 @@ impl Shown {
         if let Some(budget) = &self.budget {
             field("budget", capacity::spent(&report.usage, budget));
         }
-        Fared::of(&self.stored.events).fields().into_iter().for_each(|(name, value)| field(name, value));
+        if let Some(now) =
+            self.metrics.as_ref().filter(|_| self.status == RunStatus::Running).and_then(capacity::now)
+        {
+            field("now", now);
+        }
+        let fared = Fared::of(&self.stored.events, self.metrics.as_ref());
+        fared.fields().into_iter().for_each(|(name, value)| field(name, value));
         text.push('\n');
         report.tasks.iter().take(MOST_TASKS).for_each(|(id, task)| text.push_str(&row(id, task)));
         if report.tasks.len() > MOST_TASKS {
