@@ -174,7 +174,8 @@ impl Core {
     /// Asks for a permit. A task whose permit can never be had fails.
     fn demand(&mut self, now: Timestamp, task: TaskIx, turn: &mut Turn) {
         self.permits.pay(task, &self.scheduler);
-        let refused = self.permits.demand(task, self.scheduler.node(task), 0, now).err();
+        let path = self.permits.paths.of(task, &self.scheduler);
+        let refused = self.permits.demand(task, self.scheduler.node(task), path, now).err();
         if let Some(refused) = refused {
             let step = &self.scheduler.node(task).name;
             let failure = Failure::new(Class::Capacity, format!("step `{step}` cannot start: {refused}"))
@@ -213,6 +214,7 @@ impl Core {
         let lease = self.permits.lease_of(task);
         match self.scheduler.launch(task, lease, &self.store) {
             Launch::Start(assignment) => {
+                self.permits.paths.begin(task, now);
                 let terms = self.permits.terms(task, self.scheduler.node(task), now);
                 turn.effects.push(Effect::Launch(task, assignment, terms));
             }

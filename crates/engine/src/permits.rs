@@ -12,6 +12,7 @@ use crate::calls::CallBook;
 use crate::core::Effect;
 use crate::leases::{Holder, Leases, Wants};
 use crate::limits::Limits;
+use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
 use crate::terms::{AskNo, CallNo, Calls, Fence, Shared, Terms, Want};
@@ -38,6 +39,7 @@ pub struct Permits {
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
     pub(crate) purses: Purses,
+    pub(crate) paths: Paths,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -79,6 +81,7 @@ impl Permits {
             leases: Leases::default(),
             calls: CallBook::default(),
             purses: Purses::new(limits),
+            paths: Paths::new(limits.asks_nobody),
             crowded: false,
         };
         permits.name_all(limits);

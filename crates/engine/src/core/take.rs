@@ -84,6 +84,7 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+        self.permits.paths.end(task, at, &self.scheduler);
         self.close_call(at, task, None, outcome, turn);
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
