@@ -31,7 +31,7 @@ pub const PROCESSES: usize = 256;
 /// Named resources.
 pub const RESOURCES: usize = 1024;
 /// Leases that are out at the same time, quarantined ones included.
-pub const LEASES: usize = 65_536;
+pub const LEASES: usize = 16_384;
 /// Demands that wait at the same time.
 pub const WAITERS: usize = 4096;
 /// Tasks on offer at the same time.

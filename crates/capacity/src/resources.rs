@@ -112,13 +112,31 @@ impl Capacity {
     /// enough is given back; demands that can never be met any more are refused. Raises [`limits_generation`](Self::limits_generation)
     /// and rings the bell of every process that uses it. Answers with the limit before, or `None` for an unknown name.
     pub fn set_limit(&self, name: &str, limit: u32, origin: &str) -> Result<Option<u32>, Error> {
+        self.change_limit(name, limit, origin, true)
+    }
+
+    /// As [`set_limit`](Self::set_limit), but only for as long as anybody uses the resource, and not over what was set.
+    pub fn restate_limit(&self, name: &str, limit: u32, origin: &str) -> Result<Option<u32>, Error> {
+        self.change_limit(name, limit, origin, false)
+    }
+
+    fn change_limit(
+        &self,
+        name: &str,
+        limit: u32,
+        origin: &str,
+        by_hand: bool,
+    ) -> Result<Option<u32>, Error> {
         check_name(name)?;
         let mut held = self.lock()?;
         let Some(index) = held.find_resource(name) else { return Ok(None) };
         let slot = held.resource(index);
         let before = slot.limit.load(Relaxed);
+        if !by_hand && slot.by_hand.load(Relaxed) == 1 {
+            return Ok(Some(before));
+        }
         held.write_limit(index, limit, origin);
-        slot.by_hand.store(1, Relaxed);
+        slot.by_hand.fetch_max(u32::from(by_hand).into(), Relaxed);
         step();
         self.mapping.header.limits_generation.fetch_add(1, Ordering::Release);
         drop(held);

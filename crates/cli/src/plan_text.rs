@@ -2,6 +2,7 @@
 
 use crate::paint::Paint;
 use crate::view::words;
+use convoke_model::{Budget, WhenSpent};
 use convoke_plan::view::{Levels, PlacedNode, levels};
 use convoke_plan::{Limits, Plan, Workflow};
 use std::collections::BTreeMap;
@@ -24,15 +25,48 @@ fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
     }
     writeln!(text, "  critical path: {}", levels.critical_path.join(" -> ")).expect("text takes text");
     writeln!(text, "  parallelism: {}", parallelism(&levels)).expect("text takes text");
+    text.push_str(&budgets_of_groups(&levels));
     writeln!(text, "  limits: {}", limits(&workflow.limits)).expect("text takes text");
     text
 }
 
+/// Groups are on no level of their own, so what they may spend is said below.
+fn budgets_of_groups(levels: &Levels) -> String {
+    let groups = levels.nodes.iter().filter(|node| matches!(node.kind, "parallel" | "for_each"));
+    let line = |node: &PlacedNode| {
+        node.budget.as_ref().map(|limit| format!("  budget of {}: {}\n", node.name, budget(limit)))
+    };
+    groups.filter_map(line).collect()
+}
+
+/// What a budget allows, and what follows when it is spent.
+fn budget(budget: &Budget) -> String {
+    let tokens = budget.tokens.map(|tokens| format!("{tokens} tokens"));
+    let amounts: Vec<_> = budget.micros.map(words::money).into_iter().chain(tokens).collect();
+    let then = match &budget.when_spent {
+        _ if budget.audit => "audit".to_owned(),
+        WhenSpent::Queue => "then queue".to_owned(),
+        WhenSpent::Degrade(model) => format!("then {model}"),
+        WhenSpent::Ask => "then ask".to_owned(),
+        WhenSpent::Stop => "then stop".to_owned(),
+    };
+    format!("{} ({then})", amounts.join(" and "))
+}
+
+/// What a node may spend and needs, if it says so.
+fn demands(node: &PlacedNode) -> String {
+    let budget = node.budget.as_ref().map(|limit| format!("  budget {}", budget(limit)));
+    let resources: Vec<_> = node.resources.iter().map(|(name, amount)| format!("{amount} {name}")).collect();
+    let needs = (!resources.is_empty()).then(|| format!("  uses {}", resources.join(", ")));
+    budget.into_iter().chain(needs).collect()
+}
+
 fn row(node: &PlacedNode) -> String {
+    let demands = demands(node);
     let within = node.within.as_ref().map(|group| format!("  in {group}")).unwrap_or_default();
     let after =
         if node.after.is_empty() { String::new() } else { format!("  after {}", node.after.join(", ")) };
-    let line = format!("    {:<28} {:<10}{within}{after}", node.name, node.kind);
+    let line = format!("    {:<28} {:<10}{within}{after}{demands}", node.name, node.kind);
     format!("{}\n", line.trim_end())
 }
 
@@ -45,7 +79,7 @@ fn limits(limits: &Limits) -> String {
     let mut parts =
         vec![format!("{} iterations", limits.max_iterations), format!("{} tasks", limits.max_tasks)];
     parts.extend(limits.timeout_ms.map(|millis| words::duration(std::time::Duration::from_millis(millis))));
-    parts.extend(limits.budget_micros.map(words::money));
+    parts.extend(limits.budget.as_ref().map(budget));
     parts.extend(limits.max_concurrency.map(|number| format!("{number} at once")));
     parts.join(", ")
 }

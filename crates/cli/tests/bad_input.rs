@@ -118,7 +118,7 @@ fn a_state_folder_that_cannot_be_used_is_named_with_the_reason() {
 #[test]
 fn a_read_only_state_folder_can_be_looked_at_but_not_written() {
     let world = World::with_workflow(SMALL);
-    let Some(disk) = SmallDisk::mount(&world, "8m") else { return };
+    let Some(disk) = SmallDisk::mount(&world, "24m") else { return };
     let state = disk.path().join("state").display().to_string();
     world.convoke(&["--state-dir", &state, "run", "w.yaml"]).exits(0);
     disk.remount("ro");
@@ -138,7 +138,7 @@ fn a_full_disk_stops_the_run_and_nothing_is_lost() {
              command: sh\n      args: [-c, 'echo {{ item }} >>ran.log; head -c 300000 /dev/urandom | base64']\n\
          output: {count: '{{ many.count }}'}\n",
     );
-    let Some(disk) = SmallDisk::mount(&world, "2m") else { return };
+    let Some(disk) = SmallDisk::mount(&world, "8m") else { return };
     let state = disk.path().join("state").display().to_string();
     let world = world.env("CONVOKE_STATE_DIR", &state);
     let items = "items=[1,2,3,4,5,6,7,8,9,10]";

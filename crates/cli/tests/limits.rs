@@ -98,3 +98,86 @@ fn limits_of_different_files_hold_side_by_side() {
     let said = world.said(command.env("CONVOKE_CONFIG", "owner.toml").output().expect("the program runs"));
     assert_eq!((said.code, said.stderr.as_str()), (0, ""));
 }
+
+const TRAINING: &str = "\
+workflow:
+  name: training
+  entry_point: fan
+  limits: {budget_usd: 3, budget_tokens: 9000, budget_mode: enforce, when_spent: degrade, degrade_to: small}
+parallel:
+  - {name: fan, agents: [train, count], budget: {tokens: 5000, when_spent: ask}}
+agents:
+  - {name: train, prompt: x, provider: scripted, budget: {usd: 0.5}, resources: {gpu: 2, disk: 1}}
+  - {name: count, type: script, command: echo, resources: {disk: 1}}
+";
+
+#[test]
+fn a_plan_shows_what_may_be_spent_and_what_is_needed() {
+    let said = World::with(TRAINING).run(&["plan", "w.yaml"]);
+    assert_snapshot!(said.stdout, @r"
+    training (w.yaml)
+      level 1
+        train                        agent       in fan  budget $0.50 (then stop)  uses 1 disk, 2 gpu
+        count                        script      in fan  uses 1 disk
+      critical path: train
+      parallelism: 2.00 (2 steps, longest chain 1)
+      budget of fan: 5000 tokens (then ask)
+      limits: 10 iterations, 100000 tasks, $3.00 and 9000 tokens (then small)
+    ");
+    let json = World::with(TRAINING).run(&["plan", "w.yaml", "--format", "json"]).stdout;
+    let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let train = &plan["workflows"][0]["nodes"].as_array().unwrap()[0];
+    assert_eq!(train["resources"], serde_json::json!({"gpu": 2, "disk": 1}));
+    assert_eq!(train["budget"]["micros"], 500_000);
+    assert_eq!(plan["workflows"][0]["limits"]["budget"]["tokens"], 9000);
+}
+
+#[test]
+fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
+    let world = World::with(TRAINING);
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!(said.code, 3);
+    assert_snapshot!(said.stderr, @r"
+    error: w.yaml:8: step `train` needs `gpu`, and nobody says how much of that there is
+    hint: say it in convoke.toml: limits.resources.gpu = N
+    ");
+    world.write("convoke.toml", "[limits.resources]\ngpus = 4\ndisk = 1\n");
+    assert_snapshot!(world.run(&["run", "w.yaml"]).stderr, @r"
+    error: w.yaml:8: step `train` needs `gpu`, and nobody says how much of that there is
+    hint: did you mean `gpus`?
+    hint: say it in convoke.toml: limits.resources.gpu = N
+    ");
+    world.write("convoke.toml", "[limits.resources]\ngpu = 1\ndisk = 1\n");
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!(said.code, 3);
+    assert_snapshot!(said.stderr, @r"
+    error: w.yaml:8: step `train` needs 2 of `gpu`, and there will never be more than 1
+    hint: limits.resources.gpu = 1 is said in convoke.toml:2
+    ");
+    assert!(!world.state().join("runs").exists(), "nothing was started");
+}
+
+#[test]
+fn a_run_that_others_may_take_part_in_says_so() {
+    let world = World::with(SMALL);
+    assert_eq!(world.run(&["run", "w.yaml", "--share"]).code, 0);
+    let said = world.run(&["show", &world.newest(), "--format", "json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(shown["metadata"]["share"], true);
+}
+
+/// Every block of configuration on the page is one that is taken, by itself.
+#[test]
+fn the_examples_of_the_page_on_capacity_are_taken() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/capacity.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let blocks: Vec<_> =
+        page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() >= 4, "{blocks:?}");
+    for block in blocks {
+        let world = World::with(SMALL);
+        world.write("convoke.toml", block);
+        let said = world.run(&["config", "show"]);
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{block}");
+    }
+}

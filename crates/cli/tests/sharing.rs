@@ -69,9 +69,12 @@ fn one_process_alone_gets_everything() {
 #[test]
 fn what_a_killed_process_held_is_free_again() {
     let world = World::with(BUSY);
-    world.write("long.yaml", "workflow: {name: long, entry_point: a}
+    world.write(
+        "long.yaml",
+        "workflow: {name: long, entry_point: a}
 agents: [{name: a, type: script, command: sh, args: [-c, 'echo started > started; exec sleep 60']}]
-");
+",
+    );
     let mut long = world.command(&["run", "long.yaml", "--quiet"]);
     let mut long = long.env("CONVOKE_MACHINE_CONCURRENCY", "1").spawn().expect("the program runs");
     while !world.path("started").exists() {

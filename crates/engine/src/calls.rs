@@ -63,9 +63,9 @@ impl CallBook {
 
 impl Permits {
     /// Makes a permit of its own of what an attempt's first call needs, and says how its calls are admitted.
-    pub(crate) fn first_call(&mut self, task: TaskIx, agent: &Agent) -> Calls {
+    pub(crate) fn first_call(&mut self, task: TaskIx, agent: &Agent, now: Timestamp) -> Calls {
         let counted = self.purses.has(task);
-        let Some(service) = self.services.of_first(agent, &mut self.governor) else {
+        let Some(service) = self.services.of_first(agent, &mut self.governor, now) else {
             // A model whose name is rendered is known when it is asked; one that nobody counts is free.
             let asked = counted || first_model(agent).is_none();
             return if asked { Calls::Asked(None) } else { Calls::Free };
@@ -94,7 +94,7 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         let Kind::Agent(agent) = &node.kind else { return };
-        let service = self.services.of(agent, &demand.model, &mut self.governor);
+        let service = self.services.of(agent, &demand.model, &mut self.governor, now);
         let before = self.calls.close(task);
         let (kept, other) = match before {
             Some((no, call)) if call.asked.is_none() && *call.model == *demand.model => {

@@ -49,6 +49,8 @@ pub(crate) struct Purses {
     run: Option<Budget>,
     /// Of tenants, in a day.
     tenants: HashMap<String, Budget>,
+    /// What is played back costs nothing.
+    costs_nothing: bool,
 }
 
 impl Purses {
@@ -61,13 +63,15 @@ impl Purses {
             day: limits.day.clone(),
             run: limits.run.clone(),
             tenants: tenants.collect(),
+            costs_nothing: limits.asks_nobody,
         }
     }
 
     /// Settles what a task's calls draw from.
     pub fn open(&mut self, task: TaskIx, scheduler: &Scheduler, governor: &mut Governor) {
         let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
-        if !stated && !scheduler.has_budgets() || self.of.contains_key(&task) {
+        let none = self.costs_nothing || !stated && !scheduler.has_budgets();
+        if none || self.of.contains_key(&task) {
             return;
         }
         let mut purse = Purse::default();
@@ -145,6 +149,8 @@ fn of_payer(payer: Payer) -> Scope {
     let name = match payer.owner {
         Owner::Run => "budget of the run".into(),
         Owner::Workflow(task) => format!("budget of workflow {task}"),
+        Owner::Group(task) => format!("budget of group {task}"),
+        Owner::Step(name) => format!("budget of step {name}"),
     };
     Scope { name, budget: payer.budget, period: Period::Whole, lenient: payer.lenient }
 }

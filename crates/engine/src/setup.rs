@@ -10,7 +10,7 @@ use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
 use crate::permits::Permits;
-use crate::run::Run;
+use crate::run::{METRICS_PERIOD, Run};
 use crate::steward::Steward;
 use crate::store::Store;
 use convoke_capacity::Capacity;
@@ -120,6 +120,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         interrupted_at: None,
         interactive: setup.options.interactive,
         next_poll: tokio::time::Instant::now(),
+        next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),
         opening: Vec::new(),
     };

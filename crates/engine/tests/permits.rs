@@ -308,3 +308,37 @@ fn a_call_that_nobody_waits_for_any_more_gives_everything_back() {
     answer(turn);
     assert!(a.try_recv().unwrap().is_ok(), "nothing is left of the call that was given up");
 }
+
+/// What is launched first when only one at a time may run.
+fn first_of(workflow: &str) -> String {
+    let plan = plan_of(workflow, &[]);
+    let mut world = convoke_testkit::World::new(
+        plan,
+        serde_json::json!({}),
+        1,
+        1,
+        Box::new(|_| {
+            convoke_testkit::Behaviour::gives(
+                std::time::Duration::from_millis(5),
+                serde_json::json!({"result": 1}),
+            )
+        }),
+    );
+    world.finish();
+    world.launches[0].0.to_string()
+}
+
+#[test]
+fn the_step_that_holds_up_most_goes_first() {
+    let workflow = "workflow: {name: paths, runtime: {provider: openai, default_model: m}}
+agents:
+  - {name: short, prompt: p}
+  - {name: long, prompt: p}
+  - {name: after, prompt: p, needs: [long]}
+  - {name: last, prompt: p, needs: [after]}
+";
+    assert_eq!(first_of(workflow), "long");
+    let urgent =
+        workflow.replace("{name: short, prompt: p}", "{name: short, prompt: p, labels: {priority: high}}");
+    assert_eq!(first_of(&urgent), "short", "a stated priority comes before");
+}

@@ -363,6 +363,11 @@ agents:
             &[("workflow::limit_too_small", 4)],
         ),
         (
+            "a part that may spend more than the whole",
+            "workflow:\n  name: w\n  entry_point: a\n  limits: {budget_usd: 1, budget_mode: enforce}\nagents:\n  - {name: a, prompt: x, budget: {usd: 2}}\n",
+            &[("workflow::out_of_range", 6)],
+        ),
+        (
             "loop variable",
             "
 workflow: {name: w, entry_point: a}

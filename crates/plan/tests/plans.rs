@@ -2,7 +2,7 @@
 
 mod world;
 
-use convoke_model::{Class, Classes, Fallback, Price, ProviderSettings, Retry};
+use convoke_model::{Budget, Class, Classes, Fallback, Price, ProviderSettings, Retry, WhenSpent};
 use convoke_plan::compile::{GivenInput, Options, check_inputs};
 use convoke_plan::*;
 use serde_json::json;
@@ -303,4 +303,41 @@ fn without_a_declaration_inputs_are_read_by_their_look() {
     let open = plan("workflow: {name: w, entry_point: a}\nagents:\n  - {name: a, prompt: x}\n");
     let given = check_inputs(open.root(), &[("n".into(), GivenInput::Text("5".into()))]).unwrap();
     assert_eq!(json!(given), json!({"n": 5}));
+}
+
+#[test]
+fn budgets_and_resources_are_in_the_plan_and_not_in_the_hash() {
+    let file = |limits: &str, step: &str, group: &str| {
+        format!(
+            "workflow: {{name: w, entry_point: g, limits: {{{limits}}}}}\nparallel:\n  - {{name: g, agents: [a, b]{group}}}\n\
+             agents:\n  - {{name: a, prompt: x{step}}}\n  - {{name: b, type: script, command: ls}}\n"
+        )
+    };
+    let bare = plan(&file("", "", ""));
+    let said = plan(&file(
+        "budget_usd: 2, budget_tokens: 900, budget_mode: enforce, when_spent: queue",
+        ", budget: {usd: 0.25, when_spent: degrade, degrade_to: small}, resources: {gpu: 2, disk: 1}",
+        ", budget: {tokens: 500, when_spent: ask}",
+    ));
+    let limit =
+        Budget { micros: Some(2_000_000), tokens: Some(900), audit: false, when_spent: WhenSpent::Queue };
+    assert_eq!((bare.root().limits.budget.clone(), said.root().limits.budget.clone()), (None, Some(limit)));
+    let degrade = WhenSpent::Degrade("small".into());
+    let own = Budget { micros: Some(250_000), when_spent: degrade, ..Budget::default() };
+    assert_eq!(node(&said, "a").budget, Some(own));
+    assert_eq!(node(&said, "a").resources, [("gpu".into(), 2), ("disk".into(), 1)]);
+    let group = Budget { tokens: Some(500), when_spent: WhenSpent::Ask, ..Budget::default() };
+    assert_eq!(node(&said, "g").budget, Some(group));
+    for name in ["g", "a", "b"] {
+        assert_eq!(node(&bare, name).hash, node(&said, name).hash, "{name}");
+    }
+}
+
+#[test]
+fn a_budget_is_only_reported_unless_it_is_enforced() {
+    let plan = plan(
+        "workflow: {name: w, entry_point: a, limits: {budget_usd: 1}}\nagents:\n  - {name: a, prompt: x}\n",
+    );
+    let expected = Budget { micros: Some(1_000_000), audit: true, ..Budget::default() };
+    assert_eq!(plan.root().limits.budget, Some(expected));
 }

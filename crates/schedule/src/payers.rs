@@ -2,8 +2,8 @@
 
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Budget, TaskId};
-use convoke_plan::Limits;
+use convoke_model::{Budget, TaskId, WhenSpent};
+use convoke_plan::{Limits, Node, Workflow};
 use std::sync::Arc;
 
 /// Whose a budget is.
@@ -13,6 +13,10 @@ pub enum Owner {
     Run,
     /// A sub-workflow's.
     Workflow(TaskId),
+    /// A group's, all its members together.
+    Group(TaskId),
+    /// A step's, all its tasks together.
+    Step(Arc<str>),
 }
 
 /// A budget that a task draws from.
@@ -29,13 +33,17 @@ pub struct Payer {
 impl Scheduler {
     /// Whether any task of the run can stand under a budget.
     pub fn has_budgets(&self) -> bool {
-        self.plan.workflows.iter().any(|workflow| workflow.limits.budget_micros.is_some())
+        let has_one = |workflow: &Workflow| {
+            workflow.limits.budget.is_some() || workflow.nodes.iter().any(|node| node.budget.is_some())
+        };
+        self.plan.workflows.iter().any(has_one)
     }
 
     /// Every budget that a task draws from, nearest first.
     pub fn payers(&self, task: TaskIx) -> Vec<Payer> {
-        let mut payers = Vec::new();
+        let mut payers: Vec<_> = of_step(self.node(task)).into_iter().collect();
         let mut frame = self.tasks[task].place.frame;
+        self.add_groups(task, &mut payers);
         loop {
             let parent = self.frame(frame).parent;
             let owner = match parent {
@@ -44,9 +52,23 @@ impl Scheduler {
             };
             payers.extend(of_workflow(&self.workflow_in(frame).limits, owner));
             match parent {
-                Some(task) => frame = self.tasks[task].place.frame,
+                Some(task) => {
+                    self.add_groups(task, &mut payers);
+                    frame = self.tasks[task].place.frame;
+                }
                 None => return payers,
             }
+        }
+    }
+
+    /// The budgets of the groups that a task is in.
+    fn add_groups(&self, task: TaskIx, payers: &mut Vec<Payer>) {
+        let mut within = self.tasks[task].place.within;
+        while let Some(group) = within {
+            let owner = || Owner::Group(self.tasks[group].id.clone());
+            let budget = self.node(group).budget.clone();
+            payers.extend(budget.map(|budget| Payer { owner: owner(), budget, lenient: false }));
+            within = self.tasks[group].place.within;
         }
     }
 
@@ -56,8 +78,14 @@ impl Scheduler {
     }
 }
 
+fn of_step(node: &Node) -> Option<Payer> {
+    let budget = node.budget.clone()?;
+    Some(Payer { owner: Owner::Step(node.name.clone()), budget, lenient: false })
+}
+
 fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
-    let micros = Some(limits.budget_micros?);
-    let budget = Budget { micros, audit: !limits.enforce_budget, ..Budget::default() };
-    Some(Payer { owner, budget, lenient: true })
+    let budget = limits.budget.clone()?;
+    // Conductor knows only this end of a budget, and lets the call through that passes it.
+    let lenient = budget.when_spent == WhenSpent::Stop;
+    Some(Payer { owner, budget, lenient })
 }

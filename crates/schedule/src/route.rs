@@ -4,7 +4,9 @@ use crate::frame::{FrameEnding, FrameIx, Stage};
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Cause, CauseKind, Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
+use convoke_model::{
+    Cause, CauseKind, Class, Ending, Event, Failure, Payload, RunStatus, TaskId, WhenSpent, reason,
+};
 use convoke_plan::{GateRoute, Hook, Kind, NodeIx, Requires, Text, value::read_output};
 use serde_json::{Map, Value};
 
@@ -285,30 +287,48 @@ impl Scheduler {
         self.emit(Event::HookRendered { within, hook: hook.into(), text, failed });
     }
 
-    /// Reports a budget each time another multiple of it is spent; an enforced one ends the workflow.
+    /// Reports a budget that was passed; an enforced one ends the workflow, unless something else is to follow.
     fn check_budget(&mut self, frame: FrameIx) {
-        let limits = &self.workflow_in(frame).limits;
-        let (Some(budget), enforce) = (limits.budget_micros, limits.enforce_budget) else { return };
+        let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };
+        let ends = !budget.audit && budget.when_spent == WhenSpent::Stop;
+        let money = budget.micros.and_then(|micros| self.check_money(frame, micros));
+        let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens));
+        let Some(passed) = money.or(tokens).filter(|_| ends) else { return };
+        let message = format!("workflow `{}` {passed}", self.workflow_in(frame).name);
+        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
+    }
+
+    /// Says each time another multiple of the money is spent. Answers in words what was passed.
+    fn check_money(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
         let usage = self.frame(frame).usage;
         let spent = usage.cost_micros;
         if spent == 0 && usage.output_tokens > 0 {
             self.tell_unpriced(frame);
         }
         if spent <= budget {
-            return;
+            return None;
         }
         if frame.0 == 0 && spent / budget.max(1) > self.frame(frame).budget_reports {
             self.emit(Event::BudgetExceeded { spent_micros: spent, budget_micros: budget });
         }
-        if enforce {
-            let message = format!(
-                "workflow `{}` spent ${:.4} of its budget of ${:.4} (limits.budget_usd)",
-                self.workflow_in(frame).name,
-                spent as f64 / 1e6,
-                budget as f64 / 1e6,
-            );
-            self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
+        let (spent, budget) = (spent as f64 / 1e6, budget as f64 / 1e6);
+        Some(format!("spent ${spent:.4} of its budget of ${budget:.4} (limits.budget_usd)"))
+    }
+
+    /// Says once that the tokens are used up. Answers in words what was passed.
+    fn check_tokens(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
+        let usage = self.frame(frame).usage;
+        let used = usage.input_tokens + usage.output_tokens;
+        let passed = format!("used {used} of its {budget} tokens (limits.budget_tokens)");
+        if used <= budget {
+            return None;
         }
+        if frame.0 == 0 && !self.frame(frame).told.contains(&"tokens") {
+            self.frame_mut(frame).told.push("tokens");
+            let message = format!("the run {passed}");
+            self.emit(Event::Noted { task: None, code: "budget_tokens".into(), message });
+        }
+        Some(passed)
     }
 
     /// A budget in money means nothing for a model without a price; that must not go unsaid.

@@ -74,6 +74,7 @@ pub fn go_on(
     };
     let plan = with_provider(plan, console, flags);
     let tape = tape.or_as_started(&started.metadata);
+    crate::driving::resources::require(&plan, &console.config.limits)?;
     let equipment = Equipment::for_plan(&plan, &tape)?;
     tape.announcement().iter().for_each(|words| console.say(words));
     let start = how_to_start(&journal, started, &plan, changed);

@@ -8,7 +8,9 @@ mod conclusion;
 mod equipment;
 mod keys;
 mod network;
-mod sharing;
+pub mod notebook;
+pub mod resources;
+pub mod sharing;
 mod signals;
 mod tools;
 mod washed;
@@ -127,8 +129,11 @@ impl Drive<'_> {
             asker,
         };
         let watcher = watch.start(receiver);
-        let (outcome, signal) =
-            attend(engine, handle, notices, Listeners { news, equipment: &self.equipment }, signals).await;
+        let listeners = Listeners { news, equipment: &self.equipment, state: &self.state, run };
+        let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
+        if let Ok(outcome) = &outcome {
+            notebook::keep(&self.state, &outcome.learned);
+        }
         self.equipment.close().await;
         watcher.thread().unpark();
         let view =
@@ -140,9 +145,11 @@ impl Drive<'_> {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
         let mut limits = shared_limits(&self.console.config, max_concurrency);
+        limits.learned = notebook::learned(&self.state);
         if self.equipment.is_replay() {
             // What is played back asks nobody and starts nothing.
             limits.machine = None;
+            limits.asks_nobody = true;
         }
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
@@ -175,7 +182,8 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         None => None,
     };
     let status = report.status.unwrap_or(RunStatus::Failed);
-    let outcome = Outcome { status, output, failure: report.failure, waiting: Vec::new() };
+    let outcome =
+        Outcome { status, output, failure: report.failure, waiting: Vec::new(), learned: Default::default() };
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None })
 }
 
@@ -218,6 +226,8 @@ async fn attend(
 struct Listeners<'a> {
     news: Sender<News>,
     equipment: &'a Equipment,
+    state: &'a StateDir,
+    run: &'a RunId,
 }
 
 impl Listeners<'_> {
@@ -228,6 +238,7 @@ impl Listeners<'_> {
                 self.equipment.observe(&events);
                 drop(self.news.send(News::Events(events)));
             }
+            Notice::Metrics(metrics) => notebook::tell(self.state, self.run, &metrics),
             Notice::Progress { .. } => {}
         }
     }

@@ -1,6 +1,5 @@
 //! This process's part in what all processes of one state directory share.
 
-use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_capacity::{Capacity, Identity, Options, need};
 use convoke_engine::{Shares, Stated};
@@ -48,7 +47,7 @@ fn agree(table: &Capacity, machine: &Stated) -> Result<(), convoke_capacity::Err
     let defined = table.define(MACHINE, limit, &machine.origin)?;
     let ours_is_stated = machine.origin != DEFAULT || limit > defined.limit;
     if defined.limit != limit && defined.origin == DEFAULT && ours_is_stated {
-        table.set_limit(MACHINE, limit, &machine.origin)?;
+        table.restate_limit(MACHINE, limit, &machine.origin)?;
     }
     Ok(())
 }
@@ -71,6 +70,6 @@ fn longest(node: &Node) -> Duration {
 }
 
 fn unusable(error: convoke_capacity::Error) -> CommandFailure {
-    CommandFailure::new(Exit::State, format!("what processes share cannot be used: {error}"))
-        .hint("convoke instances shows who takes part")
+    let message = format!("what processes share cannot be used: {error}");
+    CommandFailure { message, ..CommandFailure::from(error) }.hint("convoke instances shows who takes part")
 }

@@ -84,8 +84,10 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+        self.permits.paths.end(task, at, &self.scheduler);
         self.close_call(at, task, None, outcome, turn);
-        self.permits.end(task, at, &mut turn.effects);
+        let learned = self.permits.end(task, outcome, at, &mut turn.effects);
+        learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
     }
 
     /// An attempt looks at its lease before it sends anything, and may find that it ran out before the heartbeat does.
@@ -142,7 +144,7 @@ impl Core {
             .hint("convoke capacity shows every limit and where it comes from");
         match self.permits.leases.refused(ask) {
             Some(Holder::Attempt(task)) => {
-                self.permits.end(task, at, &mut turn.effects);
+                self.permits.end(task, Outcome::Unknown, at, &mut turn.effects);
                 let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
                 self.happen(at, event, turn);
             }

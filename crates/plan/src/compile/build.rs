@@ -196,8 +196,7 @@ fn limits(source: &source::Limits) -> Limits {
         max_iterations: source.max_iterations.as_ref().map_or(MAX_ITERATIONS, |limit| limit.value as u32),
         iterations_stated: source.max_iterations.is_some(),
         timeout_ms: source.timeout.as_ref().map(|limit| limit.value.as_millis() as u64),
-        budget_micros: source.budget_usd.as_ref().map(|limit| (limit.value * 1e6).round() as u64),
-        enforce_budget: source.budget_mode == source::BudgetMode::Enforce,
+        budget: super::budget::of_workflow(source),
         max_tasks: source.max_tasks.as_ref().map_or(MAX_TASKS, |limit| limit.value as u32),
         max_concurrency: source.max_concurrency.as_ref().map(|limit| limit.value as u32),
     }

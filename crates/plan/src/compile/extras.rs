@@ -85,6 +85,8 @@ impl Builder<'_> {
             timeout: None,
             on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },
             labels: Labels::default(),
+            budget: None,
+            resources: Vec::new(),
             place: self.place(span),
             hash: Digest([0; 32]),
         }

@@ -1,5 +1,6 @@
 //! What every node has: edges, inputs, retries, labels, its place.
 
+use super::budget;
 use super::build::Builder;
 use crate::check::input_reference;
 use crate::plan::*;
@@ -43,6 +44,8 @@ impl<'a> Builder<'a> {
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
             on_unknown: on_unknown(&kind, common),
             labels: labels(&common.labels, &self.source.labels),
+            budget: common.budget.as_ref().and_then(budget::of_node),
+            resources: budget::resources(common),
             place: self.place(&common.span),
             hash: Digest([0; 32]),
             kind,

@@ -2,7 +2,7 @@
 
 use super::{Kind, NodeIx, Text};
 use crate::template::ConditionId;
-use convoke_model::{Classes, Digest, Retry};
+use convoke_model::{Budget, Classes, Digest, Retry};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -33,6 +33,12 @@ pub struct Node {
     pub on_unknown: OnUnknown,
     /// What the governor may know about it.
     pub labels: Labels,
+    /// What all its tasks together may spend; of a group: what everything below it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// What it needs besides a permit: resources that the machine's owner has counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<(Arc<str>, u64)>,
     /// Its place in the file.
     pub place: Place,
     /// What it does, as a hash: unchanged means that a finished task keeps its output.

@@ -1,7 +1,7 @@
 //! One workflow of a plan: its nodes, where it starts, what it takes and gives, and its limits.
 
 use super::{Node, NodeIx, Text};
-use convoke_model::{FieldType, Price};
+use convoke_model::{Budget, FieldType, Price};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -115,10 +115,9 @@ pub struct Limits {
     pub iterations_stated: bool,
     /// Seconds for the whole workflow.
     pub timeout_ms: Option<u64>,
-    /// Millionths of a US dollar.
-    pub budget_micros: Option<u64>,
-    /// Whether the budget stops the run, or is only reported.
-    pub enforce_budget: bool,
+    /// What it may spend.
+    #[serde(default)]
+    pub budget: Option<Budget>,
     /// Tasks in all.
     pub max_tasks: u32,
     /// Attempts at once.

@@ -20,7 +20,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("file::unreadable", "a file exists and cannot be read"),
     ("workflow::bad_address", "an address does not have the required form"),
     ("workflow::bad_duration", "a length of time does not have the required form"),
-    ("workflow::bad_name", "a loop variable is not a name that a template can use"),
+    ("workflow::bad_name", "a loop variable or a resource has a name that cannot be used"),
     ("workflow::bad_output_field", "the definition of an output field contradicts itself"),
     ("workflow::bad_pattern", "a pattern is not a regular expression"),
     ("workflow::bad_question", "a question could never be answered"),

@@ -5,7 +5,7 @@ use convoke_model::{Permissions, Placeholders, StuckAction};
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
-    SetType, TerminateStatus, TrimStrategy, ValueType,
+    SetType, Spent, TerminateStatus, TrimStrategy, ValueType,
 };
 
 /// An enum whose values are words of the language.
@@ -42,6 +42,7 @@ words! {
     ContextMode { "accumulate" => Accumulate, "last_only" => LastOnly, "explicit" => Explicit }
     TrimStrategy { "summarize" => Summarize, "truncate" => Truncate, "drop_oldest" => DropOldest }
     BudgetMode { "audit" => Audit, "enforce" => Enforce }
+    Spent { "queue" => Queue, "degrade" => Degrade, "ask" => Ask, "stop" => Stop }
     OutputMode { "raw" => Raw, "envelope" => Envelope }
     SetType {
         "auto" => Auto, "string" => String, "number" => Number, "integer" => Integer, "boolean" => Boolean,

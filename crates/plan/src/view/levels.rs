@@ -6,6 +6,7 @@
 
 use super::edges::{Edge, edges, members};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};
+use convoke_model::Budget;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,6 +42,12 @@ pub struct PlacedNode {
     pub within: Option<String>,
     /// What it waits for.
     pub after: Vec<String>,
+    /// What its tasks, or its members, may spend together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// What it needs besides a permit.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, u64>,
 }
 
 /// The levels of one workflow. Nodes without an estimate count as 1.
@@ -60,6 +67,31 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
         work,
         parallelism: if critical_length > 0.0 { work / critical_length } else { 1.0 },
     }
+}
+
+/// How much is left to do from the start of each node to the end of the workflow, along the longest chain: in the unit
+/// of the estimates, by index of the node.
+pub fn remaining(plan: &Plan, workflow: &Workflow, estimate: &dyn Fn(NodeIx) -> f64) -> Vec<f64> {
+    let chart = Chart::new(plan, workflow);
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); chart.after.len()];
+    for (point, after) in chart.after.iter().enumerate() {
+        after.iter().for_each(|next| before[*next].push(point));
+    }
+    let mut open_ways: Vec<usize> = chart.after.iter().map(Vec::len).collect();
+    let mut left = vec![0.0f64; chart.after.len()];
+    let mut ready: Vec<usize> = (0..left.len()).filter(|point| open_ways[*point] == 0).collect();
+    while let Some(point) = ready.pop() {
+        for earlier in &before[point] {
+            let inside = point / 2 == earlier / 2 && chart.works(point / 2);
+            let own = if inside { estimate(NodeIx((point / 2) as u32)).max(0.0) } else { 0.0 };
+            left[*earlier] = left[*earlier].max(left[point] + own);
+            open_ways[*earlier] -= 1;
+            if open_ways[*earlier] == 0 {
+                ready.push(*earlier);
+            }
+        }
+    }
+    (0..chart.count).map(|ix| left[ix * 2]).collect()
 }
 
 /// What must end before what starts, without anything that leads back. Each node has two points: its start (`2n`) and
@@ -122,6 +154,8 @@ impl<'a> Chart<'a> {
             level: depth.at[ix * 2] as u32,
             within: self.parents[ix].map(name),
             after: self.forward.iter().filter(|(_, to)| *to == ix).map(|(from, _)| name(*from)).collect(),
+            budget: node.budget.clone(),
+            resources: node.resources.iter().map(|(name, amount)| (name.to_string(), *amount)).collect(),
         }
     }
 

@@ -1,9 +1,11 @@
 //! What leads from step to step, and what happens when one fails.
 
-use super::super::shape::Shape::{Choice, Duration, Integer, List, Number, Object, OneOf, Template, Text};
+use super::super::shape::Shape::{
+    Choice, Duration, Integer, List, Map, Number, Object, OneOf, Template, Text,
+};
 use super::super::shape::{COUNT, ObjectType, Shape, TEMPLATE_MAP, optional, required};
 use super::super::words::{CLASSES, JOINS, RETRY_ON};
-use super::super::workflow::{Backoff, Priority, QueueClass, Requires};
+use super::super::workflow::{Backoff, Priority, QueueClass, Requires, Spent};
 
 /// An entry of `routes`.
 pub static ROUTE: ObjectType = ObjectType {
@@ -81,6 +83,27 @@ pub static LABELS: ObjectType = ObjectType {
     ],
 };
 
+/// `budget` of a step or a group.
+pub static BUDGET: ObjectType = ObjectType {
+    name: "budget",
+    title: "`budget`",
+    keys: &[
+        optional("usd", DOLLARS, "dollars that all its tasks together may spend"),
+        optional("tokens", COUNT, "tokens that all its tasks together may use, sent and received"),
+        optional("when_spent", Choice(Spent::WORDS), WHEN_SPENT),
+        optional("degrade_to", Text, DEGRADE_TO),
+    ],
+};
+
+/// What `when_spent` is for.
+pub const WHEN_SPENT: &str = "what happens to work that cannot be paid any more (default stop)";
+/// What `degrade_to` is for.
+pub const DEGRADE_TO: &str = "with `when_spent: degrade`: the cheaper model that is asked instead";
+/// Money: counted in millionths, so less than one of them is nothing.
+pub const DOLLARS: Shape = Number(f64::MIN_POSITIVE, f64::MAX);
+
+/// `resources` of a step.
+pub const RESOURCES: Shape = Map(&Integer(1, 1_000_000_000));
 /// `routes`.
 pub const ROUTES: Shape = List(&Object(&ROUTE));
 /// `needs`.

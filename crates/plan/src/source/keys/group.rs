@@ -3,7 +3,7 @@
 use super::super::shape::Shape::{Choice, Integer, Object, Step, Text};
 use super::super::shape::{COUNT, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
-use super::flow::{JOIN, LABELS, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
+use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
 
 const CONCURRENT: Shape = Integer(1, 100_000);
 
@@ -28,6 +28,7 @@ pub static PARALLEL: ObjectType = ObjectType {
         optional("on_error", ON_ERROR, "where to go when it fails"),
         optional("timeout", TIMEOUT, "bound of the whole group"),
         optional("labels", Object(&LABELS), "priority, class and tenant"),
+        optional("budget", Object(&BUDGET), "what all its members together may spend"),
     ],
 };
 
@@ -57,5 +58,6 @@ pub static FOR_EACH: ObjectType = ObjectType {
         optional("on_error", ON_ERROR, "where to go when it fails"),
         optional("timeout", TIMEOUT, "bound of the whole group"),
         optional("labels", Object(&LABELS), "priority, class and tenant"),
+        optional("budget", Object(&BUDGET), "what all its members together may spend"),
     ],
 };

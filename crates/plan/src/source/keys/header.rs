@@ -5,8 +5,8 @@ use super::super::shape::Shape::{
 };
 use super::super::shape::{COUNT, ObjectType, Shape, TEMPLATE_MAP, TEMPLATES, TEXTS, optional, required};
 use super::super::words::FRONT_ENDS;
-use super::super::workflow::{BudgetMode, ContextMode, TrimStrategy, ValueType};
-use super::flow::LABELS;
+use super::super::workflow::{BudgetMode, ContextMode, Spent, TrimStrategy, ValueType};
+use super::flow::{DEGRADE_TO, DOLLARS, LABELS, WHEN_SPENT};
 use super::group::{FOR_EACH, PARALLEL};
 use super::runtime::RUNTIME;
 
@@ -96,8 +96,11 @@ pub static LIMITS: ObjectType = ObjectType {
             "steps started by routes and members of parallel groups (default 10)",
         ),
         optional("timeout_seconds", Seconds(1.0), "wall time of the run"),
-        optional("budget_usd", Number(f64::MIN_POSITIVE, f64::MAX), "money that the run may spend"),
+        optional("budget_usd", DOLLARS, "money that the run may spend"),
+        optional("budget_tokens", COUNT, "tokens that the run may use, sent and received"),
         optional("budget_mode", Choice(BudgetMode::WORDS), "what reaching the budget means (default audit)"),
+        optional("when_spent", Choice(Spent::WORDS), WHEN_SPENT),
+        optional("degrade_to", Text, DEGRADE_TO),
         optional("max_tasks", COUNT, "tasks of the run in all (default 100000)"),
         optional("max_concurrency", COUNT, "tasks of the run at one time"),
     ],

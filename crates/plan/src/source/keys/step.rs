@@ -11,7 +11,7 @@ use super::super::shape::{Key, Shape, TEMPLATE_MAP, TEMPLATES, TEXTS, optional};
 use super::super::words::CONTEXT_TIERS;
 use super::super::workflow::{OnUnknown, OutputMode, SetType, TerminateStatus};
 use super::capability::{CAPABILITIES_SHAPE, CRITERIA, WINDOW};
-use super::flow::{JOIN, LABELS, NEEDS, ON_ERROR, RETRY, ROUTES, TIMEOUT};
+use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, RESOURCES, RETRY, ROUTES, TIMEOUT};
 use super::output::OUTPUT;
 use super::people::{DIALOG, OPTION, QUESTION};
 use super::runtime::{PLUGINS, PROVIDER_SHAPE, REASONING, SANDBOX, TIMEOUTS, VALIDATOR};
@@ -149,7 +149,9 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(ALL, "on_unknown", Choice(OnUnknown::WORDS), "what to do with an attempt that a crash cut off"),
     of(ALL, "idempotent", Boolean, "whether the step may be repeated without harm"),
     of(ALL, "labels", Object(&LABELS), "priority, class and tenant"),
+    of(AGENT | SCRIPT | TOOL, "resources", RESOURCES, "what it needs besides a permit, such as `{gpu: 1}`"),
     // Agents.
+    of(AGENT, "budget", Object(&BUDGET), "what all its tasks together may spend"),
     of(AGENT, "provider", PROVIDER_SHAPE, "model service of this step: a name, or a name with settings")
         .ignored_by(GATE),
     of(AGENT, "model", Template, "model of this step").ignored_by(GATE),

@@ -1,9 +1,11 @@
 //! What every step and every group has.
 
+use indexmap::IndexMap;
+
 use super::super::workflow::Common;
 use super::Reader;
 use super::fields::Fields;
-use super::flow;
+use super::{budget, flow};
 
 /// Reads the keys of steps that every type shares.
 pub(super) fn of_step(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Common {
@@ -12,6 +14,7 @@ pub(super) fn of_step(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Common {
         retry: flow::retry(cx, fields),
         on_unknown: fields.choice(cx, "on_unknown"),
         idempotent: fields.boolean(cx, "idempotent"),
+        resources: budget::resources(cx, fields),
         ..of_group(cx, fields)
     }
 }
@@ -31,6 +34,8 @@ pub(super) fn of_group(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Common {
         on_unknown: None,
         idempotent: None,
         labels: flow::labels(cx, fields),
+        budget: budget::budget(cx, fields),
+        resources: IndexMap::new(),
         span: fields.span.clone(),
     }
 }

@@ -15,7 +15,7 @@ use super::super::workflow::{
 };
 use super::fields::Fields;
 use super::scalars::Of;
-use super::{Reader, flow, group, output, runtime, step};
+use super::{Reader, budget, flow, group, output, runtime, step};
 use crate::diagnostic::SourceFile;
 
 /// Reads a workflow from the root of its tree.
@@ -198,10 +198,13 @@ fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
         max_iterations: fields.integer(cx, "max_iterations"),
         timeout: fields.seconds(cx, "timeout_seconds"),
         budget_usd: fields.number(cx, "budget_usd"),
+        budget_tokens: fields.integer(cx, "budget_tokens"),
         budget_mode: fields.choice(cx, "budget_mode").map(|word| word.value).unwrap_or_default(),
+        consequence: budget::consequence(cx, &mut fields),
         max_tasks: fields.integer(cx, "max_tasks"),
         max_concurrency: fields.integer(cx, "max_concurrency"),
     };
+    budget::judge_limits(cx, &limits);
     fields.finish(cx);
     limits
 }

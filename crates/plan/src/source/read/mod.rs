@@ -5,6 +5,7 @@
 //! the language requires it has been reported.
 
 mod agent;
+mod budget;
 mod capability;
 mod common;
 mod duration;

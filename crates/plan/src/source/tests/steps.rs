@@ -28,6 +28,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("allow_skip_all", "agent human_gate script set terminate tool wait workflow"),
     ("args", "set terminate tool wait"),
     ("arguments", "agent human_gate questions script set terminate wait workflow"),
+    ("budget", "human_gate questions script set terminate tool wait workflow"),
     ("capabilities", "human_gate questions script set terminate tool wait workflow"),
     ("command", "set terminate tool wait workflow"),
     ("context_tier", "human_gate questions script set terminate tool wait workflow"),
@@ -54,6 +55,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("reason", "agent human_gate questions script set tool workflow"),
     ("reasoning", "human_gate questions script set terminate tool wait workflow"),
     ("repair_model", "human_gate questions script set terminate tool wait workflow"),
+    ("resources", "human_gate questions set terminate wait workflow"),
     ("routes", "terminate"),
     ("sandbox", "human_gate questions script set terminate tool wait workflow"),
     ("server", "agent human_gate questions script set terminate wait workflow"),
@@ -289,6 +291,28 @@ fn rules_of_tools_and_conversations_hold() {
             "workflow::not_allowed_here",
             &["base_url", "acp"],
         ),
+    ];
+    for (body, code, words) in cases {
+        assert_one(&step_findings(body), code, words, body);
+    }
+}
+
+#[test]
+fn budgets_and_resources_are_strict() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("prompt: x, budget: {}", "workflow::missing_key", &["`usd`", "`tokens`"]),
+        ("prompt: x, budget: {usd: 0}", "workflow::out_of_range", &["greater than 0"]),
+        ("prompt: x, budget: {tokens: -1}", "workflow::out_of_range", &["at least 1"]),
+        ("prompt: x, budget: {usd: 1, when_spent: degrade}", "workflow::needs_key", &["degrade_to"]),
+        ("prompt: x, budget: {usd: 1, degrade_to: m}", "workflow::needs_key", &["when_spent: degrade"]),
+        ("prompt: x, budget: {usd: 1, mode: audit}", "workflow::unknown_key", &["known keys"]),
+        ("type: script, command: ls, budget: {usd: 1}", "workflow::not_allowed_here", &["type agent"]),
+        ("prompt: x, resources: {gpu: 0}", "workflow::out_of_range", &["`gpu`", "between 1 and 1000000000"]),
+        ("prompt: x, resources: {gpu: 1.5}", "workflow::wrong_type", &["whole number"]),
+        ("prompt: x, resources: {gpu: 2000000000}", "workflow::out_of_range", &["`gpu`"]),
+        ("prompt: x, resources: {two words: 1}", "workflow::bad_name", &["two words"]),
+        ("prompt: x, resources: [gpu]", "workflow::wrong_type", &["a mapping"]),
+        ("type: set, value: x, resources: {gpu: 1}", "workflow::not_allowed_here", &["agent, script, tool"]),
     ];
     for (body, code, words) in cases {
         assert_one(&step_findings(body), code, words, body);

@@ -4,6 +4,7 @@
 //! Readers (`read`) make these values, `check` looks for what is wrong between them, `compile` turns them into a plan.
 //! Invariant: everything that a diagnostic may want to point at has a span.
 
+mod budget;
 mod flow;
 mod group;
 mod people;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+pub use budget::*;
 pub use flow::*;
 pub use group::*;
 pub use people::*;
@@ -158,8 +160,12 @@ pub struct Limits {
     pub timeout: Option<Spanned<Duration>>,
     /// Money.
     pub budget_usd: Option<Spanned<f64>>,
+    /// Tokens, sent and received.
+    pub budget_tokens: Option<Spanned<u64>>,
     /// What reaching the budget means.
     pub budget_mode: BudgetMode,
+    /// What follows when an enforced budget is spent.
+    pub consequence: Consequence,
     /// Items, tasks started by needs, sub-workflow tasks, spawned tasks (default 100 000).
     pub max_tasks: Option<Spanned<u64>>,
     /// Attempts of this run at one time.

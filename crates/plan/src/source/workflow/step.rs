@@ -9,7 +9,7 @@ use super::super::output::OutputField;
 use super::super::settings::{PluginUse, Provider, Sandbox, Timeouts};
 use super::super::text::{Spanned, Text};
 use super::{
-    Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
+    Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
     ScriptStep, SetStep, TerminateStep, ToolStep, WaitStep, WorkflowStep,
 };
 use crate::diagnostic::Span;
@@ -52,6 +52,10 @@ pub struct Common {
     pub idempotent: Option<Spanned<bool>>,
     /// `labels`.
     pub labels: Labels,
+    /// `budget`: agents and groups have it.
+    pub budget: Option<Budget>,
+    /// `resources`: agents, scripts and tools have them.
+    pub resources: IndexMap<String, Entry<u64>>,
     /// Place of the whole step.
     pub span: Span,
 }

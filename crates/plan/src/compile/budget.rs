@@ -1,0 +1,40 @@
+//! Budgets and resources as the plan has them.
+
+use crate::source::workflow as source;
+use convoke_model::{Budget, WhenSpent};
+use std::sync::Arc;
+
+/// The budget of a workflow; by default it is only reported, as Conductor has it.
+pub(super) fn of_workflow(limits: &source::Limits) -> Option<Budget> {
+    let usd = limits.budget_usd.as_ref().map(|limit| limit.value);
+    let tokens = limits.budget_tokens.as_ref().map(|limit| limit.value);
+    let audit = limits.budget_mode == source::BudgetMode::Audit;
+    budget(usd, tokens, &limits.consequence).map(|budget| Budget { audit, ..budget })
+}
+
+/// The budget of a step or a group.
+pub(super) fn of_node(written: &source::Budget) -> Option<Budget> {
+    let usd = written.usd.as_ref().map(|limit| limit.value);
+    budget(usd, written.tokens.as_ref().map(|limit| limit.value), &written.consequence)
+}
+
+/// What a step needs, in the order of the file.
+pub(super) fn resources(common: &source::Common) -> Vec<(Arc<str>, u64)> {
+    common.resources.iter().map(|(name, entry)| (Arc::from(name.as_str()), entry.value)).collect()
+}
+
+fn budget(usd: Option<f64>, tokens: Option<u64>, consequence: &source::Consequence) -> Option<Budget> {
+    let micros = usd.map(|usd| ((usd * 1e6).round() as u64).max(1));
+    let is_said = micros.is_some() || tokens.is_some();
+    is_said.then(|| Budget { micros, tokens, audit: false, when_spent: when_spent(consequence) })
+}
+
+fn when_spent(consequence: &source::Consequence) -> WhenSpent {
+    let word = consequence.when_spent.as_ref().map(|word| word.value);
+    match (word, &consequence.degrade_to) {
+        (Some(source::Spent::Queue), _) => WhenSpent::Queue,
+        (Some(source::Spent::Degrade), Some(model)) => WhenSpent::Degrade(model.value.clone()),
+        (Some(source::Spent::Ask), _) => WhenSpent::Ask,
+        _ => WhenSpent::Stop,
+    }
+}
