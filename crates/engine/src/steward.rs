@@ -5,13 +5,15 @@
 //! lease goes back, whatever becomes of the run; a table that is held by a stopped process is waited for, and said so.
 
 mod asks;
+mod books;
 mod watch;
 
 use crate::fact::{Capacity as News, What};
 use crate::handle::Handle;
 use crate::terms::{AskNo, Fence, Return, Want};
+use books::Books;
 use convoke_capacity::{Capacity, Error, Footing, Lease, ResourceId, Ticket};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -30,20 +32,12 @@ struct Office {
     table: Capacity,
     handle: Handle,
     ttl: Duration,
-    books: Mutex<Books>,
+    books: Mutex<Books<Ticket>>,
     /// Apart from the books, which are held while the table is asked: who looks at a lease must not wait for that.
     leases: Mutex<HashMap<Fence, Lease>>,
     known: Mutex<HashMap<String, Known>>,
     closed: AtomicBool,
     stuck: AtomicBool,
-}
-
-/// Wishes that wait.
-#[derive(Default)]
-struct Books {
-    waiting: HashMap<Ticket, AskNo>,
-    /// Wishes that have no place in the queue yet, in their order.
-    backlog: VecDeque<(AskNo, Vec<Want>)>,
 }
 
 /// A resource of the table.
@@ -112,7 +106,7 @@ impl Steward {
 }
 
 impl Office {
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, Books<Ticket>> {
         self.books.lock().expect("nobody panics while holding it")
     }
 

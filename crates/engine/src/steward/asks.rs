@@ -1,6 +1,6 @@
 //! Wishes and returns, in their order.
 
-use super::{Books, Known, Office, Order};
+use super::{Known, Office, Order};
 use crate::fact::Capacity as News;
 use crate::terms::{AskNo, Fence, Return, Want};
 use convoke_capacity::{Capacity, Error, Lease, Reserved, ResourceId};
@@ -21,17 +21,18 @@ impl Office {
     /// Asks for a lease: at once, or with a place in the queue. A process takes few places at a time; what does not get one
     /// waits here for its turn.
     fn reserve(&self, ask: AskNo, wants: Vec<Want>) {
-        if self.books().is_full() {
-            self.books().backlog.push_back((ask, wants));
-            return;
+        let mut books = self.books();
+        if books.is_full(&wants) {
+            return books.put_off(ask, wants);
         }
+        drop(books);
         self.request(ask, wants);
     }
 
     /// Gives wishes that have waited here their place in the queue.
     pub(super) fn catch_up(&self) {
         loop {
-            let next = self.books().next_in_backlog();
+            let next = self.books().next();
             let Some((ask, wants)) = next else { return };
             if !self.request(ask, wants) {
                 return;
@@ -48,7 +49,7 @@ impl Office {
                 Reserved::Blocked { on } => {
                     // The bell may ring before the ticket is in the books; who answers it waits for them.
                     let mut books = self.books();
-                    books.waiting.insert(table.enqueue(&wanted, self.ttl)?, ask);
+                    books.queued(table.enqueue(&wanted, self.ttl)?, ask, &wants);
                     Ok(Begun::Queued(on))
                 }
             }
@@ -57,7 +58,7 @@ impl Office {
             Some(Ok(Begun::Granted(lease))) => self.granted(ask, lease),
             Some(Ok(Begun::Queued(on))) => self.tell(News::Queued { ask, on }),
             Some(Err(Error::Full { .. })) => {
-                self.books().backlog.push_front((ask, wants));
+                self.books().put_back(ask, wants);
                 return false;
             }
             Some(Err(error)) => self.tell(News::Refused { ask, why: error.to_string() }),
@@ -81,13 +82,7 @@ impl Office {
     }
 
     fn withdraw(&self, ask: AskNo) {
-        let ticket = {
-            let mut books = self.books();
-            books.backlog.retain(|(waiting, _)| *waiting != ask);
-            let ticket =
-                books.waiting.iter().find(|(_, waiting)| **waiting == ask).map(|(ticket, _)| *ticket);
-            ticket.filter(|ticket| books.waiting.remove(ticket).is_some())
-        };
+        let ticket = self.books().withdraw(ask);
         if let Some(ticket) = ticket {
             // A ticket that was answered meanwhile is gone, and so is its wish: the run gives the lease back.
             let _ = self.insist(|table| table.withdraw(ticket));
@@ -144,23 +139,4 @@ enum Begun {
 /// The table counts in 32 bits, more than any slot or any minute's tokens.
 fn count(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Places in the queue that one process takes at a time. More than one, so that the next is there before the last was fetched.
-/// Few, because whoever frees capacity gives it to who waits and cannot know that this is stopped: what is given to a stopped
-/// process is idle for as long as that is stopped, and with a place for each of its tasks that would soon be everything.
-const PLACES: usize = 4;
-
-impl Books {
-    fn is_full(&self) -> bool {
-        self.waiting.len() >= PLACES || !self.backlog.is_empty()
-    }
-
-    fn next_in_backlog(&mut self) -> Option<(AskNo, Vec<Want>)> {
-        if self.waiting.len() >= PLACES { None } else { self.backlog.pop_front() }
-    }
-
-    pub(super) fn tickets(&self) -> Vec<(convoke_capacity::Ticket, AskNo)> {
-        self.waiting.iter().map(|(ticket, ask)| (*ticket, *ask)).collect()
-    }
 }

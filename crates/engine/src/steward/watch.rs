@@ -39,16 +39,16 @@ impl Office {
             match self.insist(|table| table.fetch(ticket)) {
                 Some(Ok(Waited::NotYet)) | None => {}
                 Some(Ok(Waited::Granted(lease))) => {
-                    self.books().waiting.remove(&ticket);
+                    self.books().answered(ticket);
                     self.granted(ask, lease);
                 }
                 Some(Ok(Waited::Lapsed)) => {
-                    self.books().waiting.remove(&ticket);
+                    self.books().answered(ticket);
                     self.tell(News::Lapsed { ask });
                 }
                 Some(Err(error)) => {
                     // Taken back meanwhile, or never to be met any more.
-                    if self.books().waiting.remove(&ticket).is_some() {
+                    if self.books().answered(ticket).is_some() {
                         self.tell(News::Refused { ask, why: error.to_string() });
                     }
                 }
