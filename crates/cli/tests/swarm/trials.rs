@@ -124,6 +124,30 @@ fn what_a_killed_process_held_is_used_by_another_within_a_second() {
 }
 
 #[test]
+fn a_process_that_is_stopped_while_it_waits_does_not_keep_what_it_is_given() {
+    let trial = Trial::new(Shape { lanes: 2, tasks: 20, limit: 2, lease: Duration::from_secs(1) }, (0, 0));
+    trial.provider.be_silent(true);
+    let going_on = trial.lane(0);
+    trial.await_in_flight(2);
+    let stopped = trial.lane(1);
+    trial.await_waiting(&stopped);
+    stopped.signal(Signal::STOP);
+    trial.provider.be_silent(false);
+    // It is given both slots, cannot use them, and the other one has nothing until they run out.
+    trial.finish(&mut [going_on]);
+    assert_eq!(trial.events(0).count("fenced"), 0);
+    stopped.signal(Signal::CONT);
+    trial.finish(&mut [stopped]);
+    let events = [trial.events(0), trial.events(1)];
+    let seen = trial.provider.end();
+    assert_eq!(seen.above, []);
+    let requests = judge::by_prompt(&seen);
+    for (lane, events) in events.iter().enumerate() {
+        judge::judge_run((lane, 0), events, &trial.shape, &requests, &[]);
+    }
+}
+
+#[test]
 fn a_process_that_is_stopped_inside_the_table_is_named_and_nobody_exceeds_a_limit() {
     let trial = Trial::new(Shape { lanes: 2, tasks: 300, limit: 2, lease: Duration::from_secs(10) }, (0, 1));
     let mut lanes: Vec<_> = (0..2).map(|lane| trial.lane(lane)).collect();
