@@ -6,6 +6,8 @@
 
 mod asks;
 mod books;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use crate::fact::{Capacity as News, What};

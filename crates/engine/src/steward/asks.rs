@@ -21,12 +21,10 @@ impl Office {
     /// Asks for a lease: at once, or with a place in the queue. A process takes few places at a time; what does not get one
     /// waits here for its turn.
     fn reserve(&self, ask: AskNo, wants: Vec<Want>) {
-        let mut books = self.books();
-        if books.is_full(&wants) {
-            return books.put_off(ask, wants);
+        let begun = self.books().begin(ask, wants);
+        if let Some(wants) = begun {
+            self.request(ask, wants);
         }
-        drop(books);
-        self.request(ask, wants);
     }
 
     /// Gives wishes that have waited here their place in the queue.
@@ -55,13 +53,19 @@ impl Office {
             }
         });
         match answer {
-            Some(Ok(Begun::Granted(lease))) => self.granted(ask, lease),
+            Some(Ok(Begun::Granted(lease))) => {
+                self.books().need_no_place(&wants);
+                self.granted(ask, lease);
+            }
             Some(Ok(Begun::Queued(on))) => self.tell(News::Queued { ask, on }),
             Some(Err(Error::Full { .. })) => {
                 self.books().put_back(ask, wants);
                 return false;
             }
-            Some(Err(error)) => self.tell(News::Refused { ask, why: error.to_string() }),
+            Some(Err(error)) => {
+                self.books().need_no_place(&wants);
+                self.tell(News::Refused { ask, why: error.to_string() });
+            }
             None => {}
         }
         true
@@ -76,7 +80,10 @@ impl Office {
                 self.tell(News::Granted { ask, fence });
             }
             // It ran out before anybody could use it: the run asks for another one.
-            Some(Err(_)) => self.tell(News::Lapsed { ask }),
+            Some(Err(_)) => {
+                let _ = self.insist(|table| table.confirm_gone(&lease));
+                self.tell(News::Lapsed { ask });
+            }
             None => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Wishes that wait: those that have a place in the queue of the machine, and those that wait here for one.
 //!
-//! Kept true: of each kind of wish, which is what it names, [`PLACES`] have a place, a few more while threads hurry; within
-//! a kind the order is kept; and a kind that gets nothing does not hold up another one.
+//! Kept true: of each kind of wish, which is what it names, [`PLACES`] have a place or are being asked for; within a kind the
+//! order is kept; and a kind that gets nothing does not hold up another one.
 
 use crate::terms::{AskNo, Want};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -25,6 +25,7 @@ pub(super) struct Books<T> {
 /// Wishes of one kind.
 #[derive(Default)]
 struct Line {
+    /// Taken, also by wishes that are just being asked for.
     places: usize,
     backlog: VecDeque<(AskNo, Vec<Want>)>,
 }
@@ -36,30 +37,39 @@ impl<T> Default for Books<T> {
 }
 
 impl<T: Copy + Eq + Hash> Books<T> {
-    /// Whether a wish has to wait here.
-    pub fn is_full(&self, wants: &[Want]) -> bool {
-        let line = self.kinds.get(&kind_of(wants));
-        line.is_some_and(|line| !line.has_room() || !line.backlog.is_empty())
+    /// Takes a place for a new wish, which is given back; or notes that it has to wait here, behind the others.
+    pub fn begin(&mut self, ask: AskNo, wants: Vec<Want>) -> Option<Vec<Want>> {
+        let line = self.line(&wants);
+        if line.has_room() && line.backlog.is_empty() {
+            line.places += 1;
+            return Some(wants);
+        }
+        line.backlog.push_back((ask, wants));
+        None
     }
 
-    /// Notes a wish that has to wait here, behind the others.
-    pub fn put_off(&mut self, ask: AskNo, wants: Vec<Want>) {
-        self.line(&wants).backlog.push_back((ask, wants));
-    }
-
-    /// Notes a wish that got no place though it was its turn.
-    pub fn put_back(&mut self, ask: AskNo, wants: Vec<Want>) {
-        self.line(&wants).backlog.push_front((ask, wants));
-    }
-
-    /// The next wish for which a place may be taken.
+    /// Takes a place for the next wish that waits here.
     pub fn next(&mut self) -> Option<(AskNo, Vec<Want>)> {
-        self.kinds.values_mut().filter(|line| line.has_room()).find_map(|line| line.backlog.pop_front())
+        let mut free = self.kinds.values_mut().filter(|line| line.has_room() && !line.backlog.is_empty());
+        let line = free.next()?;
+        line.places += 1;
+        line.backlog.pop_front()
     }
 
-    /// Notes that a wish has a place.
+    /// A wish needs its place no more: it had its answer at once.
+    pub fn need_no_place(&mut self, wants: &[Want]) {
+        self.line(wants).places -= 1;
+    }
+
+    /// The queue has no place for a wish, though it was its turn. It keeps it.
+    pub fn put_back(&mut self, ask: AskNo, wants: Vec<Want>) {
+        let line = self.line(&wants);
+        line.places -= 1;
+        line.backlog.push_front((ask, wants));
+    }
+
+    /// Notes where a wish has its place.
     pub fn queued(&mut self, ticket: T, ask: AskNo, wants: &[Want]) {
-        self.line(wants).places += 1;
         self.waiting.insert(ticket, (ask, kind_of(wants)));
     }
 
@@ -111,43 +121,59 @@ mod tests {
         vec![Want { of: Arc::new(of), count: 1 }]
     }
 
+    fn begins(books: &mut Books<u64>, ask: u64, name: &str) -> bool {
+        books.begin(AskNo(ask), wants(name)).is_some()
+    }
+
     /// Books in which so many wishes for a GPU have places, with tickets from 0.
-    fn with_places(count: usize) -> Books<usize> {
+    fn with_places(count: u64) -> Books<u64> {
         let mut books = Books::default();
-        (0..count).for_each(|place| books.queued(place, AskNo(place as u64), &wants("gpu")));
+        for place in 0..count {
+            assert!(begins(&mut books, place, "gpu"));
+            books.queued(place, AskNo(place), &wants("gpu"));
+        }
         books
     }
 
+    const ALL: u64 = PLACES as u64;
+
     #[test]
     fn one_kind_of_wish_does_not_hold_up_another() {
-        let mut books = with_places(PLACES);
-        assert!(books.is_full(&wants("gpu")) && !books.is_full(&wants("machine")));
-        books.put_off(AskNo(10), wants("gpu"));
-        books.put_off(AskNo(11), wants("machine"));
-        assert_eq!(books.next().map(|(ask, _)| ask), Some(AskNo(11)));
+        let mut books = with_places(ALL);
+        assert!(!begins(&mut books, 10, "gpu"));
+        assert!(begins(&mut books, 11, "machine"));
         assert_eq!(books.next(), None, "there is no place for the other one");
     }
 
     #[test]
     fn a_place_that_is_free_again_goes_to_who_waited_longest() {
-        let mut books = with_places(PLACES);
-        (10..13).for_each(|ask| books.put_off(AskNo(ask), wants("gpu")));
+        let mut books = with_places(ALL);
+        (10..13).for_each(|ask| assert!(!begins(&mut books, ask, "gpu")));
         assert_eq!(books.answered(0), Some(AskNo(0)));
         assert_eq!(books.answered(0), None, "once");
+        assert!(!begins(&mut books, 13, "gpu"), "nobody gets in before those who wait");
         let (ask, again) = books.next().expect("there is a place");
         assert_eq!(ask, AskNo(10));
+        assert_eq!(books.next(), None, "it is being asked for");
         books.put_back(ask, again);
         assert_eq!(books.next().map(|(ask, _)| ask), Some(AskNo(10)), "it keeps its turn");
-        assert!(books.is_full(&wants("gpu")), "nobody gets in before those who wait");
+    }
+
+    #[test]
+    fn a_wish_that_is_met_at_once_leaves_its_place_to_the_next() {
+        let mut books = with_places(ALL - 1);
+        assert!(begins(&mut books, 10, "gpu") && !begins(&mut books, 11, "gpu"));
+        books.need_no_place(&wants("gpu"));
+        assert_eq!(books.next().map(|(ask, _)| ask), Some(AskNo(11)));
     }
 
     #[test]
     fn a_wish_that_is_taken_back_leaves_no_trace() {
-        let mut books = with_places(1);
-        books.put_off(AskNo(10), wants("gpu"));
+        let mut books = with_places(ALL);
+        assert!(!begins(&mut books, 10, "gpu"));
         assert_eq!(books.withdraw(AskNo(10)), None, "it had no place");
         assert_eq!(books.withdraw(AskNo(0)), Some(0));
-        assert_eq!((books.next(), books.tickets()), (None, vec![]));
-        assert!(!books.is_full(&wants("gpu")));
+        assert_eq!((books.next(), books.tickets().len()), (None, PLACES - 1));
+        assert!(begins(&mut books, 11, "gpu"));
     }
 }
