@@ -138,6 +138,26 @@ impl Permits {
         self.purses.forget(task);
     }
 
+    /// A person lets a task go on that a budget could not pay: as much again as there was, of all that it must ask for.
+    pub(crate) fn allow(&mut self, task: TaskIx, scheduler: &Scheduler, now: Timestamp) -> Vec<Adapted> {
+        self.pay(task, scheduler);
+        let budgets = self.purses.asked_for(task);
+        self.purses.forget(task);
+        budgets.into_iter().filter_map(|budget| self.raise(budget, now)).collect()
+    }
+
+    fn raise(&mut self, budget: ResourceId, now: Timestamp) -> Option<Adapted> {
+        let limit = self.governor.limit(budget);
+        let to = limit.max(self.governor.used(budget, now)).saturating_add(limit.max(1));
+        self.purses.allow(self.governor.name(budget), to);
+        self.governor.set_limit(budget, to, Origin::Operator, now).ok()
+    }
+
+    /// What people have allowed before this process drove the run.
+    pub fn allowed_before(&mut self, budget: &str, limit: u64) {
+        self.purses.allow(budget, limit);
+    }
+
     /// How a task, or a call of it, stands against others.
     pub(crate) fn rank(&mut self, labels: &Labels, path: u32) -> Rank {
         let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();

@@ -95,7 +95,7 @@ fn budget(values: &Values, below: &str) -> Option<Budget> {
         Some("ask") => WhenSpent::Ask,
         _ => WhenSpent::Stop,
     };
-    Some(Budget { micros, tokens, audit, when_spent })
+    Some(Budget { micros, tokens, audit, when_spent, lenient: false })
 }
 
 /// Whoever says something about breakers has them.

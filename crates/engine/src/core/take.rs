@@ -219,6 +219,7 @@ impl Core {
     fn take_answer(&mut self, at: Timestamp, id: TaskId, answer: &Answer, by: String, turn: &mut Turn) {
         let event = match self.refusal(&id, answer) {
             None => {
+                self.allow(at, &id, answer, &by, turn);
                 let answer = self.store.payload(JsonText::of(answer));
                 Event::GateAnswered { task: id, answer, by }
             }
@@ -228,6 +229,26 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+    }
+
+    /// Who lets a task go on that a budget could not pay lets all go on that wait for money.
+    fn allow(&mut self, at: Timestamp, id: &TaskId, answer: &Answer, by: &str, turn: &mut Turn) {
+        let task =
+            self.scheduler.find(id).filter(|task| *answer == Answer::Retry && self.asks_for_money(*task));
+        let Some(task) = task else { return };
+        let raised = self.permits.allow(task, &self.scheduler, at);
+        raised.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        let others = self.scheduler.tasks().filter(|other| *other != task && self.asks_for_money(*other));
+        for other in others.collect::<Vec<_>>() {
+            let task = self.scheduler.id(other).clone();
+            let answer = self.store.payload(JsonText::of(answer));
+            self.happen(at, Event::GateAnswered { task, answer, by: by.to_owned() }, turn);
+        }
+    }
+
+    fn asks_for_money(&self, task: TaskIx) -> bool {
+        let failure = self.scheduler.failure(task).and_then(|failure| failure.reason.as_deref());
+        self.scheduler.state(task) == TaskState::Asking && failure == Some(reason::BUDGET_ASK)
     }
 
     fn refusal(&self, id: &TaskId, answer: &Answer) -> Option<String> {
