@@ -1,7 +1,7 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
 use super::commands::Resolving;
-use super::keys::Keys;
+use super::keys::{Gear, Keys};
 use super::network::{network, network_remark_for};
 use super::tools::Tools;
 use super::washed::Washed;
@@ -39,18 +39,12 @@ impl Equipment {
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
         require_servers(plan)?;
         let keys = Keys::of(plan);
-        let processes = Arc::new(Processes::new(keys.environment()));
-        let commands = Arc::new(Resolving::new(processes, env::get));
-        let secrets = keys.values();
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
-            return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets, remark: None });
+            return Ok(Equipment { providers, replay: Some(replay), tools, ..Equipment::with(&keys) });
         }
-        let tools = Tools::for_plan(plan, &keys);
-        let registry = registry().with_child_environment(keys.environment().into_variables());
-        let (providers, remark) = (Arc::new(registry), network_remark_for(plan));
-        let live = Equipment { providers, replay: None, commands, tools, secrets, remark };
+        let live = Equipment { remark: network_remark_for(plan), ..Equipment::with(&keys) };
         live.require_providers(plan)?;
         let recorded = match tape {
             Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -61,6 +55,19 @@ impl Equipment {
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
         Ok(Equipment { providers: Arc::new(recording), tools, ..live })
+    }
+
+    /// What attempts of another process's run need.
+    pub fn for_gear(gear: &Gear) -> Equipment {
+        Equipment::with(&Keys::of_gear(gear))
+    }
+
+    fn with(keys: &Keys<'_>) -> Equipment {
+        let processes = Arc::new(Processes::new(keys.environment()));
+        let commands = Arc::new(Resolving::new(processes, env::get));
+        let registry = registry().with_child_environment(keys.environment().into_variables());
+        let (providers, tools, secrets) = (Arc::new(registry), Tools::with(keys), keys.values());
+        Equipment { providers, replay: None, commands, tools, secrets, remark: None }
     }
 
     /// What a person should know about it.

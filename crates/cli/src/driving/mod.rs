@@ -9,6 +9,7 @@ mod equipment;
 mod keys;
 mod network;
 pub mod resources;
+mod share;
 pub mod sharing;
 mod signals;
 mod tools;
@@ -27,13 +28,15 @@ use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, 
 use convoke_journal::{Reader, Sqlite, StateDir};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
-use signals::{Signal, Signals};
+use share::Share;
+pub use signals::{Signal, Signals};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
+pub use keys::Gear;
 pub use network::network_remark;
 
 /// A run that is ready to be driven.
@@ -59,6 +62,8 @@ struct Driven {
     outcome: Outcome,
     view: State,
     signal: Option<Signal>,
+    /// What this process does for others, and is not to end in the middle of.
+    share: Option<Share>,
 }
 
 impl Drive<'_> {
@@ -71,14 +76,19 @@ impl Drive<'_> {
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
-        // What could still be in the air (a dropped connection, say) must not hold the end up.
-        runtime.shutdown_background();
-        let Driven { outcome, view, signal } = match driven {
+        let Driven { outcome, view, signal, share } = match driven {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
         let allow_partial = flags.allow_partial;
-        Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude()
+        let exit =
+            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude();
+        if let Some(share) = share {
+            runtime.block_on(share.end(signal.is_some()));
+        }
+        // What could still be in the air (a dropped connection, say) must not hold the end up.
+        runtime.shutdown_background();
+        exit
     }
 
     /// `None` if the run had come to an end before, from which nothing follows.
@@ -93,12 +103,19 @@ impl Drive<'_> {
             Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
             None => None,
         };
+        let share = match &capacity {
+            Some(shares) if self.flags.share => {
+                Some(Share::begin(&self.state, run, &self.plan, &self.equipment, &shares.table, self.flags)?)
+            }
+            _ => None,
+        };
+        let executor = share.as_ref().map_or_else(|| self.equipment.executor(), Share::executor);
         let setup = Setup {
             options,
             capacity,
             plan: self.plan,
             journal: Box::new(self.journal),
-            executor: self.equipment.executor(),
+            executor,
             start: self.start,
             leftovers: Arc::new(|pid, start| {
                 convoke_tools::end_leftovers(pid, start);
@@ -131,7 +148,7 @@ impl Drive<'_> {
         watcher.thread().unpark();
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
-        Ok(Some(Driven { outcome: outcome?, view, signal }))
+        Ok(Some(Driven { outcome: outcome?, view, signal, share }))
     }
 
     fn options(&self, interactive: bool) -> Options {
@@ -174,7 +191,7 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     };
     let status = report.status.unwrap_or(RunStatus::Failed);
     let outcome = Outcome { status, output, failure: report.failure, waiting: Vec::new() };
-    Ok(Driven { outcome, view: State::of(&stored.events), signal: None })
+    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
 }
 
 fn history(state: &StateDir, run: &RunId) -> History {

@@ -61,7 +61,7 @@ impl Core {
         let outcome = match &end {
             AttemptEnd::Finished { .. } => Outcome::Succeeded,
             AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
-            AttemptEnd::Suspended { .. } => Outcome::Unknown,
+            AttemptEnd::Suspended { .. } | AttemptEnd::Lost => Outcome::Unknown,
         };
         let fenced = self.fenced.remove(&task);
         let id = self.scheduler.id(task).clone();
@@ -81,9 +81,17 @@ impl Core {
                 let state = self.store.payload(state);
                 Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
             }
+            AttemptEnd::Lost => return self.take_loss(at, task, turn),
         };
         self.happen(at, event, turn);
         self.close_call(at, task, None, outcome, turn);
+        self.permits.end(task, at, &mut turn.effects);
+    }
+
+    /// Nobody knows how an attempt ended. What becomes of it is decided in this turn, as after a crash.
+    fn take_loss(&mut self, at: Timestamp, task: TaskIx, turn: &mut Turn) {
+        self.scheduler.lose(task);
+        self.close_call(at, task, None, Outcome::Unknown, turn);
         self.permits.end(task, at, &mut turn.effects);
     }
 

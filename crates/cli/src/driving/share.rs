@@ -1,0 +1,72 @@
+//! A run that shares its work: others perform attempts of it, and this process performs theirs while it has room.
+
+use super::equipment::Equipment;
+use super::keys::Keys;
+use super::signals::Signals;
+use crate::args::RunFlags;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::handover::{Lent, Owner, Seats, Thief, Told, usual_seats};
+use convoke_capacity::Capacity;
+use convoke_engine::Executor;
+use convoke_journal::StateDir;
+use convoke_model::RunId;
+use convoke_plan::Plan;
+use std::io;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+
+/// Both sides of sharing.
+pub struct Share {
+    owner: Owner,
+    thief: Arc<Thief>,
+    working: JoinHandle<io::Result<u64>>,
+}
+
+impl Share {
+    /// Opens the run to others and goes to work for them.
+    pub fn begin(
+        state: &StateDir,
+        run: &RunId,
+        plan: &Plan,
+        equipment: &Equipment,
+        table: &Arc<Capacity>,
+        flags: &RunFlags,
+    ) -> Result<Share, CommandFailure> {
+        let seats = Seats::new(flags.keep.unwrap_or_else(usual_seats));
+        let lent = Lent {
+            run: run.clone(),
+            gear: Keys::of(plan).gear(),
+            inner: equipment.executor(),
+            table: table.clone(),
+            seats: seats.clone(),
+        };
+        let owner = Owner::open(&state.run_dir(run), lent).map_err(unusable)?;
+        let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats).map_err(unusable)?);
+        let working = tokio::spawn(thief.clone().work(None));
+        Ok(Share { owner, thief, working })
+    }
+
+    /// Who performs the run's attempts.
+    pub fn executor(&self) -> Arc<dyn Executor> {
+        self.owner.executor()
+    }
+
+    /// Takes nothing more. What was begun for others may end, unless a person is in a hurry.
+    pub async fn end(self, in_a_hurry: bool) {
+        drop(self.owner);
+        self.thief.stop(if in_a_hurry { Told::ToStop } else { Told::ToFinish });
+        let mut working = self.working;
+        if let Ok(mut signals) = Signals::listen() {
+            tokio::select! {
+                _ = &mut working => return,
+                _ = signals.next() => self.thief.stop(Told::ToStop),
+            }
+        }
+        let _ = working.await;
+    }
+}
+
+fn unusable(error: io::Error) -> CommandFailure {
+    CommandFailure::new(Exit::State, format!("the run cannot be shared: {error}"))
+}
