@@ -213,6 +213,12 @@ impl Held<'_> {
         Err(Error::Expired { token: lease.token })
     }
 
+    /// Whether a lease has run out, whoever noticed.
+    pub(crate) fn is_over(&self, index: u32) -> bool {
+        let slot = self.lease(index);
+        slot.state() == LeaseState::Quarantined || self.now >= slot.expires_at.load(Relaxed)
+    }
+
     fn renew(&mut self, index: u32, renewal: &mut Renewal) {
         let slot = self.lease(index);
         let expired = self.now >= slot.expires_at.load(Relaxed);

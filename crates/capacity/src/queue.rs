@@ -299,16 +299,21 @@ impl Kept {
 /// Ends a demand, whatever has become of it: a lease that was made for it and not fetched is given back.
 pub fn drop_waiter(held: &mut Held<'_>, index: u32) {
     let waiter = held.waiter(index);
-    let (state, ticket) = (waiter.state(), waiter.ticket.load(Relaxed));
-    if state == WaiterState::Free {
+    if waiter.state() == WaiterState::Free {
         return;
     }
-    let lease = waiter.lease.load(Relaxed);
-    if state == WaiterState::Granted
-        && held.lease(lease).ticket.load(Relaxed) == ticket
-        && held.lease(lease).state() != LeaseState::Free
-    {
+    if let Some(lease) = unfetched(held, index) {
         held.free(lease);
     }
     free_slot(held, index);
+}
+
+/// The lease that was made for a waiter and not fetched, if it is out still.
+pub fn unfetched(held: &Held<'_>, index: u32) -> Option<u32> {
+    let waiter = held.waiter(index);
+    let lease = Some(waiter.lease.load(Relaxed)).filter(|_| waiter.state() == WaiterState::Granted)?;
+    let slot = held.lease(lease);
+    // The slot may be another lease's by now.
+    let is_ours = slot.ticket.load(Relaxed) == waiter.ticket.load(Relaxed);
+    (is_ours && slot.state() != LeaseState::Free).then_some(lease)
 }

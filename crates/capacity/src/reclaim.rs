@@ -2,7 +2,7 @@
 //!
 //! The kernel is asked outside the lock; inside it only slots are changed. A lease of a process that has ended is free at once:
 //! its connections are closed. What its rates have counted lingers, as if counted at this moment. One that expired while its holder may live goes into quarantine, and out of it when nothing
-//! can be running on it any more.
+//! can be running on it any more; unless nobody has fetched it, which is proof enough that nothing is.
 
 use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
@@ -72,6 +72,7 @@ impl Capacity {
 pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], closed: &[ProcessKey]) -> Reclaimed {
     let mut reclaimed = Reclaimed { dead: dead.len() as u32, ..Reclaimed::default() };
     let dead: HashSet<ProcessKey> = dead.iter().copied().collect();
+    reclaimed.freed += take_back_unfetched(held);
     let mut next_due = u64::MAX;
     for index in held.leases_out() {
         next_due = next_due.min(sweep_lease(held, index, &dead, &mut reclaimed));
@@ -92,6 +93,21 @@ pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], closed: &[ProcessK
         join::vacate(held.table(), key);
     }
     reclaimed
+}
+
+/// Frees grants that ran out before they were fetched. Nothing was started with them, so there is nothing to wait for: a process
+/// that is stopped while it waits must not keep for ever what it was given meanwhile. It finds its ticket lapsed.
+fn take_back_unfetched(held: &mut Held<'_>) -> u32 {
+    let mut freed = 0;
+    for index in 0..held.table().header.derived.waiters_top.load(Relaxed) {
+        if let Some(lease) = queue::unfetched(held, index).filter(|lease| held.is_over(*lease)) {
+            held.free(lease);
+            held.count(|counters| &counters.reclaimed);
+            freed += 1;
+            step();
+        }
+    }
+    freed
 }
 
 /// Answers with when this lease wants to be looked at again.

@@ -6,7 +6,7 @@
 use crate::capacity::Capacity;
 use crate::error::Error;
 use crate::futex::Word as _;
-use crate::layout::{LeaseState, WAITERS, WaiterState};
+use crate::layout::{WAITERS, WaiterState};
 use crate::leases::{Lease, check_ttl};
 use crate::queue;
 use crate::resources::{ResourceId, check_length};
@@ -136,9 +136,7 @@ impl Held<'_> {
 
     /// Hands the lease over if it is still good. Nothing was started with it, so otherwise it is simply given back.
     fn fetch_granted(&mut self, index: u32) -> Waited {
-        let lease = self.waiter(index).lease.load(Relaxed);
-        let slot = self.lease(lease);
-        if slot.state() == LeaseState::Held && self.now < slot.expires_at.load(Relaxed) {
+        if let Some(lease) = queue::unfetched(self, index).filter(|lease| !self.is_over(*lease)) {
             queue::free_slot(self, index);
             return Waited::Granted(self.handle(lease));
         }

@@ -82,6 +82,10 @@ pub enum Command {
     Runs(FormatArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
     Show(ShowArgs),
+    /// Show every limit that processes share, who holds it and who waits, or change one
+    Capacity(CapacityArgs),
+    /// List the processes that share capacity, and how they are
+    Instances(FormatArgs),
     /// Print the events of a run
     Events(EventsArgs),
     /// Check a run's journal, from the first event to the last
@@ -122,18 +126,18 @@ pub struct RunFlags {
     /// The most attempts at once in this run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_concurrency: Option<u32>,
+    /// Others may take tasks of this run: idle processes of the same state folder. Takes theirs when it is idle itself
+    #[arg(long, conflicts_with_all = ["record", "replay"])]
+    pub share: bool,
+    /// With --share: attempts that this process serves itself before it offers any [default: 4 for each core]
+    #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub keep: Option<u32>,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
     /// A run that ended in part exits with 0
     #[arg(long)]
     pub allow_partial: bool,
-    /// Let other processes of the state directory perform attempts of this run, and perform theirs when there is room
-    #[arg(long, conflicts_with_all = ["record", "replay"])]
-    pub share: bool,
-    /// With --share: attempts that this process serves itself before it offers any [default: 4 for each core]
-    #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub keep: Option<u32>,
     /// Write every call to a model to a cassette in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
@@ -228,6 +232,33 @@ pub struct ShowArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// `convoke capacity`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct CapacityArgs {
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// To change something.
+    #[command(subcommand)]
+    pub command: Option<CapacityCommand>,
+}
+
+/// What can be changed.
+#[derive(Debug, Subcommand)]
+pub enum CapacityCommand {
+    /// Change limits of every live process, until the machine is started anew
+    Set(CapacitySetArgs),
+}
+
+/// `convoke capacity set`.
+#[derive(Debug, Args)]
+pub struct CapacitySetArgs {
+    /// A limit, as `convoke capacity` names it, and how much there is from now on
+    #[arg(required = true, value_name = "NAME=N", value_parser = last_pair)]
+    pub limits: Vec<(String, String)>,
 }
 
 /// `convoke events`.
@@ -391,6 +422,14 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// The name may hold the sign itself; the number does not.
+fn last_pair(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("expected NAME=N".to_owned()),
     }
 }
 

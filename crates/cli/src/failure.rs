@@ -5,6 +5,7 @@
 use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::paint::Paint;
+use convoke_capacity::Error as CapacityError;
 use convoke_engine::EngineError;
 use convoke_journal::Error as JournalError;
 use std::error::Error;
@@ -75,6 +76,17 @@ impl From<ConfigError> for CommandFailure {
         };
         let failure = CommandFailure::from_error(Exit::Usage, &error);
         hint.into_iter().fold(failure, CommandFailure::hint)
+    }
+}
+
+impl From<CapacityError> for CommandFailure {
+    fn from(error: CapacityError) -> Self {
+        // Its words hold the cause already.
+        let failure = CommandFailure::new(Exit::State, error.to_string());
+        match &error {
+            CapacityError::Stuck { pid, .. } => failure.hint(crate::commands::capacity::advice(*pid)),
+            _ => failure,
+        }
     }
 }
 

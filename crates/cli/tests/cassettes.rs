@@ -29,7 +29,7 @@ for_each:
 agents:
   - {name: slow, prompt: "Slowly about {{ workflow.input.topic }}"}
   - {name: quick, prompt: Quickly}
-  - {name: flaky, prompt: Flaky, retry: {max_attempts: 3, delay_seconds: 0.05}}
+  - {name: flaky, prompt: Flaky, retry: {max_attempts: 3, delay_seconds: 0.4}}
   - name: check
     prompt: "Check {{ context.iteration }}"
     output: {good: {type: boolean}}
@@ -208,6 +208,41 @@ fn replays_that_ask_one_at_a_time_come_to_an_end() {
     let world = recorded();
     let said = world.convoke(&["run", "w.yaml", "--replay", "tape", "--max-concurrency", "1"]).exits(0);
     assert_eq!(said.json()["slow"], "late");
+}
+
+/// Agents that ask several times, and a limit that lets only one of them ask at a time: whoever waits for the answer
+/// recorded before its own must not keep that one from being asked for.
+#[test]
+fn limits_of_services_do_not_hold_up_a_replay() {
+    let names = ["a", "b", "c", "d"];
+    let agent = |name: &str| {
+        format!(
+            "  - {{name: {name}, prompt: Number {name}, output: {{n: {{type: number}}}}, \
+             retry: {{max_attempts: 1, max_parse_recovery_attempts: 4}}}}\n"
+        )
+    };
+    let text = |provider: &str| {
+        let agents: String = names.iter().map(|name| agent(name)).collect();
+        format!(
+            "workflow: {{name: w, entry_point: all, runtime: {{provider: {provider}, default_model: m}}}}\n\
+             parallel: [{{name: all, agents: [a, b, c, d]}}]\nagents:\n{agents}output: {{done: 'yes'}}\n"
+        )
+    };
+    let replies = names.iter().enumerate().map(|(at, name)| {
+        let delay = |turn: usize| 5 + (at * 13 + turn * 29) % 40;
+        format!(
+            "  {name}: [{{say: prose, delay_ms: {}}}, {{say: more, delay_ms: {}}}, {{n: {at}}}]\n",
+            delay(1),
+            delay(2)
+        )
+    });
+    let world = World::with_workflow(&text("{name: scripted, file: replies.yaml}"));
+    world.write("replies.yaml", format!("replies:\n{}", replies.collect::<String>()));
+    world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0);
+    // The same run, as one whose models have a limit.
+    world.write("w.yaml", text("{name: openai, base_url: 'http://localhost:9'}"));
+    world.write("convoke.toml", "[limits.models.openai]\nconcurrency = 1\n");
+    world.convoke(&["run", "w.yaml", "--replay", "tape"]).exits(0);
 }
 
 #[test]

@@ -156,3 +156,28 @@ fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
     ");
     assert!(!world.state().join("runs").exists(), "nothing was started");
 }
+
+#[test]
+fn a_run_that_others_may_take_part_in_says_so() {
+    let world = World::with(SMALL);
+    assert_eq!(world.run(&["run", "w.yaml", "--share"]).code, 0);
+    let said = world.run(&["show", &world.newest(), "--format", "json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(shown["metadata"]["share"], true);
+}
+
+/// Every block of configuration on the page is one that is taken, by itself.
+#[test]
+fn the_examples_of_the_page_on_capacity_are_taken() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/capacity.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let blocks: Vec<_> =
+        page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() >= 4, "{blocks:?}");
+    for block in blocks {
+        let world = World::with(SMALL);
+        world.write("convoke.toml", block);
+        let said = world.run(&["config", "show"]);
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{block}");
+    }
+}

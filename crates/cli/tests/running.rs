@@ -201,6 +201,7 @@ fn the_configuration_says_where_each_value_came_from() {
         said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_snapshot!(world.comparable(&shown.join("\n")), @r#"
     color = "auto" # default
+    lease_seconds = 10 # default
     machine_concurrency = 3 # convoke.toml:1
     run.quiet = true # flag --quiet
     run.strict = false # default

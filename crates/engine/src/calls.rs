@@ -63,9 +63,9 @@ impl CallBook {
 
 impl Permits {
     /// Makes a permit of its own of what an attempt's first call needs, and says how its calls are admitted.
-    pub(crate) fn first_call(&mut self, task: TaskIx, agent: &Agent) -> Calls {
+    pub(crate) fn first_call(&mut self, task: TaskIx, agent: &Agent, now: Timestamp) -> Calls {
         let counted = self.purses.has(task);
-        let Some(service) = self.services.of_first(agent, &mut self.governor) else {
+        let Some(service) = self.services.of_first(agent, &mut self.governor, now) else {
             // A model whose name is rendered is known when it is asked; one that nobody counts is free.
             let asked = counted || first_model(agent).is_none();
             return if asked { Calls::Asked(None) } else { Calls::Free };
@@ -94,7 +94,7 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         let Kind::Agent(agent) = &node.kind else { return };
-        let service = self.services.of(agent, &demand.model, &mut self.governor);
+        let service = self.services.of(agent, &demand.model, &mut self.governor, now);
         let before = self.calls.close(task);
         let (kept, other) = match before {
             Some((no, call)) if call.asked.is_none() && *call.model == *demand.model => {
@@ -132,7 +132,10 @@ impl Permits {
         }
         match self.governor.demand(Demand { key, rank, needs }, now) {
             Ok(()) => {}
-            Err(Refused::Spent { resource, then }) => self.refuse(call, spent(&resource, then), effects),
+            Err(Refused::Spent { resource, then }) => match self.governor.resource(&resource) {
+                Some(budget) => self.unpaid(call, budget, then, effects),
+                None => self.refuse(call, Err(unpaid(&resource, reason::BUDGET)), effects),
+            },
             Err(refused) => self.refuse(call, Err(too_much(&refused)), effects),
         }
     }
@@ -171,7 +174,13 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         let name = self.governor.name(on).to_owned();
-        self.refuse(call, spent(&name, then), effects);
+        let answer = match then {
+            WhenSpent::Degrade(model) => Ok(Admitted::Instead(model)),
+            WhenSpent::Ask => Err(unpaid(&name, reason::BUDGET_ASK)),
+            _ if self.purses.ends_run(on) => Err(unpaid(&name, reason::BUDGET)),
+            _ => Err(unpaid(&name, "budget_of_step")),
+        };
+        self.refuse(call, answer, effects);
     }
 
     /// A call may not be made. What it holds goes back when the attempt says that it has heard so.
@@ -255,18 +264,9 @@ fn tokens_of(usage: Usage) -> u64 {
     usage.input_tokens.saturating_add(usage.output_tokens)
 }
 
-/// What a budget that is spent means for a call.
-fn spent(budget: &str, then: WhenSpent) -> Result<Admitted, Failure> {
-    let failure = |word| {
-        Failure::new(Class::Budget, format!("{budget} cannot pay another call"))
-            .reason(word)
-            .hint("raise the budget, or lower max_tokens")
-    };
-    match then {
-        WhenSpent::Degrade(model) => Ok(Admitted::Instead(model)),
-        WhenSpent::Ask => Err(failure(reason::BUDGET_ASK)),
-        WhenSpent::Queue | WhenSpent::Stop => Err(failure(reason::BUDGET)),
-    }
+fn unpaid(budget: &str, word: &str) -> Failure {
+    let hint = "raise the budget, or lower max_tokens";
+    Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
 }
 
 fn too_much(refused: &Refused) -> Failure {

@@ -10,7 +10,7 @@ use crate::permits::{Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, Setting};
+use convoke_govern::{Adapted, Outcome, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
@@ -174,7 +174,8 @@ impl Core {
     /// Asks for a permit. A task whose permit can never be had fails.
     fn demand(&mut self, now: Timestamp, task: TaskIx, turn: &mut Turn) {
         self.permits.pay(task, &self.scheduler);
-        let refused = self.permits.demand(task, self.scheduler.node(task), 0, now).err();
+        let path = self.permits.paths.of(task, &self.scheduler);
+        let refused = self.permits.demand(task, self.scheduler.node(task), path, now).err();
         if let Some(refused) = refused {
             let step = &self.scheduler.node(task).name;
             let failure = Failure::new(Class::Capacity, format!("step `{step}` cannot start: {refused}"))
@@ -213,10 +214,11 @@ impl Core {
         let lease = self.permits.lease_of(task);
         match self.scheduler.launch(task, lease, &self.store) {
             Launch::Start(assignment) => {
-                let terms = self.permits.terms(task, self.scheduler.node(task));
+                self.permits.paths.begin(task, now);
+                let terms = self.permits.terms(task, self.scheduler.node(task), now);
                 turn.effects.push(Effect::Launch(task, assignment, terms));
             }
-            Launch::Refused => self.permits.end(task, now, &mut turn.effects),
+            Launch::Refused => drop(self.permits.end(task, Outcome::Unknown, now, &mut turn.effects)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::fact::{Fact, What};
+use convoke_govern::Metrics;
 use convoke_model::{Answer, Stamped, TaskId};
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -18,6 +19,8 @@ pub enum Notice {
         /// The piece.
         text: String,
     },
+    /// How capacity is used at this moment, and was so far.
+    Metrics(Box<Metrics>),
 }
 
 /// Where a watcher listens.

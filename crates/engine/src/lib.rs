@@ -16,6 +16,7 @@ mod leases;
 mod limits;
 mod line;
 mod outcome;
+mod paths;
 mod permits;
 mod purses;
 pub mod report;

@@ -2,7 +2,9 @@
 //!
 //! These limits hold for all processes of one state directory together, but for what is said of a run.
 
+use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
+use std::time::Duration;
 
 /// Everything that is limited besides what a workflow says about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -11,6 +13,9 @@ pub struct Limits {
     pub machine: Option<Stated>,
     /// Limits of model services. Every entry that fits a call holds for it.
     pub services: Vec<ServiceLimit>,
+    /// Answers are played back: no service is asked, so none is counted. An answer may then wait for the one that was
+    /// recorded before it, and whoever waits so must hold nothing that the other needs.
+    pub asks_nobody: bool,
     /// Limits of tenants.
     pub tenants: Vec<TenantLimit>,
     /// Resources that steps can name, such as `gpu`.
@@ -23,6 +28,8 @@ pub struct Limits {
     pub breaker: Option<Breaker>,
     /// How the queue goes about it.
     pub queue: Queue,
+    /// What earlier runs have learned about services.
+    pub learned: Learned,
 }
 
 /// A limit and where it comes from.
@@ -73,6 +80,15 @@ pub struct Breaker {
     pub cool_down_seconds: u64,
     /// For each of a model, a whole provider, or a step.
     pub per: BreakerKey,
+}
+
+impl Breaker {
+    /// As the governor has it.
+    pub(crate) fn rules(&self) -> BreakerRules {
+        let cool_down = Duration::from_secs(self.cool_down_seconds);
+        let longest = BreakerRules::default().longest.max(cool_down);
+        BreakerRules { failures: self.failures, successes: self.successes, cool_down, longest }
+    }
 }
 
 /// What a breaker is for.

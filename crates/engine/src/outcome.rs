@@ -1,5 +1,6 @@
 //! How driving a run ended.
 
+use convoke_govern::Learned;
 use convoke_model::{Failure, JsonText, RunStatus, TaskId};
 
 /// How driving a run ended: at its end, or at a place from which it can be resumed.
@@ -13,6 +14,8 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// The gates that wait, for a parked run.
     pub waiting: Vec<TaskId>,
+    /// What was learned about services, for later runs.
+    pub learned: Learned,
 }
 
 impl Outcome {

@@ -12,11 +12,13 @@ use crate::calls::CallBook;
 use crate::core::Effect;
 use crate::leases::{Holder, Leases, Wants};
 use crate::limits::Limits;
+use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
 use crate::terms::{AskNo, CallNo, Calls, Fence, Shared, Terms, Want};
 use convoke_govern::{
-    Admission, Amount, Demand, Governor, Origin, Outcome, Rank, Refused, ResourceId, Rules, Spec, Used,
+    Adapted, Admission, Amount, Demand, Governor, Learned, Metrics, Origin, Outcome, Rank, Refused,
+    ResourceId, Rules, Spec, Used,
 };
 use convoke_model::{Timestamp, Usage};
 use convoke_plan::{Kind, Labels, Node};
@@ -37,6 +39,7 @@ pub struct Permits {
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
     pub(crate) purses: Purses,
+    pub(crate) paths: Paths,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -78,6 +81,7 @@ impl Permits {
             leases: Leases::default(),
             calls: CallBook::default(),
             purses: Purses::new(limits),
+            paths: Paths::new(limits.asks_nobody),
             crowded: false,
         };
         permits.name_all(limits);
@@ -116,8 +120,9 @@ impl Permits {
         let rank = self.rank(&node.labels, path);
         let mut needs = vec![Amount::of(self.slots, 1)];
         needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
-        let service = self.first_service(node);
+        let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
         self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now)
     }
 
@@ -131,6 +136,26 @@ impl Permits {
         self.pay(task, scheduler);
         self.purses.spent_before(task, usage, &mut self.governor, at);
         self.purses.forget(task);
+    }
+
+    /// A person lets a task go on that a budget could not pay: as much again as there was, of all that it must ask for.
+    pub(crate) fn allow(&mut self, task: TaskIx, scheduler: &Scheduler, now: Timestamp) -> Vec<Adapted> {
+        self.pay(task, scheduler);
+        let budgets = self.purses.asked_for(task);
+        self.purses.forget(task);
+        budgets.into_iter().filter_map(|budget| self.raise(budget, now)).collect()
+    }
+
+    fn raise(&mut self, budget: ResourceId, now: Timestamp) -> Option<Adapted> {
+        let limit = self.governor.limit(budget);
+        let to = limit.max(self.governor.used(budget, now)).saturating_add(limit.max(1));
+        self.purses.allow(self.governor.name(budget), to);
+        self.governor.set_limit(budget, to, Origin::Operator, now).ok()
+    }
+
+    /// What people have allowed before this process drove the run.
+    pub fn allowed_before(&mut self, budget: &str, limit: u64) {
+        self.purses.allow(budget, limit);
     }
 
     /// How a task, or a call of it, stands against others.
@@ -149,9 +174,15 @@ impl Permits {
         tenant.into_iter().chain(named)
     }
 
-    fn first_service(&mut self, node: &Node) -> Option<Arc<Service>> {
+    fn first_service(&mut self, node: &Node, now: Timestamp) -> Option<Arc<Service>> {
         let Kind::Agent(agent) = &node.kind else { return None };
-        self.services.of_first(agent, &mut self.governor)
+        self.services.of_first(agent, &mut self.governor, now)
+    }
+
+    /// The breaker of an agent's step.
+    fn breaker_of(&mut self, node: &Node) -> Option<ResourceId> {
+        let Kind::Agent(_) = &node.kind else { return None };
+        self.services.of_role(&node.name, &mut self.governor)
     }
 
     /// What an attempt needs of what all processes share.
@@ -239,21 +270,39 @@ impl Permits {
 
     /// On what terms an attempt runs that has its permit and its lease. What its first call needs is a permit of its own
     /// from here on.
-    pub(crate) fn terms(&mut self, task: TaskIx, node: &Node) -> Terms {
+    pub(crate) fn terms(&mut self, task: TaskIx, node: &Node, now: Timestamp) -> Terms {
         let fence = self.leases.fence(Holder::Attempt(task));
         let calls = match &node.kind {
-            Kind::Agent(agent) => self.first_call(task, agent),
+            Kind::Agent(agent) => self.first_call(task, agent, now),
             _ => Calls::Free,
         };
         Terms { fence, calls }
     }
 
-    /// Takes an attempt's permit and lease back. Its last call must have been closed before.
-    pub(crate) fn end(&mut self, task: TaskIx, now: Timestamp, effects: &mut Vec<Effect>) {
-        let freed = self.governor.release(key_of(task), Used::AsReserved, Outcome::Unknown, now);
+    /// Takes an attempt's permit and lease back, and says what was learned from how it fared. Its last call must have been
+    /// closed before.
+    pub(crate) fn end(
+        &mut self,
+        task: TaskIx,
+        outcome: Outcome,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Adapted> {
+        let freed = self.governor.release(key_of(task), Used::AsReserved, outcome, now);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
         self.purses.forget(task);
         effects.extend(self.leases.end(Holder::Attempt(task)).map(Effect::GiveBack));
+        freed.unwrap_or_default()
+    }
+
+    /// Numbers about permits: who waits for what, how much is in use, how long it took.
+    pub fn metrics(&mut self, now: Timestamp) -> Metrics {
+        self.governor.metrics(now)
+    }
+
+    /// What was learned about services so far, to be kept for later runs.
+    pub fn learned(&self, now: Timestamp) -> Learned {
+        self.governor.learned(now)
     }
 
     /// Takes back what a task waits for.

@@ -6,9 +6,9 @@
 use crate::limits::Limits;
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
-use convoke_model::{Budget, Timestamp, Usage};
+use convoke_model::{Budget, Timestamp, Usage, WhenSpent};
 use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A budget and whose it is.
@@ -20,9 +20,8 @@ pub(crate) struct Scope {
     pub budget: Budget,
     /// When it is full again.
     pub period: Period,
-    /// Written as Conductor has it: a call is let through as long as anything is left. What it costs beyond that ends
-    /// the run, and nothing else begins meanwhile.
-    pub lenient: bool,
+    /// What it cannot pay ends the run; else only the step that asked.
+    pub ends_run: bool,
 }
 
 /// The budgets that the calls of a task draw from.
@@ -35,8 +34,9 @@ pub(crate) struct Purse {
 #[derive(Debug, Clone, Copy)]
 struct Account {
     id: ResourceId,
-    limit: u64,
     lenient: bool,
+    /// A person decides about what it cannot pay.
+    asks: bool,
 }
 
 /// The purses of the tasks that run.
@@ -49,6 +49,12 @@ pub(crate) struct Purses {
     run: Option<Budget>,
     /// Of tenants, in a day.
     tenants: HashMap<String, Budget>,
+    /// What is played back costs nothing.
+    costs_nothing: bool,
+    /// Budgets whose end is that of the run.
+    of_run: HashSet<ResourceId>,
+    /// What people have allowed beyond what was stated, by the names of budgets.
+    allowed: HashMap<String, u64>,
 }
 
 impl Purses {
@@ -61,19 +67,23 @@ impl Purses {
             day: limits.day.clone(),
             run: limits.run.clone(),
             tenants: tenants.collect(),
+            costs_nothing: limits.asks_nobody,
+            of_run: HashSet::new(),
+            allowed: HashMap::new(),
         }
     }
 
     /// Settles what a task's calls draw from.
     pub fn open(&mut self, task: TaskIx, scheduler: &Scheduler, governor: &mut Governor) {
         let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
-        if !stated && !scheduler.has_budgets() || self.of.contains_key(&task) {
+        let none = self.costs_nothing || !stated && !scheduler.has_budgets();
+        if none || self.of.contains_key(&task) {
             return;
         }
         let mut purse = Purse::default();
         for scope in self.scopes(task, scheduler) {
-            purse.money.extend(account(&scope, Unit::Money, scope.budget.micros, governor));
-            purse.tokens.extend(account(&scope, Unit::Tokens, scope.budget.tokens, governor));
+            purse.money.extend(self.account(&scope, Unit::Money, scope.budget.micros, governor));
+            purse.tokens.extend(self.account(&scope, Unit::Tokens, scope.budget.tokens, governor));
         }
         if !purse.money.is_empty() || !purse.tokens.is_empty() {
             self.of.insert(task, Arc::new(purse));
@@ -89,6 +99,45 @@ impl Purses {
             tenant.map(|(name, budget)| scope(format!("budget of tenant {name}"), budget, Period::Day));
         let day = self.day.as_ref().map(|budget| scope("budget of the day".into(), budget, Period::Day));
         payers.into_iter().map(of_payer).chain(run).chain(tenant).chain(day).collect()
+    }
+
+    fn account(
+        &mut self,
+        scope: &Scope,
+        unit: Unit,
+        limit: Option<u64>,
+        governor: &mut Governor,
+    ) -> Option<Account> {
+        let word = if unit == Unit::Money { "money" } else { "tokens" };
+        let name = format!("{} ({word})", scope.name);
+        let limit = self.allowed.get(&name).copied().unwrap_or(limit?);
+        let id = match governor.resource(&name) {
+            Some(known) => known,
+            None => {
+                governor.add(Spec::budget(name, limit, rules(scope, unit)).origin(Origin::Workflow)).ok()?
+            }
+        };
+        if scope.ends_run {
+            self.of_run.insert(id);
+        }
+        Some(Account { id, lenient: scope.budget.lenient, asks: scope.budget.when_spent == WhenSpent::Ask })
+    }
+
+    /// The budgets of a task about which a person decides.
+    pub fn asked_for(&self, task: TaskIx) -> Vec<ResourceId> {
+        let accounts =
+            self.of.get(&task).into_iter().flat_map(|purse| purse.money.iter().chain(&purse.tokens));
+        accounts.filter(|account| account.asks).map(|account| account.id).collect()
+    }
+
+    /// Whether the end of a budget is that of the run.
+    pub fn ends_run(&self, budget: ResourceId) -> bool {
+        self.of_run.contains(&budget)
+    }
+
+    /// People have allowed so much of a budget in all.
+    pub fn allow(&mut self, name: &str, limit: u64) {
+        self.allowed.insert(name.to_owned(), limit);
     }
 
     /// A task's calls are over.
@@ -116,7 +165,7 @@ impl Purses {
         money
             .chain(counted)
             .map(|(account, worst)| {
-                let left = account.limit.saturating_sub(governor.used(account.id, now));
+                let left = governor.limit(account.id).saturating_sub(governor.used(account.id, now));
                 let count = if account.lenient { worst.min(left).max(1) } else { worst };
                 Amount::of(account.id, count)
             })
@@ -138,35 +187,26 @@ impl Purses {
 }
 
 fn scope(name: String, budget: &Budget, period: Period) -> Scope {
-    Scope { name, budget: budget.clone(), period, lenient: false }
+    Scope { name, budget: budget.clone(), period, ends_run: true }
 }
 
 fn of_payer(payer: Payer) -> Scope {
+    let ends_run = payer.owner == Owner::Run;
     let name = match payer.owner {
         Owner::Run => "budget of the run".into(),
         Owner::Workflow(task) => format!("budget of workflow {task}"),
         Owner::Group(task) => format!("budget of group {task}"),
         Owner::Step(name) => format!("budget of step {name}"),
     };
-    Scope { name, budget: payer.budget, period: Period::Whole, lenient: payer.lenient }
+    Scope { name, budget: payer.budget, period: Period::Whole, ends_run }
 }
 
-fn account(scope: &Scope, unit: Unit, limit: Option<u64>, governor: &mut Governor) -> Option<Account> {
-    let limit = limit?;
-    let word = if unit == Unit::Money { "money" } else { "tokens" };
-    let name = format!("{} ({word})", scope.name);
-    let id = match governor.resource(&name) {
-        Some(known) => known,
-        None => {
-            let rules = BudgetRules {
-                unit,
-                period: scope.period,
-                parent: None,
-                when_spent: scope.budget.when_spent.clone(),
-                audit: scope.budget.audit,
-            };
-            governor.add(Spec::budget(name, limit, rules).origin(Origin::Workflow)).ok()?
-        }
-    };
-    Some(Account { id, limit, lenient: scope.lenient })
+fn rules(scope: &Scope, unit: Unit) -> BudgetRules {
+    BudgetRules {
+        unit,
+        period: scope.period,
+        parent: None,
+        when_spent: scope.budget.when_spent.clone(),
+        audit: scope.budget.audit,
+    }
 }

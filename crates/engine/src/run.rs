@@ -8,6 +8,7 @@ use crate::fact::{Fact, What};
 use crate::handle::Notice;
 use crate::outcome::Outcome;
 use crate::steward::Steward;
+use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
 use convoke_model::{Event, RunStatus, Stamped, Timestamp};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use tokio::time::Instant;
 
 /// How often the inbox is looked at for messages of other processes.
 const INBOX_PERIOD: Duration = Duration::from_millis(200);
+/// How often it is told how capacity is used.
+pub(crate) const METRICS_PERIOD: Duration = Duration::from_secs(1);
 /// How long attempts may go on once the process was told to let go of the run.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// Facts taken into one turn at most: a bound for the size of a commit.
@@ -34,6 +37,7 @@ pub struct Run {
     pub(crate) interrupted_at: Option<Instant>,
     pub(crate) interactive: bool,
     pub(crate) next_poll: Instant,
+    pub(crate) next_metrics: Instant,
     /// What was found in the inbox when the run was about to park.
     pub(crate) mail: Vec<Fact>,
     /// What the run begins with, not on disk yet.
@@ -52,9 +56,22 @@ impl Run {
                 self.perform(effect); // launch, abort; never waits
             }
             if let Some(outcome) = self.outcome().await? {
-                return Ok(outcome);
+                return Ok(self.concluded(outcome));
             }
             happened = self.listen().await; // facts since the last turn, each with its time
+        }
+    }
+
+    /// Tells how capacity was used, and keeps what was learned about it.
+    fn concluded(&mut self, outcome: Outcome) -> Outcome {
+        self.tell_metrics();
+        Outcome { learned: self.core.permits.learned(self.clock.now()), ..outcome }
+    }
+
+    fn tell_metrics(&mut self) {
+        let metrics = self.core.permits.metrics(self.clock.now());
+        if let Some(watchers) = &self.watchers {
+            let _ = watchers.send(Notice::Metrics(Box::new(metrics)));
         }
     }
 
@@ -162,6 +179,10 @@ impl Run {
     /// Takes what other processes have sent.
     async fn messages(&mut self) -> Vec<Fact> {
         self.next_poll = Instant::now() + INBOX_PERIOD;
+        if self.next_metrics <= Instant::now() {
+            self.next_metrics = Instant::now() + METRICS_PERIOD;
+            self.tell_metrics();
+        }
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
             let messages = journal.map(|journal| match journal.inbox_changed() {
@@ -184,6 +205,7 @@ impl Run {
                 output,
                 failure: finished.failure.clone(),
                 waiting: Vec::new(),
+                learned: Learned::default(),
             };
             return Ok(Some(outcome));
         }
@@ -209,14 +231,19 @@ impl Run {
     async fn let_go(&mut self, by: String) -> Result<Outcome, EngineError> {
         let event = self.core.stamp(self.clock.now(), Event::RunInterrupted { by });
         self.commit(vec![event], Vec::new()).await?;
-        Ok(Outcome { status: RunStatus::Interrupted, output: None, failure: None, waiting: Vec::new() })
+        Ok(resting(RunStatus::Interrupted, Vec::new()))
     }
 
     async fn park(&mut self, waiting: Vec<convoke_model::TaskId>) -> Result<Outcome, EngineError> {
         let event = self.core.stamp(self.clock.now(), Event::RunParked { waiting: waiting.clone() });
         self.commit(vec![event], Vec::new()).await?;
-        Ok(Outcome { status: RunStatus::Parked, output: None, failure: None, waiting })
+        Ok(resting(RunStatus::Parked, waiting))
     }
+}
+
+/// The outcome of a run that has not come to its end.
+fn resting(status: RunStatus, waiting: Vec<convoke_model::TaskId>) -> Outcome {
+    Outcome { status, output: None, failure: None, waiting, learned: Learned::default() }
 }
 
 fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {

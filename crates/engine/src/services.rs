@@ -3,13 +3,14 @@
 //! Each (provider, model, key) is a resource of its own, made when a task first needs it. It begins with as many at once
 //! as the run may have, and learns from how calls fare how many are good; while its provider says "later" its door is
 //! shut, for everybody who would ask the same. What the configuration says about a service is counted besides, and by
-//! all processes together. Agents of the scripted provider ask nobody, and are not counted.
+//! all processes together. Agents of the scripted provider ask nobody, and are not counted; nor are those of a run that
+//! is played back.
 
-use crate::limits::{Limits, ServiceLimit, Stated};
+use crate::limits::{Breaker, BreakerKey, Limits, ServiceLimit, Stated};
 use crate::terms::{Shared, Want};
 use convoke_agent::CallDemand;
-use convoke_govern::{Amount, Counts, Governor, Origin, ResourceId, Spec};
-use convoke_model::{Digest, ProviderSettings};
+use convoke_govern::{Amount, Counts, Governor, Learned, Origin, ResourceId, Spec};
+use convoke_model::{Digest, ProviderSettings, Timestamp};
 use convoke_plan::{Agent, Text};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,6 +83,9 @@ pub(crate) struct Services {
     /// The most attempts at once of the whole run.
     most: u64,
     limits: Vec<ServiceLimit>,
+    breaker: Option<Breaker>,
+    learned: Learned,
+    asks_nobody: bool,
     /// By where the settings lie, which all attempts of a node share and which live as long as the plan; then by model.
     known: HashMap<(usize, Box<str>), Option<Arc<Service>>>,
 }
@@ -89,31 +93,55 @@ pub(crate) struct Services {
 impl Services {
     /// For a run that has this many attempts at once.
     pub fn new(most: u64, limits: &Limits) -> Services {
-        Services { most, limits: limits.services.clone(), known: HashMap::new() }
+        Services {
+            most,
+            limits: limits.services.clone(),
+            breaker: limits.breaker,
+            learned: limits.learned.clone(),
+            asks_nobody: limits.asks_nobody,
+            known: HashMap::new(),
+        }
     }
 
     /// What the first call of an agent is counted on, if on anything and if that is known before its texts are rendered.
-    pub fn of_first(&mut self, agent: &Agent, governor: &mut Governor) -> Option<Arc<Service>> {
+    pub fn of_first(
+        &mut self,
+        agent: &Agent,
+        governor: &mut Governor,
+        now: Timestamp,
+    ) -> Option<Arc<Service>> {
         match first_model(agent) {
-            Some(model) => self.of(agent, model, governor),
+            Some(model) => self.of(agent, model, governor, now),
             None => None,
         }
     }
 
     /// What a call of an agent to a model is counted on, if on anything.
-    pub fn of(&mut self, agent: &Agent, model: &str, governor: &mut Governor) -> Option<Arc<Service>> {
+    pub fn of(
+        &mut self,
+        agent: &Agent,
+        model: &str,
+        governor: &mut Governor,
+        now: Timestamp,
+    ) -> Option<Arc<Service>> {
         let key = (Arc::as_ptr(&agent.settings).addr(), Box::from(model));
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let provider = &agent.settings.provider;
-        let counted = !WITHOUT_SERVICE.contains(&provider.name.as_str());
-        let service = counted.then(|| Arc::new(self.make(provider, model, governor)));
+        let counted = !self.asks_nobody && !WITHOUT_SERVICE.contains(&provider.name.as_str());
+        let service = counted.then(|| Arc::new(self.make(provider, model, governor, now)));
         self.known.insert(key, service.clone());
         service
     }
 
-    fn make(&self, provider: &ProviderSettings, model: &str, governor: &mut Governor) -> Service {
+    fn make(
+        &self,
+        provider: &ProviderSettings,
+        model: &str,
+        governor: &mut Governor,
+        now: Timestamp,
+    ) -> Service {
         let mark = mark(provider);
         let name = format!("{}/{model}{mark}", provider.name);
         let mut service = Service::default();
@@ -124,17 +152,26 @@ impl Services {
                 Some(_) => {}
             }
         }
-        let own = format!("model:{name}");
-        let learned = match governor.resource(&own) {
-            Some(known) => known,
-            None => governor
-                .add(Spec::slots(own, self.most).learn_from(self.most))
-                .expect("a run has at least one slot, and the name is new"),
-        };
-        if !service.counted.iter().any(|(id, _)| *id == learned) {
-            service.counted.push((learned, Measure::Slot));
+        service.take(Spec::slots(format!("model:{name}"), self.most).learn_from(self.most), governor);
+        // What earlier runs have learned holds until this one knows better.
+        governor.remember(&self.learned, now);
+        match self.breaker.map(|breaker| (breaker.per, breaker.rules())) {
+            Some((BreakerKey::Model, rules)) => {
+                service.take(Spec::door(format!("breaker:{name}"), rules), governor)
+            }
+            Some((BreakerKey::Provider, rules)) => {
+                service.take(Spec::door(format!("breaker:{}{mark}", provider.name), rules), governor);
+            }
+            Some((BreakerKey::Role, _)) | None => {}
         }
         service
+    }
+
+    /// The breaker of a step, where steps have one each.
+    pub fn of_role(&self, step: &str, governor: &mut Governor) -> Option<ResourceId> {
+        let breaker = self.breaker.filter(|breaker| breaker.per == BreakerKey::Role)?;
+        let name = format!("breaker:step {step}");
+        governor.resource(&name).or_else(|| governor.add(Spec::door(name, breaker.rules())).ok())
     }
 }
 
@@ -148,6 +185,17 @@ pub(crate) fn first_model(agent: &Agent) -> Option<&str> {
 }
 
 impl Service {
+    /// Counts calls on a resource besides, which is made if it is new.
+    fn take(&mut self, spec: Spec, governor: &mut Governor) {
+        let id = match governor.resource(&spec.name) {
+            Some(known) => known,
+            None => governor.add(spec).expect("a run has at least one slot, and the name is new"),
+        };
+        if !self.counted.iter().any(|(known, _)| *known == id) {
+            self.counted.push((id, Measure::Slot));
+        }
+    }
+
     /// Adds what the configuration says of a service.
     fn add(&mut self, limit: &ServiceLimit, of: &str, kind: &str, governor: &mut Governor) {
         if let Some(stated) = &limit.concurrency {
@@ -221,7 +269,7 @@ mod tests {
     fn make(limits: Vec<ServiceLimit>, provider: &ProviderSettings) -> (Service, Governor) {
         let mut governor = Governor::new(8);
         let limits = Limits { services: limits, ..Limits::default() };
-        let service = Services::new(8, &limits).make(provider, "gpt-5", &mut governor);
+        let service = Services::new(8, &limits).make(provider, "gpt-5", &mut governor, Timestamp(1));
         (service, governor)
     }
 

@@ -10,10 +10,11 @@ use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
 use crate::permits::Permits;
-use crate::run::Run;
+use crate::run::{METRICS_PERIOD, Run};
 use crate::steward::Steward;
 use crate::store::Store;
 use convoke_capacity::Capacity;
+use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{Event, RunStarted, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
@@ -94,7 +95,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let epoch = setup.journal.epoch();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
-    let spent = spending(&history);
+    let (spent, allowed) = (spending(&history), allowances(&history));
     let (scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => replay(&setup.plan, history, &changes)?,
@@ -103,7 +104,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
-    let permits = permits(&setup.options, setup.capacity.is_some(), &spent, &scheduler);
+    let permits = permits(&setup.options, setup.capacity.is_some(), &spent, &allowed, &scheduler);
     let core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     let steward =
         setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
@@ -120,6 +121,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         interrupted_at: None,
         interactive: setup.options.interactive,
         next_poll: tokio::time::Instant::now(),
+        next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),
         opening: Vec::new(),
     };
@@ -137,10 +139,14 @@ fn permits(
     options: &Options,
     shares: bool,
     spent: &[(TaskId, Usage, Timestamp)],
+    allowed: &[(String, u64)],
     scheduler: &Scheduler,
 ) -> Permits {
     let alone = Limits { machine: None, ..options.limits.clone() };
     let mut permits = Permits::new(options.max_concurrency, if shares { &options.limits } else { &alone });
+    for (budget, limit) in allowed {
+        permits.allowed_before(budget, *limit);
+    }
     for (task, usage, at) in spent {
         if let Some(task) = scheduler.find(task) {
             permits.spent_before(task, usage, scheduler, *at);
@@ -160,6 +166,17 @@ fn spending(history: &[Stamped]) -> Vec<(TaskId, Usage, Timestamp)> {
         _ => None,
     });
     spent.filter(|(_, usage, _)| !usage.is_zero()).collect()
+}
+
+/// What people have allowed beyond what was stated: the newest limit of each budget.
+fn allowances(history: &[Stamped]) -> Vec<(String, u64)> {
+    let set = history.iter().filter_map(|stamped| match &stamped.event {
+        Event::LimitAdapted { resource, to, reason, .. } if reason == Reason::Set.word() => {
+            Some((resource.clone(), *to))
+        }
+        _ => None,
+    });
+    set.collect()
 }
 
 /// The state that the journal stands for, and the events that reopen it where it had ended.

@@ -9,7 +9,7 @@ use convoke_engine::{
 use convoke_govern::Outcome;
 use convoke_model::{
     AttemptEnd, Budget, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, TaskId, Timestamp,
-    Usage, WhenSpent,
+    Usage, WhenSpent, reason,
 };
 use convoke_schedule::{Scheduler, TaskIx};
 use convoke_testkit::plan_of;
@@ -197,6 +197,21 @@ fn an_agent_whose_lease_ran_out_is_cut_off_and_begun_again() {
 }
 
 #[test]
+fn an_agent_that_finds_out_by_itself_that_its_lease_ran_out_is_begun_again_too() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    desk.tell(vec![granted(asked(&turn)[0], 7)]);
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    let failure = Failure::new(Class::Cancelled, "nothing was sent").reason(reason::FENCED);
+    let end = AttemptEnd::Failed { failure, usage: Usage::default(), partial: None };
+    let turn = desk.tell(vec![What::Ended { task: desk.task(first), attempt: 1, end }]);
+    let is_told = |wanted: fn(&Event) -> bool| turn.events.iter().any(|stamped| wanted(&stamped.event));
+    assert!(is_told(|event| matches!(event, Event::Fenced { lease: 7, .. })));
+    assert!(is_told(|event| matches!(event, Event::AttemptLost { .. })), "it has not failed");
+    assert_eq!(given_back(&turn), [7], "nobody takes over what ran out");
+    assert_eq!(asked(&turn).len(), 1, "and it asks for another lease");
+}
+
+#[test]
 fn what_a_machine_can_never_give_fails_the_step() {
     let (mut desk, turn) = Desk::new(TWO, &machine());
     let why = "`machine`: 1 wanted of 0".to_owned();
@@ -292,4 +307,38 @@ fn a_call_that_nobody_waits_for_any_more_gives_everything_back() {
     let (turn, mut a) = desk.call("a", 1, 100);
     answer(turn);
     assert!(a.try_recv().unwrap().is_ok(), "nothing is left of the call that was given up");
+}
+
+/// What is launched first when only one at a time may run.
+fn first_of(workflow: &str) -> String {
+    let plan = plan_of(workflow, &[]);
+    let mut world = convoke_testkit::World::new(
+        plan,
+        serde_json::json!({}),
+        1,
+        1,
+        Box::new(|_| {
+            convoke_testkit::Behaviour::gives(
+                std::time::Duration::from_millis(5),
+                serde_json::json!({"result": 1}),
+            )
+        }),
+    );
+    world.finish();
+    world.launches[0].0.to_string()
+}
+
+#[test]
+fn the_step_that_holds_up_most_goes_first() {
+    let workflow = "workflow: {name: paths, runtime: {provider: openai, default_model: m}}
+agents:
+  - {name: short, prompt: p}
+  - {name: long, prompt: p}
+  - {name: after, prompt: p, needs: [long]}
+  - {name: last, prompt: p, needs: [after]}
+";
+    assert_eq!(first_of(workflow), "long");
+    let urgent =
+        workflow.replace("{name: short, prompt: p}", "{name: short, prompt: p, labels: {priority: high}}");
+    assert_eq!(first_of(&urgent), "short", "a stated priority comes before");
 }

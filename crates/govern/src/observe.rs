@@ -133,12 +133,14 @@ impl Governor {
         (from != to).then_some(Adapted { resource, setting, from, to, reason, at })
     }
 
-    /// What was learned so far.
+    /// What was learned so far, of resources whose provider has ever asked for less. That one at a time is too many says
+    /// nothing about how many at once are good, and is not kept.
     pub fn learned(&self, now: Timestamp) -> Learned {
         let known = self.resources.iter().filter(|resource| !resource.retired);
         let learned = known.filter_map(|resource| {
             let learner = resource.learner.as_ref()?;
-            let limit = LearnedLimit { limit: learner.limit(), known: learner.known(), at: now };
+            let known = Some(learner.known().filter(|known| *known > 1)?);
+            let limit = LearnedLimit { limit: learner.limit(), known, at: now };
             Some((resource.name.to_string(), limit))
         });
         Learned(learned.collect())

@@ -3,8 +3,8 @@
 mod desk;
 
 use convoke_govern::{
-    Admission, Amount, BreakerRules, Counts, Demand, Governor, Origin, Outcome, Rank, Reason, ResourceId,
-    Rules, Setting, Spec, Used,
+    Admission, Amount, BreakerRules, Counts, Demand, Governor, Learned, LearnedLimit, Origin, Outcome, Rank,
+    Reason, ResourceId, Rules, Setting, Spec, Used,
 };
 use convoke_model::{Class, Failure, Timestamp};
 use desk::{NOW, ask, free, grant};
@@ -132,8 +132,11 @@ fn an_operator_can_change_what_is_learned_within() {
 
 #[test]
 fn what_is_too_old_is_forgotten() {
-    let (mut governor, _) = learning(10);
-    let learned = governor.learned(Timestamp(0));
+    let (mut governor, resource) = learning(10);
+    assert_eq!(governor.learned(Timestamp(0)), Learned::default(), "nobody has asked for less");
+    let name = governor.name(resource).to_owned();
+    let limit = LearnedLimit { limit: 10, known: Some(10), at: Timestamp(0) };
+    let learned = Learned([(name, limit)].into());
     let (mut fresh, _) = learning(20);
     assert_eq!(fresh.remember(&learned, Timestamp(8 * 86_400 * SECOND)), []);
     assert_eq!(fresh.remember(&learned, Timestamp(6 * 86_400 * SECOND)).len(), 1);

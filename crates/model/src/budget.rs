@@ -17,6 +17,10 @@ pub struct Budget {
     /// What happens to work that cannot be paid any more.
     #[serde(default)]
     pub when_spent: WhenSpent,
+    /// Nobody said what follows when it is spent, so what Conductor does follows: a call is made as long as anything is
+    /// left, and the one that passes the budget ends the workflow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lenient: bool,
 }
 
 /// What happens to work that a budget can no longer pay.

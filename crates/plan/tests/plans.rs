@@ -319,8 +319,12 @@ fn budgets_and_resources_are_in_the_plan_and_not_in_the_hash() {
         ", budget: {usd: 0.25, when_spent: degrade, degrade_to: small}, resources: {gpu: 2, disk: 1}",
         ", budget: {tokens: 500, when_spent: ask}",
     ));
-    let limit =
-        Budget { micros: Some(2_000_000), tokens: Some(900), audit: false, when_spent: WhenSpent::Queue };
+    let limit = Budget {
+        micros: Some(2_000_000),
+        tokens: Some(900),
+        when_spent: WhenSpent::Queue,
+        ..Budget::default()
+    };
     assert_eq!((bare.root().limits.budget.clone(), said.root().limits.budget.clone()), (None, Some(limit)));
     let degrade = WhenSpent::Degrade("small".into());
     let own = Budget { micros: Some(250_000), when_spent: degrade, ..Budget::default() };

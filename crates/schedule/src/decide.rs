@@ -76,6 +76,12 @@ impl Scheduler {
             return self.finish_cancel(task);
         }
         let failure = *self.tasks[task].failure.clone().expect("a failing task has a failure");
+        match failure.reason.as_deref() {
+            // What nobody can pay any more ends the run, wherever in it that was found out.
+            Some(reason::BUDGET) => return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure),
+            Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
+            _ => {}
+        }
         self.retry_or_fail(task, failure, self.tasks[task].failures);
     }
 
@@ -137,6 +143,13 @@ impl Scheduler {
         }
     }
 
+    /// A person is to say whether a budget may be passed.
+    fn ask_for_money(&mut self, task: TaskIx, failure: &Failure) {
+        let prompt = format!("{}; `retry` allows as much again, `fail` ends the step", failure.message);
+        let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
+        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+    }
+
     /// A suspended attempt asks a person.
     fn ask_person(&mut self, task: TaskIx) {
         if self.tasks[task].state != TaskState::Failing {
@@ -159,13 +172,20 @@ impl Scheduler {
         match answer {
             Some(Answer::Retry) => self.again(task),
             Some(Answer::Fail) => {
-                let failure = unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts);
-                self.fail_task(task, failure);
+                self.fail_task(task, self.refused_by_person(task));
             }
             Some(answer) if matches!(kind, Kind::Gate(_) | Kind::Questions(_)) => {
                 self.settle_gate(task, &answer, outputs);
             }
             _ => self.again(task),
+        }
+    }
+
+    /// Why a task fails that a person does not let go on.
+    fn refused_by_person(&self, task: TaskIx) -> Failure {
+        match self.tasks[task].failure.as_deref() {
+            Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
+            _ => unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Budget, TaskId, WhenSpent};
+use convoke_model::{Budget, TaskId};
 use convoke_plan::{Limits, Node, Workflow};
 use std::sync::Arc;
 
@@ -26,8 +26,6 @@ pub struct Payer {
     pub owner: Owner,
     /// How much.
     pub budget: Budget,
-    /// Nobody said what follows when it is spent: what Conductor does follows.
-    pub lenient: bool,
 }
 
 impl Scheduler {
@@ -67,7 +65,7 @@ impl Scheduler {
         while let Some(group) = within {
             let owner = || Owner::Group(self.tasks[group].id.clone());
             let budget = self.node(group).budget.clone();
-            payers.extend(budget.map(|budget| Payer { owner: owner(), budget, lenient: false }));
+            payers.extend(budget.map(|budget| Payer { owner: owner(), budget }));
             within = self.tasks[group].place.within;
         }
     }
@@ -80,12 +78,10 @@ impl Scheduler {
 
 fn of_step(node: &Node) -> Option<Payer> {
     let budget = node.budget.clone()?;
-    Some(Payer { owner: Owner::Step(node.name.clone()), budget, lenient: false })
+    Some(Payer { owner: Owner::Step(node.name.clone()), budget })
 }
 
 fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
     let budget = limits.budget.clone()?;
-    // Conductor knows only this end of a budget, and lets the call through that passes it.
-    let lenient = budget.when_spent == WhenSpent::Stop;
-    Some(Payer { owner, budget, lenient })
+    Some(Payer { owner, budget })
 }

@@ -397,7 +397,10 @@ impl Scheduler {
     pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
         match self.frame(frame).ending.clone() {
             None => self.natural_end(frame, outputs),
-            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => FrameResult::failed(failure),
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
+                Some(reason::BUDGET) => self.salvaged(frame, failure, outputs),
+                _ => FrameResult::failed(failure),
+            },
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
                 self.terminated_end(frame, &task, success, reason, output, outputs)
             }
@@ -449,6 +452,23 @@ impl Scheduler {
             }
         }
         Ok(Some(Value::Object(values)))
+    }
+
+    /// The money is gone: what is there is given, and what is missing is named.
+    fn salvaged(&self, frame: FrameIx, mut failure: Failure, outputs: &dyn Outputs) -> FrameResult {
+        let declared = self.workflow_in(frame).output.iter().flatten();
+        let (mut values, mut missing) = (Map::new(), Vec::new());
+        for (name, text) in declared {
+            match self.render_in_frame(frame, text, &format!("workflow output `{name}`"), outputs) {
+                Ok(rendered) => drop(values.insert(name.clone(), read_output(&rendered))),
+                Err(_) => missing.push(name.as_str()),
+            }
+        }
+        if !missing.is_empty() {
+            failure.message = format!("{}; missing in the output: {}", failure.message, missing.join(", "));
+        }
+        let output = (!values.is_empty()).then_some(Value::Object(values));
+        FrameResult { status: RunStatus::Failed, output, failure: Some(failure) }
     }
 
     fn terminated_end(

@@ -9,7 +9,7 @@ use crate::timer::Timers;
 use crate::values::Values;
 use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
-use convoke_plan::{Labels, Node, Plan, Workflow};
+use convoke_plan::{Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -201,6 +201,18 @@ impl Scheduler {
     /// A task's output, if it has one.
     pub fn output(&self, task: TaskIx) -> Option<&Payload> {
         self.tasks[task].output.as_ref()
+    }
+
+    /// Where a task's node stands in the plan, and the tasks of the sub-workflows around it, innermost first.
+    pub fn places(&self, task: TaskIx) -> impl Iterator<Item = (WorkflowIx, NodeIx)> {
+        let around = |task: &TaskIx| self.frame(self.tasks[*task].place.frame).parent;
+        std::iter::successors(Some(task), around)
+            .map(|task| (self.frame(self.tasks[task].place.frame).workflow, self.tasks[task].node))
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// How many attempts of a task have begun.

@@ -306,6 +306,13 @@ impl Model {
     /// Everything that time or death has ended.
     pub fn reclaim(&mut self) {
         let (now, life) = (self.now, self.life);
+        for waiter in self.waiters.iter().filter(|waiter| !waiter.fetched) {
+            let Some(Ok(lease)) = waiter.answer else { continue };
+            let lease = &mut self.leases[lease];
+            if lease.state == State::Quarantined || now >= lease.expires {
+                lease.state = State::Freed;
+            }
+        }
         for lease in self.leases.iter_mut().filter(|lease| lease.state != State::Freed) {
             let dead = lease.owner.1 != life[lease.owner.0];
             let quarantined = lease.state == State::Quarantined;

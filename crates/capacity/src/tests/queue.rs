@@ -134,13 +134,17 @@ fn withdrawing_after_the_grant_gives_it_back() {
 fn a_grant_that_ran_out_before_it_was_fetched_is_given_back() {
     let world = World::new();
     let (one, two) = (world.open("one"), world.open("two"));
-    let slots = define(&one, "slots", 1);
+    let (slots, theirs) = (define(&one, "slots", 1), define(&two, "slots", 1));
     let ticket = one.enqueue(&[(slots, 1)], TTL).unwrap();
+    let behind = two.enqueue(&[(theirs, 1)], TTL).unwrap();
     world.pass(TTL);
-    two.reclaim().unwrap();
-    assert_eq!(usage(&two.snapshot(), "slots"), (0, 1));
+    assert_eq!(two.reclaim().unwrap().freed, 1, "nothing was started with it: no quarantine");
+    let lease =
+        fetched(&two, behind).expect("who waits behind a stopped process gets what that did not fetch");
     assert_eq!(one.fetch(ticket).unwrap(), Waited::Lapsed);
-    assert_eq!(usage(&two.snapshot(), "slots"), (0, 0));
+    assert_eq!(usage(&two.snapshot(), "slots"), (1, 0), "and keeps it");
+    two.release(&lease).unwrap();
+    super::audit::audit(&two);
 }
 
 #[test]

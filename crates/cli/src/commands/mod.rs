@@ -1,11 +1,13 @@
 //! One file per command.
 
 mod answer;
+pub(crate) mod capacity;
 mod check;
 mod completions;
 mod config;
 mod doctor;
 mod events;
+mod instances;
 mod man;
 mod plan;
 mod prune;
@@ -33,6 +35,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Plan(args) => plan::run(console, &args),
         Command::Check(args) => check::run(console, &args),
         Command::Runs(args) => runs::run(console, args.format),
+        Command::Capacity(args) => capacity::run(console, &args),
+        Command::Instances(args) => instances::run(console, args.format),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),

@@ -95,10 +95,14 @@ fn start(
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
 }
 
-/// The author's words, those of the command line on top, and where the run's calls are written to or come from.
+/// The author's words, those of the command line on top, whether others may take part, and where the run's calls are
+/// written to or come from.
 fn metadata(plan: &Plan, args: &RunArgs) -> IndexMap<String, Value> {
     let mut all = plan.root().metadata.clone();
     all.extend(args.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))));
+    if args.flags.share {
+        all.insert("share".to_owned(), Value::from(true));
+    }
     let tape = Tape::of_run(&args.flags);
     all.extend(
         tape.memory().map(|(key, folder)| (key.to_owned(), Value::from(folder.display().to_string()))),

@@ -48,6 +48,7 @@ pub const LEAST_DOLLARS: f64 = 1e-6;
 pub const KEYS: &[(&str, Kind)] = &[
     ("state_dir", Kind::Text),
     ("machine_concurrency", ATTEMPTS),
+    ("lease_seconds", Kind::Within(1, 600)),
     ("color", Kind::OneOf(&["auto", "always", "never"])),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),

@@ -6,6 +6,7 @@ use super::Provider;
 use super::layer::Origin;
 use super::values::Values;
 use convoke_engine::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
+use convoke_govern::Learned;
 use convoke_model::{Budget, WhenSpent};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +22,14 @@ pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
             .iter()
             .map(|name| service_limit(values, providers, name))
             .collect(),
+        asks_nobody: false,
         tenants: tenants(values),
         resources: resources(values),
         day: budget(values, "budgets.day"),
         run: budget(values, "budgets.run"),
         breaker: breaker(values),
         queue: queue(values),
+        learned: Learned::default(),
     }
 }
 
@@ -92,7 +95,7 @@ fn budget(values: &Values, below: &str) -> Option<Budget> {
         Some("ask") => WhenSpent::Ask,
         _ => WhenSpent::Stop,
     };
-    Some(Budget { micros, tokens, audit, when_spent })
+    Some(Budget { micros, tokens, audit, when_spent, lenient: false })
 }
 
 /// Whoever says something about breakers has them.

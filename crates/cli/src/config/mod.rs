@@ -17,6 +17,7 @@ use indexmap::IndexMap;
 use layer::Layer;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use values::Values;
 
 /// The defaults, with a comment per key.
@@ -29,6 +30,8 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// The most attempts at once on this machine.
     pub machine_concurrency: u32,
+    /// How long a lease of what all processes share lasts without a heartbeat.
+    pub lease: Duration,
     /// When to use colours.
     pub color: ColorChoice,
     /// Say only warnings and the end.
@@ -118,6 +121,7 @@ impl Config {
         Ok(Config {
             state_dir: values.text("state_dir").expect("set above").into(),
             machine_concurrency: values.count("machine_concurrency").expect("it has a default"),
+            lease: Duration::from_secs(values.number("lease_seconds").expect("it has a default")),
             color: color(values.text("color").as_deref()),
             quiet: values.switch("run.quiet"),
             strict: values.switch("run.strict"),

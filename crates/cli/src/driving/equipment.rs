@@ -32,6 +32,8 @@ pub struct Equipment {
     secrets: Vec<String>,
     /// What is odd about the way to the network.
     remark: Option<String>,
+    /// Calls are written to a cassette or come from one, which is this process's.
+    taped: bool,
 }
 
 impl Equipment {
@@ -42,7 +44,13 @@ impl Equipment {
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
-            return Ok(Equipment { providers, replay: Some(replay), tools, ..Equipment::with(&keys) });
+            return Ok(Equipment {
+                providers,
+                replay: Some(replay),
+                tools,
+                taped: true,
+                ..Equipment::with(&keys)
+            });
         }
         let live = Equipment { remark: network_remark_for(plan), ..Equipment::with(&keys) };
         live.require_providers(plan)?;
@@ -54,7 +62,7 @@ impl Equipment {
         let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
-        Ok(Equipment { providers: Arc::new(recording), tools, ..live })
+        Ok(Equipment { providers: Arc::new(recording), tools, taped: true, ..live })
     }
 
     /// What attempts of another process's run need.
@@ -67,7 +75,7 @@ impl Equipment {
         let commands = Arc::new(Resolving::new(processes, env::get));
         let registry = registry().with_child_environment(keys.environment().into_variables());
         let (providers, tools, secrets) = (Arc::new(registry), Tools::with(keys), keys.values());
-        Equipment { providers, replay: None, commands, tools, secrets, remark: None }
+        Equipment { providers, replay: None, commands, tools, secrets, remark: None, taped: false }
     }
 
     /// What a person should know about it.
@@ -91,6 +99,11 @@ impl Equipment {
     /// Whether calls are played back.
     pub fn is_replay(&self) -> bool {
         self.replay.is_some()
+    }
+
+    /// Whether calls are played back or recorded.
+    pub fn is_taped(&self) -> bool {
+        self.taped
     }
 
     /// Ends what was started for the whole run.

@@ -8,6 +8,7 @@ mod conclusion;
 mod equipment;
 mod keys;
 mod network;
+pub mod notebook;
 pub mod resources;
 mod share;
 pub mod sharing;
@@ -100,12 +101,15 @@ impl Drive<'_> {
         let outline = Outline::of(&self.plan);
         let options = self.options(manner.is_some());
         let capacity = match &options.limits.machine {
-            Some(machine) => Some(sharing::take_part(&self.state, run, &self.plan, machine)?),
+            Some(machine) => {
+                let lease = self.console.config.lease;
+                Some(sharing::take_part(&self.state, run, &self.plan, machine, lease)?)
+            }
             None => None,
         };
         let share = match &capacity {
-            Some(shares) if self.flags.share => {
-                Some(Share::begin(&self.state, run, &self.plan, &self.equipment, &shares.table, self.flags)?)
+            Some(shares) if self.flags.share && !self.equipment.is_taped() => {
+                Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
             }
             _ => None,
         };
@@ -142,8 +146,11 @@ impl Drive<'_> {
             asker,
         };
         let watcher = watch.start(receiver);
-        let (outcome, signal) =
-            attend(engine, handle, notices, Listeners { news, equipment: &self.equipment }, signals).await;
+        let listeners = Listeners { news, equipment: &self.equipment, state: &self.state, run };
+        let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
+        if let Ok(outcome) = &outcome {
+            notebook::keep(&self.state, &outcome.learned);
+        }
         self.equipment.close().await;
         watcher.thread().unpark();
         let view =
@@ -155,9 +162,11 @@ impl Drive<'_> {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
         let mut limits = shared_limits(&self.console.config, max_concurrency);
+        limits.learned = notebook::learned(&self.state);
         if self.equipment.is_replay() {
             // What is played back asks nobody and starts nothing.
             limits.machine = None;
+            limits.asks_nobody = true;
         }
         Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
     }
@@ -190,7 +199,8 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         None => None,
     };
     let status = report.status.unwrap_or(RunStatus::Failed);
-    let outcome = Outcome { status, output, failure: report.failure, waiting: Vec::new() };
+    let outcome =
+        Outcome { status, output, failure: report.failure, waiting: Vec::new(), learned: Default::default() };
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
 }
 
@@ -233,6 +243,8 @@ async fn attend(
 struct Listeners<'a> {
     news: Sender<News>,
     equipment: &'a Equipment,
+    state: &'a StateDir,
+    run: &'a RunId,
 }
 
 impl Listeners<'_> {
@@ -243,6 +255,7 @@ impl Listeners<'_> {
                 self.equipment.observe(&events);
                 drop(self.news.send(News::Events(events)));
             }
+            Notice::Metrics(metrics) => notebook::tell(self.state, self.run, &metrics),
             Notice::Progress { .. } => {}
         }
     }

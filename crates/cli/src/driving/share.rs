@@ -7,8 +7,7 @@ use crate::args::RunFlags;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::handover::{Lent, Owner, Seats, Thief, Told, usual_seats};
-use convoke_capacity::Capacity;
-use convoke_engine::Executor;
+use convoke_engine::{Executor, Shares};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use convoke_plan::Plan;
@@ -30,9 +29,10 @@ impl Share {
         run: &RunId,
         plan: &Plan,
         equipment: &Equipment,
-        table: &Arc<Capacity>,
+        shares: &Shares,
         flags: &RunFlags,
     ) -> Result<Share, CommandFailure> {
+        let table = &shares.table;
         let seats = Seats::new(flags.keep.unwrap_or_else(usual_seats));
         let lent = Lent {
             run: run.clone(),
@@ -40,6 +40,7 @@ impl Share {
             inner: equipment.executor(),
             table: table.clone(),
             seats: seats.clone(),
+            silence: shares.time_to_live,
         };
         let owner = Owner::open(&state.run_dir(run), lent).map_err(unusable)?;
         let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats).map_err(unusable)?);

@@ -1,6 +1,5 @@
 //! This process's part in what all processes of one state directory share.
 
-use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::handover::folder_key;
 use convoke_capacity::{Capacity, Identity, Options};
@@ -11,9 +10,6 @@ use convoke_plan::{Kind, Node, Plan, Span};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How long a lease lasts without a heartbeat. A process that is stopped for longer is cut off from its services.
-const TIME_TO_LIVE: Duration = Duration::from_secs(10);
 
 /// A command without a time limit may go on for this long after its process was stopped.
 const ANY_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -26,17 +22,19 @@ pub fn table_path(state: &StateDir) -> PathBuf {
     state.path().join("capacity")
 }
 
-/// Takes part for a run, whose attempts are bounded by `machine` together with those of all others.
+/// Takes part for a run, whose attempts are bounded by `machine` together with those of all others. A process that is
+/// stopped for longer than `lease` is cut off from its services.
 pub fn take_part(
     state: &StateDir,
     run: &RunId,
     plan: &Plan,
     machine: &Stated,
+    lease: Duration,
 ) -> Result<Shares, CommandFailure> {
     let options = Options { max_call_time: longest_call(plan), ..Options::default() };
     let table = open(state, &plan.root().name, &run.0, options)?;
     agree(&table, machine).map_err(unusable)?;
-    Ok(Shares { table: Arc::new(table), time_to_live: TIME_TO_LIVE })
+    Ok(Shares { table: Arc::new(table), time_to_live: lease })
 }
 
 /// Takes part without a run of its own.
@@ -79,6 +77,6 @@ fn longest(node: &Node) -> Duration {
 }
 
 fn unusable(error: convoke_capacity::Error) -> CommandFailure {
-    CommandFailure::new(Exit::State, format!("what processes share cannot be used: {error}"))
-        .hint("convoke instances shows who takes part")
+    let message = format!("what processes share cannot be used: {error}");
+    CommandFailure { message, ..CommandFailure::from(error) }.hint("convoke instances shows who takes part")
 }

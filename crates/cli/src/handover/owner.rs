@@ -36,9 +36,6 @@ const CLAIM_TIME: Duration = Duration::from_millis(50);
 /// How long each step from a claim to the beginning may take; then the attempt is performed here.
 const STEP_TIME: Duration = Duration::from_secs(5);
 
-/// A thief that has sent no heartbeat for so long is given up on.
-pub const SILENCE: Duration = Duration::from_secs(10);
-
 /// Thieves at one desk: the first, and those that come after its death.
 const CALLERS: usize = 4;
 
@@ -61,6 +58,8 @@ pub struct Lent {
     pub table: Arc<Capacity>,
     /// What this process serves by itself.
     pub seats: Arc<Seats>,
+    /// A thief that has sent no heartbeat for so long is given up on.
+    pub silence: Duration,
 }
 
 impl Owner {
@@ -178,7 +177,7 @@ impl Office {
         let given = self.hand_over(&assignment, needs, &cancel).await;
         drop(waiting);
         let Some((id, given)) = given else { return self.perform_here(assignment, line, cancel).await };
-        let end = serve(given, &self.lent.table, id, line, cancel).await;
+        let end = serve(given, &self.lent, id, line, cancel).await;
         self.take_down(id);
         end
     }
@@ -238,7 +237,7 @@ impl Office {
                     }
                     break;
                 }
-                () = sleep(CLAIM_TIME) => match self.lent.table.revoke(id, SILENCE) {
+                () = sleep(CLAIM_TIME) => match self.lent.table.revoke(id, self.lent.silence) {
                     Progress::Claimed { .. } if Instant::now() < until => {}
                     _ => break,
                 },

@@ -4,10 +4,10 @@
 //! closed and its claim void.
 
 use super::link::Link;
-use super::owner::SILENCE;
+use super::owner::Lent;
 use super::wire::{FromOwner, FromThief, Permission, Saying};
 use convoke_agent::{Admitted, CallPermit, Line, Report};
-use convoke_capacity::{Capacity, OfferId, Progress};
+use convoke_capacity::{OfferId, Progress};
 use convoke_model::{AttemptEnd, Class, Failure, JsonText, Usage};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -32,7 +32,7 @@ pub struct Given {
 /// Lives through the attempt.
 pub async fn serve(
     given: Given,
-    table: &Capacity,
+    lent: &Lent,
     id: OfferId,
     line: Arc<dyn Line>,
     cancel: CancellationToken,
@@ -41,7 +41,7 @@ pub async fn serve(
     line.report(Report::Noted { code: "shared", message });
     let mut service =
         Service { line, permits: HashMap::new(), asked: FuturesUnordered::new(), processes: Vec::new() };
-    match service.attend(given.link, table, id, &cancel).await {
+    match service.attend(given.link, lent, id, &cancel).await {
         Some(end) => end,
         None => service.lost(&cancel).await,
     }
@@ -68,11 +68,11 @@ impl Service {
     async fn attend(
         &mut self,
         mut link: Link<FromThief, FromOwner>,
-        table: &Capacity,
+        lent: &Lent,
         id: OfferId,
         cancel: &CancellationToken,
     ) -> Option<AttemptEnd> {
-        let mut clock = interval(LOOK);
+        let mut clock = interval(LOOK.min(lent.silence / 2));
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = false;
         loop {
@@ -91,7 +91,7 @@ impl Service {
                     told = true;
                     link.send(FromOwner::Cancel);
                 }
-                _ = clock.tick() => match table.revoke(id, SILENCE) {
+                _ = clock.tick() => match lent.table.revoke(id, lent.silence) {
                     Progress::Claimed { .. } => {}
                     _ => return None,
                 },

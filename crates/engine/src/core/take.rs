@@ -63,6 +63,7 @@ impl Core {
             AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
             AttemptEnd::Suspended { .. } | AttemptEnd::Lost => Outcome::Unknown,
         };
+        self.notice_fence(at, task, &end, turn);
         let fenced = self.fenced.remove(&task);
         let id = self.scheduler.id(task).clone();
         let event = match end {
@@ -81,18 +82,32 @@ impl Core {
                 let state = self.store.payload(state);
                 Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
             }
-            AttemptEnd::Lost => return self.take_loss(at, task, turn),
+            // Decided in this turn, as after a crash.
+            AttemptEnd::Lost => {
+                self.scheduler.lose(task);
+                return self.take_back(at, task, outcome, turn);
+            }
         };
         self.happen(at, event, turn);
-        self.close_call(at, task, None, outcome, turn);
-        self.permits.end(task, at, &mut turn.effects);
+        self.take_back(at, task, outcome, turn);
     }
 
-    /// Nobody knows how an attempt ended. What becomes of it is decided in this turn, as after a crash.
-    fn take_loss(&mut self, at: Timestamp, task: TaskIx, turn: &mut Turn) {
-        self.scheduler.lose(task);
-        self.close_call(at, task, None, Outcome::Unknown, turn);
-        self.permits.end(task, at, &mut turn.effects);
+    /// Takes back what an attempt held, and records what was learned from how it fared.
+    fn take_back(&mut self, at: Timestamp, task: TaskIx, outcome: Outcome, turn: &mut Turn) {
+        self.permits.paths.end(task, at, &self.scheduler);
+        self.close_call(at, task, None, outcome, turn);
+        let learned = self.permits.end(task, outcome, at, &mut turn.effects);
+        learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+    }
+
+    /// An attempt looks at its lease before it sends anything, and may find that it ran out before the heartbeat does.
+    fn notice_fence(&mut self, at: Timestamp, task: TaskIx, end: &AttemptEnd, turn: &mut Turn) {
+        let noticed = matches!(
+            end, AttemptEnd::Failed { failure, .. } if failure.reason.as_deref() == Some(reason::FENCED)
+        );
+        if let Some(lease) = self.permits.lease_of(task).filter(|_| noticed) {
+            self.lose(at, &[lease], turn);
+        }
     }
 
     /// Gives back what a call holds, and records what was learned from how it fared.
@@ -139,7 +154,7 @@ impl Core {
             .hint("convoke capacity shows every limit and where it comes from");
         match self.permits.leases.refused(ask) {
             Some(Holder::Attempt(task)) => {
-                self.permits.end(task, at, &mut turn.effects);
+                self.permits.end(task, Outcome::Unknown, at, &mut turn.effects);
                 let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
                 self.happen(at, event, turn);
             }
@@ -214,6 +229,7 @@ impl Core {
     fn take_answer(&mut self, at: Timestamp, id: TaskId, answer: &Answer, by: String, turn: &mut Turn) {
         let event = match self.refusal(&id, answer) {
             None => {
+                self.allow(at, &id, answer, &by, turn);
                 let answer = self.store.payload(JsonText::of(answer));
                 Event::GateAnswered { task: id, answer, by }
             }
@@ -223,6 +239,26 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+    }
+
+    /// Who lets a task go on that a budget could not pay lets all go on that wait for money.
+    fn allow(&mut self, at: Timestamp, id: &TaskId, answer: &Answer, by: &str, turn: &mut Turn) {
+        let task =
+            self.scheduler.find(id).filter(|task| *answer == Answer::Retry && self.asks_for_money(*task));
+        let Some(task) = task else { return };
+        let raised = self.permits.allow(task, &self.scheduler, at);
+        raised.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        let others = self.scheduler.tasks().filter(|other| *other != task && self.asks_for_money(*other));
+        for other in others.collect::<Vec<_>>() {
+            let task = self.scheduler.id(other).clone();
+            let answer = self.store.payload(JsonText::of(answer));
+            self.happen(at, Event::GateAnswered { task, answer, by: by.to_owned() }, turn);
+        }
+    }
+
+    fn asks_for_money(&self, task: TaskIx) -> bool {
+        let failure = self.scheduler.failure(task).and_then(|failure| failure.reason.as_deref());
+        self.scheduler.state(task) == TaskState::Asking && failure == Some(reason::BUDGET_ASK)
     }
 
     fn refusal(&self, id: &TaskId, answer: &Answer) -> Option<String> {

@@ -146,8 +146,10 @@ fn count(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Places in the queue that one process takes at a time.
-const PLACES: usize = 64;
+/// Places in the queue that one process takes at a time. More than one, so that the next is there before the last was fetched.
+/// Few, because whoever frees capacity gives it to who waits and cannot know that this is stopped: what is given to a stopped
+/// process is idle for as long as that is stopped, and with a place for each of its tasks that would soon be everything.
+const PLACES: usize = 4;
 
 impl Books {
     fn is_full(&self) -> bool {

@@ -9,7 +9,8 @@ pub(super) fn of_workflow(limits: &source::Limits) -> Option<Budget> {
     let usd = limits.budget_usd.as_ref().map(|limit| limit.value);
     let tokens = limits.budget_tokens.as_ref().map(|limit| limit.value);
     let audit = limits.budget_mode == source::BudgetMode::Audit;
-    budget(usd, tokens, &limits.consequence).map(|budget| Budget { audit, ..budget })
+    let lenient = limits.consequence.when_spent.is_none();
+    budget(usd, tokens, &limits.consequence).map(|budget| Budget { audit, lenient, ..budget })
 }
 
 /// The budget of a step or a group.
@@ -26,7 +27,7 @@ pub(super) fn resources(common: &source::Common) -> Vec<(Arc<str>, u64)> {
 fn budget(usd: Option<f64>, tokens: Option<u64>, consequence: &source::Consequence) -> Option<Budget> {
     let micros = usd.map(|usd| ((usd * 1e6).round() as u64).max(1));
     let is_said = micros.is_some() || tokens.is_some();
-    is_said.then(|| Budget { micros, tokens, audit: false, when_spent: when_spent(consequence) })
+    is_said.then(|| Budget { micros, tokens, when_spent: when_spent(consequence), ..Budget::default() })
 }
 
 fn when_spent(consequence: &source::Consequence) -> WhenSpent {

@@ -69,6 +69,31 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
     }
 }
 
+/// How much is left to do from the start of each node to the end of the workflow, along the longest chain: in the unit
+/// of the estimates, by index of the node.
+pub fn remaining(plan: &Plan, workflow: &Workflow, estimate: &dyn Fn(NodeIx) -> f64) -> Vec<f64> {
+    let chart = Chart::new(plan, workflow);
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); chart.after.len()];
+    for (point, after) in chart.after.iter().enumerate() {
+        after.iter().for_each(|next| before[*next].push(point));
+    }
+    let mut open_ways: Vec<usize> = chart.after.iter().map(Vec::len).collect();
+    let mut left = vec![0.0f64; chart.after.len()];
+    let mut ready: Vec<usize> = (0..left.len()).filter(|point| open_ways[*point] == 0).collect();
+    while let Some(point) = ready.pop() {
+        for earlier in &before[point] {
+            let inside = point / 2 == earlier / 2 && chart.works(point / 2);
+            let own = if inside { estimate(NodeIx((point / 2) as u32)).max(0.0) } else { 0.0 };
+            left[*earlier] = left[*earlier].max(left[point] + own);
+            open_ways[*earlier] -= 1;
+            if open_ways[*earlier] == 0 {
+                ready.push(*earlier);
+            }
+        }
+    }
+    (0..chart.count).map(|ix| left[ix * 2]).collect()
+}
+
 /// What must end before what starts, without anything that leads back. Each node has two points: its start (`2n`) and
 /// its end (`2n + 1`).
 struct Chart<'a> {

@@ -9,4 +9,4 @@ mod levels;
 
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges};
-pub use levels::{Levels, PlacedNode, levels};
+pub use levels::{Levels, PlacedNode, levels, remaining};

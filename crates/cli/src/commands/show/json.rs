@@ -1,5 +1,6 @@
 //! A run and its tasks, for programs.
 
+use super::capacity::Fared;
 use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use convoke_engine::report::{AttemptReport, TaskReport};
@@ -31,6 +32,9 @@ impl Shown {
             "failure": report.failure,
             "waiting": waiting,
             "usage": report.usage,
+            "budget": self.budget,
+            "capacity": Fared::of(&self.stored.events, self.metrics.as_ref()).record(),
+            "metrics": self.metrics,
             "tasks": tasks?,
         }))
     }

@@ -1,12 +1,15 @@
 //! `convoke show`: a run, or one task of it with its prompt, conversation, attempts and output.
 
 mod asked;
+mod capacity;
 mod conversation;
 mod json;
 mod text;
 
 use crate::args::{Format, ShowArgs};
+use crate::changes;
 use crate::console::Console;
+use crate::driving::notebook::metrics_path;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
@@ -14,7 +17,7 @@ use crate::stored::{self, Stored};
 use conversation::Extent;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
-use convoke_model::{Event, JsonText, Payload, RunStatus, TaskId};
+use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
 use serde_json::Value;
 
 /// A run that is shown.
@@ -22,6 +25,10 @@ struct Shown {
     stored: Stored,
     report: RunReport,
     status: RunStatus,
+    /// What its file says that it may spend.
+    budget: Option<Budget>,
+    /// How it used its capacity, as it has counted itself.
+    metrics: Option<Value>,
 }
 
 /// The word for how a task stands.
@@ -51,6 +58,13 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     Ok(Exit::Success)
 }
 
+/// The budget of the run's plan; a plan that cannot be read any more has none to show.
+fn budget(state: &StateDir, stored: &Stored) -> Option<Budget> {
+    let meta = stored.reader.meta().ok()?;
+    let plan = changes::stored_plan(state, &stored.run, &meta, || Ok(stored.events.clone())).ok()?;
+    plan.root().limits.budget.clone()
+}
+
 impl Shown {
     fn open(state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
         let stored = Stored::open(state, name)?;
@@ -61,7 +75,10 @@ impl Shown {
             RunStatus::Running if live_owner(state, &stored.run)?.is_none() => RunStatus::Interrupted,
             status => status,
         };
-        Ok(Shown { stored, report, status })
+        let budget = budget(state, &stored);
+        let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
+        let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
+        Ok(Shown { stored, report, status, budget, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

@@ -1,12 +1,13 @@
 //! A run and its tasks, for people.
 
+use super::capacity::{self, Fared};
 use super::conversation::{self, Extent};
 use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::view::{because, words};
 use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
-use convoke_model::{Failure, JsonText, TaskId, Timestamp};
+use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -31,6 +32,16 @@ impl Shown {
         if let Some(used) = words::usage(&report.usage) {
             field("used", used);
         }
+        if let Some(budget) = &self.budget {
+            field("budget", capacity::spent(&report.usage, budget));
+        }
+        if let Some(now) =
+            self.metrics.as_ref().filter(|_| self.status == RunStatus::Running).and_then(capacity::now)
+        {
+            field("now", now);
+        }
+        let fared = Fared::of(&self.stored.events, self.metrics.as_ref());
+        fared.fields().into_iter().for_each(|(name, value)| field(name, value));
         text.push('\n');
         report.tasks.iter().take(MOST_TASKS).for_each(|(id, task)| text.push_str(&row(id, task)));
         if report.tasks.len() > MOST_TASKS {

@@ -113,9 +113,11 @@ fn with_settings(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: Spanned<Str
     }
 }
 
+/// What a variable gives is judged when it is used: a file is checked in other places than it runs in.
 fn base_url(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<String>> {
     let url = non_blank(cx, fields, "base_url")?;
-    if !is_http(&url.value) {
+    let written = &url.span.file.text[url.span.range.clone()];
+    if !is_http(&url.value) && !written.contains("${") {
         bad_address(cx, "base_url", &fields.owner, &url);
     }
     Some(url)

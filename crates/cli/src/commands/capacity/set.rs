@@ -1,0 +1,82 @@
+//! `convoke capacity set NAME=N`: another limit, for every live process at once.
+//!
+//! All or nothing: a name that does not exist, or a number that makes no sense, leaves every limit as it was.
+
+use super::{NOTHING_SHARED, look};
+use crate::console::Console;
+use crate::driving::sharing::MACHINE;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::stored;
+use convoke_capacity::{Capacity, Identity, Options, Snapshot};
+
+/// The most of anything.
+const MOST: u32 = 1_000_000_000;
+
+/// The most attempts at once, as in the configuration.
+const MOST_ATTEMPTS: u32 = 1_000_000;
+
+/// Changes limits and says what they were.
+pub fn run(console: &Console, limits: &[(String, String)]) -> Result<Exit, CommandFailure> {
+    let (path, snapshot) = look(console)?;
+    let Some(snapshot) = snapshot else {
+        return Err(CommandFailure::new(
+            Exit::Usage,
+            format!("there is no limit to change: {NOTHING_SHARED}"),
+        )
+        .hint("say it in the configuration: machine_concurrency, limits.…"));
+    };
+    let wanted: Vec<_> =
+        limits.iter().map(|(name, number)| wish(name, number, &snapshot)).collect::<Result<_, _>>()?;
+    let identity = Identity { label: "capacity set".to_owned(), ..Identity::default() };
+    let table = Capacity::open(&path, &identity, Options::default())?;
+    let origin = stored::actor("convoke capacity set");
+    for (name, limit) in wanted {
+        match table.set_limit(&name, limit, &origin)? {
+            Some(before) => console.data(&format!("{name}: {before} -> {limit}"))?,
+            None => return Err(unknown(&name, &snapshot)),
+        }
+    }
+    console.say("for every process of this state folder, until the machine is started anew");
+    Ok(Exit::Success)
+}
+
+/// A name and a number that make sense.
+fn wish(name: &str, number: &str, snapshot: &Snapshot) -> Result<(String, u32), CommandFailure> {
+    let name = known(name, snapshot).ok_or_else(|| unknown(name, snapshot))?;
+    let most = if name == MACHINE { MOST_ATTEMPTS } else { MOST };
+    match number.trim().parse::<u32>() {
+        Ok(limit) if (1..=most).contains(&limit) => Ok((name, limit)),
+        Ok(0) => {
+            Err(CommandFailure::new(Exit::Usage, format!("{name}: 0 would keep everybody waiting for ever"))
+                .hint("`convoke stop RUN` stops a run"))
+        }
+        _ => Err(CommandFailure::new(
+            Exit::Usage,
+            format!("{name}: expected a whole number from 1 to {most}, found `{}`", number.trim()),
+        )),
+    }
+}
+
+/// The limit's whole name; its last part is enough where only one limit ends so.
+fn known(name: &str, snapshot: &Snapshot) -> Option<String> {
+    let names = || snapshot.resources.iter().map(|resource| resource.name.as_str());
+    if names().any(|known| known == name) {
+        return Some(name.to_owned());
+    }
+    let mut alike = names().filter(|known| known.split_once(':').is_some_and(|(_, rest)| rest == name));
+    match (alike.next(), alike.next()) {
+        (Some(only), None) => Some(only.to_owned()),
+        _ => None,
+    }
+}
+
+fn unknown(name: &str, snapshot: &Snapshot) -> CommandFailure {
+    let names: Vec<_> = snapshot.resources.iter().map(|resource| resource.name.as_str()).collect();
+    let failure = CommandFailure::new(Exit::Usage, format!("there is no limit `{name}`"));
+    match convoke_plan::source::nearest(name, names.iter().copied()) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None if names.is_empty() => failure.hint("no process uses any limit at this moment"),
+        None => failure.hint(format!("known are {}", names.join(", "))),
+    }
+}

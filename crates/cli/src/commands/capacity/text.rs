@@ -1,0 +1,121 @@
+//! The shared table for people: limits, then who holds them, then who waits.
+
+use crate::view::words;
+use comfy_table::{Table, presets};
+use convoke_capacity::{LeaseState, ResourceView, Snapshot};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything, as three tables; the last two only if there is something in them.
+pub fn table(snapshot: &Snapshot) -> String {
+    let mut parts = vec![limits(&snapshot.resources)];
+    parts.extend(holders(snapshot));
+    parts.extend(waiters(snapshot));
+    if snapshot.torn {
+        parts.push("the table changed while it was looked at: parts may not fit together\n".to_owned());
+    }
+    parts.join("\n")
+}
+
+fn limits(resources: &[ResourceView]) -> String {
+    let mut table =
+        plain(&["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "DOOR", "FROM"]);
+    for resource in resources {
+        table.add_row([
+            resource.name.clone(),
+            limit(resource),
+            resource.in_use.to_string(),
+            resource.quarantined.to_string(),
+            resource.lingering.to_string(),
+            resource.waiting.to_string(),
+            resource.shut_for.map_or("open".to_owned(), |time| format!("shut for {}", words::duration(time))),
+            resource.origin.clone(),
+        ]);
+    }
+    lines(&table)
+}
+
+fn limit(resource: &ResourceView) -> String {
+    match resource.window {
+        Some(window) => format!("{} in {}", resource.limit, words::duration(window)),
+        None => resource.limit.to_string(),
+    }
+}
+
+/// What one process holds of one resource.
+#[derive(Default)]
+struct Held {
+    label: String,
+    in_use: u32,
+    quarantined: u32,
+    longest: Duration,
+}
+
+fn holders(snapshot: &Snapshot) -> Option<String> {
+    let mut held: BTreeMap<(&str, u32, &str), Held> = BTreeMap::new();
+    for lease in &snapshot.leases {
+        for (name, amount) in &lease.amounts {
+            let held = held.entry((name, lease.pid, &lease.run)).or_default();
+            held.label.clone_from(&lease.label);
+            held.longest = held.longest.max(lease.age);
+            *(match lease.state {
+                LeaseState::Quarantined => &mut held.quarantined,
+                _ => &mut held.in_use,
+            }) += amount;
+        }
+    }
+    let mut table = plain(&["HELD", "IN USE", "QUARANTINED", "PID", "RUN", "WORKFLOW", "LONGEST"]);
+    for ((name, pid, run), held) in &held {
+        table.add_row([
+            (*name).to_owned(),
+            held.in_use.to_string(),
+            held.quarantined.to_string(),
+            process(*pid),
+            (*run).to_owned(),
+            held.label.clone(),
+            words::duration(held.longest),
+        ]);
+    }
+    (!held.is_empty()).then(|| lines(&table))
+}
+
+fn waiters(snapshot: &Snapshot) -> Option<String> {
+    let mut waiting: BTreeMap<(u32, &str, String), (u32, Duration)> = BTreeMap::new();
+    for waiter in snapshot.waiters.iter().filter(|waiter| !waiter.granted) {
+        let entry = waiting.entry((waiter.pid, &waiter.run, wanted(&waiter.amounts))).or_default();
+        *entry = (entry.0 + 1, entry.1.max(waiter.age));
+    }
+    let mut table = plain(&["WAITS FOR", "DEMANDS", "PID", "RUN", "LONGEST"]);
+    for ((pid, run, wants), (demands, longest)) in &waiting {
+        table.add_row([
+            wants.clone(),
+            demands.to_string(),
+            process(*pid),
+            (*run).to_owned(),
+            words::duration(*longest),
+        ]);
+    }
+    (!waiting.is_empty()).then(|| lines(&table))
+}
+
+fn wanted(amounts: &[(String, u32)]) -> String {
+    let one = |(name, amount): &(String, u32)| format!("{amount} {name}");
+    amounts.iter().map(one).collect::<Vec<_>>().join(" + ")
+}
+
+/// A process that has gone has no number any more.
+pub fn process(pid: u32) -> String {
+    if pid == 0 { "gone".to_owned() } else { pid.to_string() }
+}
+
+/// A table without lines, with these heads.
+pub fn plain(heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(heads.iter().copied());
+    table
+}
+
+/// The table's text, without what is left over at the ends of lines.
+pub fn lines(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}

@@ -1,0 +1,111 @@
+//! What a run may spend, and what follows when it is spent. Answers come from the scripted provider, which says what they
+//! used.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::World;
+
+/// Four steps in a row; each answer costs 100 millionths of a dollar, and at worst 1 000.
+fn world(limits: &str) -> World {
+    let world = World::with_workflow(&format!(
+        "workflow:
+  name: spender
+  entry_point: a
+  runtime: {{provider: {{name: scripted, file: replies.yaml}}, default_model: dear, max_tokens: 1000}}
+  limits: {{{limits}}}
+  cost: {{pricing: {{dear: {{input_per_mtok: 0, output_per_mtok: 1}}, cheap: {{input_per_mtok: 0, output_per_mtok: 0.001}}}}}}
+agents:
+  - {{name: a, prompt: p, routes: [{{to: b}}]}}
+  - {{name: b, prompt: p, routes: [{{to: c}}]}}
+  - {{name: c, prompt: p, routes: [{{to: $end}}]}}
+output: {{a: '{{{{ a.output.result }}}}', b: '{{{{ b.output.result }}}}', c: '{{{{ c.output.result }}}}'}}
+"
+    ));
+    world.write("replies.yaml", "default: {say: done, usage: {prompt_tokens: 1, completion_tokens: 100}}\n");
+    world
+}
+
+fn calls(world: &World) -> usize {
+    let events = world.convoke(&["events", &world.run(), "--format", "json"]).exits(0);
+    events.stdout.lines().filter(|line| line.contains("attempt_finished")).count()
+}
+
+#[test]
+fn a_call_that_could_pass_the_budget_is_not_made() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: stop");
+    // After the first call enough is left for what the second may cost at worst; after that there is not.
+    let said = world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run", "missing"]);
+    assert_eq!(said.json(), json!({"a": "done", "b": "done"}), "what is there is given");
+    assert_eq!(calls(&world), 2);
+}
+
+#[test]
+fn without_a_word_on_what_follows_the_call_that_passes_it_is_the_last() {
+    let world = world("budget_usd: 0.00015, budget_mode: enforce");
+    world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget"]);
+    assert_eq!(
+        calls(&world),
+        2,
+        "as Conductor does it: the second call passes the budget, the third is not made"
+    );
+}
+
+#[test]
+fn an_audited_budget_only_reports() {
+    let world = world("budget_usd: 0.00015");
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    assert_eq!(calls(&world), 3);
+}
+
+#[test]
+fn a_cheaper_model_takes_over() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: degrade, degrade_to: cheap");
+    let said = world.convoke(&["run", "w.yaml"]).exits(0).mentions(&["asking `cheap`"]);
+    assert_eq!(said.json(), json!({"a": "done", "b": "done", "c": "done"}));
+}
+
+#[test]
+fn a_person_can_allow_as_much_again() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: ask");
+    world.convoke(&["run", "w.yaml"]).exits(5).mentions(&["cannot pay another call"]);
+    let run = world.run();
+    let said = world.convoke(&["answer", &run, "c", "retry", "--resume"]).exits(0);
+    assert_eq!(said.json(), json!({"a": "done", "b": "done", "c": "done"}));
+    assert_eq!(calls(&world), 3);
+}
+
+#[test]
+fn a_person_can_refuse() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: ask");
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    let run = world.run();
+    world.convoke(&["answer", &run, "c", "fail", "--resume"]).exits(1).mentions(&["cannot pay another call"]);
+}
+
+#[test]
+fn what_was_spent_stays_spent_when_a_run_is_resumed() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: stop");
+    world.convoke(&["run", "w.yaml"]).exits(4);
+    let run = world.run();
+    world.convoke(&["resume", &run]).exits(4).mentions(&["budget of the run"]);
+    assert_eq!(calls(&world), 2, "nothing was paid twice");
+}
+
+#[test]
+fn the_configuration_has_a_budget_for_runs_that_say_nothing() {
+    let world = world("");
+    world.write("convoke.toml", "[budgets.run]\nusd = 0.0012\n");
+    world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run"]);
+    assert_eq!(calls(&world), 2);
+}
+
+#[test]
+fn a_step_has_a_budget_of_its_own() {
+    let world = world("");
+    let text =
+        world.read("w.yaml").replace("{name: b, prompt: p,", "{name: b, prompt: p, budget: {usd: 0.0001},");
+    world.write("w.yaml", text);
+    let said = world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step b"]);
+    assert!(said.stdout.is_empty() || said.json() == Value::Null);
+}

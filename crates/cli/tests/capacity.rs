@@ -1,0 +1,151 @@
+//! What people are shown of capacity that processes share, and how they change it.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::World;
+use support::process::{Process, until};
+
+use rustix::process::Signal;
+
+/// A script that says that it has begun and then waits for a word.
+const HELD: &str = "\
+workflow: {name: held, entry_point: one}
+agents:
+  - {name: one, type: script, command: sh, args: [-c, 'mkfifo gate.$$; echo $$ > begun; read word < gate.$$']}
+";
+
+/// Two runs on a machine for one: the first has begun, the second waits.
+struct Held {
+    world: World,
+    /// The script that has begun, by its process id.
+    script: String,
+    first: Process,
+    second: Process,
+}
+
+fn held() -> Held {
+    let world = World::with_workflow(HELD).env("CONVOKE_MACHINE_CONCURRENCY", "1");
+    let made = std::process::Command::new("mkfifo").arg(world.work().join("begun")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let first = world.start(&["run", "w.yaml"]);
+    let script = world.read("begun");
+    let second = world.start(&["run", "w.yaml"]);
+    until("the other one waits", || limit(&world, "machine")["waiting"] == 1);
+    Held { world, script, first, second }
+}
+
+/// Lets a script that waits for a word go on.
+fn let_go(world: &World, script: &str) {
+    let gate = world.work().join(format!("gate.{}", script.trim()));
+    std::fs::write(gate, "go\n").expect("the script reads it");
+}
+
+/// What `convoke capacity` says about a limit.
+fn limit(world: &World, name: &str) -> Value {
+    let table = world.convoke(&["capacity", "--format", "json"]).exits(0).json();
+    let limits = table["limits"].as_array().expect("a list").clone();
+    limits.into_iter().find(|limit| limit["name"] == name).unwrap_or_default()
+}
+
+#[test]
+fn where_nobody_shares_anything_that_is_said_and_no_error() {
+    let world = World::new();
+    for command in ["capacity", "instances"] {
+        let said = world.convoke(&[command]).exits(0).prints_nothing();
+        said.mentions(&["no run of this state folder has shared capacity"]);
+    }
+    let empty = json!({"table": null, "limits": [], "leases": [], "waiting": []});
+    assert_eq!(world.convoke(&["capacity", "--format", "json"]).exits(0).json(), empty);
+    assert_eq!(world.convoke(&["instances", "--format", "json"]).exits(0).json(), json!([]));
+    world
+        .convoke(&["capacity", "set", "machine=3"])
+        .exits(2)
+        .mentions(&["no limit to change", "machine_concurrency"]);
+    assert!(!world.state().join("capacity").exists(), "looking makes nothing");
+}
+
+#[test]
+fn limits_holders_and_waiters_are_shown_and_a_limit_is_changed_live() {
+    let held = held();
+    let world = &held.world;
+    let (pid, other) = (held.first.pid().as_raw_pid(), held.second.pid().as_raw_pid());
+    let runs = world.runs();
+    let machine = limit(world, "machine");
+    assert_eq!((&machine["limit"], &machine["in_use"]), (&json!(1), &json!(1)));
+    assert_eq!(machine["origin"], "environment variable CONVOKE_MACHINE_CONCURRENCY");
+    assert_eq!(machine["holders"][0]["pid"], pid);
+    let said = world.convoke(&["capacity"]).exits(0).stdout;
+    let words = [
+        "LIMIT OF",
+        "HELD",
+        "WAITS FOR",
+        "1 machine",
+        &pid.to_string(),
+        &other.to_string(),
+        &runs[0],
+        &runs[1],
+    ];
+    for words in words {
+        assert!(said.contains(words), "no `{words}` in\n{said}");
+    }
+    let instances = world.convoke(&["instances", "--format", "json"]).exits(0).json();
+    let instance =
+        |pid: i32| instances.as_array().unwrap().iter().find(|row| row["pid"] == pid).unwrap().clone();
+    assert_eq!(
+        (instance(pid)["state"].as_str(), instance(other)["state"].as_str()),
+        (Some("running"), Some("running"))
+    );
+    assert_eq!((&instance(pid)["leases"], &instance(pid)["waiting"]), (&json!(1), &json!(0)));
+    assert_eq!((&instance(other)["leases"], &instance(other)["waiting"]), (&json!(0), &json!(1)));
+
+    let said = world.convoke(&["capacity", "set", "machine=2"]).exits(0);
+    assert_eq!(said.stdout, "machine: 1 -> 2\n");
+    let script = world.read("begun");
+    assert_ne!(script, held.script, "there is room for the other one now");
+    assert_eq!(limit(world, "machine")["set"], true);
+    let_go(world, &held.script);
+    let_go(world, &script);
+    let Held { world, first, second, .. } = held;
+    first.wait().exits(0);
+    second.wait().exits(0);
+    let waited = instance(other)["run"].as_str().unwrap().to_owned();
+    let events = world.convoke(&["events", &waited]).exits(0).stdout;
+    assert!(events.contains("convoke capacity set"), "the change is in the journal\n{events}");
+    let shown = world.convoke(&["show", &waited]).exits(0).stdout;
+    assert!(shown.contains("blocked on machine"), "{shown}");
+    assert!(shown.contains("limit     machine 1 -> 2"), "{shown}");
+}
+
+#[test]
+fn nonsense_changes_nothing() {
+    let held = held();
+    let set = |what: &str| held.world.convoke(&["capacity", "set", what]);
+    set("machin=3").exits(2).mentions(&["no limit `machin`", "did you mean `machine`?"]);
+    set("gpu=3").exits(2).mentions(&["no limit `gpu`", "known are machine"]);
+    set("machine=0").exits(2).mentions(&["for ever", "convoke stop"]);
+    for wrong in ["machine=-1", "machine=many", "machine=1000001", "machine=99999999999", "machine="] {
+        set(wrong).exits(2).mentions(&["expected a whole number from 1 to 1000000"]);
+    }
+    set("machine").exits(2).mentions(&["expected NAME=N"]);
+    held.world.convoke(&["capacity", "set", "machine=3", "gpu=1"]).exits(2);
+    assert_eq!(limit(&held.world, "machine")["limit"], 1);
+}
+
+#[test]
+fn a_process_that_is_stopped_is_shown_as_such_and_one_that_was_killed_is_gone() {
+    let mut held = held();
+    let pid = held.first.pid().as_raw_pid();
+    let state = |world: &World| {
+        let instances = world.convoke(&["instances", "--format", "json"]).exits(0).json();
+        let rows = instances.as_array().expect("a list").iter();
+        let mine = rows.filter(|row| row["pid"] == pid).map(|row| row["state"].to_string());
+        mine.collect::<String>()
+    };
+    held.first.signal(Signal::STOP);
+    until("it is stopped", || state(&held.world) == "\"stopped\"");
+    held.first.signal(Signal::CONT);
+    until("it goes on", || state(&held.world) == "\"running\"");
+    held.first.kill();
+    assert_ne!(state(&held.world), "\"running\"");
+}

@@ -1,0 +1,186 @@
+//! The swarm: many real processes of one state directory against a provider that counts, with stops and kills thrown in.
+//!
+//! Limits are promises: never more requests at once than the limit, at any instant, whoever is stopped or killed; what is
+//! free is used; what a dead process held is back at once; no task is lost and none is done twice without need.
+//!
+//!     CONVOKE_SWARM_SECONDS=600 cargo nextest run -p convoke --test swarm --no-capture
+//!
+//! goes on for ten minutes (unless told, one run in each of eight lanes). A failure names its seed; CONVOKE_SEED=N makes the
+//! same troubles again, as far as the machine allows.
+#![allow(clippy::print_stderr, reason = "a random test must say its seed, and a measurement its figures")]
+
+mod support;
+mod swarm {
+    pub mod handover;
+    pub mod judge;
+    pub mod lanes;
+    pub mod provider;
+    pub mod random;
+    pub mod samples;
+    mod trials;
+    pub mod trouble;
+    pub mod utilisation;
+}
+
+use convoke_capacity::{Capacity, Counters, Identity, Options, Snapshot};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+use support::World;
+use support::journal::Events;
+use swarm::handover;
+use swarm::judge::{self, Found};
+use swarm::lanes::{self, Kind, Lane, Shape, Trouble};
+use swarm::provider::{Manner, Prompt, Provider, Request, Seen, Watch};
+use swarm::samples::{Sample, Sampler};
+use swarm::trouble::TroubleMaker;
+use swarm::utilisation::{self, Utilisation};
+
+/// Eight processes of three hundred agents.
+fn shape() -> Shape {
+    Shape { lanes: 8, tasks: 300, limit: 40, lease: Duration::from_secs(2) }
+}
+
+/// What a process may be given while it is stopped: it has this many demands in the queue of the machine at most.
+const MOST_GAINED: usize = 4;
+
+#[test]
+fn limits_hold_whoever_is_stopped_or_killed() {
+    let seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
+    let seconds = number("CONVOKE_SWARM_SECONDS").unwrap_or(0);
+    eprintln!("CONVOKE_SEED={seed}, {seconds} s");
+    let swarm = Swarm::run(seed, Duration::from_secs(seconds));
+    let figures = swarm.figures();
+    eprintln!("{figures:#?}");
+    swarm.judge(&figures);
+}
+
+#[test]
+fn a_slot_goes_from_one_process_to_another_within_50_ms() {
+    let seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
+    eprintln!("CONVOKE_SEED={seed}");
+    let measured = handover::measure(seed, 150);
+    let told = |times: &[Duration]| {
+        let [half, most] = [50, 99].map(|percent| handover::percentile(times, percent));
+        eprintln!("{} handovers: p50 {half:?}, p99 {most:?}", times.len());
+        most
+    };
+    let most = told(&measured.by_the_journals);
+    told(&measured.by_the_provider);
+    assert!(measured.by_the_journals.len() > 50, "the two take turns");
+    assert!(most < Duration::from_millis(50), "p99 is {most:?}");
+}
+
+/// All that is known of a swarm that has come to its end.
+struct Swarm {
+    world: World,
+    shape: Shape,
+    seen: Seen,
+    samples: Vec<Sample>,
+    troubles: Vec<Trouble>,
+    table: Snapshot,
+}
+
+/// What is told of it.
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are printed")]
+struct Figures {
+    limit: usize,
+    peak: usize,
+    stops: usize,
+    kills: usize,
+    seconds: f64,
+    utilisation: Utilisation,
+    slowest_to_get_back: Option<Duration>,
+    gotten_back: usize,
+    most_gained_while_stopped: usize,
+    found: Found,
+    counters: Counters,
+}
+
+impl Swarm {
+    fn run(seed: u64, time: Duration) -> Swarm {
+        let (shape, watch) = (shape(), Watch::new());
+        let provider = Provider::start(watch, Manner { limit: shape.limit, hold: (20, 200), seed });
+        let world = lanes::world(&shape, &provider.url());
+        let sampler = Sampler::start(watch, table_of(&world));
+        let end = watch.now() + time.as_micros() as u64;
+        let mut lanes: Vec<_> = (0..shape.lanes).map(|lane| Lane::start(&world, &shape, lane)).collect();
+        let mut maker = TroubleMaker::new(seed, watch);
+        maker.drive(&mut lanes, &world, &shape, watch, |_| watch.now() >= end);
+        let samples = sampler.end();
+        let table = what_is_left(&table_of(&world));
+        Swarm { world, shape, seen: provider.end(), samples, troubles: maker.troubles, table }
+    }
+
+    fn figures(&self) -> Figures {
+        let requests = judge::by_prompt(&self.seen);
+        let back = judge::times_to_get_back(&self.troubles, &self.samples);
+        let time = |edge: Option<&Sample>| edge.map_or(0.0, |sample| sample.at as f64 / 1e6);
+        Figures {
+            limit: self.shape.limit,
+            peak: self.seen.peak,
+            stops: judge::count(&self.troubles, Kind::Stop),
+            kills: judge::count(&self.troubles, Kind::Kill),
+            seconds: time(self.samples.last()) - time(self.samples.first()),
+            utilisation: utilisation::measure(&self.seen.requests, &self.samples, self.shape.limit),
+            slowest_to_get_back: back.iter().max().copied(),
+            gotten_back: back.len(),
+            most_gained_while_stopped: judge::most_gained(&self.troubles, &self.samples),
+            found: self.judge_runs(&requests),
+            counters: self.table.counters,
+        }
+    }
+
+    /// Each run by itself.
+    fn judge_runs(&self, requests: &HashMap<Prompt, Vec<Request>>) -> Found {
+        let mut all = Found::default();
+        for lane in 0..self.shape.lanes {
+            let runs = lanes::runs_of(&self.world, lane);
+            for (round, run) in runs.iter().rev().enumerate() {
+                let events = Events::of(&self.world, run);
+                let found = judge::judge_run((lane, round), &events, &self.shape, requests, &self.troubles);
+                all.add(&found);
+            }
+        }
+        all
+    }
+
+    fn judge(&self, figures: &Figures) {
+        assert_eq!(self.seen.above, [], "the limit is {}", self.shape.limit);
+        assert!(figures.found.tasks >= self.shape.lanes * self.shape.tasks, "every lane had a run");
+        let slowest = figures.slowest_to_get_back.unwrap_or_default();
+        assert!(slowest < Duration::from_secs(1), "what a dead process held was back after {slowest:?}");
+        assert!(figures.utilisation.of_the_table > 0.95, "{:?}", figures.utilisation);
+        let gained = figures.most_gained_while_stopped;
+        assert!(gained <= MOST_GAINED, "a stopped process was given {gained}");
+        let counters = &self.table.counters;
+        assert_eq!((counters.double_releases, counters.double_consumes), (0, 0), "{counters:?}");
+        assert_eq!(
+            (self.table.leases.len(), self.table.waiters.len()),
+            (0, 0),
+            "nothing is left: {:?}",
+            self.table
+        );
+    }
+}
+
+fn table_of(world: &World) -> std::path::PathBuf {
+    world.state().join("capacity")
+}
+
+/// The table once everybody has gone, and whoever comes next has cleared up.
+fn what_is_left(path: &Path) -> Snapshot {
+    let table = Capacity::open(path, &Identity::default(), Options::default()).expect("it can be opened");
+    table.reclaim().expect("nobody is in it");
+    table.snapshot()
+}
+
+pub(crate) fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
+}
+
+pub(crate) fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(1, |now| now.as_nanos() as u64 % 1_000_000_000)
+}

@@ -1,0 +1,88 @@
+//! How much work still depends on a task, along the longest chain: among equals, the one that holds up most goes first.
+//!
+//! Steps take as long as their attempts have taken so far in this run, and a second where nothing is known. Chains are
+//! measured again each time twice as many attempts have ended, so that knowing better never costs more than the work.
+
+use convoke_model::Timestamp;
+use convoke_plan::view::remaining;
+use convoke_plan::{NodeIx, WorkflowIx};
+use convoke_schedule::{Scheduler, TaskIx};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// What an attempt takes of which nothing is known.
+const UNKNOWN: Duration = Duration::from_secs(1);
+
+type Place = (WorkflowIx, NodeIx);
+
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    /// Milliseconds from the start of each node to the end of its workflow; empty before they were measured.
+    left: Vec<Vec<f64>>,
+    began: HashMap<TaskIx, Timestamp>,
+    took: HashMap<Place, Took>,
+    ended: u64,
+    measured_at: u64,
+    /// Durations do not count: the order must be that of the recording.
+    is_fixed: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Took {
+    total: Duration,
+    count: u32,
+}
+
+impl Paths {
+    /// `is_fixed`: as if nothing were ever known about durations.
+    pub fn new(is_fixed: bool) -> Paths {
+        Paths { is_fixed, ..Paths::default() }
+    }
+
+    /// An attempt has begun.
+    pub fn begin(&mut self, task: TaskIx, at: Timestamp) {
+        if !self.is_fixed {
+            self.began.insert(task, at);
+        }
+    }
+
+    /// An attempt has ended.
+    pub fn end(&mut self, task: TaskIx, at: Timestamp, scheduler: &Scheduler) {
+        let (Some(began), Some(place)) = (self.began.remove(&task), scheduler.places(task).next()) else {
+            return;
+        };
+        let took = self.took.entry(place).or_default();
+        took.total += at.since(began);
+        took.count += 1;
+        self.ended += 1;
+    }
+
+    /// How long it takes at least from the start of a task to the end of the run, in milliseconds.
+    pub fn of(&mut self, task: TaskIx, scheduler: &Scheduler) -> u32 {
+        if self.left.is_empty() || self.ended >= self.measured_at * 2 + 8 {
+            self.measure(scheduler);
+        }
+        let mut places = scheduler.places(task);
+        let own = places.next().map_or(0.0, |place| self.from_start(place));
+        let after: f64 = places.map(|place| self.from_start(place) - self.takes(place)).sum();
+        (own + after).clamp(0.0, f64::from(u32::MAX - 1)) as u32
+    }
+
+    fn measure(&mut self, scheduler: &Scheduler) {
+        self.measured_at = self.ended;
+        let plan = scheduler.plan();
+        let workflows = plan.workflows.iter().zip(0..);
+        let left = workflows
+            .map(|(workflow, ix)| remaining(plan, workflow, &|node| self.takes((WorkflowIx(ix), node))));
+        self.left = left.collect();
+    }
+
+    fn from_start(&self, (workflow, node): Place) -> f64 {
+        self.left[workflow.0 as usize][node.0 as usize]
+    }
+
+    fn takes(&self, place: Place) -> f64 {
+        let mean = self.took.get(&place).map_or(UNKNOWN, |took| took.total / took.count.max(1));
+        mean.as_secs_f64() * 1000.0
+    }
+}
