@@ -23,6 +23,11 @@ pub enum Report {
     Usage(Usage),
     /// The service said how much it allows.
     LimitsSeen(Limits),
+    /// Another process performs the attempt.
+    TakenBy {
+        /// Its process id.
+        pid: u32,
+    },
     /// The attempt's command runs as a process group of its own.
     ProcessStarted {
         /// Process id, which is also its group's.

@@ -37,8 +37,7 @@ pub async fn serve(
     line: Arc<dyn Line>,
     cancel: CancellationToken,
 ) -> AttemptEnd {
-    let message = format!("performed by process {}", given.pid);
-    line.report(Report::Noted { code: "shared", message });
+    line.report(Report::TakenBy { pid: given.pid });
     let mut service =
         Service { line, permits: HashMap::new(), asked: FuturesUnordered::new(), processes: Vec::new() };
     match service.attend(given.link, lent, id, &cancel).await {

@@ -93,6 +93,8 @@ pub enum Saying {
     Usage(Usage),
     /// What a service allows.
     LimitsSeen(Limits),
+    /// Whoever performs it has it performed elsewhere; nobody does.
+    TakenBy { pid: u32 },
     /// A command runs.
     ProcessStarted { pid: u32, start: u64 },
     /// A tool was called.
@@ -107,6 +109,7 @@ impl From<Report> for Saying {
             Report::Progress { text } => Saying::Progress { text },
             Report::Usage(usage) => Saying::Usage(usage),
             Report::LimitsSeen(limits) => Saying::LimitsSeen(limits),
+            Report::TakenBy { pid } => Saying::TakenBy { pid },
             Report::ProcessStarted { pid, start } => Saying::ProcessStarted { pid, start },
             Report::ToolCalled { tool, ms, failed } => Saying::ToolCalled { tool, ms, failed },
             Report::Noted { code, message } => Saying::Noted { code: code.to_owned(), message },
@@ -120,6 +123,7 @@ impl From<Saying> for Report {
             Saying::Progress { text } => Report::Progress { text },
             Saying::Usage(usage) => Report::Usage(usage),
             Saying::LimitsSeen(limits) => Report::LimitsSeen(limits),
+            Saying::TakenBy { pid } => Report::TakenBy { pid },
             Saying::ProcessStarted { pid, start } => Report::ProcessStarted { pid, start },
             Saying::ToolCalled { tool, ms, failed } => Report::ToolCalled { tool, ms, failed },
             Saying::Noted { code, message } => Report::Noted { code: word(code), message },

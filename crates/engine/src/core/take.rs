@@ -209,6 +209,7 @@ impl Core {
     fn take_report(&mut self, at: Timestamp, task: TaskIx, attempt: u32, report: Report, turn: &mut Turn) {
         let id = self.scheduler.id(task).clone();
         let event = match report {
+            Report::TakenBy { pid } => Event::AttemptTaken { task: id, attempt, pid },
             Report::ProcessStarted { pid, start } => Event::ProcessStarted { task: id, attempt, pid, start },
             Report::ToolCalled { tool, ms, failed } => {
                 Event::ToolCalled { task: id, attempt, tool, ms, failed }
