@@ -136,7 +136,7 @@ impl Capacity {
             return Ok(Some(before));
         }
         held.write_limit(index, limit, origin);
-        slot.by_hand.fetch_max(u32::from(by_hand).into(), Relaxed);
+        slot.by_hand.fetch_max(u32::from(by_hand), Relaxed);
         step();
         self.mapping.header.limits_generation.fetch_add(1, Ordering::Release);
         drop(held);

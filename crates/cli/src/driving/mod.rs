@@ -85,7 +85,7 @@ impl Drive<'_> {
         let exit =
             Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude();
         if let Some(share) = share {
-            runtime.block_on(share.end(signal.is_some()));
+            runtime.block_on(share.end(console, signal.is_some()));
         }
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
@@ -146,7 +146,9 @@ impl Drive<'_> {
             asker,
         };
         let watcher = watch.start(receiver);
-        let listeners = Listeners { news, equipment: &self.equipment, state: &self.state, run };
+        let sharing = share.as_ref();
+        let listeners =
+            Listeners { news, equipment: &self.equipment, state: &self.state, run, share: sharing };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
             notebook::keep(&self.state, &outcome.learned);
@@ -229,6 +231,7 @@ async fn attend(
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 handle.interrupt(again || signal == Signal::Terminate, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
+                listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.news.send(News::Leaving(words.to_owned())).ok();
             }
         }
@@ -245,6 +248,8 @@ struct Listeners<'a> {
     equipment: &'a Equipment,
     state: &'a StateDir,
     run: &'a RunId,
+    /// What is done for others, where the run shares.
+    share: Option<&'a Share>,
 }
 
 impl Listeners<'_> {

@@ -4,9 +4,11 @@ use super::equipment::Equipment;
 use super::keys::Keys;
 use super::signals::Signals;
 use crate::args::RunFlags;
+use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::handover::{Lent, Owner, Seats, Thief, Told, usual_seats};
+use crate::view::words;
 use convoke_engine::{Executor, Shares};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
@@ -18,6 +20,7 @@ use tokio::task::JoinHandle;
 /// Both sides of sharing.
 pub struct Share {
     owner: Owner,
+    seats: Arc<Seats>,
     thief: Arc<Thief>,
     working: JoinHandle<io::Result<u64>>,
 }
@@ -43,9 +46,9 @@ impl Share {
             silence: shares.time_to_live,
         };
         let owner = Owner::open(&state.run_dir(run), lent).map_err(unusable)?;
-        let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats).map_err(unusable)?);
+        let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats.clone()).map_err(unusable)?);
         let working = tokio::spawn(thief.clone().work(None));
-        Ok(Share { owner, thief, working })
+        Ok(Share { owner, seats, thief, working })
     }
 
     /// Who performs the run's attempts.
@@ -53,10 +56,20 @@ impl Share {
         self.owner.executor()
     }
 
-    /// Takes nothing more. What was begun for others may end, unless a person is in a hurry.
-    pub async fn end(self, in_a_hurry: bool) {
+    /// Takes nothing more from others.
+    pub fn stop_taking(&self) {
+        self.thief.stop(Told::ToFinish);
+    }
+
+    /// The run is over. What was begun for others may end, unless a person is in a hurry.
+    pub async fn end(self, console: &Console, in_a_hurry: bool) {
         drop(self.owner);
         self.thief.stop(if in_a_hurry { Told::ToStop } else { Told::ToFinish });
+        let left = self.seats.taken();
+        if left > 0 && !in_a_hurry {
+            let tasks = words::plural(left.into(), "task");
+            console.say(&format!("waiting for {tasks} of other runs; Ctrl-C gives them up"));
+        }
         let mut working = self.working;
         if let Ok(mut signals) = Signals::listen() {
             tokio::select! {

@@ -43,7 +43,12 @@ impl Seats {
 
     /// How many are left.
     pub fn free(&self) -> u32 {
-        self.all.saturating_sub(self.taken.load(Ordering::Relaxed))
+        self.all.saturating_sub(self.taken())
+    }
+
+    /// How many are taken.
+    pub fn taken(&self) -> u32 {
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// Waits until that has changed since it was last waited for.
