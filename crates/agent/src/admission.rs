@@ -5,6 +5,7 @@
 
 use convoke_model::{Failure, TaskId, Usage};
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::fmt;
 
@@ -27,7 +28,7 @@ pub enum Admitted {
 }
 
 /// What a call will need.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallDemand {
     /// The task that asks.
     pub task: TaskId,

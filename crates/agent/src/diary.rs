@@ -5,6 +5,7 @@
 
 use convoke_model::{Digest, Failure, JsonText, Usage};
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 
 /// One attempt's diary.
 pub trait Diary: Send + Sync {
@@ -16,7 +17,7 @@ pub trait Diary: Send + Sync {
 }
 
 /// What is written down at once.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Page {
     /// What is new since the last page.
     pub piece: JsonText,

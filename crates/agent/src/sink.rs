@@ -3,6 +3,7 @@
 //! Reports are facts for whoever watches and for the governor; nothing that the attempt does depends on them.
 
 use convoke_model::Usage;
+use serde::{Deserialize, Serialize};
 
 /// Takes reports. Must not block.
 pub trait Sink: Send + Sync {
@@ -22,6 +23,11 @@ pub enum Report {
     Usage(Usage),
     /// The service said how much it allows.
     LimitsSeen(Limits),
+    /// Another process performs the attempt.
+    TakenBy {
+        /// Its process id.
+        pid: u32,
+    },
     /// The attempt's command runs as a process group of its own.
     ProcessStarted {
         /// Process id, which is also its group's.
@@ -48,7 +54,7 @@ pub enum Report {
 }
 
 /// What a service says about its rate limits.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The provider's name.
     pub provider: String,
@@ -61,7 +67,7 @@ pub struct Limits {
 }
 
 /// One limit as a service states it; whatever it leaves out is absent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meter {
     /// How many are allowed in a window.
     pub limit: Option<u64>,

@@ -51,6 +51,7 @@ fn occupy(mapping: &Mapping, index: u32, facts: &Facts, identity: &Identity, now
     slot.heartbeat.store(now, Ordering::Relaxed);
     slot.working_dir.store(identity.working_dir, Ordering::Relaxed);
     slot.listening.store(0, Ordering::Relaxed);
+    slot.spare.store(0, Ordering::Relaxed);
     slot.label.write(&identity.label);
     slot.run.write(&identity.run);
     step();

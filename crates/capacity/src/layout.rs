@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"cvk-capa");
 /// Rises with every change of this file's meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Processes that can take part at the same time.
 pub const PROCESSES: usize = 256;
 /// Named resources.
@@ -168,6 +168,8 @@ pub struct ProcessSlot {
     pub listening: AtomicU32,
     /// Derived: its demands in the queue.
     pub waiting: AtomicU32,
+    /// How many tasks of others it would take at this moment.
+    pub spare: AtomicU32,
     pub label: Text<6>,
     pub run: Text<6>,
 }

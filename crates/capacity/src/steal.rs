@@ -36,7 +36,7 @@ impl Capacity {
         step();
         slot.advance(writing, Phase::Offered, self.own)
             .expect("only its writer changes a slot that is written");
-        self.tell_idle_processes();
+        self.stir();
         Ok(OfferId { number, index })
     }
 
@@ -114,7 +114,7 @@ impl Capacity {
         let back =
             self.offer_slot(claim.id).advance(Word::unpack(claim.word), Phase::Offered, self.own).is_some();
         if back {
-            self.tell_idle_processes();
+            self.stir();
         }
         back
     }
@@ -174,6 +174,29 @@ impl Capacity {
         &self.mapping.offers[id.index as usize % OFFERS]
     }
 
+    /// Says how many tasks of others this process would take now. Nobody is woken by it: an offer is made by who has one.
+    pub fn set_spare(&self, tasks: u32) {
+        self.slot().spare.store(tasks, Relaxed);
+    }
+
+    /// How many tasks the other living processes in this working directory would take now.
+    pub fn spare_elsewhere(&self) -> u32 {
+        let here = self.slot().working_dir.load(Relaxed);
+        let judge = self.judge();
+        let spare = judge.taken().filter(|key| *key != self.own).filter_map(|key| {
+            let slot = &self.mapping.processes[key.index as usize];
+            let spare = slot.spare.load(Relaxed);
+            let takes = spare > 0 && slot.working_dir.load(Relaxed) == here;
+            (takes && judge.judge(key) == Liveness::Alive).then_some(spare)
+        });
+        spare.fold(0, u32::saturating_add)
+    }
+
+    /// Says that this process is alive, without renewing anything: for one that holds claims and no leases. Needs no lock.
+    pub fn beat(&self) {
+        self.slot().heartbeat.fetch_max(self.clock.now(), Relaxed);
+    }
+
     /// Waits until more was offered than `seen`, so long at most. Answers with how often something was.
     pub fn wait_for_offers(&self, seen: u32, longest: Duration) -> u32 {
         let word = &self.mapping.header.offered;
@@ -183,7 +206,8 @@ impl Capacity {
         word.load(Ordering::SeqCst)
     }
 
-    fn tell_idle_processes(&self) {
+    /// Wakes everybody who waits for offers, to look again.
+    pub fn stir(&self) {
         let word = &self.mapping.header.offered;
         word.fetch_add(1, Ordering::SeqCst);
         word.rouse(ALL);
@@ -196,7 +220,7 @@ impl Capacity {
         let reverted =
             self.mapping.offers[..top].iter().filter(|slot| self.revert(slot, gone)).count() as u32;
         if reverted > 0 {
-            self.tell_idle_processes();
+            self.stir();
         }
         reverted
     }

@@ -94,6 +94,8 @@ pub enum Command {
     Prune(PruneArgs),
     /// Ask a run to stop
     Stop(StopArgs),
+    /// Perform attempts of runs that were started with --share in this folder
+    Work(WorkArgs),
     /// Run workflows against recorded answers and compare what they give
     Test(TestArgs),
     /// Answer a gate or the questions that a run waits for
@@ -124,9 +126,12 @@ pub struct RunFlags {
     /// The most attempts at once in this run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_concurrency: Option<u32>,
-    /// Others may take tasks of this run: idle processes of the same state folder
-    #[arg(long)]
+    /// Others may take tasks of this run: idle processes of the same state folder. Takes theirs when it is idle itself
+    #[arg(long, conflicts_with_all = ["record", "replay"])]
     pub share: bool,
+    /// With --share: attempts that this process serves itself before it offers any [default: 4 for each core]
+    #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub keep: Option<u32>,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
@@ -304,6 +309,17 @@ pub struct StopArgs {
     /// Do not let attempts finish
     #[arg(long)]
     pub now: bool,
+}
+
+/// `convoke work`.
+#[derive(Debug, Args)]
+pub struct WorkArgs {
+    /// The most attempts at once [default: 4 for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub at_once: Option<u32>,
+    /// Leave after so many seconds in which nothing was offered
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub idle_seconds: u64,
 }
 
 /// `convoke test`.

@@ -87,6 +87,14 @@ pub fn get(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// Every variable that is text.
+pub fn all() -> impl Iterator<Item = (String, String)> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text)
+}
+
 /// The value of the first of some variables that is set to something.
 pub fn first(names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| get_filled(name))

@@ -15,6 +15,7 @@ mod env;
 mod exit;
 mod failure;
 mod gate;
+mod handover;
 mod inputs;
 mod paint;
 mod plan_text;

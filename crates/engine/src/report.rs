@@ -72,6 +72,9 @@ pub struct AttemptReport {
     pub attempt: u32,
     /// When it began.
     pub started_at: Timestamp,
+    /// Process id of who performed it, where that was not the run's owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<u32>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// Why it failed.
@@ -122,6 +125,7 @@ impl RunReport {
             Event::RunReopened { tasks, .. } => self.reopen(tasks),
             Event::TaskStarted { task, .. } | Event::FannedOut { task, .. } => self.started(task, at),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at),
+            Event::AttemptTaken { task, pid, .. } => self.attempt_taken(task, *pid),
             Event::AttemptFinished { task, output, usage, .. } => {
                 self.attempt_ended(task, at, *usage, None, None);
                 self.ended(task, at, TaskWord::Succeeded).output = Some(output.clone());
@@ -184,9 +188,22 @@ impl RunReport {
     fn attempt(&mut self, id: &TaskId, attempt: u32, at: Timestamp) {
         self.started(id, at);
         let usage = Usage::default();
-        let report =
-            AttemptReport { attempt, started_at: at, ended_at: None, failure: None, partial: None, usage };
+        let report = AttemptReport {
+            attempt,
+            started_at: at,
+            taken_by: None,
+            ended_at: None,
+            failure: None,
+            partial: None,
+            usage,
+        };
         self.task(id).attempts.push(report);
+    }
+
+    fn attempt_taken(&mut self, id: &TaskId, pid: u32) {
+        if let Some(attempt) = self.task(id).attempts.last_mut() {
+            attempt.taken_by = Some(pid);
+        }
     }
 
     fn attempt_ended(

@@ -47,7 +47,7 @@ pub struct Setup {
 /// A run's part in what all processes of the machine share.
 pub struct Shares {
     /// The table, open.
-    pub table: Capacity,
+    pub table: Arc<Capacity>,
     /// How long a lease lasts without a heartbeat.
     pub time_to_live: Duration,
 }

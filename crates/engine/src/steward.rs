@@ -31,7 +31,7 @@ pub(crate) struct Steward {
 
 /// What the threads share.
 struct Office {
-    table: Capacity,
+    table: Arc<Capacity>,
     handle: Handle,
     ttl: Duration,
     books: Mutex<Books<Ticket>>,
@@ -57,7 +57,7 @@ enum Order {
 
 impl Steward {
     /// Takes part, and tells the run what comes of it.
-    pub fn start(table: Capacity, ttl: Duration, handle: Handle) -> std::io::Result<Steward> {
+    pub fn start(table: Arc<Capacity>, ttl: Duration, handle: Handle) -> std::io::Result<Steward> {
         let office = Arc::new(Office {
             table,
             handle,

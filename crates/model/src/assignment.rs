@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// One attempt's work.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Assignment {
     /// The task that is tried.
     pub task: TaskId,
@@ -43,7 +43,8 @@ impl Assignment {
 }
 
 /// The kinds of work that run outside the engine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Work {
     /// Ask a model.
     Agent(Box<AgentCall>),
@@ -54,7 +55,7 @@ pub enum Work {
 }
 
 /// A question to a model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AgentCall {
     /// What is the same for every attempt of the node.
     pub settings: Arc<AgentSettings>,
@@ -246,7 +247,7 @@ pub struct SuccessCriteria {
 }
 
 /// A command to run, without a shell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScriptCall {
     /// The program.
     pub command: String,
@@ -263,7 +264,8 @@ pub struct ScriptCall {
 }
 
 /// How an attempt ended.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AttemptEnd {
     /// With an output.
     Finished {
@@ -290,6 +292,8 @@ pub enum AttemptEnd {
         /// What it used so far.
         usage: Usage,
     },
+    /// Nobody knows how: the process that performed it is gone. As after a crash, the step says what becomes of it.
+    Lost,
 }
 
 /// What a suspended attempt waits for.

@@ -87,6 +87,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lease: Option<u64>,
     },
+    /// Another process performs the attempt; everything else about it stays here.
+    AttemptTaken {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// Process id of who performs it.
+        pid: u32,
+    },
     /// An attempt's child process runs; resume looks for leftovers by this.
     ProcessStarted {
         /// The task.

@@ -51,7 +51,7 @@ pub enum Transport {
 }
 
 /// A call of one tool, as a step of its own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolWork {
     /// The servers of the workflow.
     pub servers: Arc<Servers>,

@@ -121,7 +121,7 @@ impl Scheduler {
         self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
     }
 
-    /// The engine died while this attempt ran.
+    /// The engine, or the process that it had this attempt performed by, died while it ran.
     fn lost(&mut self, task: TaskIx) {
         if self.tasks[task].state != TaskState::Running {
             return;

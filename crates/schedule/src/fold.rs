@@ -64,7 +64,8 @@ impl Scheduler {
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
             Event::RunReopened { tasks, .. } => self.reopened(tasks),
             Event::PlanChanged { .. } => self.reopened(&[]),
-            Event::ProcessStarted { .. }
+            Event::AttemptTaken { .. }
+            | Event::ProcessStarted { .. }
             | Event::ToolCalled { .. }
             | Event::Blocked { .. }
             | Event::Fenced { .. }

@@ -152,6 +152,7 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         Event::TaskStarted { task, .. }
         | Event::FannedOut { task, .. }
         | Event::AttemptStarted { task, .. }
+        | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
         | Event::TurnRecorded { task, .. }
         | Event::ToolCalled { task, .. }

@@ -147,6 +147,11 @@ impl Scheduler {
         if self.finished.is_some() { None } else { self.timers.next() }
     }
 
+    /// Whoever performed a task's attempt is gone: to be decided as after a crash.
+    pub fn lose(&mut self, task: TaskIx) {
+        self.todo(crate::agenda::Todo::Lost(task));
+    }
+
     /// How the run ended, once it has.
     pub fn finished(&self) -> Option<&Finished> {
         self.finished.as_ref()

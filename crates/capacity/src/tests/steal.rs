@@ -147,3 +147,26 @@ fn idle_processes_hear_of_new_offers() {
         assert_ne!(idle.join().unwrap(), seen);
     });
 }
+
+#[test]
+fn who_would_take_a_task_is_known_as_long_as_it_lives() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open_elsewhere("thief"));
+    assert_eq!(owner.spare_elsewhere(), 0, "nobody has said so");
+    thief.set_spare(3);
+    assert_eq!((owner.spare_elsewhere(), thief.spare_elsewhere()), (3, 0), "of others only");
+    thief.die();
+    assert_eq!(owner.spare_elsewhere(), 0);
+}
+
+#[test]
+fn a_thief_that_says_it_is_alive_keeps_its_claim() {
+    let world = World::new();
+    let (owner, thief) = (world.open("owner"), world.open("thief"));
+    let id = owner.offer(&task("t")).unwrap();
+    let claim = won(thief.claim(id));
+    world.pass(TTL);
+    thief.beat();
+    assert!(matches!(owner.revoke(id, TTL), Progress::Claimed { .. }));
+    assert!(thief.holds(&claim));
+}

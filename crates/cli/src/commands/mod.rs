@@ -19,6 +19,7 @@ mod show;
 mod stop;
 mod test;
 mod verify;
+mod work;
 
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::console::Console;
@@ -41,6 +42,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Verify(args) => verify::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
+        Command::Work(args) => work::run(console, &args),
         Command::Test(args) => test::run(console, &args),
         Command::Schema => schema::run(console),
         Command::Doctor(args) => doctor::run(console, &args),

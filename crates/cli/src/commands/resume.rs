@@ -77,8 +77,14 @@ pub fn go_on(
     crate::driving::resources::require(&plan, &console.config.limits)?;
     let equipment = Equipment::for_plan(&plan, &tape)?;
     tape.announcement().iter().for_each(|words| console.say(words));
+    let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
     let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
+}
+
+/// A run that was started with `--share` goes on so.
+fn is_shared(started: &RunStarted) -> bool {
+    started.metadata.get("share").and_then(serde_json::Value::as_bool) == Some(true)
 }
 
 /// The index believes what it says about a run that rests; from here on it must look again.

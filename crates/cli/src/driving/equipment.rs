@@ -1,7 +1,7 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
 use super::commands::Resolving;
-use super::keys::Keys;
+use super::keys::{Gear, Keys};
 use super::network::{network, network_remark_for};
 use super::tools::Tools;
 use super::washed::Washed;
@@ -32,6 +32,8 @@ pub struct Equipment {
     secrets: Vec<String>,
     /// What is odd about the way to the network.
     remark: Option<String>,
+    /// Calls are written to a cassette or come from one, which is this process's.
+    taped: bool,
 }
 
 impl Equipment {
@@ -39,18 +41,18 @@ impl Equipment {
     pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
         require_servers(plan)?;
         let keys = Keys::of(plan);
-        let processes = Arc::new(Processes::new(keys.environment()));
-        let commands = Arc::new(Resolving::new(processes, env::get));
-        let secrets = keys.values();
         if let Tape::Replay(folder) = tape {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
-            return Ok(Equipment { providers, replay: Some(replay), commands, tools, secrets, remark: None });
+            return Ok(Equipment {
+                providers,
+                replay: Some(replay),
+                tools,
+                taped: true,
+                ..Equipment::with(&keys)
+            });
         }
-        let tools = Tools::for_plan(plan, &keys);
-        let registry = registry().with_child_environment(keys.environment().into_variables());
-        let (providers, remark) = (Arc::new(registry), network_remark_for(plan));
-        let live = Equipment { providers, replay: None, commands, tools, secrets, remark };
+        let live = Equipment { remark: network_remark_for(plan), ..Equipment::with(&keys) };
         live.require_providers(plan)?;
         let recorded = match tape {
             Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -60,7 +62,20 @@ impl Equipment {
         let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
-        Ok(Equipment { providers: Arc::new(recording), tools, ..live })
+        Ok(Equipment { providers: Arc::new(recording), tools, taped: true, ..live })
+    }
+
+    /// What attempts of another process's run need.
+    pub fn for_gear(gear: &Gear) -> Equipment {
+        Equipment::with(&Keys::of_gear(gear))
+    }
+
+    fn with(keys: &Keys<'_>) -> Equipment {
+        let processes = Arc::new(Processes::new(keys.environment()));
+        let commands = Arc::new(Resolving::new(processes, env::get));
+        let registry = registry().with_child_environment(keys.environment().into_variables());
+        let (providers, tools, secrets) = (Arc::new(registry), Tools::with(keys), keys.values());
+        Equipment { providers, replay: None, commands, tools, secrets, remark: None, taped: false }
     }
 
     /// What a person should know about it.
@@ -84,6 +99,11 @@ impl Equipment {
     /// Whether calls are played back.
     pub fn is_replay(&self) -> bool {
         self.replay.is_some()
+    }
+
+    /// Whether calls are played back or recorded.
+    pub fn is_taped(&self) -> bool {
+        self.taped
     }
 
     /// Ends what was started for the whole run.

@@ -12,6 +12,14 @@ use convoke_model::{ProviderSettings, Server, Servers, Transport};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Scrubber, names, preset};
 use convoke_tools::Environment;
+use serde::{Deserialize, Serialize};
+
+/// The providers and servers that a plan names, for a process that has not got the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gear {
+    providers: Vec<ProviderSettings>,
+    servers: Vec<Server>,
+}
 
 /// The keys of one plan.
 pub struct Keys<'a> {
@@ -30,6 +38,24 @@ impl<'a> Keys<'a> {
         }
         let providers = providers(plan).into_iter().map(|(_, provider)| provider).collect();
         Keys { providers, servers }
+    }
+
+    /// Those of what another process's plan names.
+    pub fn of_gear(gear: &'a Gear) -> Keys<'a> {
+        Keys { providers: gear.providers.iter().collect(), servers: gear.servers.iter().collect() }
+    }
+
+    /// What another process needs to know of them: settings and references, no values.
+    pub fn gear(&self) -> Gear {
+        Gear {
+            providers: self.providers.iter().map(|provider| (*provider).clone()).collect(),
+            servers: self.servers.iter().map(|server| (*server).clone()).collect(),
+        }
+    }
+
+    /// Whether there are servers at all.
+    pub fn name_servers(&self) -> bool {
+        !self.servers.is_empty()
     }
 
     /// What commands inherit: everything but the variables that hold keys.

@@ -10,6 +10,7 @@ mod keys;
 mod network;
 pub mod notebook;
 pub mod resources;
+mod share;
 pub mod sharing;
 mod signals;
 mod tools;
@@ -28,13 +29,15 @@ use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, 
 use convoke_journal::{Reader, Sqlite, StateDir};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
-use signals::{Signal, Signals};
+use share::Share;
+pub use signals::{Signal, Signals};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
+pub use keys::Gear;
 pub use network::network_remark;
 
 /// A run that is ready to be driven.
@@ -60,6 +63,8 @@ struct Driven {
     outcome: Outcome,
     view: State,
     signal: Option<Signal>,
+    /// What this process does for others, and is not to end in the middle of.
+    share: Option<Share>,
 }
 
 impl Drive<'_> {
@@ -72,14 +77,19 @@ impl Drive<'_> {
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
-        // What could still be in the air (a dropped connection, say) must not hold the end up.
-        runtime.shutdown_background();
-        let Driven { outcome, view, signal } = match driven {
+        let Driven { outcome, view, signal, share } = match driven {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
         let allow_partial = flags.allow_partial;
-        Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude()
+        let exit =
+            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude();
+        if let Some(share) = share {
+            runtime.block_on(share.end(console, signal.is_some()));
+        }
+        // What could still be in the air (a dropped connection, say) must not hold the end up.
+        runtime.shutdown_background();
+        exit
     }
 
     /// `None` if the run had come to an end before, from which nothing follows.
@@ -97,12 +107,19 @@ impl Drive<'_> {
             }
             None => None,
         };
+        let share = match &capacity {
+            Some(shares) if self.flags.share && !self.equipment.is_taped() => {
+                Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
+            }
+            _ => None,
+        };
+        let executor = share.as_ref().map_or_else(|| self.equipment.executor(), Share::executor);
         let setup = Setup {
             options,
             capacity,
             plan: self.plan,
             journal: Box::new(self.journal),
-            executor: self.equipment.executor(),
+            executor,
             start: self.start,
             leftovers: Arc::new(|pid, start| {
                 convoke_tools::end_leftovers(pid, start);
@@ -129,7 +146,9 @@ impl Drive<'_> {
             asker,
         };
         let watcher = watch.start(receiver);
-        let listeners = Listeners { news, equipment: &self.equipment, state: &self.state, run };
+        let sharing = share.as_ref();
+        let listeners =
+            Listeners { news, equipment: &self.equipment, state: &self.state, run, share: sharing };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
             notebook::keep(&self.state, &outcome.learned);
@@ -138,7 +157,7 @@ impl Drive<'_> {
         watcher.thread().unpark();
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
-        Ok(Some(Driven { outcome: outcome?, view, signal }))
+        Ok(Some(Driven { outcome: outcome?, view, signal, share }))
     }
 
     fn options(&self, interactive: bool) -> Options {
@@ -184,7 +203,7 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let status = report.status.unwrap_or(RunStatus::Failed);
     let outcome =
         Outcome { status, output, failure: report.failure, waiting: Vec::new(), learned: Default::default() };
-    Ok(Driven { outcome, view: State::of(&stored.events), signal: None })
+    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
 }
 
 fn history(state: &StateDir, run: &RunId) -> History {
@@ -212,6 +231,7 @@ async fn attend(
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 handle.interrupt(again || signal == Signal::Terminate, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
+                listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.news.send(News::Leaving(words.to_owned())).ok();
             }
         }
@@ -228,6 +248,8 @@ struct Listeners<'a> {
     equipment: &'a Equipment,
     state: &'a StateDir,
     run: &'a RunId,
+    /// What is done for others, where the run shares.
+    share: Option<&'a Share>,
 }
 
 impl Listeners<'_> {

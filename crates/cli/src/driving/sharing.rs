@@ -1,12 +1,14 @@
 //! This process's part in what all processes of one state directory share.
 
 use crate::failure::CommandFailure;
-use convoke_capacity::{Capacity, Identity, Options, need};
+use crate::handover::folder_key;
+use convoke_capacity::{Capacity, Identity, Options};
 use convoke_engine::{Shares, Stated};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use convoke_plan::{Kind, Node, Plan, Span};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A command without a time limit may go on for this long after its process was stopped.
@@ -29,16 +31,21 @@ pub fn take_part(
     machine: &Stated,
     lease: Duration,
 ) -> Result<Shares, CommandFailure> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let identity = Identity {
-        label: plan.root().name.to_string(),
-        run: run.to_string(),
-        working_dir: need(&format!("dir:{}", here.display())),
-    };
     let options = Options { max_call_time: longest_call(plan), ..Options::default() };
-    let table = Capacity::open(&table_path(state), &identity, options).map_err(unusable)?;
+    let table = open(state, &plan.root().name, &run.0, options)?;
     agree(&table, machine).map_err(unusable)?;
-    Ok(Shares { table, time_to_live: lease })
+    Ok(Shares { table: Arc::new(table), time_to_live: lease })
+}
+
+/// Takes part without a run of its own.
+pub fn watch(state: &StateDir, label: &str) -> Result<Capacity, CommandFailure> {
+    open(state, label, "", Options::default())
+}
+
+fn open(state: &StateDir, label: &str, run: &str, options: Options) -> Result<Capacity, CommandFailure> {
+    let here = std::env::current_dir().unwrap_or_default().display().to_string();
+    let identity = Identity { label: label.to_owned(), run: run.to_owned(), working_dir: folder_key(&here) };
+    Capacity::open(&table_path(state), &identity, options).map_err(unusable)
 }
 
 /// A number that somebody stated goes over one that nobody did.

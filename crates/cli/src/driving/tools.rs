@@ -1,10 +1,9 @@
 //! The tools of a run: its MCP servers, or nothing at all.
 
-use super::keys::{Keys, servers_of};
+use super::keys::Keys;
 use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
-use convoke_plan::Plan;
 use convoke_providers::{Clients, Recording, Replay};
 use convoke_tools::Mcp;
 use std::sync::Arc;
@@ -22,9 +21,9 @@ impl Tools {
         Tools { toolbox: Arc::new(NoTools), servers: None }
     }
 
-    /// The servers that the plan names; none is started before somebody needs it.
-    pub fn for_plan(plan: &Plan, keys: &Keys<'_>) -> Tools {
-        if servers_of(plan).next().is_none() {
+    /// The servers of those keys; none is started before somebody needs it.
+    pub fn with(keys: &Keys<'_>) -> Tools {
+        if !keys.name_servers() {
             return Tools::none();
         }
         let client = Arc::new(|| Clients::new(network()).usual());

@@ -122,6 +122,7 @@ fn end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
             },
             usage,
         },
+        AttemptEnd::Lost => AttemptEnd::Lost,
     }
 }
 

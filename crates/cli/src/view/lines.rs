@@ -22,6 +22,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
         Event::ToolCalled { task, tool, ms, failed, .. } => tool_called(task, tool, *ms, *failed, paint),
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
+        Event::AttemptTaken { task, pid, .. } => format!("{task} is performed by process {pid}"),
         Event::AttemptLost { task, .. } => format!("{task} was cut off"),
         Event::RetryScheduled { task, at: when } => {
             format!("{task} again in {}", words::duration(when.since(at)))

@@ -61,7 +61,7 @@ impl Core {
         let outcome = match &end {
             AttemptEnd::Finished { .. } => Outcome::Succeeded,
             AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
-            AttemptEnd::Suspended { .. } => Outcome::Unknown,
+            AttemptEnd::Suspended { .. } | AttemptEnd::Lost => Outcome::Unknown,
         };
         self.notice_fence(at, task, &end, turn);
         let fenced = self.fenced.remove(&task);
@@ -82,8 +82,18 @@ impl Core {
                 let state = self.store.payload(state);
                 Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
             }
+            // Decided in this turn, as after a crash.
+            AttemptEnd::Lost => {
+                self.scheduler.lose(task);
+                return self.take_back(at, task, outcome, turn);
+            }
         };
         self.happen(at, event, turn);
+        self.take_back(at, task, outcome, turn);
+    }
+
+    /// Takes back what an attempt held, and records what was learned from how it fared.
+    fn take_back(&mut self, at: Timestamp, task: TaskIx, outcome: Outcome, turn: &mut Turn) {
         self.permits.paths.end(task, at, &self.scheduler);
         self.close_call(at, task, None, outcome, turn);
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
@@ -199,6 +209,7 @@ impl Core {
     fn take_report(&mut self, at: Timestamp, task: TaskIx, attempt: u32, report: Report, turn: &mut Turn) {
         let id = self.scheduler.id(task).clone();
         let event = match report {
+            Report::TakenBy { pid } => Event::AttemptTaken { task: id, attempt, pid },
             Report::ProcessStarted { pid, start } => Event::ProcessStarted { task: id, attempt, pid, start },
             Report::ToolCalled { tool, ms, failed } => {
                 Event::ToolCalled { task: id, attempt, tool, ms, failed }

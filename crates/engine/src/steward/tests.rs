@@ -22,7 +22,7 @@ fn desk() -> Desk {
     let table = Capacity::open(&folder.path().join("capacity"), &Identity::default(), options);
     let (facts, told) = unbounded_channel();
     let office = Office {
-        table: table.expect("a new table"),
+        table: table.expect("a new table").into(),
         handle: Handle { facts, clock: RunClock::system() },
         ttl: TTL,
         books: Mutex::default(),

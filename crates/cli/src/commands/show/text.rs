@@ -104,9 +104,10 @@ fn attempt_row(attempt: &AttemptReport) -> String {
         (None, None) => "has no end",
     };
     let took = took(Some(attempt.started_at), attempt.ended_at);
+    let by = attempt.taken_by.map(|pid| format!(", performed by process {pid}")).unwrap_or_default();
     let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
     let why = attempt.failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default();
-    format!("attempt {} {how} {took}{used}{why}\n", attempt.attempt)
+    format!("attempt {} {how} {took}{by}{used}{why}\n", attempt.attempt)
 }
 
 fn tool_row(name: &str, calls: &ToolReport) -> String {

@@ -1,0 +1,150 @@
+//! A socket as two queues of messages.
+//!
+//! Each message is its length and its JSON: values that attempts carry are kept as they were written, line breaks included,
+//! so lines would not do. A message that cannot be read ends the link; both sides treat that as the other's death.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
+
+/// A longer message is a mistake, or an attack on our memory.
+const LONGEST: u32 = 256 << 20;
+
+/// Messages that were read and not looked at: enough to keep the socket busy.
+const READ_AHEAD: usize = 16;
+
+/// How long the last messages may take to be taken.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// One end of a socket.
+pub struct Link<In, Out> {
+    incoming: Receiver<In>,
+    outgoing: Outgoing<Out>,
+    writer: JoinHandle<()>,
+    _reader: AbortOnDropHandle<()>,
+}
+
+/// Where messages are left. Never waits; the attempts' own pace is the bound.
+pub struct Outgoing<Out>(UnboundedSender<Option<Out>>);
+
+impl<Out> Clone for Outgoing<Out> {
+    fn clone(&self) -> Self {
+        Outgoing(self.0.clone())
+    }
+}
+
+impl<Out> Outgoing<Out> {
+    /// Leaves a message. A link that has ended takes none, and whoever waits for an answer hears of that.
+    pub fn send(&self, message: Out) {
+        let _ = self.0.send(Some(message));
+    }
+}
+
+impl<In, Out> Link<In, Out>
+where
+    In: DeserializeOwned + Send + 'static,
+    Out: Serialize + Send + 'static,
+{
+    /// Takes a socket.
+    pub fn over(stream: UnixStream) -> Link<In, Out> {
+        let (read, write) = stream.into_split();
+        let (sender, incoming) = channel(READ_AHEAD);
+        let (outgoing, queue) = unbounded_channel();
+        let reader = AbortOnDropHandle::new(tokio::spawn(read_all(read, sender)));
+        let writer = tokio::spawn(write_all(write, queue));
+        Link { incoming, outgoing: Outgoing(outgoing), writer, _reader: reader }
+    }
+
+    /// The next message; `None` once there will be none. Nothing is lost if it is not waited for to the end.
+    pub async fn next(&mut self) -> Option<In> {
+        self.incoming.recv().await
+    }
+
+    /// The next message, if it comes in time.
+    pub async fn next_within(&mut self, longest: Duration) -> Option<In> {
+        tokio::time::timeout(longest, self.next()).await.ok().flatten()
+    }
+
+    /// Leaves a message.
+    pub fn send(&self, message: Out) {
+        self.outgoing.send(message);
+    }
+
+    /// Where others leave messages.
+    pub fn outgoing(&self) -> Outgoing<Out> {
+        self.outgoing.clone()
+    }
+
+    /// Ends the link when everything was sent.
+    pub async fn close(self) {
+        let _ = self.outgoing.0.send(None);
+        let _ = tokio::time::timeout(LAST_WORDS, self.writer).await;
+    }
+}
+
+async fn read_all<In: DeserializeOwned>(mut socket: OwnedReadHalf, sender: Sender<In>) {
+    while let Ok(message) = read(&mut socket).await {
+        if sender.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read<In: DeserializeOwned>(socket: &mut OwnedReadHalf) -> io::Result<In> {
+    let length = socket.read_u32().await?;
+    if length > LONGEST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut bytes = vec![0; length as usize];
+    socket.read_exact(&mut bytes).await?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+async fn write_all<Out: Serialize>(mut socket: OwnedWriteHalf, mut queue: UnboundedReceiver<Option<Out>>) {
+    while let Some(Some(message)) = queue.recv().await {
+        let Ok(bytes) = serde_json::to_vec(&message) else { return };
+        drop(message);
+        if write(&mut socket, &bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn write(socket: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= LONGEST);
+    socket.write_u32(length.ok_or(io::ErrorKind::InvalidData)?).await?;
+    socket.write_all(bytes).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::JsonText;
+
+    #[tokio::test]
+    async fn values_with_line_breaks_arrive_as_they_were_and_the_end_is_heard() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let (left, mut right) = (Link::<(), JsonText>::over(a), Link::<JsonText, ()>::over(b));
+        let text = JsonText::parse("{\n  \"a\": 1.50\n}".into()).unwrap();
+        left.send(text.clone());
+        left.close().await;
+        assert_eq!(right.next().await, Some(text));
+        assert_eq!(right.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_ends_the_link() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut right = Link::<JsonText, ()>::over(b);
+        a.write_u32(3).await.unwrap();
+        a.write_all(b"{x}").await.unwrap();
+        assert_eq!(right.next().await, None);
+    }
+}
