@@ -3,6 +3,7 @@
 //! The judge is a file outside: every script appends a line when it begins and one when it ends.
 
 mod common;
+mod support;
 
 use common::World;
 use std::process::Child;
@@ -86,4 +87,32 @@ agents: [{name: a, type: script, command: sh, args: [-c, 'echo started > started
     assert!(other.wait().expect("it ends").success(), "the slot came back");
     let (most, ended) = most_at_once(&world);
     assert_eq!((most, ended), (1, 20));
+}
+
+#[test]
+fn what_a_service_tells_one_process_holds_for_the_others() {
+    // The first process is told to come back after two seconds; the second one asks the same model and has not been told.
+    let service = support::model::Model::start(
+        serde_json::json!({"m": [{"status": 429, "retry_after": 2}, "done"]}).as_object().expect("an object"),
+    );
+    let world = World::new();
+    world.write(
+        "ask.yaml",
+        format!(
+            "workflow: {{name: ask, entry_point: a, runtime: {{provider: {{name: openai, base_url: '{}', api_key: k}}, \
+             default_model: m}}}}\nagents: [{{name: a, prompt: hi}}]\n",
+            service.url()
+        ),
+    );
+    let mut first = world.spawn(&["run", "ask.yaml"]);
+    support::process::until("the first was told", || service.asked().iter().any(|asked| asked.end.is_some()));
+    let told = service.asked()[0].end.expect("it was answered");
+    // The door is in the table as soon as the first process has noted what it was told.
+    support::process::until("the door is shut", || {
+        world.run(&["capacity", "--format", "json"]).stdout.contains("\"shut_for_ms\": 1")
+    });
+    let mut second = world.spawn(&["run", "ask.yaml"]);
+    assert!(first.wait().expect("it ends").success() && second.wait().expect("it ends").success());
+    let again = service.asked().iter().skip(1).map(|asked| asked.begin).min().expect("it was asked again");
+    assert!(again - told >= std::time::Duration::from_millis(1900), "{:?}", again - told);
 }

@@ -81,6 +81,11 @@ impl Permits {
         let split = self.governor.split(crate::permits::key_of(task), slots, &moved);
         debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
+        if moved.iter().any(|id| self.governor.is_shut(*id, now)) {
+            // Shut since the permit was granted: the call asks again, and waits.
+            self.end_call(task, None, Outcome::Unknown, now, &mut Vec::new());
+            return Calls::Asked(None);
+        }
         Calls::Asked(ready.then(|| Box::from(model)))
     }
 

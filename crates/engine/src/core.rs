@@ -15,6 +15,7 @@ use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// What one turn came to.
@@ -51,6 +52,15 @@ pub enum Effect {
     WithdrawAsk(AskNo),
     /// Give shared capacity back.
     GiveBack(Return),
+    /// Heed what other processes are told by a service.
+    Heed(String),
+    /// Tell other processes that a service said to come back after so long.
+    Shut {
+        /// The service's resource.
+        service: String,
+        /// How long from now on.
+        pause: Duration,
+    },
     /// A person allows so much of a budget, for all processes if they share it.
     Allow {
         /// The budget.
@@ -157,6 +167,11 @@ impl Core {
             Setting::Limit => "limit",
             Setting::ShutUntil => "shut_until",
         };
+        if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 {
+            let service = self.permits.governor.name(adapted.resource).to_owned();
+            let pause = Duration::from_micros(adapted.to - adapted.at.0);
+            turn.effects.push(Effect::Shut { service, pause });
+        }
         let event = Event::LimitAdapted {
             resource: self.permits.governor.name(adapted.resource).to_owned(),
             setting: setting.into(),

@@ -6,6 +6,7 @@ use convoke_govern::Outcome;
 use convoke_journal::MessageId;
 use convoke_model::{Answer, AttemptEnd, Failure, TaskId, Timestamp, Usage};
 use convoke_schedule::TaskIx;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Something that happened.
@@ -150,6 +151,13 @@ pub enum Capacity {
     Lost {
         /// Their fencing tokens.
         fences: Vec<u64>,
+    },
+    /// A service told another process to come back after so long.
+    Shut {
+        /// The service's resource.
+        service: String,
+        /// How long from now on.
+        pause: Duration,
     },
     /// Somebody changed a limit.
     Changed {

@@ -263,6 +263,13 @@ impl Permits {
         }
     }
 
+    /// Another process was told to come back later.
+    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) {
+        if let Some(resource) = self.governor.resource(name) {
+            self.governor.shut(resource, until, now);
+        }
+    }
+
     /// The fencing token of an attempt's lease.
     pub(crate) fn lease_of(&self, task: TaskIx) -> Option<u64> {
         self.leases.fence(Holder::Attempt(task)).map(|fence| fence.0)
@@ -319,6 +326,8 @@ impl Permits {
 
     /// Gives back what no attempt of this turn has taken over. While others wait, that is everything.
     pub(crate) fn give_back(&mut self, effects: &mut Vec<Effect>) {
+        // Before anything is asked for: who is told at once that a service is shut asks it nothing.
+        effects.splice(0..0, self.services.met.drain(..).map(Effect::Heed));
         effects.extend(self.leases.left_over().map(Effect::GiveBack));
     }
 }

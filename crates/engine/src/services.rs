@@ -86,6 +86,8 @@ pub(crate) struct Services {
     breaker: Option<Breaker>,
     learned: Learned,
     asks_nobody: bool,
+    /// Services of which this process has just heard, by the names of their resources.
+    pub met: Vec<String>,
     /// By where the settings lie, which all attempts of a node share and which live as long as the plan; then by model.
     known: HashMap<(usize, Box<str>), Option<Arc<Service>>>,
 }
@@ -99,6 +101,7 @@ impl Services {
             breaker: limits.breaker,
             learned: limits.learned.clone(),
             asks_nobody: limits.asks_nobody,
+            met: Vec::new(),
             known: HashMap::new(),
         }
     }
@@ -131,6 +134,9 @@ impl Services {
         let provider = &agent.settings.provider;
         let counted = !self.asks_nobody && !WITHOUT_SERVICE.contains(&provider.name.as_str());
         let service = counted.then(|| Arc::new(self.make(provider, model, governor, now)));
+        if counted {
+            self.met.push(format!("model:{}/{model}{}", provider.name, mark(provider)));
+        }
         self.known.insert(key, service.clone());
         service
     }

@@ -6,6 +6,7 @@
 
 mod asks;
 mod books;
+mod doors;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -38,6 +39,8 @@ struct Office {
     /// Apart from the books, which are held while the table is asked: who looks at a lease must not wait for that.
     leases: Mutex<HashMap<Fence, Lease>>,
     known: Mutex<HashMap<String, Known>>,
+    /// Doors of services, and the moment of each that the run knows of.
+    doors: Mutex<HashMap<String, (ResourceId, u64)>>,
     /// Wishes that wait for money, which may be spent by others meanwhile.
     unpaid: Mutex<HashMap<AskNo, Vec<Want>>>,
     closed: AtomicBool,
@@ -57,6 +60,8 @@ enum Order {
     Withdraw(AskNo),
     GiveBack(Return),
     Allow(String, u64),
+    Heed(String),
+    Shut(String, Duration),
 }
 
 impl Steward {
@@ -69,6 +74,7 @@ impl Steward {
             books: Mutex::default(),
             leases: Mutex::default(),
             known: Mutex::default(),
+            doors: Mutex::default(),
             unpaid: Mutex::default(),
             closed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
@@ -98,6 +104,16 @@ impl Steward {
     /// Raises a budget for all processes, if they share it.
     pub fn allow(&self, budget: String, limit: u64) {
         self.order(Order::Allow(budget, limit));
+    }
+
+    /// Tells the run from now on when a service told another process to come back later.
+    pub fn heed(&self, service: String) {
+        self.order(Order::Heed(service));
+    }
+
+    /// Tells other processes that a service said to come back later.
+    pub fn shut(&self, service: String, pause: Duration) {
+        self.order(Order::Shut(service, pause));
     }
 
     fn order(&self, order: Order) {

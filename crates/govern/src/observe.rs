@@ -109,6 +109,21 @@ impl Governor {
         adapted.extend(change.map(|change| limit(id, change, outcome, now)));
     }
 
+    /// Another process was told by the provider to come back later: so are we. Later only, never earlier.
+    pub fn shut(&mut self, resource: ResourceId, until: Timestamp, now: Timestamp) {
+        let now = self.tick(now);
+        let known = &mut self.resources[resource.index()];
+        let pause = until.0.saturating_sub(now).min(LONGEST_PAUSE.as_micros() as u64);
+        let crowd = known.effective();
+        known.door.shut(now.saturating_add(pause), pause / 8, crowd, &mut self.chance);
+    }
+
+    /// Whether the provider said to come back later.
+    pub fn is_shut(&mut self, resource: ResourceId, now: Timestamp) -> bool {
+        let now = self.tick(now);
+        self.resources[resource.index()].door.shut_until(now).is_some()
+    }
+
     /// What an answer says about the provider's limits: never more than it says, and room for others who use the same
     /// key.
     pub fn limits_seen(

@@ -231,6 +231,8 @@ impl World {
             Effect::AskCapacity { .. }
             | Effect::WithdrawAsk(_)
             | Effect::GiveBack(_)
+            | Effect::Heed(_)
+            | Effect::Shut { .. }
             | Effect::Allow { .. } => {}
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();

@@ -148,6 +148,7 @@ impl Core {
                 let (setting, reason) = ("limit".into(), format!("set: {origin}"));
                 self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
             }
+            Capacity::Shut { service, pause } => self.permits.shut(&service, at + pause, at),
             Capacity::Noted { code, message } => self.note(at, None, code, message, turn),
         }
     }

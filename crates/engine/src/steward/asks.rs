@@ -3,7 +3,9 @@
 use super::{Known, Office, Order};
 use crate::fact::Capacity as News;
 use crate::terms::{AskNo, Counts, Fence, MONEY_UNIT, Return, Want};
-use convoke_capacity::{Capacity, Error, Lease, Reserved, ResourceId};
+use convoke_capacity::{Capacity, Error, Lease, NAME_BYTES, Reserved, ResourceId};
+use convoke_model::Digest;
+use std::borrow::Cow;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ impl Office {
                 Order::Ask(ask, wants) => self.reserve(ask, wants),
                 Order::Withdraw(ask) => self.withdraw(ask),
                 Order::GiveBack(back) => self.give_back(&back),
+                Order::Heed(service) => self.heed(&service),
+                Order::Shut(service, pause) => self.shut(&service, pause),
                 Order::Allow(budget, limit) => self.allow(&budget, limit),
             }
         }
@@ -131,7 +135,8 @@ impl Office {
             Some(_) => limit,
             None => return,
         };
-        let _ = self.insist(|table| table.restate_limit(budget, count(limit), "a person's answer"));
+        let _ =
+            self.insist(|table| table.restate_limit(&table_name(budget), count(limit), "a person's answer"));
     }
 
     fn withdraw(&self, ask: AskNo) {
@@ -176,9 +181,10 @@ impl Office {
             return Ok(known);
         }
         let (name, limit, origin) = (&want.of.name, count(want.of.limit), &want.of.origin);
+        let short = table_name(name);
         let defined = match want.of.window {
-            Some(window) => table.define_rate(name, limit, window, origin)?,
-            None => table.define(name, limit, origin)?,
+            Some(window) => table.define_rate(&short, limit, window, origin)?,
+            None => table.define(&short, limit, origin)?,
         };
         self.known()
             .insert(name.clone(), Known { id: defined.id, limit: defined.limit, counts: want.of.counts });
@@ -192,7 +198,32 @@ enum Begun {
     Unpaid(String),
 }
 
+/// The name of a resource in the table, which has room for short ones: a long one is cut and told apart by its digest.
+pub(super) fn table_name(name: &str) -> Cow<'_, str> {
+    if name.len() <= NAME_BYTES {
+        return Cow::Borrowed(name);
+    }
+    let digest = Digest::of(name.as_bytes()).to_string();
+    let mark = &digest[digest.len() - 8..];
+    let end = name.floor_char_boundary(NAME_BYTES - mark.len() - 1);
+    Cow::Owned(format!("{}~{mark}", &name[..end]))
+}
+
 /// The table counts in 32 bits, more than any slot or any minute's tokens.
 fn count(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut_and_stay_apart() {
+        assert_eq!(table_name("machine"), "machine");
+        let long = |end: &str| format!("requests:openrouter/{}-{end}", "é".repeat(40));
+        let (one, other) = (long("a"), long("b"));
+        assert!(table_name(&one).len() <= NAME_BYTES && table_name(&one) != table_name(&other));
+        assert_eq!(table_name(&one), table_name(&one.clone()), "the same in all processes");
+    }
 }

@@ -22,6 +22,7 @@ impl Office {
                 _ => {}
             }
             self.catch_up();
+            self.look_at_doors();
             let generation = self.table.limits_generation();
             if std::mem::replace(&mut limits, generation) != generation {
                 self.look_at_limits();

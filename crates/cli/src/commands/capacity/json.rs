@@ -47,7 +47,7 @@ fn limit(resource: &ResourceView, snapshot: &Snapshot) -> Value {
     });
     json!({
         "name": resource.name,
-        "limit": resource.limit,
+        "limit": (resource.limit != u32::MAX).then_some(resource.limit),
         "origin": resource.origin,
         "set": resource.by_hand,
         "window_ms": resource.window.map(millis),

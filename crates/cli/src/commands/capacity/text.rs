@@ -17,10 +17,15 @@ pub fn table(snapshot: &Snapshot) -> String {
     parts.join("\n")
 }
 
+/// What the table has for a resource that is only a door.
+const NO_LIMIT: u32 = u32::MAX;
+
 fn limits(resources: &[ResourceView]) -> String {
     let mut table =
         plain(&["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "DOOR", "FROM"]);
-    for resource in resources {
+    // A door counts nothing: it is worth a line only while it is shut.
+    let is_open_door = |resource: &&ResourceView| resource.limit == NO_LIMIT && resource.shut_for.is_none();
+    for resource in resources.iter().filter(|resource| !is_open_door(resource)) {
         table.add_row([
             resource.name.clone(),
             limit(resource),
@@ -38,6 +43,7 @@ fn limits(resources: &[ResourceView]) -> String {
 fn limit(resource: &ResourceView) -> String {
     match resource.window {
         Some(window) => format!("{} in {}", resource.limit, words::duration(window)),
+        None if resource.limit == NO_LIMIT => "-".to_owned(),
         None => resource.limit.to_string(),
     }
 }
