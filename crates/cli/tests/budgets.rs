@@ -27,7 +27,11 @@ output: {{a: '{{{{ a.output.result }}}}', b: '{{{{ b.output.result }}}}', c: '{{
 }
 
 fn calls(world: &World) -> usize {
-    let events = world.convoke(&["events", &world.run(), "--format", "json"]).exits(0);
+    calls_of(world, &world.run())
+}
+
+fn calls_of(world: &World, run: &str) -> usize {
+    let events = world.convoke(&["events", run, "--format", "json"]).exits(0);
     events.stdout.lines().filter(|line| line.contains("attempt_finished")).count()
 }
 
@@ -108,4 +112,24 @@ fn a_step_has_a_budget_of_its_own() {
     world.write("w.yaml", text);
     let said = world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step b"]);
     assert!(said.stdout.is_empty() || said.json() == Value::Null);
+}
+
+#[test]
+fn the_budget_of_a_day_is_that_of_all_runs() {
+    let world = world("");
+    world.write("convoke.toml", "[budgets.day]\nusd = 0.0012\n");
+    world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the day"]);
+    let first = world.run();
+    assert_eq!(calls(&world), 2);
+    world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the day"]);
+    let second = world.runs().into_iter().find(|run| *run != first).expect("a second run");
+    assert_eq!(calls_of(&world, &second), 0, "the day's money is gone, whoever spent it");
+}
+
+#[test]
+fn of_a_days_budget_a_person_can_allow_more() {
+    let world = world("");
+    world.write("convoke.toml", "[budgets.day]\nusd = 0.0012\nwhen_spent = \"ask\"\n");
+    world.convoke(&["run", "w.yaml"]).exits(5).mentions(&["budget of the day"]);
+    world.convoke(&["answer", &world.run(), "c", "retry", "--resume"]).exits(0);
 }

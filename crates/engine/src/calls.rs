@@ -7,8 +7,9 @@ use crate::core::Effect;
 use crate::fact::CallReply;
 use crate::leases::{Holder, Wants};
 use crate::permits::{Permits, call_keys};
+use crate::purses;
 use crate::services::{Service, first_model};
-use crate::terms::{CallNo, Calls, Want};
+use crate::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use convoke_agent::{Admitted, CallDemand, CallPermit};
 use convoke_govern::{Adapted, Amount, Demand, Outcome, Refused, ResourceId, Used};
 use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
@@ -151,9 +152,12 @@ impl Permits {
     /// A call has all that it needs of this process.
     fn covered(&mut self, call: CallNo, effects: &mut Vec<Effect>) {
         let Some(open) = self.calls.open.get(&call) else { return };
-        let wants: Wants = match (&open.service, &open.asked) {
-            (Some(service), Some((demand, _))) => service.wants(demand).into(),
-            _ => Arc::default(),
+        let wants: Wants = match &open.asked {
+            Some((demand, _)) => {
+                let service = open.service.iter().flat_map(|service| service.wants(demand));
+                service.chain(self.purses.wants(open.task, demand)).collect()
+            }
+            None => Arc::default(),
         };
         if self.secure(Holder::Call(call), wants, effects) {
             self.admit_call(call, effects);
@@ -181,6 +185,15 @@ impl Permits {
             _ => Err(unpaid(&name, "budget_of_step")),
         };
         self.refuse(call, answer, effects);
+    }
+
+    /// A budget that all processes share cannot pay a call.
+    pub(crate) fn unpaid_by_all(&mut self, call: CallNo, budget: &str, effects: &mut Vec<Effect>) {
+        let known = self.governor.resource(budget);
+        match known.and_then(|budget| Some((budget, self.governor.when_spent(budget)?))) {
+            Some((budget, then)) => self.unpaid(call, budget, then, effects),
+            None => self.refuse(call, Err(unpaid(budget, reason::BUDGET)), effects),
+        }
     }
 
     /// A call may not be made. What it holds goes back when the attempt says that it has heard so.
@@ -240,13 +253,12 @@ impl Permits {
         for key in &call.keys {
             adapted.extend(self.governor.release(*key, used, outcome, now).unwrap_or_default());
         }
-        let tokens = usage.map(tokens_of);
-        let rate = |want: &Want| match tokens.filter(|_| want.of.name.starts_with("tokens:")) {
-            Some(tokens) => tokens,
-            None if was_made => want.count,
-            None => 0,
+        let usage = usage.filter(|_| was_made);
+        let settled = |want: &Want| {
+            let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };
+            (count, purses::lasts(want, now))
         };
-        effects.extend(self.leases.settle(Holder::Call(no), rate).map(Effect::GiveBack));
+        effects.extend(self.leases.settle(Holder::Call(no), settled).map(Effect::GiveBack));
         adapted
     }
 
@@ -257,6 +269,15 @@ impl Permits {
         let mut amounts: Vec<_> = rates.map(|id| Amount::of(id, tokens)).collect();
         amounts.extend(self.purses.used(call.task, usage));
         amounts
+    }
+}
+
+/// What a call used of a shared rate or budget; all that it reserved where nobody knows.
+fn used_of(want: &Want, usage: Option<&Usage>) -> u64 {
+    match (want.of.counts, usage) {
+        (Counts::Tokens, Some(usage)) => tokens_of(*usage),
+        (Counts::Money, Some(usage)) => usage.cost_micros.div_ceil(MONEY_UNIT),
+        (Counts::Slots | Counts::Requests, _) | (_, None) => want.count,
     }
 }
 

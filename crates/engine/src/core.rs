@@ -14,7 +14,7 @@ use convoke_govern::{Adapted, Outcome, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use tokio::sync::oneshot;
 
 /// What one turn came to.
@@ -51,6 +51,13 @@ pub enum Effect {
     WithdrawAsk(AskNo),
     /// Give shared capacity back.
     GiveBack(Return),
+    /// A person allows so much of a budget, for all processes if they share it.
+    Allow {
+        /// The budget.
+        budget: String,
+        /// How much in all: millionths of a dollar, or tokens.
+        limit: u64,
+    },
 }
 
 /// The deciding half of a run.
@@ -66,7 +73,7 @@ pub struct Core {
     /// Who told the process to let go of the run.
     pub interrupt: Option<String>,
     /// Attempts that have their lease and can be started.
-    secured: Vec<TaskIx>,
+    secured: VecDeque<TaskIx>,
     /// Attempts that are stopped because their lease ran out.
     fenced: HashSet<TaskIx>,
     /// Who waits for what, at the end of the last turn.
@@ -86,7 +93,7 @@ impl Core {
             next_seq,
             last,
             interrupt: None,
-            secured: Vec::new(),
+            secured: VecDeque::new(),
             fenced: HashSet::new(),
             blocked: None,
             opens: None,
@@ -191,7 +198,7 @@ impl Core {
         let mut granted = false;
         (self.blocked, self.opens) = (None, None);
         while self.interrupt.is_none() {
-            let task = match self.secured.pop() {
+            let task = match self.secured.pop_front() {
                 Some(task) => task,
                 None => match self.permits.admit(|task| self.scheduler.node(task), now, &mut turn.effects) {
                     Next::Start(task) => task,

@@ -132,6 +132,13 @@ pub enum Capacity {
         /// The wish.
         ask: AskNo,
     },
+    /// A budget that all processes share cannot pay for a wish any more.
+    Unpaid {
+        /// The wish.
+        ask: AskNo,
+        /// The budget.
+        budget: String,
+    },
     /// A wish can never be granted.
     Refused {
         /// The wish.

@@ -8,6 +8,7 @@ use crate::terms::{AskNo, CallNo, Fence, Return, Want};
 use convoke_schedule::TaskIx;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is wanted together.
 pub(crate) type Wants = Arc<[Want]>;
@@ -99,13 +100,16 @@ impl Leases {
         None
     }
 
-    /// A call has ended, having used this much of rates. Its lease goes back at once.
-    pub fn settle(&mut self, holder: Holder, used: impl Fn(&Want) -> u64) -> Option<Return> {
+    /// A call has ended, having used this much of rates and budgets, for so long. Its lease goes back at once.
+    pub fn settle(&mut self, holder: Holder, used: impl Fn(&Want) -> (u64, Duration)) -> Option<Return> {
         let (fence, wants) = self.held.remove(&holder)?;
         self.lost.remove(&fence);
         let rates = wants.iter().filter(|want| want.of.window.is_some());
-        let used = rates.map(|want| Want { of: want.of.clone(), count: used(want) }).collect();
-        Some(Return { fence, used })
+        let used = rates.map(|want| {
+            let (count, lasts) = used(want);
+            (Want { of: want.of.clone(), count }, lasts)
+        });
+        Some(Return { fence, used: used.collect() })
     }
 
     /// What nobody has taken over.
@@ -131,10 +135,11 @@ impl Leases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Shared;
+    use crate::terms::{Counts, Shared};
 
     fn wants(name: &str, window: Option<std::time::Duration>) -> Wants {
-        let of = Shared { name: name.into(), limit: 1, origin: "test".into(), window };
+        let (counts, origin) = (Counts::Slots, "test".into());
+        let of = Shared { name: name.into(), limit: 1, origin, counts, window, says_spent: false };
         Arc::new([Want { of: Arc::new(of), count: 1 }])
     }
 
@@ -181,8 +186,9 @@ mod tests {
         let mut leases = Leases::default();
         let call = Holder::Call(CallNo(1));
         held(&mut leases, call, &wants("tokens", Some(std::time::Duration::from_secs(60))), 3);
-        let back = leases.settle(call, |_| 12).unwrap();
-        assert_eq!((back.fence, back.used[0].count), (Fence(3), 12));
-        assert_eq!(leases.settle(call, |_| 12), None, "once");
+        let used = |_: &Want| (12, Duration::from_secs(60));
+        let back = leases.settle(call, used).unwrap();
+        assert_eq!((back.fence, back.used[0].0.count), (Fence(3), 12));
+        assert_eq!(leases.settle(call, used), None, "once");
     }
 }

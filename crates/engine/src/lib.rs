@@ -39,4 +39,4 @@ pub use permits::Permits;
 pub use run::Run;
 pub use setup::{Changes, Options, Setup, Shares, Start, prepare, replay};
 pub use store::Store;
-pub use terms::{AskNo, Calls, Fence, Return, Shared, Terms, Want};
+pub use terms::{AskNo, Calls, Counts, Fence, MONEY_UNIT, Return, Shared, Terms, Want};

@@ -63,8 +63,8 @@ impl Paths {
             self.measure(scheduler);
         }
         let mut places = scheduler.places(task);
-        let own = places.next().map_or(0.0, |place| self.from_start(place));
-        let after: f64 = places.map(|place| self.from_start(place) - self.takes(place)).sum();
+        let own = places.next().map_or(0.0, |place| self.left_at(place));
+        let after: f64 = places.map(|place| self.left_at(place) - self.takes(place)).sum();
         (own + after).clamp(0.0, f64::from(u32::MAX - 1)) as u32
     }
 
@@ -77,7 +77,7 @@ impl Paths {
         self.left = left.collect();
     }
 
-    fn from_start(&self, (workflow, node): Place) -> f64 {
+    fn left_at(&self, (workflow, node): Place) -> f64 {
         self.left[workflow.0 as usize][node.0 as usize]
     }
 

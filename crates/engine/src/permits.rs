@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
-use crate::terms::{AskNo, CallNo, Calls, Fence, Shared, Terms, Want};
+use crate::terms::{AskNo, CallNo, Calls, Counts, Fence, Shared, Terms, Want};
 use convoke_govern::{
     Adapted, Admission, Amount, Demand, Governor, Learned, Metrics, Origin, Outcome, Rank, Refused,
     ResourceId, Rules, Spec, Used,
@@ -324,7 +324,8 @@ impl Permits {
 }
 
 fn shared(name: String, limit: u64, origin: &str) -> Arc<Shared> {
-    Arc::new(Shared { name, limit, origin: origin.into(), window: None })
+    let (counts, origin) = (Counts::Slots, origin.into());
+    Arc::new(Shared { name, limit, origin, counts, window: None, says_spent: false })
 }
 
 /// Who a key of the governor stands for.

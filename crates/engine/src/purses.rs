@@ -4,12 +4,14 @@
 //! A budget in money says nothing about a model without a price; the scheduler says so once.
 
 use crate::limits::Limits;
+use crate::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
 use convoke_model::{Budget, Timestamp, Usage, WhenSpent};
 use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A budget and whose it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +33,14 @@ pub(crate) struct Purse {
     tokens: Vec<Account>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Account {
     id: ResourceId,
     lenient: bool,
     /// A person decides about what it cannot pay.
     asks: bool,
+    /// What all processes count it under: budgets of a day.
+    shared: Option<Arc<Shared>>,
 }
 
 /// The purses of the tasks that run.
@@ -111,6 +115,7 @@ impl Purses {
         let word = if unit == Unit::Money { "money" } else { "tokens" };
         let name = format!("{} ({word})", scope.name);
         let limit = self.allowed.get(&name).copied().unwrap_or(limit?);
+        let shared = shared(scope, unit, &name, limit);
         let id = match governor.resource(&name) {
             Some(known) => known,
             None => {
@@ -120,7 +125,8 @@ impl Purses {
         if scope.ends_run {
             self.of_run.insert(id);
         }
-        Some(Account { id, lenient: scope.budget.lenient, asks: scope.budget.when_spent == WhenSpent::Ask })
+        let asks = scope.budget.when_spent == WhenSpent::Ask;
+        Some(Account { id, lenient: scope.budget.lenient, asks, shared })
     }
 
     /// The budgets of a task about which a person decides.
@@ -172,6 +178,17 @@ impl Purses {
             .collect()
     }
 
+    /// What a call needs at worst of budgets that all processes share.
+    pub fn wants(&self, task: TaskIx, call: &CallDemand) -> Vec<Want> {
+        let Some(purse) = self.of.get(&task) else { return Vec::new() };
+        let units = call.cost_micros.unwrap_or(0).div_ceil(MONEY_UNIT);
+        let tokens = call.input_tokens.saturating_add(call.output_tokens);
+        let money = purse.money.iter().map(|account| (account, units));
+        let all = money.chain(purse.tokens.iter().map(|account| (account, tokens)));
+        let shared = all.filter_map(|(account, count)| Some(Want { of: account.shared.clone()?, count }));
+        shared.filter(|want| want.count > 0).collect()
+    }
+
     /// What a call used.
     pub fn used(&self, task: TaskIx, usage: &Usage) -> Vec<Amount> {
         let Some(purse) = self.of.get(&task) else { return Vec::new() };
@@ -200,6 +217,35 @@ fn of_payer(payer: Payer) -> Scope {
     };
     Scope { name, budget: payer.budget, period: Period::Whole, ends_run }
 }
+
+/// A budget of a day as all processes count it. One that only reports is counted by each run alone.
+fn shared(scope: &Scope, unit: Unit, name: &str, limit: u64) -> Option<Arc<Shared>> {
+    if scope.period != Period::Day || scope.budget.audit {
+        return None;
+    }
+    let (counts, limit) = match unit {
+        Unit::Money => (Counts::Money, limit / MONEY_UNIT),
+        Unit::Tokens => (Counts::Tokens, limit),
+    };
+    let says_spent = scope.budget.when_spent != WhenSpent::Queue;
+    let (name, origin, window) = (name.to_owned(), "configuration".to_owned(), Some(DAY));
+    Some(Arc::new(Shared { name, limit, origin, counts, window, says_spent }))
+}
+
+/// For how long what was used of something shared counts, from now on.
+pub(crate) fn lasts(want: &Want, now: Timestamp) -> Duration {
+    match want.of.window {
+        Some(DAY) => DAY - since_midnight(now),
+        Some(window) => window,
+        None => Duration::ZERO,
+    }
+}
+
+fn since_midnight(now: Timestamp) -> Duration {
+    Duration::from_micros(now.0 % DAY.as_micros() as u64)
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 fn rules(scope: &Scope, unit: Unit) -> BudgetRules {
     BudgetRules {

@@ -86,6 +86,7 @@ impl Run {
             Effect::AskCapacity { ask, wants } => self.with_steward(|steward| steward.ask(ask, wants)),
             Effect::WithdrawAsk(ask) => self.with_steward(|steward| steward.withdraw(ask)),
             Effect::GiveBack(back) => self.with_steward(|steward| steward.give_back(back)),
+            Effect::Allow { budget, limit } => self.with_steward(|steward| steward.allow(budget, limit)),
         }
     }
 

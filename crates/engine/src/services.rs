@@ -7,7 +7,7 @@
 //! is played back.
 
 use crate::limits::{Breaker, BreakerKey, Limits, ServiceLimit, Stated};
-use crate::terms::{Shared, Want};
+use crate::terms::{Counts as Counted, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, Counts, Governor, Learned, Origin, ResourceId, Spec};
 use convoke_model::{Digest, ProviderSettings, Timestamp};
@@ -230,7 +230,13 @@ impl Service {
         self.counted.push((id, measure));
         let window = (measure != Measure::Slot).then_some(MINUTE);
         let (limit, origin) = (stated.limit, stated.origin.clone());
-        self.shared.push((Arc::new(Shared { name, limit, origin, window }), measure));
+        let counts = match measure {
+            Measure::Slot => Counted::Slots,
+            Measure::Request => Counted::Requests,
+            Measure::Tokens => Counted::Tokens,
+        };
+        let shared = Shared { name, limit, origin, counts, window, says_spent: false };
+        self.shared.push((Arc::new(shared), measure));
     }
 }
 

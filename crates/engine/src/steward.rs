@@ -12,7 +12,7 @@ mod watch;
 
 use crate::fact::{Capacity as News, What};
 use crate::handle::Handle;
-use crate::terms::{AskNo, Fence, Return, Want};
+use crate::terms::{AskNo, Counts, Fence, Return, Want};
 use books::Books;
 use convoke_capacity::{Capacity, Error, Footing, Lease, ResourceId, Ticket};
 use std::collections::HashMap;
@@ -38,6 +38,8 @@ struct Office {
     /// Apart from the books, which are held while the table is asked: who looks at a lease must not wait for that.
     leases: Mutex<HashMap<Fence, Lease>>,
     known: Mutex<HashMap<String, Known>>,
+    /// Wishes that wait for money, which may be spent by others meanwhile.
+    unpaid: Mutex<HashMap<AskNo, Vec<Want>>>,
     closed: AtomicBool,
     stuck: AtomicBool,
 }
@@ -47,12 +49,14 @@ struct Known {
     id: ResourceId,
     /// The limit in force when it was last looked at.
     limit: u32,
+    counts: Counts,
 }
 
 enum Order {
     Ask(AskNo, Vec<Want>),
     Withdraw(AskNo),
     GiveBack(Return),
+    Allow(String, u64),
 }
 
 impl Steward {
@@ -65,6 +69,7 @@ impl Steward {
             books: Mutex::default(),
             leases: Mutex::default(),
             known: Mutex::default(),
+            unpaid: Mutex::default(),
             closed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
         });
@@ -88,6 +93,11 @@ impl Steward {
     /// Gives a lease back.
     pub fn give_back(&self, back: Return) {
         self.order(Order::GiveBack(back));
+    }
+
+    /// Raises a budget for all processes, if they share it.
+    pub fn allow(&self, budget: String, limit: u64) {
+        self.order(Order::Allow(budget, limit));
     }
 
     fn order(&self, order: Order) {
@@ -118,6 +128,10 @@ impl Office {
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.known.lock().expect("nobody panics while holding it")
+    }
+
+    fn unpaid(&self) -> MutexGuard<'_, HashMap<AskNo, Vec<Want>>> {
+        self.unpaid.lock().expect("nobody panics while holding it")
     }
 
     fn tell(&self, news: News) {

@@ -24,9 +24,29 @@ pub struct Shared {
     pub limit: u64,
     /// Who told it.
     pub origin: String,
-    /// Rates only: for how long what was used counts.
+    /// What is counted.
+    pub counts: Counts,
+    /// Rates and budgets of a day: for how long what was used counts, at most.
     pub window: Option<Duration>,
+    /// Who cannot have it because it is spent is told so, instead of waiting until it is full again.
+    pub says_spent: bool,
 }
+
+/// What a shared resource counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// Attempts or calls, for as long as they last.
+    Slots,
+    /// Calls.
+    Requests,
+    /// Tokens, sent and received.
+    Tokens,
+    /// Money, in [units](MONEY_UNIT).
+    Money,
+}
+
+/// What money is shared in, in millionths of a dollar: so a day's budget can be as large as hundreds of thousands of dollars.
+pub const MONEY_UNIT: u64 = 100;
 
 /// So much of a shared resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +62,8 @@ pub struct Want {
 pub struct Return {
     /// The lease.
     pub fence: Fence,
-    /// Of rates: what was used; the rest is given back at once.
-    pub used: Vec<Want>,
+    /// Of rates and budgets: what was used, and for how long that counts. The rest is given back at once.
+    pub used: Vec<(Want, Duration)>,
 }
 
 /// On what terms an attempt runs.

@@ -14,7 +14,7 @@ use crate::rank::{Demand, Place, Tenant};
 use crate::resource::Resource;
 use crate::spec::{Amount, Kind, Misconfigured, Origin, ResourceId, Spec};
 use crate::tenants::{Row, Tenants};
-use convoke_model::Timestamp;
+use convoke_model::{Timestamp, WhenSpent};
 use std::collections::HashMap;
 
 /// How a governor goes about it.
@@ -157,6 +157,14 @@ impl Governor {
     /// How much of a resource there is right now.
     pub fn limit(&self, resource: ResourceId) -> u64 {
         self.resources[resource.index()].effective()
+    }
+
+    /// What happens to work that a budget can no longer pay; `None` for what is no budget.
+    pub fn when_spent(&self, resource: ResourceId) -> Option<WhenSpent> {
+        match &self.resources[resource.index()].kind {
+            Kind::Budget(rules) => Some(rules.when_spent.clone()),
+            _ => None,
+        }
     }
 
     /// How much of a resource is in use: slots taken, amounts of the window, what is spent and reserved.

@@ -228,7 +228,10 @@ impl World {
             Effect::Acknowledge(written) => drop(written.send(())),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
             // A simulated run shares nothing with other processes.
-            Effect::AskCapacity { .. } | Effect::WithdrawAsk(_) | Effect::GiveBack(_) => {}
+            Effect::AskCapacity { .. }
+            | Effect::WithdrawAsk(_)
+            | Effect::GiveBack(_)
+            | Effect::Allow { .. } => {}
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();
                 running.into_iter().for_each(|task| self.abort(task));

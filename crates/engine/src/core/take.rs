@@ -136,6 +136,11 @@ impl Core {
                 }
             }
             Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
+            Capacity::Unpaid { ask, budget } => {
+                if let Some(Holder::Call(call)) = self.permits.leases.refused(ask) {
+                    self.permits.unpaid_by_all(call, &budget, &mut turn.effects);
+                }
+            }
             Capacity::Refused { ask, why } => self.refuse(at, ask, why, turn),
             Capacity::Lost { fences } => self.lose(at, &fences, turn),
             Capacity::Changed { name, from, to, origin } => {
@@ -248,7 +253,11 @@ impl Core {
             self.scheduler.find(id).filter(|task| *answer == Answer::Retry && self.asks_for_money(*task));
         let Some(task) = task else { return };
         let raised = self.permits.allow(task, &self.scheduler, at);
-        raised.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        for adapted in raised {
+            let name = self.permits.governor.name(adapted.resource).to_owned();
+            turn.effects.push(Effect::Allow { budget: name, limit: adapted.to });
+            self.adapted(adapted, turn);
+        }
         let others = self.scheduler.tasks().filter(|other| *other != task && self.asks_for_money(*other));
         for other in others.collect::<Vec<_>>() {
             let task = self.scheduler.id(other).clone();

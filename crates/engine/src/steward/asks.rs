@@ -2,7 +2,7 @@
 
 use super::{Known, Office, Order};
 use crate::fact::Capacity as News;
-use crate::terms::{AskNo, Fence, Return, Want};
+use crate::terms::{AskNo, Counts, Fence, MONEY_UNIT, Return, Want};
 use convoke_capacity::{Capacity, Error, Lease, Reserved, ResourceId};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -14,6 +14,7 @@ impl Office {
                 Order::Ask(ask, wants) => self.reserve(ask, wants),
                 Order::Withdraw(ask) => self.withdraw(ask),
                 Order::GiveBack(back) => self.give_back(&back),
+                Order::Allow(budget, limit) => self.allow(&budget, limit),
             }
         }
     }
@@ -42,6 +43,9 @@ impl Office {
     fn request(&self, ask: AskNo, wants: Vec<Want>) -> bool {
         let answer = self.insist(|table| {
             let wanted = self.named(table, &wants)?;
+            if let Some(budget) = self.is_spent(table, &wants)? {
+                return Ok(Begun::Unpaid(budget));
+            }
             match table.reserve(&wanted, self.ttl)? {
                 Reserved::Granted(lease) => Ok(Begun::Granted(lease)),
                 Reserved::Blocked { on } => {
@@ -57,7 +61,16 @@ impl Office {
                 self.books().need_no_place(&wants);
                 self.granted(ask, lease);
             }
-            Some(Ok(Begun::Queued(on))) => self.tell(News::Queued { ask, on }),
+            Some(Ok(Begun::Queued(on))) => {
+                if wants.iter().any(|want| want.of.says_spent) {
+                    self.unpaid().insert(ask, wants);
+                }
+                self.tell(News::Queued { ask, on });
+            }
+            Some(Ok(Begun::Unpaid(budget))) => {
+                self.books().need_no_place(&wants);
+                self.tell(News::Unpaid { ask, budget });
+            }
             Some(Err(Error::Full { .. })) => {
                 self.books().put_back(ask, wants);
                 return false;
@@ -73,6 +86,7 @@ impl Office {
 
     /// Notes a lease and tells the run. It counts as used from here on, so that a crash is told from a change of mind.
     pub(super) fn granted(&self, ask: AskNo, lease: Lease) {
+        self.unpaid().remove(&ask);
         match self.insist(|table| table.consume(&lease)) {
             Some(Ok(())) => {
                 let fence = Fence(lease.token);
@@ -88,7 +102,40 @@ impl Office {
         }
     }
 
+    /// The budget among what is wanted that is spent: what was used of it does not come back today.
+    fn is_spent(&self, table: &Capacity, wants: &[Want]) -> Result<Option<String>, Error> {
+        for want in wants.iter().filter(|want| want.of.says_spent) {
+            let view = table.in_force(self.id(table, want)?)?;
+            if u64::from(view.lingering) + want.count > u64::from(view.limit) {
+                return Ok(Some(want.of.name.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tells wishes whose money others have spent meanwhile.
+    pub(super) fn look_at_budgets(&self) {
+        let waiting: Vec<_> = self.unpaid().iter().map(|(ask, wants)| (*ask, wants.clone())).collect();
+        for (ask, wants) in waiting {
+            if let Some(Ok(Some(budget))) = self.insist(|table| self.is_spent(table, &wants)) {
+                self.withdraw(ask);
+                self.tell(News::Unpaid { ask, budget });
+            }
+        }
+    }
+
+    fn allow(&self, budget: &str, limit: u64) {
+        let counts = self.known().get(budget).map(|known| known.counts);
+        let limit = match counts {
+            Some(Counts::Money) => limit / MONEY_UNIT,
+            Some(_) => limit,
+            None => return,
+        };
+        let _ = self.insist(|table| table.restate_limit(budget, count(limit), "a person's answer"));
+    }
+
     fn withdraw(&self, ask: AskNo) {
+        self.unpaid().remove(&ask);
         let ticket = self.books().withdraw(ask);
         if let Some(ticket) = ticket {
             // A ticket that was answered meanwhile is gone, and so is its wish: the run gives the lease back.
@@ -112,10 +159,10 @@ impl Office {
     }
 
     /// What was used of rates, and for how long it counts.
-    fn lingering(&self, used: &[Want]) -> Vec<(ResourceId, u32, Duration)> {
+    fn lingering(&self, used: &[(Want, Duration)]) -> Vec<(ResourceId, u32, Duration)> {
         let known = self.known();
-        let known = used.iter().filter_map(|want| Some((known.get(&want.of.name)?, want)));
-        known.map(|(known, want)| (known.id, count(want.count), want.of.window.unwrap_or_default())).collect()
+        let known = used.iter().filter_map(|(want, lasts)| Some((known.get(&want.of.name)?, want, *lasts)));
+        known.map(|(known, want, lasts)| (known.id, count(want.count), lasts)).collect()
     }
 
     /// The table's names for what is wanted.
@@ -133,7 +180,8 @@ impl Office {
             Some(window) => table.define_rate(name, limit, window, origin)?,
             None => table.define(name, limit, origin)?,
         };
-        self.known().insert(name.clone(), Known { id: defined.id, limit: defined.limit });
+        self.known()
+            .insert(name.clone(), Known { id: defined.id, limit: defined.limit, counts: want.of.counts });
         Ok(defined.id)
     }
 }
@@ -141,6 +189,7 @@ impl Office {
 enum Begun {
     Granted(Lease),
     Queued(String),
+    Unpaid(String),
 }
 
 /// The table counts in 32 bits, more than any slot or any minute's tokens.

@@ -114,10 +114,17 @@ fn kind_of(wants: &[Want]) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Shared;
+    use crate::terms::{Counts, Shared};
 
     fn wants(name: &str) -> Vec<Want> {
-        let of = Shared { name: name.into(), limit: 1, origin: "test".into(), window: None };
+        let of = Shared {
+            name: name.into(),
+            limit: 1,
+            origin: "test".into(),
+            counts: Counts::Slots,
+            window: None,
+            says_spent: false,
+        };
         vec![Want { of: Arc::new(of), count: 1 }]
     }
 

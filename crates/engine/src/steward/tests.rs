@@ -28,6 +28,7 @@ fn desk() -> Desk {
         books: Mutex::default(),
         leases: Mutex::default(),
         known: Mutex::default(),
+        unpaid: Mutex::default(),
         closed: AtomicBool::new(false),
         stuck: AtomicBool::new(false),
     };

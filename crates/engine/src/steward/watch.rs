@@ -2,6 +2,7 @@
 
 use super::Office;
 use crate::fact::Capacity as News;
+use crate::terms::{Counts, MONEY_UNIT};
 use convoke_capacity::Waited;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -62,6 +63,7 @@ impl Office {
         {
             self.tell(News::Lost { fences: renewal.lost });
         }
+        self.look_at_budgets();
     }
 
     /// Tells the run which limits somebody has changed.
@@ -71,7 +73,8 @@ impl Office {
             let Ok(view) = self.table.in_force(known.id) else { continue };
             let from = std::mem::replace(&mut known.limit, view.limit);
             if from != view.limit {
-                let (from, to) = (from.into(), view.limit.into());
+                let unit = if known.counts == Counts::Money { MONEY_UNIT } else { 1 };
+                let (from, to) = (u64::from(from) * unit, u64::from(view.limit) * unit);
                 changed.push(News::Changed { name: name.clone(), from, to, origin: view.origin });
             }
         }
