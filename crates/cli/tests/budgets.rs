@@ -117,7 +117,7 @@ fn a_step_has_a_budget_of_its_own() {
 #[test]
 fn the_budget_of_a_day_is_that_of_all_runs() {
     let world = world("");
-    world.write("convoke.toml", "[budgets.day]\nusd = 0.0012\n");
+    world.write("convoke.toml", "[budgets.day]\nusd = 0.00115\n");
     world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the day"]);
     let first = world.run();
     assert_eq!(calls(&world), 2);

@@ -106,7 +106,7 @@ impl Office {
     fn is_spent(&self, table: &Capacity, wants: &[Want]) -> Result<Option<String>, Error> {
         for want in wants.iter().filter(|want| want.of.says_spent) {
             let view = table.in_force(self.id(table, want)?)?;
-            if u64::from(view.lingering) + want.count > u64::from(view.limit) {
+            if view.lingering + want.count > u64::from(view.limit) {
                 return Ok(Some(want.of.name.clone()));
             }
         }
