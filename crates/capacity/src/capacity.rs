@@ -93,12 +93,12 @@ impl Capacity {
 
     /// Clears what an earlier process in this slot, or any dead one, has left behind.
     fn clear_the_slot(&self) -> Result<(), Error> {
-        let dead = self.judge().dead();
+        let (survived, dead) = self.part_by_thieves(self.judge().dead());
         let mut held = self.lock()?;
         for resource in &self.mapping.resources[..held.resources_top()] {
             resource.users[self.own.index as usize / 64].fetch_and(!(1 << (self.own.index % 64)), Relaxed);
         }
-        crate::reclaim::sweep(&mut held, &dead, &[]);
+        crate::reclaim::sweep(&mut held, &dead, &survived);
         Ok(())
     }
 

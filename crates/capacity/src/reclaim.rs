@@ -1,7 +1,7 @@
 //! Getting back what the dead and the late have left.
 //!
 //! The kernel is asked outside the lock; inside it only slots are changed. A lease of a process that has ended is free at once:
-//! its connections are closed. What its rates have counted lingers, as if counted at this moment. One that expired while its holder may live goes into quarantine, and out of it when nothing
+//! its connections are closed, unless another process does one of its tasks still (`steal.rs`). What its rates have counted lingers, as if counted at this moment. One that expired while its holder may live goes into quarantine, and out of it when nothing
 //! can be running on it any more; unless nobody has fetched it, which is proof enough that nothing is.
 
 use crate::capacity::Capacity;
@@ -42,13 +42,14 @@ impl Capacity {
         let dead: Vec<ProcessKey> = of(Liveness::Dead).collect();
         let closed: Vec<ProcessKey> = of(Liveness::Closed).collect();
         let reverted = self.revert_claims(&dead);
+        let (survived, dead) = self.part_by_thieves(dead);
         let due = self.clock.now() >= self.mapping.header.derived.next_due.load(Relaxed);
-        if dead.is_empty() && closed.is_empty() && !due {
+        if dead.is_empty() && survived.is_empty() && closed.is_empty() && !due {
             self.pass_moment_if_due()?;
             return Ok(Reclaimed { reverted, ..Reclaimed::default() });
         }
         let mut held = self.lock()?;
-        let mut reclaimed = sweep(&mut held, &dead, &closed);
+        let mut reclaimed = sweep(&mut held, &dead, &[&closed[..], &survived].concat());
         vacate_closed(&held, &closed);
         reclaimed.reverted = reverted;
         Ok(reclaimed)
@@ -68,8 +69,9 @@ impl Capacity {
     }
 }
 
-/// Frees what the dead left, puts what expired into quarantine, ends quarantines that are over, and withdraws what nobody will fetch.
-pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], closed: &[ProcessKey]) -> Reclaimed {
+/// Frees what the dead left, puts what expired into quarantine, ends quarantines that are over, and withdraws what nobody will fetch:
+/// what the dead wait for, and those who are gone in part.
+pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], parted: &[ProcessKey]) -> Reclaimed {
     let mut reclaimed = Reclaimed { dead: dead.len() as u32, ..Reclaimed::default() };
     let dead: HashSet<ProcessKey> = dead.iter().copied().collect();
     reclaimed.freed += take_back_unfetched(held);
@@ -80,7 +82,7 @@ pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], closed: &[ProcessK
     held.table().header.derived.next_due.store(next_due, Relaxed);
     for index in 0..held.table().header.derived.waiters_top.load(Relaxed) {
         let owner = ProcessKey::unpack(held.waiter(index).owner.load(Relaxed));
-        let nobody = is_gone(held, owner, &dead) || closed.contains(&owner);
+        let nobody = is_gone(held, owner, &dead) || parted.contains(&owner);
         if nobody && held.waiter(index).state() != WaiterState::Free {
             queue::drop_waiter(held, index);
             reclaimed.withdrawn += 1;

@@ -18,6 +18,7 @@ use crate::liveness::Liveness;
 use crate::mapping::Mapping;
 use crate::offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Phase, Progress, Word, check_offer};
 use crate::table::{Relaxed, ring};
+use std::collections::HashSet;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
@@ -243,6 +244,20 @@ impl Capacity {
             Phase::Claimed if gone(word.who) => slot.advance(word, Phase::Offered, self.own).is_some(),
             _ => false,
         }
+    }
+
+    /// Parts the dead into those whose tasks living processes do at this moment, and all others. Calls are made on the leases
+    /// of the former until their thieves have let go, so they are not free before.
+    pub(crate) fn part_by_thieves(&self, dead: Vec<ProcessKey>) -> (Vec<ProcessKey>, Vec<ProcessKey>) {
+        if dead.is_empty() {
+            return (Vec::new(), dead);
+        }
+        let lives = |thief: ProcessKey| !dead.contains(&thief) && is_current(&self.mapping, thief);
+        let top = self.mapping.header.offers_top.load(Ordering::SeqCst) as usize;
+        let claimed = self.mapping.offers[..top].iter().map(|slot| (slot.read(), slot.owner()));
+        let claimed = claimed.filter(|(word, _)| word.phase == Phase::Claimed && lives(word.who));
+        let survived: HashSet<ProcessKey> = claimed.map(|(_, owner)| owner).collect();
+        dead.into_iter().partition(|key| survived.contains(key))
     }
 
     /// Takes back what this process offers and nobody does, and puts back what it claimed.

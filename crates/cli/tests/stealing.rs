@@ -218,9 +218,13 @@ fn a_worker_ends_what_it_does_for_an_owner_that_was_killed() {
     run.kill();
     until("the script is gone", || !is_alive(lent));
     assert!(dismissed(worker).contains("performed 0 tasks"));
+    let resumed = world.start(&["resume", &world.run()]);
+    until("both were cut off, and run again", || log(&world).len() == 4);
+    let door = world.state().join("runs").join(world.run()).join("share.sock");
+    assert!(std::os::unix::net::UnixStream::connect(&door).is_ok(), "a run that shares goes on so");
     world.write("go", "");
-    world.convoke(&["resume", &world.run()]).exits(0);
-    assert_eq!(log(&world).len(), 4, "both were cut off, and run again");
+    resumed.wait().exits(0);
+    assert!(!door.exists());
 }
 
 #[test]
@@ -234,6 +238,27 @@ fn what_is_stopped_at_the_owner_is_stopped_at_the_worker() {
     assert!(!scripts.into_iter().any(is_alive));
     assert_eq!(Events::of(&world, &world.run()).count("attempt_lost"), 0);
     dismissed(worker);
+}
+
+#[test]
+fn whoever_is_killed_when_every_task_ends_once_with_the_same_result() {
+    let world = scripts(60, "sleep 0.05; echo {{ item }}", ", idempotent: true");
+    let alone = world.convoke(&["run", "w.yaml"]).exits(0);
+    let mut workers: Vec<_> = (0..3).map(|_| worker(&world)).collect();
+    let run = world.start(&["run", "w.yaml", "--share", "--keep", "1", "--max-concurrency", "8"]);
+    for n in 1..=4 {
+        let goal = 60 + n * 12;
+        until("some more scripts have begun", || log(&world).len() >= goal);
+        workers.remove(0).kill();
+        workers.push(Process::start(world.command(&["work", "--at-once", "4"])));
+    }
+    let shared = run.wait().exits(0);
+    assert_eq!(shared.stdout, alone.stdout);
+    let events = Events::of(&world, &world.runs()[0]);
+    assert_eq!(events.count("attempt_finished"), 60, "each once");
+    let again = log(&world).len() - 120;
+    assert!(again <= events.count("attempt_lost"), "only what was cut off ran again: {again}");
+    workers.into_iter().for_each(|worker| drop(dismissed(worker)));
 }
 
 /// Agents of a service that is told what to answer.

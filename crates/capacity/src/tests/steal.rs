@@ -170,3 +170,42 @@ fn a_thief_that_says_it_is_alive_keeps_its_claim() {
     assert!(matches!(owner.revoke(id, TTL), Progress::Claimed { .. }));
     assert!(thief.holds(&claim));
 }
+
+#[test]
+fn what_a_dead_owner_held_is_free_when_nobody_does_its_tasks_any_more() {
+    for ends_by_dying in [false, true] {
+        let world = World::new();
+        let (owner, thief) = (world.open_elsewhere("owner"), world.open_elsewhere("thief"));
+        let other = world.open("other");
+        let slots = define(&other, "slots", 1);
+        let mine = define(&owner, "slots", 1);
+        owner.consume(&take(&owner, mine, 1)).unwrap();
+        let claim = won(thief.claim(owner.offer(&task("t")).unwrap()));
+        owner.die();
+        other.reclaim().unwrap();
+        world.open("newcomer");
+        assert_eq!(blocked(other.reserve(&[(slots, 1)], TTL).unwrap()), "slots", "its thief goes on");
+        if ends_by_dying {
+            thief.die();
+        } else {
+            assert!(thief.finish(&claim));
+        }
+        other.reclaim().unwrap();
+        take(&other, slots, 1);
+    }
+}
+
+#[test]
+fn what_a_dead_owner_waited_for_is_nobodys_at_once() {
+    let world = World::new();
+    let (owner, thief, other) = (world.open_elsewhere("owner"), world.open("thief"), world.open("other"));
+    let slots = define(&other, "slots", 1);
+    let held = take(&other, slots, 1);
+    let mine = define(&owner, "slots", 1);
+    owner.enqueue(&[(mine, 1)], TTL).unwrap();
+    won(thief.claim(owner.offer(&task("t")).unwrap()));
+    owner.die();
+    assert_eq!(other.reclaim().unwrap().withdrawn, 1);
+    other.release(&held).unwrap();
+    take(&other, slots, 1);
+}

@@ -101,8 +101,7 @@ fn of_provider(provider: &ProviderSettings) -> Option<Vec<String>> {
     }
     let mut wanted = preset::secret_names(provider);
     wanted.extend(provider.base_url.iter().flat_map(|url| names(url)));
-    wanted.extend(owned(&env::HTTPS_PROXY).chain(owned(&env::HTTP_PROXY)).chain(owned(&env::NO_PROXY)));
-    wanted.push(env::CA_FILE.to_owned());
+    wanted.extend(of_the_network());
     if let Some(program) = &provider.program {
         let texts = program.args.iter().chain(program.env.iter().map(|(_, text)| text));
         wanted.extend(texts.flat_map(|text| names(text)));
@@ -120,9 +119,16 @@ fn of_server(server: &Server) -> Option<Vec<String>> {
     match &server.transport {
         Transport::Stdio { .. } => None,
         Transport::Http { url, headers } => {
-            Some(names(url).into_iter().chain(headers.iter().flat_map(|(_, text)| names(text))).collect())
+            let texts = headers.iter().map(|(_, text)| text).chain([url]);
+            Some(texts.flat_map(|text| names(text)).chain(of_the_network()).collect())
         }
     }
+}
+
+/// The way to services.
+fn of_the_network() -> impl Iterator<Item = String> {
+    let proxies = owned(&env::HTTPS_PROXY).chain(owned(&env::HTTP_PROXY)).chain(owned(&env::NO_PROXY));
+    proxies.chain([env::CA_FILE.to_owned()])
 }
 
 fn owned<'a>(names: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {

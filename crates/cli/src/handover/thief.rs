@@ -12,7 +12,6 @@ use super::wire::{FromOwner, FromThief, Task};
 use crate::driving::{Equipment, Gear};
 use crate::env;
 use convoke_capacity::{Capacity, Claim, Claimed, OpenOffer};
-use convoke_engine::Executor;
 use convoke_journal::StateDir;
 use convoke_model::{Assignment, AttemptEnd, Digest, JsonText, RunId};
 use std::collections::{HashMap, HashSet};
@@ -31,6 +30,9 @@ const STEP_TIME: Duration = Duration::from_secs(10);
 
 /// How often this process says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Runs whose connections and servers are kept for their next task.
+const MOST_GEARS: usize = 16;
 
 /// How a thief is told to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +153,7 @@ impl Thief {
         let (offer, fence, pid) = (claim.id.number, claim.fence, self.table.pid());
         link.send(FromThief::Hello { offer, fence, pid });
         let Some(FromOwner::Task(text)) = link.next_within(STEP_TIME).await else { return None };
-        let (executor, assignment) = match self.prepare(&text, &open.offer.payload) {
+        let (equipment, assignment) = match self.prepare(&text, &open.offer.payload) {
             Ok(ready) => ready,
             Err(why) => {
                 link.send(FromThief::Refused { why });
@@ -164,11 +166,11 @@ impl Thief {
         if !self.table.holds(&claim) {
             return None;
         }
-        self.carry_out(link, executor, assignment, claim).await
+        self.carry_out(link, &equipment, assignment, claim).await
     }
 
     /// What performs the task, if this process has what it needs.
-    fn prepare(&self, text: &JsonText, digest: &[u8; 32]) -> Result<(Arc<dyn Executor>, Assignment), String> {
+    fn prepare(&self, text: &JsonText, digest: &[u8; 32]) -> Result<(Arc<Equipment>, Assignment), String> {
         if Digest::of(text.as_str().as_bytes()).0 != *digest {
             return Err("the task is not the one that was offered".into());
         }
@@ -176,13 +178,16 @@ impl Thief {
         if let Some(missing) = task.needs.missing(&self.folder, &env::get) {
             return Err(missing);
         }
-        Ok((self.equipment_for(task.gear).executor(), task.assignment))
+        Ok((self.equipment_for(task.gear), task.assignment))
     }
 
     fn equipment_for(&self, gear: Gear) -> Arc<Equipment> {
         let mut known = self.equipment.lock().expect("nobody panics while holding it");
         if let Some(equipment) = known.get(&gear) {
             return equipment.clone();
+        }
+        if known.len() >= MOST_GEARS {
+            close_unused(&mut known);
         }
         let equipment = Arc::new(Equipment::for_gear(&gear));
         known.insert(gear, equipment.clone());
@@ -193,13 +198,13 @@ impl Thief {
     async fn carry_out(
         &self,
         mut link: Link<FromOwner, FromThief>,
-        executor: Arc<dyn Executor>,
+        equipment: &Equipment,
         assignment: Assignment,
         claim: Claim,
     ) -> Option<()> {
         let line = Arc::new(Distant::new(link.outgoing(), self.table.clone(), claim));
         let cancel = CancellationToken::new();
-        let mut work = executor.attempt(assignment, line.clone(), cancel.clone());
+        let mut work = equipment.executor().attempt(assignment, line.clone(), cancel.clone());
         let (mut owned, mut given_up) = (true, false);
         let end = loop {
             tokio::select! {
@@ -232,6 +237,13 @@ impl Thief {
         for equipment in all.into_values() {
             equipment.close().await;
         }
+    }
+}
+
+/// Ends what no attempt uses at this moment.
+fn close_unused(known: &mut HashMap<Gear, Arc<Equipment>>) {
+    for (_, equipment) in known.extract_if(|_, equipment| Arc::strong_count(equipment) == 1) {
+        tokio::spawn(async move { equipment.close().await });
     }
 }
 

@@ -60,6 +60,7 @@ fn stays_on_screen(event: &Event) -> bool {
         event,
         Event::TaskStarted { .. }
             | Event::AttemptStarted { .. }
+            | Event::AttemptTaken { .. }
             | Event::FannedOut { .. }
             | Event::RouteTaken { .. }
             | Event::RetryScheduled { .. }

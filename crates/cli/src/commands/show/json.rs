@@ -86,6 +86,7 @@ impl Shown {
         Ok(json!({
             "attempt": attempt.attempt,
             "started_at": attempt.started_at.rfc3339(),
+            "taken_by": attempt.taken_by,
             "finished_at": attempt.ended_at.map(Timestamp::rfc3339),
             "usage": attempt.usage,
             "failure": attempt.failure,

@@ -1,0 +1,73 @@
+//! Attempts whose outcome nobody knows, because the process that performed them is gone.
+
+mod common;
+
+use common::{drive_by, fresh};
+use convoke_agent::Line;
+use convoke_engine::{Executor, Outcome};
+use convoke_journal::{Journal, Memory};
+use convoke_model::{Assignment, AttemptEnd, Event, JsonText, RunStatus, Usage};
+use convoke_testkit::plan_of;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The first attempt of every task is lost.
+struct LostAtFirst;
+
+impl Executor for LostAtFirst {
+    fn attempt(
+        &self,
+        assignment: Assignment,
+        _line: Arc<dyn Line>,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd> {
+        let output = JsonText::of(&serde_json::json!({ "result": "done" }));
+        let end = match assignment.attempt {
+            1 => AttemptEnd::Lost,
+            _ => AttemptEnd::Finished { output, usage: Usage::default() },
+        };
+        Box::pin(std::future::ready(end))
+    }
+}
+
+async fn run_of(step: &str) -> (Outcome, Vec<&'static str>) {
+    let plan =
+        plan_of(&format!("workflow: {{name: w, entry_point: a}}\nagents: [{{name: a, {step}}}]\n"), &[]);
+    let journal = Memory::new();
+    let outcome = drive_by(Arc::new(LostAtFirst), &plan, journal.clone(), fresh(&plan), Duration::ZERO).await;
+    let word = |event: &Event| match event {
+        Event::AttemptStarted { .. } => Some("started"),
+        Event::AttemptLost { .. } => Some("lost"),
+        Event::AttemptFinished { .. } => Some("finished"),
+        Event::GateOpened { .. } => Some("asked"),
+        Event::TaskFailed { .. } => Some("failed"),
+        _ => None,
+    };
+    let events = journal.read_all().expect("a journal");
+    (outcome, events.iter().filter_map(|stamped| word(&stamped.event)).collect())
+}
+
+#[tokio::test]
+async fn an_agent_is_tried_again() {
+    let (outcome, words) = run_of("prompt: p").await;
+    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(words, ["started", "lost", "started", "finished"]);
+}
+
+#[tokio::test]
+async fn a_command_asks_a_person() {
+    let (outcome, words) = run_of("type: script, command: c").await;
+    assert_eq!(outcome.status, RunStatus::Parked);
+    assert_eq!(words, ["started", "lost", "asked"]);
+}
+
+#[tokio::test]
+async fn a_step_may_say_what_becomes_of_it() {
+    let (outcome, words) = run_of("type: script, command: c, on_unknown: fail").await;
+    assert_eq!((outcome.status, words), (RunStatus::Failed, vec!["started", "lost", "failed"]));
+    let (outcome, words) = run_of("type: script, command: c, idempotent: true").await;
+    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(words, ["started", "lost", "started", "finished"]);
+}
