@@ -5,7 +5,7 @@
 
 use crate::core::Effect;
 use crate::fact::CallReply;
-use crate::leases::{Holder, Wants};
+use crate::leases::Wants;
 use crate::permits::{Permits, call_keys};
 use crate::purses;
 use crate::services::{Service, first_model};
@@ -40,6 +40,8 @@ struct Call {
     /// What it asked for, and who waits for the answer; `None` for a first call that nobody has asked for yet.
     asked: Option<(CallDemand, Option<CallReply>)>,
     model: Box<str>,
+    /// It may not be made: nothing of it was used.
+    refused: bool,
 }
 
 impl CallBook {
@@ -54,6 +56,11 @@ impl CallBook {
     fn close(&mut self, task: TaskIx) -> Option<(CallNo, Call)> {
         let no = self.of_task.remove(&task)?;
         self.open.remove(&no).map(|call| (no, call))
+    }
+
+    /// Whether a call is to this model already.
+    fn asks_for(&self, call: CallNo, model: &str) -> bool {
+        self.open.get(&call).is_some_and(|call| *call.model == *model)
     }
 
     /// Whose call it is.
@@ -74,8 +81,14 @@ impl Permits {
         let model = first_model(agent).unwrap_or_default();
         let ready = service.is_plain() && !counted;
         let moved: Vec<_> = service.slots().collect();
-        let call =
-            Call { task, service: Some(service), keys: Vec::new(), asked: None, model: Box::from(model) };
+        let call = Call {
+            task,
+            service: Some(service),
+            keys: Vec::new(),
+            asked: None,
+            model: Box::from(model),
+            refused: false,
+        };
         let no = self.calls.begin(call);
         let [slots, _] = call_keys(no);
         let split = self.governor.split(crate::permits::key_of(task), slots, &moved);
@@ -119,7 +132,7 @@ impl Permits {
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
         let model = demand.model.as_str().into();
         let rank = self.rank(&node.labels, GOES_ON);
-        let call = Call { task, service, keys, asked: Some((demand, Some(reply))), model };
+        let call = Call { task, service, keys, asked: Some((demand, Some(reply))), model, refused: false };
         let no = self.calls.begin(call);
         self.submit(no, rank, &needs, now, effects);
     }
@@ -164,7 +177,7 @@ impl Permits {
             }
             None => Arc::default(),
         };
-        if self.secure(Holder::Call(call), wants, effects) {
+        if self.secure(call, wants, effects) {
             self.admit_call(call, effects);
         }
     }
@@ -184,7 +197,7 @@ impl Permits {
     ) {
         let name = self.governor.name(on).to_owned();
         let answer = match then {
-            WhenSpent::Degrade(model) => Ok(Admitted::Instead(model)),
+            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => Ok(Admitted::Instead(model)),
             WhenSpent::Ask => Err(unpaid(&name, reason::BUDGET_ASK)),
             _ if self.purses.ends_run(on) => Err(unpaid(&name, reason::BUDGET)),
             _ => Err(unpaid(&name, "budget_of_step")),
@@ -212,7 +225,11 @@ impl Permits {
     }
 
     fn answer(&mut self, call: CallNo, answer: Result<Admitted, Failure>, effects: &mut Vec<Effect>) {
-        let asked = self.calls.open.get_mut(&call).and_then(|open| open.asked.as_mut());
+        let open = self.calls.open.get_mut(&call);
+        let asked = open.and_then(|open| {
+            open.refused = !matches!(answer, Ok(Admitted::Go(_)));
+            open.asked.as_mut()
+        });
         if let Some(reply) = asked.and_then(|(_, reply)| reply.take()) {
             effects.push(Effect::Answer(reply, Box::new(answer)));
         }
@@ -244,10 +261,10 @@ impl Permits {
     ) -> Vec<Adapted> {
         let [_, own] = call_keys(no);
         self.governor.withdraw(own);
-        if let Some(ask) = self.leases.withdraw(Holder::Call(no)) {
+        if let Some(ask) = self.leases.withdraw(no) {
             effects.push(Effect::WithdrawAsk(ask));
         }
-        let was_made = call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
+        let was_made = !call.refused && call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
         let amounts = usage.map(|usage| self.amounts(&call, &usage));
         let used = match &amounts {
             _ if !was_made => Used::Nothing,
@@ -263,7 +280,7 @@ impl Permits {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };
             (count, purses::lasts(want, now))
         };
-        effects.extend(self.leases.settle(Holder::Call(no), settled).map(Effect::GiveBack));
+        effects.extend(self.leases.settle(no, settled).map(Effect::GiveBack));
         adapted
     }
 

@@ -14,7 +14,7 @@ use convoke_govern::{Adapted, Outcome, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -82,8 +82,6 @@ pub struct Core {
     last: Timestamp,
     /// Who told the process to let go of the run.
     pub interrupt: Option<String>,
-    /// Attempts that have their lease and can be started.
-    secured: VecDeque<TaskIx>,
     /// Attempts that are stopped because their lease ran out.
     fenced: HashSet<TaskIx>,
     /// Who waits for what, at the end of the last turn.
@@ -103,7 +101,6 @@ impl Core {
             next_seq,
             last,
             interrupt: None,
-            secured: VecDeque::new(),
             fenced: HashSet::new(),
             blocked: None,
             opens: None,
@@ -132,7 +129,7 @@ impl Core {
                 break;
             }
         }
-        self.permits.give_back(&mut turn.effects);
+        self.permits.settle_turn(now, &mut turn.effects);
         self.note_blocked(now, &mut turn);
         turn
     }
@@ -186,8 +183,7 @@ impl Core {
         match command {
             Command::Admit { task, .. } => self.demand(now, task, turn),
             Command::Withdraw(task) => {
-                self.secured.retain(|secured| *secured != task);
-                self.permits.withdraw(task, now, &mut turn.effects);
+                self.permits.withdraw(task);
             }
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
         }
@@ -213,18 +209,16 @@ impl Core {
         let mut granted = false;
         (self.blocked, self.opens) = (None, None);
         while self.interrupt.is_none() {
-            let task = match self.secured.pop_front() {
-                Some(task) => task,
-                None => match self.permits.admit(|task| self.scheduler.node(task), now, &mut turn.effects) {
-                    Next::Start(task) => task,
-                    Next::Blocked(key, on, until) => {
-                        let on = self.permits.governor.name(on).to_owned();
-                        self.blocked = self.task_of(key).map(|task| (task, on));
-                        self.opens = until;
-                        break;
-                    }
-                    Next::Idle => break,
-                },
+            let task = match self.permits.admit(now, &mut turn.effects) {
+                Next::Start(task) => task,
+                Next::Blocked(key, on, until) => {
+                    let worth_telling = self.permits.holdings.is_worth_telling(on);
+                    let on = self.permits.governor.name(on).to_owned();
+                    self.blocked = self.task_of(key).filter(|_| worth_telling).map(|task| (task, on));
+                    self.opens = until;
+                    break;
+                }
+                Next::Idle => break,
             };
             granted = true;
             self.launch(task, now, turn);

@@ -1,77 +1,68 @@
-//! Who holds what of the capacity that all processes share, and who waits for it. Pure: the table itself is asked by
-//! `steward`.
+//! Which calls hold what of the capacity that all processes share, and which wait for it. Pure: the table itself is asked
+//! by `steward`. What attempts hold is in `holdings`.
 //!
-//! Keeps true: a holder has at most one wish or one lease; every lease goes back once. A lease whose holder has ended is
-//! passed on to the next one that wants the same, within one turn, as long as no other process waits.
+//! Keeps true: a call has at most one wish or one lease; every lease goes back once.
 
 use crate::terms::{AskNo, CallNo, Fence, Return, Want};
-use convoke_schedule::TaskIx;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What is wanted together.
 pub(crate) type Wants = Arc<[Want]>;
 
-/// Who needs a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Holder {
-    Attempt(TaskIx),
-    Call(CallNo),
-}
+/// How many wishes that were taken back are remembered: their leases may be on the way.
+const REMEMBERED: u64 = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     last: u64,
-    asked: HashMap<AskNo, (Holder, Wants)>,
-    asking: HashMap<Holder, AskNo>,
-    held: HashMap<Holder, (Fence, Wants)>,
-    /// Leases whose holders have ended in this turn.
-    idle: Vec<(Fence, Wants)>,
-    /// Leases that ran out while they were held.
-    lost: HashSet<Fence>,
+    asked: HashMap<AskNo, (CallNo, Wants)>,
+    asking: HashMap<CallNo, AskNo>,
+    held: HashMap<CallNo, (Fence, Wants)>,
+    /// Wishes that were taken back.
+    withdrawn: HashMap<AskNo, Wants>,
 }
 
 impl Leases {
-    /// Gives a holder what an earlier one has left, if that is the same.
-    pub fn take_over(&mut self, holder: Holder, wants: &Wants) -> Option<Fence> {
-        let at = self.idle.iter().position(|(_, idle)| idle == wants)?;
-        let (fence, wants) = self.idle.swap_remove(at);
-        self.held.insert(holder, (fence, wants));
-        Some(fence)
+    /// A new number for a wish.
+    pub fn number(&mut self) -> AskNo {
+        self.last += 1;
+        AskNo(self.last)
     }
 
     /// Notes a wish.
-    pub fn ask(&mut self, holder: Holder, wants: Wants) -> AskNo {
-        self.last += 1;
-        let ask = AskNo(self.last);
-        self.asking.insert(holder, ask);
-        self.asked.insert(ask, (holder, wants));
+    pub fn ask(&mut self, call: CallNo, wants: Wants) -> AskNo {
+        let ask = self.number();
+        self.asking.insert(call, ask);
+        self.asked.insert(ask, (call, wants));
         ask
     }
 
-    /// The table granted a wish. `None` if nobody has it any more; then the lease goes back with this turn.
-    pub fn granted(&mut self, ask: AskNo, fence: Fence) -> Option<Holder> {
-        let Some((holder, wants)) = self.asked.remove(&ask) else {
-            self.idle.push((fence, Arc::default()));
-            return None;
+    /// The table granted a wish. If nobody has it any more, the lease goes back, unused.
+    pub fn granted(&mut self, ask: AskNo, fence: Fence) -> Result<CallNo, Return> {
+        let Some((call, wants)) = self.asked.remove(&ask) else {
+            let wants = self.withdrawn.remove(&ask).unwrap_or_default();
+            return Err(unused(fence, &wants));
         };
-        self.asking.remove(&holder);
-        self.held.insert(holder, (fence, wants));
-        Some(holder)
+        self.asking.remove(&call);
+        self.held.insert(call, (fence, wants));
+        Ok(call)
     }
 
     /// The table cannot grant a wish, ever.
-    pub fn refused(&mut self, ask: AskNo) -> Option<Holder> {
-        let (holder, _) = self.asked.remove(&ask)?;
-        self.asking.remove(&holder);
-        Some(holder)
+    pub fn refused(&mut self, ask: AskNo) -> Option<CallNo> {
+        let (call, _) = self.asked.remove(&ask)?;
+        self.asking.remove(&call);
+        Some(call)
     }
 
     /// Takes a wish back.
-    pub fn withdraw(&mut self, holder: Holder) -> Option<AskNo> {
-        let ask = self.asking.remove(&holder)?;
-        self.asked.remove(&ask);
+    pub fn withdraw(&mut self, call: CallNo) -> Option<AskNo> {
+        let ask = self.asking.remove(&call)?;
+        let (_, wants) = self.asked.remove(&ask)?;
+        self.withdrawn.insert(ask, wants);
+        self.withdrawn.retain(|old, _| old.0 + REMEMBERED > ask.0);
         Some(ask)
     }
 
@@ -80,56 +71,33 @@ impl Leases {
         self.asked.get(&ask).map(|(_, wants)| wants.clone())
     }
 
-    /// Who has a wish.
-    pub fn asker(&self, ask: AskNo) -> Option<Holder> {
-        self.asked.get(&ask).map(|(holder, _)| *holder)
-    }
-
-    /// The lease of a holder.
-    pub fn fence(&self, holder: Holder) -> Option<Fence> {
-        self.held.get(&holder).map(|(fence, _)| *fence)
-    }
-
-    /// A holder has ended. What it leaves can be taken over in this turn, unless it ran out.
-    pub fn end(&mut self, holder: Holder) -> Option<Return> {
-        let (fence, wants) = self.held.remove(&holder)?;
-        if self.lost.remove(&fence) {
-            return Some(Return { fence, used: Vec::new() });
-        }
-        self.idle.push((fence, wants));
-        None
-    }
-
     /// A call has ended, having used this much of rates and budgets, for so long. Its lease goes back at once.
-    pub fn settle(&mut self, holder: Holder, used: impl Fn(&Want) -> (u64, Duration)) -> Option<Return> {
-        let (fence, wants) = self.held.remove(&holder)?;
-        self.lost.remove(&fence);
-        let rates = wants.iter().filter(|want| want.of.window.is_some());
-        let used = rates.map(|want| {
-            let (count, lasts) = used(want);
-            (Want { of: want.of.clone(), count }, lasts)
-        });
-        Some(Return { fence, used: used.collect() })
+    pub fn settle(&mut self, call: CallNo, used: impl Fn(&Want) -> (u64, Duration)) -> Option<Return> {
+        let (fence, wants) = self.held.remove(&call)?;
+        Some(returned(fence, &wants, used))
     }
 
-    /// What nobody has taken over.
-    pub fn left_over(&mut self) -> impl Iterator<Item = Return> {
-        self.idle.drain(..).map(|(fence, _)| Return { fence, used: Vec::new() })
-    }
-
-    /// Leases ran out: who held them.
-    pub fn lose(&mut self, fences: &[u64]) -> Vec<(Holder, Fence)> {
-        let gone = |fence: &Fence| fences.contains(&fence.0);
-        let mut lost: Vec<_> = self
-            .held
-            .iter()
-            .filter(|(_, (fence, _))| gone(fence))
-            .map(|(holder, (fence, _))| (*holder, *fence))
-            .collect();
+    /// Leases ran out: which calls held them.
+    pub fn lose(&mut self, fences: &[u64]) -> Vec<(CallNo, Fence)> {
+        let held = self.held.iter().map(|(call, (fence, _))| (*call, *fence));
+        let mut lost: Vec<_> = held.filter(|(_, fence)| fences.contains(&fence.0)).collect();
         lost.sort_unstable();
-        self.lost.extend(lost.iter().map(|(_, fence)| *fence));
         lost
     }
+}
+
+fn unused(fence: Fence, wants: &[Want]) -> Return {
+    returned(fence, wants, |_| (0, Duration::ZERO))
+}
+
+/// What counts on after its use is said; everything else is free again.
+fn returned(fence: Fence, wants: &[Want], used: impl Fn(&Want) -> (u64, Duration)) -> Return {
+    let counted = wants.iter().filter(|want| want.of.window.is_some());
+    let used = counted.map(|want| {
+        let (count, lasts) = used(want);
+        (Want { of: want.of.clone(), count }, lasts)
+    });
+    Return { fence, used: used.collect() }
 }
 
 #[cfg(test)]
@@ -137,58 +105,32 @@ mod tests {
     use super::*;
     use crate::terms::{Counts, Shared};
 
-    fn wants(name: &str, window: Option<std::time::Duration>) -> Wants {
-        let (counts, origin) = (Counts::Slots, "test".into());
-        let of = Shared { name: name.into(), limit: 1, origin, counts, window, says_spent: false };
-        Arc::new([Want { of: Arc::new(of), count: 1 }])
-    }
+    const CALL: CallNo = CallNo(1);
 
-    const A: Holder = Holder::Attempt(TaskIx(1));
-    const B: Holder = Holder::Attempt(TaskIx(2));
-
-    fn held(leases: &mut Leases, holder: Holder, wants: &Wants, fence: u64) {
-        let ask = leases.ask(holder, wants.clone());
-        assert_eq!(leases.granted(ask, Fence(fence)), Some(holder));
-    }
-
-    #[test]
-    fn a_lease_is_passed_on_within_a_turn_and_goes_back_at_its_end() {
-        let (mut leases, machine) = (Leases::default(), wants("machine", None));
-        held(&mut leases, A, &machine, 7);
-        assert_eq!(leases.end(A), None);
-        assert_eq!(leases.take_over(B, &wants("gpu", None)), None, "only what is the same");
-        assert_eq!(leases.take_over(B, &machine), Some(Fence(7)));
-        assert_eq!(leases.left_over().count(), 0);
-        leases.end(B);
-        assert_eq!(leases.left_over().map(|back| back.fence).collect::<Vec<_>>(), [Fence(7)]);
-    }
-
-    #[test]
-    fn what_nobody_wants_any_more_goes_back() {
-        let mut leases = Leases::default();
-        let ask = leases.ask(A, wants("machine", None));
-        assert_eq!(leases.withdraw(A), Some(ask));
-        assert_eq!(leases.granted(ask, Fence(1)), None);
-        assert_eq!(leases.left_over().count(), 1);
-    }
-
-    #[test]
-    fn a_lease_that_ran_out_is_not_passed_on() {
-        let (mut leases, machine) = (Leases::default(), wants("machine", None));
-        held(&mut leases, A, &machine, 7);
-        assert_eq!(leases.lose(&[7, 8]), [(A, Fence(7))]);
-        assert_eq!(leases.end(A), Some(Return { fence: Fence(7), used: Vec::new() }));
-        assert_eq!(leases.take_over(B, &machine), None);
+    fn wants() -> Wants {
+        let (counts, origin) = (Counts::Tokens, "test".into());
+        let window = Some(Duration::from_secs(60));
+        let of = Shared { name: "tokens".into(), limit: 100, origin, counts, window, says_spent: false };
+        Arc::new([Want { of: Arc::new(of), count: 50 }])
     }
 
     #[test]
     fn of_rates_it_is_said_what_was_used() {
         let mut leases = Leases::default();
-        let call = Holder::Call(CallNo(1));
-        held(&mut leases, call, &wants("tokens", Some(std::time::Duration::from_secs(60))), 3);
+        let ask = leases.ask(CALL, wants());
+        assert_eq!(leases.granted(ask, Fence(3)), Ok(CALL));
         let used = |_: &Want| (12, Duration::from_secs(60));
-        let back = leases.settle(call, used).unwrap();
+        let back = leases.settle(CALL, used).unwrap();
         assert_eq!((back.fence, back.used[0].0.count), (Fence(3), 12));
-        assert_eq!(leases.settle(call, used), None, "once");
+        assert_eq!(leases.settle(CALL, used), None, "once");
+    }
+
+    #[test]
+    fn what_nobody_wants_any_more_goes_back_unused() {
+        let mut leases = Leases::default();
+        let ask = leases.ask(CALL, wants());
+        assert_eq!(leases.withdraw(CALL), Some(ask));
+        let back = leases.granted(ask, Fence(3)).unwrap_err();
+        assert_eq!((back.fence, back.used[0].0.count), (Fence(3), 0), "nothing of the rate is gone");
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod executor;
 mod fact;
 mod handle;
+mod holdings;
 mod leases;
 mod limits;
 mod line;

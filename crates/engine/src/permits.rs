@@ -5,12 +5,14 @@
 //! needs by itself: a slot of its model, rates, money. So nobody who holds something waits for what others hold of the
 //! same kind, and nothing can wait for itself.
 //!
-//! What all processes of a machine share comes last: once the run's own limits allow it, a lease is asked for
-//! (`Effect::AskCapacity`), and its answer is a fact. All that a holder needs of it is asked for at once.
+//! What an attempt needs of the machine, which all processes share, is counted like everything else, as far as this process
+//! holds leases of it (`holdings`); a call that needs something shared asks for its lease once it has all the rest, and
+//! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 
 use crate::calls::CallBook;
 use crate::core::Effect;
-use crate::leases::{Holder, Leases, Wants};
+use crate::holdings::Holdings;
+use crate::leases::{Leases, Wants};
 use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::purses::Purses;
@@ -36,6 +38,7 @@ pub struct Permits {
     named: HashMap<String, Named>,
     /// What every attempt needs of the machine.
     plain: Wants,
+    pub(crate) holdings: Holdings,
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
     pub(crate) purses: Purses,
@@ -78,6 +81,7 @@ impl Permits {
             slots,
             named: HashMap::new(),
             plain: machine.into_iter().collect(),
+            holdings: Holdings::default(),
             leases: Leases::default(),
             calls: CallBook::default(),
             purses: Purses::new(limits),
@@ -123,7 +127,10 @@ impl Permits {
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
         needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
-        self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now)
+        let wants = self.wants(node);
+        needs.extend(self.holdings.demand(task, wants, &mut self.governor).map(|id| Amount::of(id, 1)));
+        let taken = self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now);
+        taken.inspect_err(|_| self.holdings.forget(task))
     }
 
     /// Settles what a task's calls are paid from.
@@ -187,6 +194,9 @@ impl Permits {
 
     /// What an attempt needs of what all processes share.
     fn wants(&self, node: &Node) -> Wants {
+        if self.plain.is_empty() {
+            return self.plain.clone();
+        }
         let mut named = self.named_needs(node).peekable();
         if named.peek().is_none() {
             return self.plain.clone();
@@ -197,19 +207,13 @@ impl Permits {
 
     /// Grants what can be granted, up to the next attempt that may start. Calls that may be made are told, and what is
     /// shared is asked for, by effects.
-    pub(crate) fn admit<'a>(
-        &mut self,
-        node: impl Fn(TaskIx) -> &'a Node,
-        now: Timestamp,
-        effects: &mut Vec<Effect>,
-    ) -> Next {
+    pub(crate) fn admit(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Next {
         loop {
             match self.governor.admit(now) {
                 Admission::Granted(key) => match owner_of(key) {
                     Owner::Attempt(task) => {
-                        if self.secure(Holder::Attempt(task), self.wants(node(task)), effects) {
-                            return Next::Start(task);
-                        }
+                        self.holdings.take(task);
+                        return Next::Start(task);
                     }
                     Owner::Call(call) => self.paid(call, key, effects),
                 },
@@ -225,33 +229,30 @@ impl Permits {
         }
     }
 
-    /// Sees to it that a holder has a lease, if it needs one; false if it has to wait for it.
-    pub(crate) fn secure(&mut self, holder: Holder, wants: Wants, effects: &mut Vec<Effect>) -> bool {
+    /// Sees to it that a call has a lease, if it needs one; false if it has to wait for it.
+    pub(crate) fn secure(&mut self, call: CallNo, wants: Wants, effects: &mut Vec<Effect>) -> bool {
         if wants.is_empty() {
             return true;
         }
-        if !self.crowded && self.leases.take_over(holder, &wants).is_some() {
-            return true;
-        }
-        let ask = self.leases.ask(holder, wants.clone());
+        let ask = self.leases.ask(call, wants.clone());
         effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
         false
     }
 
-    /// The machine has given a lease. The attempt that may start with it, if it is one.
-    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, effects: &mut Vec<Effect>) -> Option<TaskIx> {
-        match self.leases.granted(ask, fence)? {
-            Holder::Attempt(task) => Some(task),
-            Holder::Call(call) => {
-                self.admit_call(call, effects);
-                None
-            }
+    /// The machine has given a lease. One that nobody wants any more goes back.
+    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, effects: &mut Vec<Effect>) {
+        if self.holdings.granted(ask, fence, &mut self.governor) {
+            return;
+        }
+        match self.leases.granted(ask, fence) {
+            Ok(call) => self.admit_call(call, effects),
+            Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
 
     /// A lease ran out before it could be used.
     pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
-        if let Some(wants) = self.leases.wants(ask) {
+        if let Some(wants) = self.holdings.wants(ask).or_else(|| self.leases.wants(ask)) {
             effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
         }
     }
@@ -272,13 +273,13 @@ impl Permits {
 
     /// The fencing token of an attempt's lease.
     pub(crate) fn lease_of(&self, task: TaskIx) -> Option<u64> {
-        self.leases.fence(Holder::Attempt(task)).map(|fence| fence.0)
+        self.holdings.fence(task).map(|fence| fence.0)
     }
 
     /// On what terms an attempt runs that has its permit and its lease. What its first call needs is a permit of its own
     /// from here on.
     pub(crate) fn terms(&mut self, task: TaskIx, node: &Node, now: Timestamp) -> Terms {
-        let fence = self.leases.fence(Holder::Attempt(task));
+        let fence = self.holdings.fence(task);
         let calls = match &node.kind {
             Kind::Agent(agent) => self.first_call(task, agent, now),
             _ => Calls::Free,
@@ -298,7 +299,7 @@ impl Permits {
         let freed = self.governor.release(key_of(task), Used::AsReserved, outcome, now);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
         self.purses.forget(task);
-        effects.extend(self.leases.end(Holder::Attempt(task)).map(Effect::GiveBack));
+        self.holdings.end(task, self.crowded, &mut self.governor, effects);
         freed.unwrap_or_default()
     }
 
@@ -313,22 +314,17 @@ impl Permits {
     }
 
     /// Takes back what a task waits for.
-    pub(crate) fn withdraw(&mut self, task: TaskIx, now: Timestamp, effects: &mut Vec<Effect>) {
-        if self.governor.withdraw(key_of(task)) {
-            return;
-        }
-        // It has its permit and waits for its lease.
-        if let Some(ask) = self.leases.withdraw(Holder::Attempt(task)) {
-            effects.push(Effect::WithdrawAsk(ask));
-            let _ = self.governor.release(key_of(task), Used::Nothing, Outcome::Unknown, now);
-        }
+    pub(crate) fn withdraw(&mut self, task: TaskIx) {
+        self.governor.withdraw(key_of(task));
+        self.holdings.forget(task);
     }
 
-    /// Gives back what no attempt of this turn has taken over. While others wait, that is everything.
-    pub(crate) fn give_back(&mut self, effects: &mut Vec<Effect>) {
+    /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
+    pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         // Before anything is asked for: who is told at once that a service is shut asks it nothing.
         effects.splice(0..0, self.services.met.drain(..).map(Effect::Heed));
-        effects.extend(self.leases.left_over().map(Effect::GiveBack));
+        let leases = &mut self.leases;
+        self.holdings.settle(&mut self.governor, now, || leases.number(), effects);
     }
 }
 

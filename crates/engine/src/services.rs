@@ -150,6 +150,8 @@ impl Services {
     ) -> Service {
         let mark = mark(provider);
         let name = format!("{}/{model}{mark}", provider.name);
+        let own = format!("model:{name}");
+        let is_new = governor.resource(&own).is_none();
         let mut service = Service::default();
         for limit in self.limits.iter().filter(|limit| limit.provider == provider.name) {
             match &limit.model {
@@ -158,9 +160,11 @@ impl Services {
                 Some(_) => {}
             }
         }
-        service.take(Spec::slots(format!("model:{name}"), self.most).learn_from(self.most), governor);
-        // What earlier runs have learned holds until this one knows better.
-        governor.remember(&self.learned, now);
+        service.take(Spec::slots(own.clone(), self.most).learn_from(self.most), governor);
+        if let Some(limit) = self.learned.0.get(&own).filter(|_| is_new) {
+            // What earlier runs have learned holds until this one knows better.
+            governor.remember(&Learned([(own, *limit)].into()), now);
+        }
         match self.breaker.map(|breaker| (breaker.per, breaker.rules())) {
             Some((BreakerKey::Model, rules)) => {
                 service.take(Spec::door(format!("breaker:{name}"), rules), governor)

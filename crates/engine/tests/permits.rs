@@ -162,7 +162,55 @@ fn an_attempt_starts_with_its_lease_and_leaves_it_to_the_next() {
     assert_eq!(leases.collect::<Vec<_>>(), [Some(7)], "the journal names it");
     let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
     let turn = desk.tell(vec![desk.finished(first)]);
-    assert_eq!(given_back(&turn), [7], "nobody here can use it: the other one waits for its own");
+    assert_eq!(
+        (launched(&turn), given_back(&turn).len()),
+        (vec![Some(7)], 0),
+        "the other one goes on with it"
+    );
+    assert!(turn.effects.iter().any(|effect| matches!(effect, Effect::WithdrawAsk(_))), "and needs no other");
+    let other = if first == "a" { "b" } else { "a" };
+    assert_eq!(given_back(&desk.tell(vec![desk.finished(other)])), [7], "nobody is left to use it");
+}
+
+#[test]
+fn while_others_wait_a_lease_goes_back() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    desk.tell(vec![granted(asked(&turn)[0], 7)]);
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    desk.core.permits.crowded = true;
+    let turn = desk.tell(vec![desk.finished(first)]);
+    assert_eq!((launched(&turn).len(), given_back(&turn)), (0, vec![7]));
+}
+
+#[test]
+fn a_lease_is_for_whoever_comes_first_when_it_is_there() {
+    let workflow =
+        TWO.replace("{name: b, prompt: hi}", "{name: b, prompt: hi, labels: {priority: critical}}");
+    let (mut desk, turn) = Desk::new(&workflow, &machine());
+    desk.tell(vec![granted(asked(&turn)[0], 7)]);
+    assert_eq!(desk.core.scheduler.attempts(desk.task("b")), 1, "whatever the wish was made for");
+}
+
+#[test]
+fn nobody_holds_a_model_while_a_lease_is_waited_for() {
+    let service = ServiceLimit {
+        provider: "openai".into(),
+        model: Some("gpt-5".into()),
+        concurrency: Some(stated(1)),
+        ..ServiceLimit::default()
+    };
+    let limits = Limits { services: vec![service], ..machine() };
+    let (mut desk, turn) = Desk::new(TWO, &limits);
+    let asks = asked(&turn);
+    assert_eq!(asks.len(), 1, "more could not be used");
+    desk.tell(vec![granted(asks[0], 7)]);
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    // Between two calls of the first the model is free: the second one could start, had it a lease.
+    let turn = desk.tell(vec![desk.ended(first, 0, Outcome::Succeeded)]);
+    assert_eq!((asked(&turn).len(), launched(&turn).len()), (1, 0));
+    let (turn, mut call) = desk.call(first, 1, 0);
+    answer(desk.tell(vec![granted(*asked(&turn).last().expect("the call asks"), 8)]));
+    assert!(matches!(call.try_recv(), Ok(Ok(Admitted::Go(_)))), "who runs goes on");
 }
 
 #[test]
@@ -292,6 +340,11 @@ fn a_spent_budget_can_mean_a_cheaper_model() {
     let (reply, mut a) = oneshot::channel();
     answer(desk.tell(vec![desk.asks("a", "mini", 1, 20, reply)]));
     assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Go(_))));
+    answer(desk.tell(vec![desk.ended("a", 95, Outcome::Succeeded)]));
+    let (reply, mut a) = oneshot::channel();
+    answer(desk.tell(vec![desk.asks("a", "mini", 1, 20, reply)]));
+    let refused = a.try_recv().unwrap().unwrap_err();
+    assert_eq!(refused.class, Class::Budget, "there is no model that is cheaper still");
 }
 
 #[test]

@@ -342,6 +342,6 @@ fn a_budget_is_only_reported_unless_it_is_enforced() {
     let plan = plan(
         "workflow: {name: w, entry_point: a, limits: {budget_usd: 1}}\nagents:\n  - {name: a, prompt: x}\n",
     );
-    let expected = Budget { micros: Some(1_000_000), audit: true, ..Budget::default() };
+    let expected = Budget { micros: Some(1_000_000), audit: true, lenient: true, ..Budget::default() };
     assert_eq!(plan.root().limits.budget, Some(expected));
 }

@@ -2,7 +2,6 @@
 
 use super::{Core, Effect, Turn};
 use crate::fact::{Capacity, Fact, What};
-use crate::leases::Holder;
 use convoke_agent::{Page, Report};
 use convoke_govern::Outcome;
 use convoke_model::{
@@ -126,18 +125,12 @@ impl Core {
     /// News of what all processes share.
     fn take_capacity(&mut self, at: Timestamp, news: Capacity, turn: &mut Turn) {
         match news {
-            Capacity::Granted { ask, fence } => {
-                self.secured.extend(self.permits.leased(ask, fence, &mut turn.effects));
-            }
-            Capacity::Queued { ask, on } => {
-                if let Some(Holder::Attempt(task)) = self.permits.leases.asker(ask) {
-                    let task = self.scheduler.id(task).clone();
-                    self.happen(at, Event::Blocked { task, on }, turn);
-                }
-            }
+            Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, &mut turn.effects),
+            // What the queue waits for is said at the end of the turn.
+            Capacity::Queued { ask, .. } => self.permits.holdings.queued(ask),
             Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
             Capacity::Unpaid { ask, budget } => {
-                if let Some(Holder::Call(call)) = self.permits.leases.refused(ask) {
+                if let Some(call) = self.permits.leases.refused(ask) {
                     self.permits.unpaid_by_all(call, &budget, &mut turn.effects);
                 }
             }
@@ -158,28 +151,26 @@ impl Core {
         let failure = Failure::new(Class::Capacity, why)
             .reason("never_fits")
             .hint("convoke capacity shows every limit and where it comes from");
-        match self.permits.leases.refused(ask) {
-            Some(Holder::Attempt(task)) => {
-                self.permits.end(task, Outcome::Unknown, at, &mut turn.effects);
-                let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
-                self.happen(at, event, turn);
-            }
-            Some(Holder::Call(call)) => self.permits.refuse(call, Err(failure), &mut turn.effects),
-            None => {}
+        if let Some(call) = self.permits.leases.refused(ask) {
+            return self.permits.refuse(call, Err(failure), &mut turn.effects);
+        }
+        for task in self.permits.holdings.refused(ask).unwrap_or_default() {
+            self.permits.withdraw(task);
+            let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure: failure.clone() };
+            self.happen(at, event, turn);
         }
     }
 
     /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
     /// tools go on, because nobody else can use what is in quarantine until they have ended.
     fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
-        for (holder, fence) in self.permits.leases.lose(fences) {
-            let task = match holder {
-                Holder::Attempt(task) => Some(task),
-                Holder::Call(call) => self.permits.calls.task_of(call),
-            };
-            let Some(task) = task.filter(|task| self.scheduler.state(*task) == TaskState::Running) else {
+        let calls = self.permits.leases.lose(fences).into_iter();
+        let of_calls = calls.filter_map(|(call, fence)| Some((self.permits.calls.task_of(call)?, fence)));
+        let of_calls: Vec<_> = of_calls.collect();
+        for (task, fence) in self.permits.holdings.lose(fences).into_iter().chain(of_calls) {
+            if self.scheduler.state(task) != TaskState::Running {
                 continue;
-            };
+            }
             if matches!(self.scheduler.node(task).kind, Kind::Agent(_)) && self.fenced.insert(task) {
                 let (id, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
                 self.happen(at, Event::Fenced { task: id, attempt, lease: fence.0 }, turn);

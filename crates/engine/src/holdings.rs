@@ -1,0 +1,204 @@
+//! What this process holds of what attempts need of the machine, and what it asks for. Pure: the table itself is asked by
+//! `steward`.
+//!
+//! Attempts that need the same are of one kind. A kind is a resource of the governor of which there is as much as leases are
+//! held, so who starts with a lease is decided where everything else is: by rank, and by what else is free. Nobody holds
+//! anything of this process while a lease is waited for. Leases are asked for only as far as nothing else is missing; one
+//! whose attempt has ended serves the next of its kind within the turn, unless another process waits, and else goes back.
+
+use crate::core::Effect;
+use crate::leases::Wants;
+use crate::terms::{AskNo, Fence, Return};
+use convoke_govern::{Governor, ResourceId, Spec};
+use convoke_model::Timestamp;
+use convoke_schedule::TaskIx;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+#[derive(Debug, Default)]
+pub(crate) struct Holdings {
+    kinds: Vec<Kind>,
+    /// By what they need, as one text.
+    by_name: HashMap<String, usize>,
+    /// Who waits for a lease, with a place in the governor's queue.
+    waiting: HashMap<TaskIx, usize>,
+    of_task: HashMap<TaskIx, (usize, Fence)>,
+    asked: HashMap<AskNo, usize>,
+    /// Leases that ran out while they were held.
+    lost: HashSet<Fence>,
+}
+
+/// Leases of one kind.
+#[derive(Debug)]
+struct Kind {
+    resource: ResourceId,
+    wants: Wants,
+    /// Held, and of no attempt.
+    idle: Vec<Fence>,
+    /// All that are held.
+    held: u64,
+    /// Wishes that have not been answered, oldest first.
+    asked: VecDeque<AskNo>,
+    /// The machine has said that one has to wait.
+    queued: bool,
+}
+
+impl Holdings {
+    /// The governor's resource that an attempt with these needs must have one of; `None` if it needs nothing that is shared.
+    pub fn demand(&mut self, task: TaskIx, wants: Wants, governor: &mut Governor) -> Option<ResourceId> {
+        if wants.is_empty() {
+            return None;
+        }
+        let kind = self.kind(wants, governor);
+        self.waiting.insert(task, kind);
+        Some(self.kinds[kind].resource)
+    }
+
+    fn kind(&mut self, wants: Wants, governor: &mut Governor) -> usize {
+        let names = wants.iter().map(|want| match want.count {
+            1 => want.of.name.clone(),
+            count => format!("{count} {}", want.of.name),
+        });
+        let name = names.collect::<Vec<_>>().join(" + ");
+        if let Some(known) = self.by_name.get(&name) {
+            return *known;
+        }
+        // A resource that steps name has that name in the governor already.
+        let own = if governor.resource(&name).is_none() { name.clone() } else { format!("lease of {name}") };
+        let resource = governor.add(Spec::slots(own, MOST)).expect("a new name and a good number");
+        governor.set_share(resource, Some(0));
+        let (idle, asked) = (Vec::new(), VecDeque::new());
+        self.kinds.push(Kind { resource, wants, idle, held: 0, asked, queued: false });
+        self.by_name.insert(name, self.kinds.len() - 1);
+        self.kinds.len() - 1
+    }
+
+    /// A task has its permit: it takes a lease, if it needs one.
+    pub fn take(&mut self, task: TaskIx) {
+        let Some(kind) = self.waiting.remove(&task) else { return };
+        let fence = self.kinds[kind].idle.pop().expect("there are as many permits as leases");
+        self.of_task.insert(task, (kind, fence));
+    }
+
+    /// A task no longer waits.
+    pub fn forget(&mut self, task: TaskIx) {
+        self.waiting.remove(&task);
+    }
+
+    /// The lease of an attempt.
+    pub fn fence(&self, task: TaskIx) -> Option<Fence> {
+        self.of_task.get(&task).map(|(_, fence)| *fence)
+    }
+
+    /// An attempt has ended. Its lease serves the next one, or goes back if another process waits or it ran out.
+    pub fn end(&mut self, task: TaskIx, crowded: bool, governor: &mut Governor, effects: &mut Vec<Effect>) {
+        let Some((kind, fence)) = self.of_task.remove(&task) else { return };
+        if self.lost.remove(&fence) || crowded {
+            self.kinds[kind].held -= 1;
+            self.share(kind, governor);
+            effects.push(give_back(fence));
+        } else {
+            self.kinds[kind].idle.push(fence);
+        }
+    }
+
+    fn share(&self, kind: usize, governor: &mut Governor) {
+        governor.set_share(self.kinds[kind].resource, Some(self.kinds[kind].held));
+    }
+
+    /// The machine has granted a wish. False if it was none of these.
+    pub fn granted(&mut self, ask: AskNo, fence: Fence, governor: &mut Governor) -> bool {
+        let Some(kind) = self.answered(ask) else { return false };
+        let held = &mut self.kinds[kind];
+        (held.held, held.queued) = (held.held + 1, false);
+        held.idle.push(fence);
+        self.share(kind, governor);
+        true
+    }
+
+    /// The machine has nothing free for a wish.
+    pub fn queued(&mut self, ask: AskNo) {
+        if let Some(kind) = self.asked.get(&ask) {
+            self.kinds[*kind].queued = true;
+        }
+    }
+
+    /// Whether waiting for a resource is worth telling: a lease that was only just asked for is not.
+    pub fn is_worth_telling(&self, resource: ResourceId) -> bool {
+        self.kinds.iter().find(|kind| kind.resource == resource).is_none_or(|kind| kind.queued)
+    }
+
+    /// A wish can never be granted: who waits for it. `None` if it was none of these.
+    pub fn refused(&mut self, ask: AskNo) -> Option<Vec<TaskIx>> {
+        let kind = self.answered(ask)?;
+        let mut tasks: Vec<_> =
+            self.waiting.iter().filter(|(_, waits)| **waits == kind).map(|(task, _)| *task).collect();
+        tasks.sort_unstable();
+        Some(tasks)
+    }
+
+    /// What a wish is for.
+    pub fn wants(&self, ask: AskNo) -> Option<Wants> {
+        self.asked.get(&ask).map(|kind| self.kinds[*kind].wants.clone())
+    }
+
+    fn answered(&mut self, ask: AskNo) -> Option<usize> {
+        let kind = self.asked.remove(&ask)?;
+        self.kinds[kind].asked.retain(|waiting| *waiting != ask);
+        Some(kind)
+    }
+
+    /// Ends a turn: what nobody has taken goes back, and what would let somebody start is asked for.
+    pub fn settle(
+        &mut self,
+        governor: &mut Governor,
+        now: Timestamp,
+        mut number: impl FnMut() -> AskNo,
+        effects: &mut Vec<Effect>,
+    ) {
+        for kind in 0..self.kinds.len() {
+            let idle = std::mem::take(&mut self.kinds[kind].idle);
+            if !idle.is_empty() {
+                self.kinds[kind].held -= idle.len() as u64;
+                self.share(kind, governor);
+                effects.extend(idle.into_iter().map(give_back));
+            }
+        }
+        let lacks = governor.lacks(now);
+        for kind in 0..self.kinds.len() {
+            let resource = self.kinds[kind].resource;
+            let lack = lacks.iter().find(|lack| lack.resource == resource).map_or(0, |lack| lack.count);
+            self.ask(kind, lack, &mut number, effects);
+        }
+    }
+
+    /// Has as many wishes open as are of use.
+    fn ask(&mut self, kind: usize, lack: u64, number: &mut impl FnMut() -> AskNo, effects: &mut Vec<Effect>) {
+        while (self.kinds[kind].asked.len() as u64) < lack {
+            let ask = number();
+            self.asked.insert(ask, kind);
+            self.kinds[kind].asked.push_back(ask);
+            effects.push(Effect::AskCapacity { ask, wants: self.kinds[kind].wants.to_vec() });
+        }
+        while self.kinds[kind].asked.len() as u64 > lack {
+            let ask = self.kinds[kind].asked.pop_back().expect("there are more than are of use");
+            self.asked.remove(&ask);
+            effects.push(Effect::WithdrawAsk(ask));
+        }
+    }
+
+    /// Leases ran out: whose they were.
+    pub fn lose(&mut self, fences: &[u64]) -> Vec<(TaskIx, Fence)> {
+        let held = self.of_task.iter().map(|(task, (_, fence))| (*task, *fence));
+        let mut lost: Vec<_> = held.filter(|(_, fence)| fences.contains(&fence.0)).collect();
+        lost.sort_unstable();
+        self.lost.extend(lost.iter().map(|(_, fence)| *fence));
+        lost
+    }
+}
+
+/// More leases than a table has.
+const MOST: u64 = 1_000_000_000;
+
+fn give_back(fence: Fence) -> Effect {
+    Effect::GiveBack(Return { fence, used: Vec::new() })
+}
