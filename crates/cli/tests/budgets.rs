@@ -133,3 +133,15 @@ fn of_a_days_budget_a_person_can_allow_more() {
     world.convoke(&["run", "w.yaml"]).exits(5).mentions(&["budget of the day"]);
     world.convoke(&["answer", &world.run(), "c", "retry", "--resume"]).exits(0);
 }
+
+#[test]
+fn nobody_waits_for_money_that_never_comes_back() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: queue");
+    world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run"]);
+}
+
+#[test]
+fn the_cheaper_model_is_the_last_resort() {
+    let world = world("budget_usd: 0.0001, budget_mode: enforce, when_spent: degrade, degrade_to: dear");
+    world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run"]);
+}

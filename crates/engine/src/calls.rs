@@ -149,7 +149,7 @@ impl Permits {
         if needs.is_empty() {
             return self.covered(call, effects);
         }
-        match self.governor.demand(Demand { key, rank, needs }, now) {
+        match self.governor.demand_further(Demand { key, rank, needs }, now) {
             Ok(()) => {}
             Err(Refused::Spent { resource, then }) => match self.governor.resource(&resource) {
                 Some(budget) => self.unpaid(call, budget, then, effects),

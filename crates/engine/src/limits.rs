@@ -28,6 +28,10 @@ pub struct Limits {
     pub breaker: Option<Breaker>,
     /// How the queue goes about it.
     pub queue: Queue,
+    /// Where chance comes from: another number in each process, so that they do not do the same at the same moment.
+    pub seed: u64,
+    /// A run has as many attempts at once as the machine may have, also when that is changed.
+    pub follows_machine: bool,
     /// What earlier runs have learned about services.
     pub learned: Learned,
 }

@@ -43,6 +43,8 @@ pub struct Permits {
     pub(crate) calls: CallBook,
     pub(crate) purses: Purses,
     pub(crate) paths: Paths,
+    /// The run has as many attempts at once as the machine may have.
+    follows_machine: bool,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -66,8 +68,12 @@ pub(crate) enum Next {
 impl Permits {
     /// The permits of a run that has so many attempts at once.
     pub fn new(max_concurrency: u32, limits: &Limits) -> Permits {
-        let rules =
-            Rules { queue: limits.queue.longest, age_turn: limits.queue.age_turn, ..Rules::default() };
+        let rules = Rules {
+            queue: limits.queue.longest,
+            age_turn: limits.queue.age_turn,
+            seed: limits.seed,
+            ..Rules::default()
+        };
         let mut governor = Governor::with(rules);
         let most = u64::from(max_concurrency.max(1));
         let slots = governor.add(Spec::slots("slots", most)).expect("one slot or more is a limit");
@@ -86,6 +92,7 @@ impl Permits {
             calls: CallBook::default(),
             purses: Purses::new(limits),
             paths: Paths::new(limits.asks_nobody),
+            follows_machine: limits.follows_machine,
             crowded: false,
         };
         permits.name_all(limits);
@@ -259,7 +266,12 @@ impl Permits {
 
     /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
     pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
-        if let Some(resource) = self.governor.resource(name) {
+        let resource = match name {
+            "machine" if self.follows_machine => Some(self.slots),
+            "machine" => None,
+            name => self.governor.resource(name),
+        };
+        if let Some(resource) = resource {
             let _ = self.governor.set_limit(resource, limit, Origin::Operator, now);
         }
     }

@@ -172,7 +172,7 @@ impl Purses {
             .chain(counted)
             .map(|(account, worst)| {
                 let left = governor.limit(account.id).saturating_sub(governor.used(account.id, now));
-                let count = if account.lenient { worst.min(left).max(1) } else { worst };
+                let count = if account.lenient { rounded_down(worst.min(left)).max(1) } else { worst };
                 Amount::of(account.id, count)
             })
             .collect()
@@ -241,6 +241,12 @@ pub(crate) fn lasts(want: &Want, now: Timestamp) -> Duration {
     }
 }
 
+/// The next smaller number with few significant bits: what is asked for is rounded up, and must not be more than is left.
+fn rounded_down(count: u64) -> u64 {
+    let extra = (u64::BITS - count.leading_zeros()).saturating_sub(5);
+    count >> extra << extra
+}
+
 fn since_midnight(now: Timestamp) -> Duration {
     Duration::from_micros(now.0 % DAY.as_micros() as u64)
 }
@@ -248,11 +254,11 @@ fn since_midnight(now: Timestamp) -> Duration {
 const DAY: Duration = Duration::from_secs(86_400);
 
 fn rules(scope: &Scope, unit: Unit) -> BudgetRules {
-    BudgetRules {
-        unit,
-        period: scope.period,
-        parent: None,
-        when_spent: scope.budget.when_spent.clone(),
-        audit: scope.budget.audit,
-    }
+    // What is spent of a budget that is never full again does not come back: to wait for it would be to wait for ever. What
+    // others have only reserved is waited for in any case.
+    let when_spent = match (&scope.budget.when_spent, scope.period) {
+        (WhenSpent::Queue, Period::Whole) => WhenSpent::Stop,
+        (then, _) => then.clone(),
+    };
+    BudgetRules { unit, period: scope.period, parent: None, when_spent, audit: scope.budget.audit }
 }

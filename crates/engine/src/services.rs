@@ -97,7 +97,7 @@ impl Services {
     pub fn new(most: u64, limits: &Limits) -> Services {
         Services {
             most,
-            limits: limits.services.clone(),
+            limits: merged(&limits.services),
             breaker: limits.breaker,
             learned: limits.learned.clone(),
             asks_nobody: limits.asks_nobody,
@@ -182,6 +182,32 @@ impl Services {
         let breaker = self.breaker.filter(|breaker| breaker.per == BreakerKey::Role)?;
         let name = format!("breaker:step {step}");
         governor.resource(&name).or_else(|| governor.add(Spec::door(name, breaker.rules())).ok())
+    }
+}
+
+/// One entry for each service: where two names of it have a limit each, the smaller one holds.
+fn merged(limits: &[ServiceLimit]) -> Vec<ServiceLimit> {
+    let mut all: Vec<ServiceLimit> = Vec::new();
+    for limit in limits {
+        let same =
+            |known: &&mut ServiceLimit| (&known.provider, &known.model) == (&limit.provider, &limit.model);
+        match all.iter_mut().find(same) {
+            None => all.push(limit.clone()),
+            Some(known) => {
+                smaller(&mut known.concurrency, &limit.concurrency);
+                smaller(&mut known.requests_per_minute, &limit.requests_per_minute);
+                smaller(&mut known.tokens_per_minute, &limit.tokens_per_minute);
+            }
+        }
+    }
+    all
+}
+
+fn smaller(known: &mut Option<Stated>, other: &Option<Stated>) {
+    if let Some(other) = other
+        && known.as_ref().is_none_or(|known| other.limit < known.limit)
+    {
+        *known = Some(other.clone());
     }
 }
 
@@ -303,6 +329,18 @@ mod tests {
         let other = ProviderSettings { api_key: Some("sk-literal".into()), ..openai() };
         assert!(name(&other).starts_with("model:openai/gpt-5#") && !name(&other).contains("literal"));
         assert_eq!(name(&other), name(&other.clone()));
+    }
+
+    #[test]
+    fn of_two_names_for_one_service_the_smaller_limit_holds() {
+        let of = |limit| ServiceLimit {
+            provider: "openai".into(),
+            concurrency: stated(limit),
+            ..Default::default()
+        };
+        let (service, governor) = make(vec![of(4), of(2)], &openai());
+        assert_eq!(service.wants(&call(1)).len(), 1, "and it is counted once");
+        assert_eq!(governor.limit(governor.resource("provider:openai").unwrap()), 2);
     }
 
     #[test]

@@ -142,8 +142,9 @@ fn permits(
     allowed: &[(String, u64)],
     scheduler: &Scheduler,
 ) -> Permits {
-    let alone = Limits { machine: None, ..options.limits.clone() };
-    let mut permits = Permits::new(options.max_concurrency, if shares { &options.limits } else { &alone });
+    let machine = options.limits.machine.clone().filter(|_| shares);
+    let limits = Limits { machine, seed: options.pid.into(), ..options.limits.clone() };
+    let mut permits = Permits::new(options.max_concurrency, &limits);
     for (budget, limit) in allowed {
         permits.allowed_before(budget, *limit);
     }

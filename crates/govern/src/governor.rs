@@ -204,6 +204,16 @@ impl Governor {
 
     /// Takes a demand into the queue, or says why not.
     pub fn demand(&mut self, demand: Demand<'_>, now: Timestamp) -> Result<(), Refused> {
+        if self.places.len() >= self.rules.queue && !self.is_known(demand.key) {
+            let full = Refused::Full { limit: self.rules.queue };
+            self.tally.refuse(&full);
+            return Err(full);
+        }
+        self.demand_further(demand, now)
+    }
+
+    /// As [`demand`](Self::demand), for work that was accepted before: it is never turned away because many wait.
+    pub fn demand_further(&mut self, demand: Demand<'_>, now: Timestamp) -> Result<(), Refused> {
         let now = self.tick(now);
         let taken = self.take(demand, now);
         if let Err(refused) = &taken {
@@ -213,11 +223,8 @@ impl Governor {
     }
 
     fn take(&mut self, demand: Demand<'_>, now: u64) -> Result<(), Refused> {
-        if self.places.contains_key(&demand.key) || self.permits.contains_key(&demand.key) {
+        if self.is_known(demand.key) {
             return Err(Refused::Known(demand.key));
-        }
-        if self.places.len() >= self.rules.queue {
-            return Err(Refused::Full { limit: self.rules.queue });
         }
         let mut shape = std::mem::take(&mut self.shape);
         self.form(demand.needs, &mut shape);
@@ -227,6 +234,10 @@ impl Governor {
         }
         self.shape = shape;
         fault.map_or(Ok(()), Err)
+    }
+
+    fn is_known(&self, key: u64) -> bool {
+        self.places.contains_key(&key) || self.permits.contains_key(&key)
     }
 
     fn enqueue(&mut self, demand: Demand<'_>, shape: &[Amount], now: u64) {

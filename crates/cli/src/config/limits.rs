@@ -29,6 +29,8 @@ pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
         run: budget(values, "budgets.run"),
         breaker: breaker(values),
         queue: queue(values),
+        seed: 0,
+        follows_machine: false,
         learned: Learned::default(),
     }
 }

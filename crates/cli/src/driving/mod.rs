@@ -165,6 +165,8 @@ impl Drive<'_> {
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
         let mut limits = shared_limits(&self.console.config, max_concurrency);
         limits.learned = notebook::learned(&self.state);
+        let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
+        limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();
         if self.equipment.is_replay() {
             // What is played back asks nobody and starts nothing.
             limits.machine = None;

@@ -94,7 +94,8 @@ impl Core {
     /// Takes back what an attempt held, and records what was learned from how it fared.
     fn take_back(&mut self, at: Timestamp, task: TaskIx, outcome: Outcome, turn: &mut Turn) {
         self.permits.paths.end(task, at, &self.scheduler);
-        self.close_call(at, task, None, outcome, turn);
+        // A call that is open still was never made, or nobody knows what became of it: it says nothing about its model.
+        self.close_call(at, task, None, Outcome::Unknown, turn);
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
     }

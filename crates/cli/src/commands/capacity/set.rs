@@ -58,13 +58,17 @@ fn wish(name: &str, number: &str, snapshot: &Snapshot) -> Result<(String, u32), 
     }
 }
 
-/// The limit's whole name; its last part is enough where only one limit ends so.
+/// The limit's whole name. What it is a limit of is enough, as the configuration says it, where there is only one such.
 fn known(name: &str, snapshot: &Snapshot) -> Option<String> {
     let names = || snapshot.resources.iter().map(|resource| resource.name.as_str());
     if names().any(|known| known == name) {
         return Some(name.to_owned());
     }
-    let mut alike = names().filter(|known| known.split_once(':').is_some_and(|(_, rest)| rest == name));
+    let unmarked = |known: &str| known.split('#').next().unwrap_or_default().to_owned();
+    let mut alike = names().filter(|known| {
+        let whole = unmarked(known);
+        whole == name || whole.split_once(':').is_some_and(|(_, rest)| rest == name)
+    });
     match (alike.next(), alike.next()) {
         (Some(only), None) => Some(only.to_owned()),
         _ => None,
