@@ -276,6 +276,25 @@ impl Permits {
         }
     }
 
+    /// What an answer says about the limits of its service bounds the rates that are configured for it.
+    pub(crate) fn limits_seen(
+        &mut self,
+        node: &Node,
+        seen: &convoke_agent::Limits,
+        now: Timestamp,
+    ) -> Vec<Adapted> {
+        let Kind::Agent(agent) = &node.kind else { return Vec::new() };
+        let Some(service) = self.services.of(agent, &seen.model, &mut self.governor, now) else {
+            return Vec::new();
+        };
+        let requests = service.request_rates().map(|id| (id, seen.requests));
+        let rates: Vec<_> = requests.chain(service.token_rates().map(|id| (id, seen.tokens))).collect();
+        let adapted = rates
+            .into_iter()
+            .filter_map(|(id, meter)| self.governor.limits_seen(id, meter.limit, meter.remaining, now));
+        adapted.collect()
+    }
+
     /// Another process was told to come back later.
     pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) {
         if let Some(resource) = self.governor.resource(name) {

@@ -61,6 +61,11 @@ impl Service {
         rates.map(|(id, measure)| Amount::of(*id, measure.of(call)))
     }
 
+    /// The rates of requests.
+    pub fn request_rates(&self) -> impl Iterator<Item = ResourceId> {
+        self.counted.iter().filter(|(_, measure)| *measure == Measure::Request).map(|(id, _)| *id)
+    }
+
     /// The rates of tokens.
     pub fn token_rates(&self) -> impl Iterator<Item = ResourceId> {
         self.counted.iter().filter(|(_, measure)| *measure == Measure::Tokens).map(|(id, _)| *id)

@@ -395,3 +395,22 @@ agents:
         workflow.replace("{name: short, prompt: p}", "{name: short, prompt: p, labels: {priority: high}}");
     assert_eq!(first_of(&urgent), "short", "a stated priority comes before");
 }
+
+#[test]
+fn what_a_service_says_of_itself_bounds_what_was_configured() {
+    let service = ServiceLimit {
+        provider: "openai".into(),
+        requests_per_minute: Some(stated(100)),
+        ..ServiceLimit::default()
+    };
+    let (mut desk, _) = Desk::new(TWO, &Limits { services: vec![service], ..Limits::default() });
+    let meter = convoke_agent::Meter { limit: Some(10), remaining: Some(9), resets_in_ms: None };
+    let limits = convoke_agent::Limits { model: "gpt-5".into(), requests: meter, ..Default::default() };
+    let report = convoke_agent::Report::LimitsSeen(limits);
+    let turn = desk.tell(vec![What::Reported { task: desk.task("a"), attempt: 1, report }]);
+    let adapted = turn.events.iter().find_map(|stamped| match &stamped.event {
+        Event::LimitAdapted { resource, to, reason, .. } => Some((resource.as_str(), *to, reason.as_str())),
+        _ => None,
+    });
+    assert_eq!(adapted, Some(("requests:openai", 10, "headers_seen")));
+}

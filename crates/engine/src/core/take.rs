@@ -205,6 +205,10 @@ impl Core {
     }
 
     fn take_report(&mut self, at: Timestamp, task: TaskIx, attempt: u32, report: Report, turn: &mut Turn) {
+        if let Report::LimitsSeen(limits) = &report {
+            let adapted = self.permits.limits_seen(self.scheduler.node(task), limits, at);
+            adapted.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        }
         let id = self.scheduler.id(task).clone();
         let event = match report {
             Report::TakenBy { pid } => Event::AttemptTaken { task: id, attempt, pid },
