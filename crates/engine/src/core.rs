@@ -181,6 +181,8 @@ impl Core {
 
     fn obey(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {
         match command {
+            // Who was told to let go begins nothing more.
+            Command::Admit { .. } if self.interrupt.is_some() => {}
             Command::Admit { task, .. } => self.demand(now, task, turn),
             Command::Withdraw(task) => {
                 self.permits.withdraw(task);
@@ -208,7 +210,7 @@ impl Core {
     fn admit(&mut self, now: Timestamp, turn: &mut Turn) -> bool {
         let mut granted = false;
         (self.blocked, self.opens) = (None, None);
-        while self.interrupt.is_none() {
+        loop {
             let task = match self.permits.admit(now, &mut turn.effects) {
                 Next::Start(task) => task,
                 Next::Blocked(key, on, until) => {

@@ -281,16 +281,18 @@ impl Service {
     }
 }
 
-/// A mark where a provider is asked elsewhere or with another key than usual. Nobody reads the key from it.
+/// A mark where a provider is asked elsewhere or with another key than usual. Nobody reads the key from it. What else is
+/// said of a provider (headers, say) makes no other service of it, and the usual key is the same whether it is said or not.
 fn mark(provider: &ProviderSettings) -> String {
-    let usual = ProviderSettings { name: provider.name.clone(), ..ProviderSettings::default() };
-    match *provider == usual {
-        true => String::new(),
-        false => {
-            let told = serde_json::to_vec(provider).expect("settings are data");
-            format!("#{}", &Digest::of(&told).to_string()[..8])
-        }
+    let usual_key = format!("${{{}_API_KEY}}", provider.name.to_uppercase());
+    let key = provider.api_key.as_ref().filter(|key| **key != usual_key);
+    let account = (&provider.base_url, key, &provider.api_key_file, &provider.program);
+    let usual = ProviderSettings::default();
+    if account == (&usual.base_url, None, &usual.api_key_file, &usual.program) {
+        return String::new();
     }
+    let told = serde_json::to_vec(&account).expect("settings are data");
+    format!("#{}", &Digest::of(&told).to_string()[..8])
 }
 
 #[cfg(test)]
@@ -334,6 +336,8 @@ mod tests {
         let other = ProviderSettings { api_key: Some("sk-literal".into()), ..openai() };
         assert!(name(&other).starts_with("model:openai/gpt-5#") && !name(&other).contains("literal"));
         assert_eq!(name(&other), name(&other.clone()));
+        let said = ProviderSettings { api_key: Some("${OPENAI_API_KEY}".into()), ..openai() };
+        assert_eq!(name(&said), name(&openai()), "the usual key is the usual key");
     }
 
     #[test]

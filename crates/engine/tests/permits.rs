@@ -414,3 +414,17 @@ fn what_a_service_says_of_itself_bounds_what_was_configured() {
     });
     assert_eq!(adapted, Some(("requests:openai", 10, "headers_seen")));
 }
+
+#[test]
+fn who_is_told_to_let_go_begins_nothing_and_lets_calls_be_made() {
+    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let asks = asked(&turn);
+    desk.tell(vec![granted(asks[0], 7)]);
+    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    desk.tell(vec![desk.ended(first, 0, Outcome::Succeeded)]);
+    let turn = desk.tell(vec![What::Interrupt { now: false, by: "test".into() }, granted(asks[1], 8)]);
+    assert_eq!((launched(&turn).len(), given_back(&turn)), (0, vec![8]));
+    let (turn, mut call) = desk.call(first, 1, 0);
+    answer(turn);
+    assert!(matches!(call.try_recv(), Ok(Ok(Admitted::Go(_)))));
+}

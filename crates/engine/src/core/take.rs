@@ -48,7 +48,16 @@ impl Core {
                     turn.effects.push(Effect::AbortAll);
                 }
                 self.interrupt = Some(by);
+                self.let_nobody_begin();
             }
+        }
+    }
+
+    /// Takes back what attempts wait for. Calls of those that run are still granted: they may end well in the time they have.
+    fn let_nobody_begin(&mut self) {
+        let waiting = self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready);
+        for task in waiting.collect::<Vec<_>>() {
+            self.permits.withdraw(task);
         }
     }
 
