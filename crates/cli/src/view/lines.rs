@@ -99,8 +99,18 @@ fn adapted(resource: &str, setting: &str, (from, to): (u64, u64), reason: &str, 
         ("shut_until", until) => {
             format!("{resource} waits {} ({why})", words::duration(Timestamp(until).since(at)))
         }
+        _ if resource.ends_with("(money)") => {
+            let dollars = |micros: u64| format!("${:.4}", micros as f64 / 1e6);
+            format!("{resource}: {} instead of {} ({why})", dollars(to), dollars(from))
+        }
+        _ if is_amount(resource) => format!("{resource}: {to} instead of {from} ({why})"),
         _ => format!("{resource}: {to} at once instead of {from} ({why})"),
     }
+}
+
+/// Whether a limit is of what is used, and not of how much goes on at once.
+fn is_amount(resource: &str) -> bool {
+    resource.ends_with("(tokens)") || resource.starts_with("requests:") || resource.starts_with("tokens:")
 }
 
 fn tool_called(task: &TaskId, tool: &str, ms: u64, failed: bool, paint: Paint) -> String {

@@ -69,16 +69,22 @@ impl Office {
 
     /// Tells the run which limits somebody has changed.
     fn look_at_limits(&self) {
+        // The table is asked without holding what the run looks at in every turn.
+        let known: Vec<_> = self.known().iter().map(|(name, known)| (name.clone(), known.id)).collect();
+        let looked = known.into_iter().filter_map(|(name, id)| Some((name, self.table.in_force(id).ok()?)));
+        let views: Vec<_> = looked.collect();
         let mut changed = Vec::new();
-        for (name, known) in &mut *self.known() {
-            let Ok(view) = self.table.in_force(known.id) else { continue };
+        let mut all = self.known();
+        for (name, view) in views {
+            let Some(known) = all.get_mut(&name) else { continue };
             let from = std::mem::replace(&mut known.limit, view.limit);
             if from != view.limit {
                 let unit = if known.counts == Counts::Money { MONEY_UNIT } else { 1 };
                 let (from, to) = (u64::from(from) * unit, u64::from(view.limit) * unit);
-                changed.push(News::Changed { name: name.clone(), from, to, origin: view.origin });
+                changed.push(News::Changed { name, from, to, origin: view.origin });
             }
         }
+        drop(all);
         changed.into_iter().for_each(|news| self.tell(news));
     }
 
