@@ -6,9 +6,11 @@
 //! await and no disk here, so a run can be replayed from its events.
 
 mod agenda;
+mod budget;
 mod cancel;
 mod context;
 mod decide;
+mod ending;
 mod explicit;
 mod fold;
 mod frame;

@@ -1,12 +1,10 @@
-//! Where a branch goes on, and when a workflow has come to its end.
+//! Where a branch goes on, and when a workflow has come to its end. What that end is, is in `ending`.
 
 use crate::frame::{FrameEnding, FrameIx, Stage};
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{
-    Cause, CauseKind, Class, Ending, Event, Failure, Payload, RunStatus, TaskId, WhenSpent, reason,
-};
+use convoke_model::{Cause, CauseKind, Class, Ending, Event, Failure, Payload, TaskId, reason};
 use convoke_plan::{GateRoute, Hook, Kind, NodeIx, Requires, Text, value::read_output};
 use serde_json::{Map, Value};
 
@@ -267,7 +265,7 @@ impl Scheduler {
         }
     }
 
-    fn tell_hook(
+    pub(crate) fn tell_hook(
         &mut self,
         frame: FrameIx,
         hook: &'static str,
@@ -286,208 +284,6 @@ impl Scheduler {
         let within = self.frame_task(frame);
         self.emit(Event::HookRendered { within, hook: hook.into(), text, failed });
     }
-
-    /// Reports a budget that was passed; an enforced one ends the workflow, unless something else is to follow.
-    fn check_budget(&mut self, frame: FrameIx) {
-        let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };
-        let ends = !budget.audit && budget.when_spent == WhenSpent::Stop;
-        let money = budget.micros.and_then(|micros| self.check_money(frame, micros));
-        let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens));
-        let Some(passed) = money.or(tokens).filter(|_| ends) else { return };
-        let message = format!("workflow `{}` {passed}", self.workflow_in(frame).name);
-        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
-    }
-
-    /// Says each time another multiple of the money is spent. Answers in words what was passed.
-    fn check_money(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
-        let usage = self.frame(frame).usage;
-        let spent = usage.cost_micros;
-        if spent == 0 && usage.output_tokens > 0 {
-            self.tell_unpriced(frame);
-        }
-        if spent <= budget {
-            return None;
-        }
-        if frame.0 == 0 && spent / budget.max(1) > self.frame(frame).budget_reports {
-            self.emit(Event::BudgetExceeded { spent_micros: spent, budget_micros: budget });
-        }
-        let (spent, budget) = (spent as f64 / 1e6, budget as f64 / 1e6);
-        Some(format!("spent ${spent:.4} of its budget of ${budget:.4} (limits.budget_usd)"))
-    }
-
-    /// Says once that the tokens are used up. Answers in words what was passed.
-    fn check_tokens(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
-        let usage = self.frame(frame).usage;
-        let used = usage.input_tokens + usage.output_tokens;
-        let passed = format!("used {used} of its {budget} tokens (limits.budget_tokens)");
-        if used <= budget {
-            return None;
-        }
-        if frame.0 == 0 && !self.frame(frame).told.contains(&"tokens") {
-            self.frame_mut(frame).told.push("tokens");
-            let message = format!("the run {passed}");
-            self.emit(Event::Noted { task: None, code: "budget_tokens".into(), message });
-        }
-        Some(passed)
-    }
-
-    /// A budget in money means nothing for a model without a price; that must not go unsaid.
-    fn tell_unpriced(&mut self, frame: FrameIx) {
-        if frame.0 > 0 || self.frame(frame).told.contains(&"unpriced") {
-            return;
-        }
-        self.frame_mut(frame).told.push("unpriced");
-        let message =
-            "limits.budget_usd cannot be kept: no price is known for the models in use (cost.pricing)";
-        self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message: message.into() });
-    }
-
-    /// Everything has ended: the closing hook, then the end itself.
-    fn finish_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
-        let result = self.frame_result(frame, outputs);
-        let hooks = self.workflow_in(frame).hooks.clone();
-        let (word, hook) = match result.failure.is_none() {
-            true => ("on_complete", hooks.on_complete),
-            false => ("on_error", hooks.on_error),
-        };
-        let stopped =
-            matches!(self.frame(frame).ending, Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }));
-        match hook {
-            Some(Hook::Text(text)) if !stopped => {
-                self.tell_hook(frame, word, &text, result.output.as_ref(), outputs);
-            }
-            Some(Hook::Run(_)) if !stopped && !self.frame(frame).told.contains(&word) => {
-                let within = self.frame_task(frame);
-                return self.emit(Event::HookStarted { within, hook: word.into() });
-            }
-            _ => {}
-        }
-        self.close_frame(frame, result, outputs);
-    }
-
-    fn close_frame(&mut self, frame: FrameIx, result: FrameResult, outputs: &dyn Outputs) {
-        let output = result.output.as_ref().map(|value| store(outputs, value));
-        let Some(task) = self.frame(frame).parent else {
-            return self.emit(Event::RunFinished { status: result.status, output, failure: result.failure });
-        };
-        if self.tasks[task].is_ended() {
-            return;
-        }
-        if self.tasks[task].cancelling.is_some() {
-            return self.finish_cancel(task);
-        }
-        match (result.failure, output) {
-            (Some(failure), _) => self.fail_begin_open(task, failure),
-            (None, output) => {
-                let output = output.unwrap_or_else(|| store(outputs, &Value::Object(Map::new())));
-                self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
-            }
-        }
-    }
-
-    /// A sub-workflow failed: its step may try again with a fresh one.
-    fn fail_begin_open(&mut self, task: TaskIx, mut failure: Failure) {
-        failure.message = format!("sub-workflow step `{}` failed: {}", self.node(task).name, failure.message);
-        if failure.limit().is_some() {
-            failure.reason = Some("sub_workflow_limit".into());
-        }
-        self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
-    }
-
-    pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
-        match self.frame(frame).ending.clone() {
-            None => self.natural_end(frame, outputs),
-            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
-                Some(reason::BUDGET) => self.salvaged(frame, failure, outputs),
-                _ => FrameResult::failed(failure),
-            },
-            Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
-                self.terminated_end(frame, &task, success, reason, output, outputs)
-            }
-            Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }) => {
-                let failure = Failure::new(Class::Cancelled, "the run was stopped");
-                FrameResult { status: RunStatus::Cancelled, output: None, failure: Some(failure) }
-            }
-        }
-    }
-
-    fn natural_end(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
-        match self.frame_output(frame, outputs) {
-            Ok(output) => FrameResult { status: self.natural_status(frame), output, failure: None },
-            Err(failure) => FrameResult::failed(failure),
-        }
-    }
-
-    fn natural_status(&self, frame: FrameIx) -> RunStatus {
-        let steps = &self.frame(frame).steps;
-        let skipped = |step: &&TaskIx| self.tasks[**step].state == TaskState::Ended(End::Skipped);
-        let missed = steps.iter().filter(skipped).count();
-        if missed == 0 {
-            RunStatus::Succeeded
-        } else if missed == steps.len() {
-            RunStatus::SkippedAll
-        } else if self.missed_steps {
-            RunStatus::Partial
-        } else {
-            RunStatus::Succeeded
-        }
-    }
-
-    /// The workflow's own output, `$end` routes on top.
-    fn frame_output(&self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
-        let declared = self.workflow_in(frame).output.clone();
-        let added = self.frame(frame).end_outputs.clone();
-        if declared.is_none() && added.is_empty() {
-            return Ok(None);
-        }
-        let mut values = Map::new();
-        for (name, text) in declared.into_iter().flatten() {
-            let rendered =
-                self.render_in_frame(frame, &text, &format!("workflow output `{name}`"), outputs)?;
-            values.insert(name, read_output(&rendered));
-        }
-        for payload in added {
-            if let Some(Value::Object(more)) = self.read(&payload, outputs).map(|text| text.value()) {
-                values.extend(more);
-            }
-        }
-        Ok(Some(Value::Object(values)))
-    }
-
-    /// The money is gone: what is there is given, and what is missing is named.
-    fn salvaged(&self, frame: FrameIx, mut failure: Failure, outputs: &dyn Outputs) -> FrameResult {
-        let declared = self.workflow_in(frame).output.iter().flatten();
-        let (mut values, mut missing) = (Map::new(), Vec::new());
-        for (name, text) in declared {
-            match self.render_in_frame(frame, text, &format!("workflow output `{name}`"), outputs) {
-                Ok(rendered) => drop(values.insert(name.clone(), read_output(&rendered))),
-                Err(_) => missing.push(name.as_str()),
-            }
-        }
-        if !missing.is_empty() {
-            failure.message = format!("{}; missing in the output: {}", failure.message, missing.join(", "));
-        }
-        let output = (!values.is_empty()).then_some(Value::Object(values));
-        FrameResult { status: RunStatus::Failed, output, failure: Some(failure) }
-    }
-
-    fn terminated_end(
-        &self,
-        frame: FrameIx,
-        task: &TaskId,
-        success: bool,
-        reason: String,
-        output: Option<Payload>,
-        outputs: &dyn Outputs,
-    ) -> FrameResult {
-        let stated = output.and_then(|payload| self.read(&payload, outputs)).map(|text| text.value());
-        let output = stated.or_else(|| self.frame_output(frame, outputs).ok().flatten());
-        if success {
-            return FrameResult { status: RunStatus::Succeeded, output, failure: None };
-        }
-        let failure = Failure::new(Class::Fatal, format!("terminated by step `{task}`: {reason}"));
-        FrameResult { status: RunStatus::Failed, output, failure: Some(failure.reason(reason::TERMINATED)) }
-    }
 }
 
 /// The reason that reaches what stands below a task: its own time is not theirs.
@@ -495,18 +291,5 @@ pub(crate) fn below(cause: Cause, instead: CauseKind) -> Cause {
     match cause.kind {
         CauseKind::TimedOut => Cause { kind: instead, ..cause },
         _ => cause,
-    }
-}
-
-/// How a workflow ended.
-pub(crate) struct FrameResult {
-    pub status: RunStatus,
-    pub output: Option<Value>,
-    pub failure: Option<Failure>,
-}
-
-impl FrameResult {
-    fn failed(failure: Failure) -> FrameResult {
-        FrameResult { status: RunStatus::Failed, output: None, failure: Some(failure) }
     }
 }

@@ -1,0 +1,90 @@
+//! A workflow's budget as far as what was spent decides: what is reported, what ends, what is left to give.
+//!
+//! Whether a call may be made at all is decided before it is made, by whoever gives permits.
+
+use crate::ending::FrameResult;
+use crate::frame::FrameIx;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use convoke_model::{Class, Event, Failure, RunStatus, WhenSpent, reason};
+use convoke_plan::value::read_output;
+use serde_json::{Map, Value};
+
+impl Scheduler {
+    /// Reports a budget that was passed; an enforced one ends the workflow, unless something else is to follow.
+    pub(crate) fn check_budget(&mut self, frame: FrameIx) {
+        let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };
+        let ends = !budget.audit && budget.when_spent == WhenSpent::Stop;
+        let money = budget.micros.and_then(|micros| self.check_money(frame, micros));
+        let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens));
+        let Some(passed) = money.or(tokens).filter(|_| ends) else { return };
+        let message = format!("workflow `{}` {passed}", self.workflow_in(frame).name);
+        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
+    }
+
+    /// Says each time another multiple of the money is spent. Answers in words what was passed.
+    fn check_money(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
+        let usage = self.frame(frame).usage;
+        let spent = usage.cost_micros;
+        if spent == 0 && usage.output_tokens > 0 {
+            self.tell_unpriced(frame);
+        }
+        if spent <= budget {
+            return None;
+        }
+        if frame.0 == 0 && spent / budget.max(1) > self.frame(frame).budget_reports {
+            self.emit(Event::BudgetExceeded { spent_micros: spent, budget_micros: budget });
+        }
+        let (spent, budget) = (spent as f64 / 1e6, budget as f64 / 1e6);
+        Some(format!("spent ${spent:.4} of its budget of ${budget:.4} (limits.budget_usd)"))
+    }
+
+    /// Says once that the tokens are used up. Answers in words what was passed.
+    fn check_tokens(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
+        let usage = self.frame(frame).usage;
+        let used = usage.input_tokens + usage.output_tokens;
+        let passed = format!("used {used} of its {budget} tokens (limits.budget_tokens)");
+        if used <= budget {
+            return None;
+        }
+        if frame.0 == 0 && !self.frame(frame).told.contains(&"tokens") {
+            self.frame_mut(frame).told.push("tokens");
+            let message = format!("the run {passed}");
+            self.emit(Event::Noted { task: None, code: "budget_tokens".into(), message });
+        }
+        Some(passed)
+    }
+
+    /// A budget in money means nothing for a model without a price; that must not go unsaid.
+    fn tell_unpriced(&mut self, frame: FrameIx) {
+        if frame.0 > 0 || self.frame(frame).told.contains(&"unpriced") {
+            return;
+        }
+        self.frame_mut(frame).told.push("unpriced");
+        let message =
+            "limits.budget_usd cannot be kept: no price is known for the models in use (cost.pricing)";
+        self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message: message.into() });
+    }
+
+    /// The money is gone: what is there is given, and what is missing is named.
+    pub(crate) fn salvaged(
+        &self,
+        frame: FrameIx,
+        mut failure: Failure,
+        outputs: &dyn Outputs,
+    ) -> FrameResult {
+        let declared = self.workflow_in(frame).output.iter().flatten();
+        let (mut values, mut missing) = (Map::new(), Vec::new());
+        for (name, text) in declared {
+            match self.render_in_frame(frame, text, &format!("workflow output `{name}`"), outputs) {
+                Ok(rendered) => drop(values.insert(name.clone(), read_output(&rendered))),
+                Err(_) => missing.push(name.as_str()),
+            }
+        }
+        if !missing.is_empty() {
+            failure.message = format!("{}; missing in the output: {}", failure.message, missing.join(", "));
+        }
+        let output = (!values.is_empty()).then_some(Value::Object(values));
+        FrameResult { status: RunStatus::Failed, output, failure: Some(failure) }
+    }
+}

@@ -1,0 +1,154 @@
+//! How a workflow comes to its end: the closing hook, its status and its output.
+
+use crate::frame::{FrameEnding, FrameIx};
+use crate::outputs::{Outputs, store};
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
+use convoke_plan::{Hook, value::read_output};
+use serde_json::{Map, Value};
+
+impl Scheduler {
+    /// Everything has ended: the closing hook, then the end itself.
+    pub(crate) fn finish_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
+        let result = self.frame_result(frame, outputs);
+        let hooks = self.workflow_in(frame).hooks.clone();
+        let (word, hook) = match result.failure.is_none() {
+            true => ("on_complete", hooks.on_complete),
+            false => ("on_error", hooks.on_error),
+        };
+        let stopped =
+            matches!(self.frame(frame).ending, Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }));
+        match hook {
+            Some(Hook::Text(text)) if !stopped => {
+                self.tell_hook(frame, word, &text, result.output.as_ref(), outputs);
+            }
+            Some(Hook::Run(_)) if !stopped && !self.frame(frame).told.contains(&word) => {
+                let within = self.frame_task(frame);
+                return self.emit(Event::HookStarted { within, hook: word.into() });
+            }
+            _ => {}
+        }
+        self.close_frame(frame, result, outputs);
+    }
+
+    fn close_frame(&mut self, frame: FrameIx, result: FrameResult, outputs: &dyn Outputs) {
+        let output = result.output.as_ref().map(|value| store(outputs, value));
+        let Some(task) = self.frame(frame).parent else {
+            return self.emit(Event::RunFinished { status: result.status, output, failure: result.failure });
+        };
+        if self.tasks[task].is_ended() {
+            return;
+        }
+        if self.tasks[task].cancelling.is_some() {
+            return self.finish_cancel(task);
+        }
+        match (result.failure, output) {
+            (Some(failure), _) => self.fail_begin_open(task, failure),
+            (None, output) => {
+                let output = output.unwrap_or_else(|| store(outputs, &Value::Object(Map::new())));
+                self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
+            }
+        }
+    }
+
+    /// A sub-workflow failed: its step may try again with a fresh one.
+    fn fail_begin_open(&mut self, task: TaskIx, mut failure: Failure) {
+        failure.message = format!("sub-workflow step `{}` failed: {}", self.node(task).name, failure.message);
+        if failure.limit().is_some() {
+            failure.reason = Some("sub_workflow_limit".into());
+        }
+        self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
+    }
+
+    pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+        match self.frame(frame).ending.clone() {
+            None => self.natural_end(frame, outputs),
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
+                Some(reason::BUDGET) => self.salvaged(frame, failure, outputs),
+                _ => FrameResult::failed(failure),
+            },
+            Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
+                self.terminated_end(frame, &task, success, reason, output, outputs)
+            }
+            Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }) => {
+                let failure = Failure::new(Class::Cancelled, "the run was stopped");
+                FrameResult { status: RunStatus::Cancelled, output: None, failure: Some(failure) }
+            }
+        }
+    }
+
+    fn natural_end(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+        match self.frame_output(frame, outputs) {
+            Ok(output) => FrameResult { status: self.natural_status(frame), output, failure: None },
+            Err(failure) => FrameResult::failed(failure),
+        }
+    }
+
+    fn natural_status(&self, frame: FrameIx) -> RunStatus {
+        let steps = &self.frame(frame).steps;
+        let skipped = |step: &&TaskIx| self.tasks[**step].state == TaskState::Ended(End::Skipped);
+        let missed = steps.iter().filter(skipped).count();
+        if missed == 0 {
+            RunStatus::Succeeded
+        } else if missed == steps.len() {
+            RunStatus::SkippedAll
+        } else if self.missed_steps {
+            RunStatus::Partial
+        } else {
+            RunStatus::Succeeded
+        }
+    }
+
+    /// The workflow's own output, `$end` routes on top.
+    fn frame_output(&self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
+        let declared = self.workflow_in(frame).output.clone();
+        let added = self.frame(frame).end_outputs.clone();
+        if declared.is_none() && added.is_empty() {
+            return Ok(None);
+        }
+        let mut values = Map::new();
+        for (name, text) in declared.into_iter().flatten() {
+            let rendered =
+                self.render_in_frame(frame, &text, &format!("workflow output `{name}`"), outputs)?;
+            values.insert(name, read_output(&rendered));
+        }
+        for payload in added {
+            if let Some(Value::Object(more)) = self.read(&payload, outputs).map(|text| text.value()) {
+                values.extend(more);
+            }
+        }
+        Ok(Some(Value::Object(values)))
+    }
+
+    fn terminated_end(
+        &self,
+        frame: FrameIx,
+        task: &TaskId,
+        success: bool,
+        reason: String,
+        output: Option<Payload>,
+        outputs: &dyn Outputs,
+    ) -> FrameResult {
+        let stated = output.and_then(|payload| self.read(&payload, outputs)).map(|text| text.value());
+        let output = stated.or_else(|| self.frame_output(frame, outputs).ok().flatten());
+        if success {
+            return FrameResult { status: RunStatus::Succeeded, output, failure: None };
+        }
+        let failure = Failure::new(Class::Fatal, format!("terminated by step `{task}`: {reason}"));
+        FrameResult { status: RunStatus::Failed, output, failure: Some(failure.reason(reason::TERMINATED)) }
+    }
+}
+
+/// How a workflow ended.
+pub(crate) struct FrameResult {
+    pub status: RunStatus,
+    pub output: Option<Value>,
+    pub failure: Option<Failure>,
+}
+
+impl FrameResult {
+    fn failed(failure: Failure) -> FrameResult {
+        FrameResult { status: RunStatus::Failed, output: None, failure: Some(failure) }
+    }
+}
