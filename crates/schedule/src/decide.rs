@@ -50,6 +50,10 @@ impl Scheduler {
             Kind::SubPlan(sub) => self.begin_sub_plan(task, sub, outputs),
             Kind::Parallel(_) => self.begin_parallel(task),
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
+            Kind::Reduce(_) | Kind::Verify(_) => {
+                let message = format!("step `{}`: {} steps cannot run yet", node.name, node.kind.word());
+                self.fail_begin(task, Failure::new(Class::Fatal, message));
+            }
         }
     }
 

@@ -325,8 +325,17 @@ impl Scheduler {
         each: &ForEach,
         outputs: &dyn Outputs,
     ) -> Result<(u32, Payload, Option<Vec<String>>), Failure> {
-        let path = each.source.join(".");
-        let name = &self.node(task).name;
+        let items = match &each.items {
+            Some(items) => items.to_vec(),
+            None => self.listed(task, each, outputs)?,
+        };
+        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
+        let count = items.len() as u32;
+        Ok((count, store(outputs, &Json::Array(items)), keys))
+    }
+
+    /// The list that a fan-out's path leads to.
+    fn listed(&self, task: TaskIx, each: &ForEach, outputs: &dyn Outputs) -> Result<Vec<Json>, Failure> {
         let list = self.value_at(task, &each.source, "source", outputs)?;
         // A JSON text in an input stands for the list it holds.
         let list = match list.as_str().and_then(|text| from_json_text(text).ok()) {
@@ -334,13 +343,12 @@ impl Scheduler {
             None => list,
         };
         let Json::Array(items) = to_json(&list) else {
-            let found = kind_word(&list);
-            let message = format!("for_each `{name}`: source `{path}` is {found}, not a list");
+            let (found, path) = (kind_word(&list), each.source.join("."));
+            let message =
+                format!("for_each `{}`: source `{path}` is {found}, not a list", self.node(task).name);
             return Err(Failure::new(Class::Fatal, message));
         };
-        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
-        let count = items.len() as u32;
-        Ok((count, store(outputs, &Json::Array(items)), keys))
+        Ok(items)
     }
 
     fn keys(&self, task: TaskIx, key_by: &[String], items: &[Json]) -> Result<Vec<String>, Failure> {

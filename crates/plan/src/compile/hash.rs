@@ -82,6 +82,24 @@ impl<'a> Hasher<'a> {
                 fields.insert("body".into(), body);
                 fields.remove("max_concurrent");
             }
+            Kind::Reduce(reduce) => {
+                let sources: Vec<_> =
+                    reduce.of.iter().map(|of| self.plan.workflow(ix).node(*of).name.clone()).collect();
+                fields.insert("of".into(), json!(sources));
+                let merger = reduce.merger.map(|merger| self.node(ix, merger));
+                fields.insert("merger".into(), json!(merger));
+                if let (Some(rlm), Some(stated)) = (&reduce.rlm, fields.get_mut("rlm")) {
+                    stated["reader"] = json!(self.node(ix, rlm.reader));
+                }
+            }
+            Kind::Verify(verify) => {
+                let of = self.plan.workflow(ix).node(verify.of).name.clone();
+                fields.insert("of".into(), json!(of));
+                let assessor = self.node(ix, verify.assessor);
+                fields.insert("assessor".into(), json!(assessor));
+                let repairer = self.node(ix, verify.repairer);
+                fields.insert("repairer".into(), json!(repairer));
+            }
             Kind::SubPlan(call) => {
                 let workflow = self.workflow(call.workflow);
                 fields.insert("workflow".into(), json!(workflow));

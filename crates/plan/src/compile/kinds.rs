@@ -36,6 +36,8 @@ impl<'a> Builder<'a> {
             source::StepKind::Tool(tool) => Kind::Tool(Box::new(self.tool(tool))),
             source::StepKind::Wait(wait) => Kind::Wait(self.wait(wait)),
             source::StepKind::Workflow(call) => Kind::SubPlan(self.sub_plan(call)),
+            source::StepKind::Reduce(reduce) => Kind::Reduce(Box::new(self.reduce(step, reduce))),
+            source::StepKind::Verify(verify) => Kind::Verify(Box::new(self.verify(step, verify))),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),
         }
     }
@@ -164,7 +166,8 @@ impl<'a> Builder<'a> {
             }
         };
         let kind = Kind::ForEach(ForEach {
-            source: dotted(&group.source.value),
+            source: if group.items.is_some() { Vec::new() } else { dotted(&group.source.value) },
+            items: group.items.as_ref().map(|items| items.value.clone().into()),
             variable: group.variable.value.as_str().into(),
             body,
             key_by: group.key_by.as_ref().map(|path| dotted(&path.value)),

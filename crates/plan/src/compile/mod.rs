@@ -21,6 +21,8 @@ mod node;
 mod partials;
 mod programs;
 mod provider;
+mod reduce;
+mod reduce_shapes;
 mod servers;
 mod skills;
 mod texts;

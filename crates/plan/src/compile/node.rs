@@ -113,7 +113,7 @@ fn join(source: source::Join) -> Join {
     }
 }
 
-fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
+pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
     let Some(stated) = stated else {
         return if matches!(kind, Kind::Agent(_)) { Retry::agent_default() } else { Retry::once() };
     };
@@ -138,7 +138,7 @@ fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     }
 }
 
-fn labels(step: &source::Labels, workflow: &source::Labels) -> Labels {
+pub(super) fn labels(step: &source::Labels, workflow: &source::Labels) -> Labels {
     let priority = step.priority.as_ref().or(workflow.priority.as_ref());
     let class = step.class.as_ref().or(workflow.class.as_ref());
     let tenant = step.tenant.as_ref().or(workflow.tenant.as_ref());

@@ -37,6 +37,7 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
         repair_model: fixed(cx, fields, "repair_model"),
         sandbox: sandbox(cx, fields),
         working_dir: fields.template(cx, "working_dir"),
+        dependency_outputs: None,
         skills: fields.names(cx, "skills"),
         plugins: runtime::plugins(cx, fields),
     };

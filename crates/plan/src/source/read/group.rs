@@ -77,6 +77,7 @@ pub(super) fn for_each(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
         check_variable(cx, variable, &fields.owner);
     }
     let group = ForEach {
+        items: None,
         source: source.unwrap_or_else(missing),
         variable: variable.unwrap_or_else(missing),
         body: body(cx, &mut fields),

@@ -9,8 +9,8 @@ use super::super::output::OutputField;
 use super::super::settings::{PluginUse, Provider, Sandbox, Timeouts};
 use super::super::text::{Spanned, Text};
 use super::{
-    Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
-    ScriptStep, SetStep, TerminateStep, ToolStep, WaitStep, WorkflowStep,
+    Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, ReduceStep,
+    Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep, WaitStep, WorkflowStep,
 };
 use crate::diagnostic::Span;
 
@@ -81,6 +81,10 @@ pub enum StepKind {
     Wait(WaitStep),
     /// Another workflow file runs.
     Workflow(WorkflowStep),
+    /// Outputs are merged.
+    Reduce(Box<ReduceStep>),
+    /// An answer is examined.
+    Verify(Box<VerifyStep>),
     /// Its type could not be read (which is reported); only its name and its edges are known.
     Unknown,
 }
@@ -138,6 +142,8 @@ pub struct AgentStep {
     pub sandbox: Option<Sandbox>,
     /// Directory (template), relative to the workflow file.
     pub working_dir: Option<Text>,
+    /// `dependency_outputs`: outputs of what it needs stand behind its prompt, each up to so many tokens.
+    pub dependency_outputs: Option<Spanned<u64>>,
     /// `None` inherits, empty = none.
     pub skills: Option<Names>,
     /// `None` inherits, empty = none.
