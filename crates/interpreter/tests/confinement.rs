@@ -58,7 +58,7 @@ fn landlock_is_a_second_wall() {
         assert!(sandbox.missing.iter().any(|it| it.starts_with("Landlock")), "{sandbox:?}");
         return;
     }
-    for name in ["read_file", "make_file", "list_folder"] {
+    for name in ["read_file", "list_folder"] {
         assert_eq!(tried[name], libc::EACCES.to_string(), "{name}");
     }
     if sandbox.landlock >= Some(4) {
@@ -129,6 +129,14 @@ async fn a_program_that_is_no_worker_is_an_error() {
     let other = Workers::new(WorkerCommand { program: "/bin/true".into(), args: vec![] });
     assert!(matches!(other.start(limits()).await, Err(Error::Start(_))));
     assert!(matches!(workers("nonsense").start(limits()).await, Err(Error::Nonsense(_))));
+}
+
+#[tokio::test]
+async fn a_worker_that_was_taken_over_calls_nothing_that_its_program_was_not_given() {
+    let mut worker = workers("liar").start(limits()).await.unwrap();
+    let outcome = worker.run(program("1", &["f"])).await;
+    assert!(matches!(outcome, Err(Error::Nonsense(_))), "{outcome:?}");
+    assert!(!worker.is_alive());
 }
 
 #[tokio::test]

@@ -44,6 +44,8 @@ async fn loops_without_end_run_out_of_time() {
         "import itertools\nfor x in itertools.count(): pass",
         "sum(range(10 ** 12))",
         "max(iter(int, 1))",
+        "while True:\n  try:\n    nothing()\n  except NameError: pass",
+        "while True:\n  try:\n    f(f)\n  except TypeError: pass",
         "while True:\n  try:\n    1 / 0\n  except ZeroDivisionError: pass",
     ];
     each_is(&[Kind::Time], &texts).await;

@@ -100,7 +100,8 @@ impl Desk {
             Err(cause) => return unusable(&cause),
         };
         self.gauge.settle();
-        repl.tracker_mut().set_max_duration(self.limits.time);
+        // A saved session brings the bounds of the worker that saved it; these are ours, and time begins anew.
+        *repl.tracker_mut() = ResourceTracker::new(self.resources());
         self.functions = start.functions;
         self.save = start.save;
         self.calls = 0;

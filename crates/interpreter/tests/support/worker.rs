@@ -3,7 +3,7 @@
 
 use seccompiler::{SeccompAction, SeccompFilter};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -16,10 +16,11 @@ fn main() -> ExitCode {
         "without-limits" => forbid(&[libc::SYS_prlimit64]),
         "silent" => return silent(),
         "nonsense" => return nonsense(),
+        "liar" => return liar(),
         _ => {}
     }
     let code = convoke_interpreter::worker::serve();
-    if task.starts_with("then-try") || task.starts_with("without") {
+    if ["then-try", "without-landlock", "without-seccomp-and-limits"].contains(&task.as_str()) {
         attempt_all();
     }
     code
@@ -49,6 +50,33 @@ fn nonsense() -> ExitCode {
     silent()
 }
 
+/// A worker that was taken over: it claims to be confined, and calls what its program was not given.
+fn liar() -> ExitCode {
+    hear();
+    say(
+        r#"{"report":"ready","version":1,"sandbox":{"seccomp":true,"landlock":null,"limits":true,"missing":[]}}"#,
+    );
+    hear();
+    say(
+        r#"{"report":"call","call":1,"function":"secret","args":[],"kwargs":{},"printed":{"text":"","cut":0}}"#,
+    );
+    silent()
+}
+
+fn hear() {
+    let mut prefix = [0; 8];
+    std::io::stdin().read_exact(&mut prefix).expect("the host speaks");
+    let length = u32::from_le_bytes([prefix[0], prefix[1], prefix[2], prefix[3]]);
+    std::io::stdin().read_exact(&mut vec![0; length as usize]).expect("the host speaks");
+}
+
+fn say(report: &str) {
+    let mut bytes = u64::try_from(report.len()).expect("it is short").to_le_bytes().to_vec();
+    bytes.extend_from_slice(report.as_bytes());
+    let mut stdout = std::io::stdout();
+    stdout.write_all(&bytes).and_then(|()| stdout.flush()).expect("the host listens");
+}
+
 /// Tries what needs permission, in the thread that was confined, and says how each attempt went.
 fn attempt_all() {
     let mut stderr = std::io::stderr();
@@ -61,23 +89,19 @@ fn attempt_all() {
 
 type Attempt = fn() -> i64;
 
-/// Raw system calls: what a program that took over the worker would use.
+/// Raw system calls, as a program that took over the worker would use, but with arguments that do no harm where nothing
+/// holds them back: they fail for another reason then.
 const ATTEMPTS: &[(&str, Attempt)] = &[
     ("read_file", || call(libc::SYS_openat, [at(), text(c"/etc/passwd"), 0, 0])),
-    ("make_file", || {
-        call(
-            libc::SYS_openat,
-            [at(), text(c"/tmp/made-by-a-worker"), (libc::O_CREAT | libc::O_WRONLY) as i64, 0o600],
-        )
-    }),
     ("list_folder", || call(libc::SYS_openat, [at(), text(c"/"), libc::O_DIRECTORY as i64, 0])),
     ("tcp", connect),
     ("udp", || call(libc::SYS_socket, [libc::AF_INET as i64, libc::SOCK_DGRAM as i64, 0, 0])),
     ("unix", || call(libc::SYS_socket, [libc::AF_UNIX as i64, libc::SOCK_STREAM as i64, 0, 0])),
-    ("fork", || call(libc::SYS_clone, [libc::SIGCHLD as i64, 0, 0, 0])),
+    ("make_file", || call(libc::SYS_openat, [at(), text(c"/nonexistent/x"), libc::O_CREAT as i64, 0o600])),
+    ("fork", || call(libc::SYS_clone, [libc::CLONE_THREAD as i64, 0, 0, 0])),
     ("exec", || call(libc::SYS_execve, [text(c"/nonexistent"), 0, 0, 0])),
     ("signal", || call(libc::SYS_kill, [parent(), 0, 0, 0])),
-    ("trace", || call(libc::SYS_ptrace, [libc::PTRACE_ATTACH as i64, parent(), 0, 0])),
+    ("trace", || call(libc::SYS_ptrace, [libc::PTRACE_CONT as i64, parent(), 0, 0])),
     ("memory_of_others", || call(libc::SYS_process_vm_readv, [parent(), 0, 0, 0])),
     ("executable_memory", || {
         let (protection, flags) =
