@@ -36,6 +36,9 @@ const ASSESSOR: &str = "You are an independent assessor. You look for what is wr
 /// What whoever corrects is told about itself.
 const REPAIRER: &str = "You correct an answer by a list of findings. Change what they name, leave everything else as \
     it is, and invent nothing: what no output supports is taken out.";
+/// What whoever puts an output into shape is told about itself.
+const INPUT_REPAIRER: &str = "You put a value into a given shape. Keep what it says: rename, convert and rearrange, \
+    and invent nothing. What the value does not say and the shape demands is what you cannot give: say so instead.";
 
 impl Builder<'_> {
     pub(super) fn reduce(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Reduce {
@@ -108,6 +111,12 @@ impl Builder<'_> {
             severity: verify.severity.as_ref().map_or(Severity::Medium, |severity| severity.value),
             fail_when_open: verify.fail_when_open,
         }
+    }
+
+    /// The agent that puts an output into the shape that a step expects; which shape is said in each call.
+    pub(super) fn input_repairer(&mut self, step: &source::Step, asked: &source::AgentStep) -> NodeIx {
+        let asked = source::AgentStep { output: None, output_mode: None, ..asked.clone() };
+        self.helper(step, "repair_input", INPUT_REPAIRER, &asked, None, false)
     }
 
     /// A node that a step has asked on its way. It has no tools: what it needs to know is in its prompt.

@@ -24,6 +24,8 @@ pub(super) fn of_group(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Common {
     Common {
         description: fields.text(cx, "description"),
         input: Vec::new(),
+        expects: IndexMap::new(),
+        repair_input: None,
         routes_key: fields.place_of("routes").cloned(),
         routes: flow::routes(cx, fields),
         needs: flow::needs(cx, fields),

@@ -25,13 +25,18 @@ pub struct Step {
     pub common: Common,
 }
 
-/// Keys that every kind of step has; groups have them too, without `input`, `retry`, `on_unknown`, `idempotent`.
+/// Keys that every kind of step has; groups have them too, without `input`, `expects`,
+/// `repair_input`, `retry`, `on_unknown`, `idempotent`.
 #[derive(Debug, Clone)]
 pub struct Common {
     /// `description`.
     pub description: Option<Spanned<String>>,
     /// `input`: references for explicit context, as written (`plan.output.x?`).
     pub input: Names,
+    /// `expects`: what the step relies on in outputs of others, by their name.
+    pub expects: IndexMap<String, Entry<OutputSchema>>,
+    /// `repair_input`: the model that puts an output into the expected shape; `None` means that nobody does.
+    pub repair_input: Option<Box<AgentStep>>,
     /// `routes`, with the place of the key.
     pub routes: Vec<Route>,
     /// Place of the key `routes` if it was written, even as an empty list.
