@@ -38,6 +38,9 @@ impl Scheduler {
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
+        if !self.shapes_fit(task, outputs) {
+            return;
+        }
         let plan = self.plan.clone();
         let node =
             plan.workflow(self.frame(self.tasks[task].place.frame).workflow).node(self.tasks[task].node);

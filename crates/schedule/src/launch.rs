@@ -120,10 +120,28 @@ impl Scheduler {
             settings: agent.settings.clone(),
             model: optional(&agent.model, "model")?.unwrap_or_default(),
             system: optional(&agent.system, "system_prompt")?,
-            prompt: self.with_instructions(task, agent, prompt),
+            prompt: self.with_instructions(task, agent, self.with_dependencies(task, agent, prompt, outputs)),
             reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
             working_dir: optional(&agent.working_dir, "working_dir")?,
         })
+    }
+
+    /// Outputs of what the agent needs stand behind its prompt, where it asks for them.
+    fn with_dependencies(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        prompt: String,
+        outputs: &dyn Outputs,
+    ) -> String {
+        let Some(tokens) = agent.dependency_outputs else { return prompt };
+        // An item's needs are its fan-out's.
+        let step =
+            self.tasks[task].place.within.filter(|_| self.tasks[task].place.item.is_some()).unwrap_or(task);
+        match self.dependency_block(step, tokens, outputs) {
+            block if block.is_empty() => prompt,
+            block => format!("{prompt}\n\n{block}"),
+        }
     }
 
     /// The workflow's instructions and the agent's skills stand before every prompt.

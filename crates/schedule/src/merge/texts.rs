@@ -11,7 +11,7 @@ const CHARS_PER_TOKEN: u64 = 4;
 
 impl Scheduler {
     /// An output as JSON.
-    pub(super) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
         match &self.tasks[task].output {
             Some(Payload::Gathered) => self.gathered(task, outputs).value(),
             Some(payload) => self.read(payload, outputs).map_or(Value::Null, |text| text.value()),
@@ -32,6 +32,21 @@ impl Scheduler {
             None => text,
             Some([number, of]) => part_of(&text, number, of).to_owned(),
         }
+    }
+
+    /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
+    pub(crate) fn shown(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
+        let text = self.text_of(task, outputs);
+        let most = (tokens * CHARS_PER_TOKEN) as usize;
+        if text.len() <= most {
+            return text;
+        }
+        let head = &text[..text.floor_char_boundary(most)];
+        let left = text[head.len()..].chars().count();
+        let whole = self
+            .digest_of(task)
+            .map(|digest| format!("; the whole output of `{}` is {digest}", self.tasks[task].id));
+        format!("{head}\n[… {left} more characters{}]", whole.unwrap_or_default())
     }
 
     /// The size of an output in tokens, without reading it where its size is known.
