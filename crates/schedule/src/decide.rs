@@ -24,7 +24,8 @@ impl Scheduler {
             Todo::Lost(task) => self.lost(task),
             Todo::Answered(task) => self.answered(task, outputs),
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
-            Todo::Ask(task) => self.ask_person(task),
+            Todo::Ask(task) => self.ask_for(task, outputs),
+            Todo::Arrived(task) => self.arrived(task, outputs),
             Todo::Losers(task) => self.stop_losers(task, outputs),
         }
     }
@@ -50,10 +51,8 @@ impl Scheduler {
             Kind::SubPlan(sub) => self.begin_sub_plan(task, sub, outputs),
             Kind::Parallel(_) => self.begin_parallel(task),
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
-            Kind::Reduce(_) | Kind::Verify(_) => {
-                let message = format!("step `{}`: {} steps cannot run yet", node.name, node.kind.word());
-                self.fail_begin(task, Failure::new(Class::Fatal, message));
-            }
+            Kind::Reduce(reduce) => self.begin_reduce(task, reduce),
+            Kind::Verify(verify) => self.begin_verify(task, verify),
         }
     }
 
@@ -65,7 +64,7 @@ impl Scheduler {
         })
     }
 
-    fn ask_permit(&mut self, task: TaskIx, labels: &convoke_plan::Labels) {
+    pub(crate) fn ask_permit(&mut self, task: TaskIx, labels: &convoke_plan::Labels) {
         self.tasks[task].queued = true;
         self.queued += 1;
         self.command(Command::Admit { task, labels: labels.clone() });
@@ -96,6 +95,7 @@ impl Scheduler {
                 let at = self.now + self.with_jitter(task, delay);
                 self.emit(Event::RetryScheduled { task: self.tasks[task].id.clone(), at });
             }
+            Remedy::Fail if self.fall_back_to_levels(task, &failure) => {}
             Remedy::Fail => self.fail_task(task, failure),
         }
     }
@@ -154,8 +154,11 @@ impl Scheduler {
         self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
     }
 
-    /// A suspended attempt asks a person.
-    fn ask_person(&mut self, task: TaskIx) {
+    /// A suspended attempt asks: a person, or what becomes its children.
+    fn ask_for(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state == TaskState::Open {
+            return self.ask_wishes(task, outputs);
+        }
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
@@ -202,6 +205,7 @@ impl Scheduler {
         while let Some(alarm) = self.timers.due(self.now) {
             match alarm {
                 Alarm::Wake(task) => self.wake(task, outputs),
+                Alarm::Merge(task) => self.merge_deadline(task),
                 Alarm::Deadline(task) => self.time_out(task, outputs),
                 Alarm::FrameDeadline(frame) => self.time_out_frame(crate::frame::FrameIx(frame)),
             }

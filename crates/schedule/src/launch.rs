@@ -60,9 +60,10 @@ impl Scheduler {
     pub fn assignment(&self, task: TaskIx, outputs: &dyn Outputs) -> Result<Assignment, Failure> {
         let node = self.node(task);
         let work = match &node.kind {
-            Kind::Agent(agent) => Work::Agent(Box::new(self.agent_call(task, agent, outputs)?)),
+            Kind::Agent(agent) => Work::Agent(Box::new(self.asked_call(task, agent, outputs)?)),
             Kind::Script(script) => Work::Script(Box::new(self.script_call(task, script, outputs)?)),
             Kind::Tool(tool) => Work::Tool(Box::new(self.tool_work(task, tool, outputs)?)),
+            Kind::Reduce(reduce) => Work::Program(Box::new(self.program_call(task, reduce, outputs)?)),
             other => {
                 let message = format!("step `{}` of type {} makes no attempts", node.name, other.word());
                 return Err(Failure::new(Class::Fatal, message));
@@ -96,7 +97,21 @@ impl Scheduler {
         serde_json::from_str(self.read(answer, outputs)?.as_str()).ok()
     }
 
-    fn agent_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+    /// The call of an agent, with the question that it answers for another task.
+    fn asked_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+        let call = self.agent_call(task, agent, outputs)?;
+        match self.tasks[task].question.clone() {
+            Some(question) => self.put_question(task, &question, call, outputs),
+            None => Ok(call),
+        }
+    }
+
+    pub(crate) fn agent_call(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        outputs: &dyn Outputs,
+    ) -> Result<AgentCall, Failure> {
         let optional = |text: &Option<Text>, what: &str| {
             text.as_ref().map(|text| self.render(task, text, what, outputs)).transpose()
         };

@@ -19,6 +19,7 @@ mod group;
 mod index;
 mod launch;
 mod lineage;
+mod merge;
 mod outputs;
 mod payers;
 mod reopen;

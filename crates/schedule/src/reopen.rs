@@ -151,6 +151,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
     match event {
         Event::TaskStarted { task, .. }
         | Event::FannedOut { task, .. }
+        | Event::MergeStarted { task, .. }
+        | Event::Asked { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }

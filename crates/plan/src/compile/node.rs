@@ -127,7 +127,11 @@ fn join(source: source::Join) -> Join {
 
 pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
     let Some(stated) = stated else {
-        return if matches!(kind, Kind::Agent(_)) { Retry::agent_default() } else { Retry::once() };
+        return if matches!(kind, Kind::Agent(_) | Kind::Reduce(_)) {
+            Retry::agent_default()
+        } else {
+            Retry::once()
+        };
     };
     Retry {
         max_attempts: stated.max_attempts.value,

@@ -53,6 +53,7 @@ impl Builder<'_> {
         Reduce {
             strategy,
             of,
+            titles: reduce.titles.clone(),
             ratio: reduce.ratio.as_ref().map_or(RATIO, |ratio| ratio.value as u32),
             group_tokens: reduce.group_tokens.as_ref().map_or(GROUP_TOKENS, |tokens| tokens.value),
             query: self.texts.optional(reduce.query.as_ref()),
