@@ -51,6 +51,14 @@ pub struct Node {
     pub hash: Digest,
 }
 
+impl Node {
+    /// The step that it stands for: its own name, or that of the step that asks it on its way (`$step.merge`).
+    pub fn step_name(&self) -> &str {
+        let asker = self.name.strip_prefix('$').and_then(|name| name.rsplit_once('.'));
+        asker.map_or(&self.name, |(step, _)| step)
+    }
+}
+
 /// A length of time, stated or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

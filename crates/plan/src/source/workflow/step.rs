@@ -25,6 +25,19 @@ pub struct Step {
     pub common: Common,
 }
 
+impl Step {
+    /// The models that it asks: what it is by itself, and those that it asks on its way.
+    pub fn models(&self) -> impl Iterator<Item = &AgentStep> {
+        let own: Vec<&AgentStep> = match &self.kind {
+            StepKind::Agent(agent) => vec![agent],
+            StepKind::Reduce(reduce) if reduce.strategy.value.may_ask() => vec![&reduce.agent],
+            StepKind::Verify(verify) => vec![&verify.assessor, &verify.repairer],
+            _ => Vec::new(),
+        };
+        own.into_iter().chain(self.common.repair_input.as_deref())
+    }
+}
+
 /// Keys that every kind of step has; groups have them too, without `input`, `expects`,
 /// `repair_input`, `retry`, `on_unknown`, `idempotent`.
 #[derive(Debug, Clone)]
