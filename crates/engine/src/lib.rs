@@ -32,7 +32,7 @@ pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
 pub use error::EngineError;
 pub use executor::Executor;
-pub use fact::{CallReply, Capacity, Fact, What};
+pub use fact::{CallReply, Capacity, Fact, Learned, What};
 pub use handle::{Handle, Notice, Watch};
 pub use limits::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 pub use outcome::Outcome;

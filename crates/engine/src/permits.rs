@@ -222,7 +222,7 @@ impl Permits {
                         self.holdings.take(task);
                         return Next::Start(task);
                     }
-                    Owner::Call(call) => self.paid(call, key, effects),
+                    Owner::Call(call) => self.paid(call, key, now, effects),
                 },
                 Admission::Spent { key, on, then } => {
                     // Attempts ask for no money; their calls do.
@@ -247,12 +247,12 @@ impl Permits {
     }
 
     /// The machine has given a lease. One that nobody wants any more goes back.
-    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, effects: &mut Vec<Effect>) {
+    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, now: Timestamp, effects: &mut Vec<Effect>) {
         if self.holdings.granted(ask, fence, &mut self.governor) {
             return;
         }
         match self.leases.granted(ask, fence) {
-            Ok(call) => self.admit_call(call, effects),
+            Ok(call) => self.admit_call(call, now, effects),
             Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
@@ -296,9 +296,16 @@ impl Permits {
     }
 
     /// Another process was told to come back later.
-    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) {
-        if let Some(resource) = self.governor.resource(name) {
-            self.governor.shut(resource, until, now);
+    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) -> Option<Adapted> {
+        let resource = self.governor.resource(name)?;
+        self.governor.shut(resource, until, now)
+    }
+
+    /// All processes together know something else of a service.
+    pub(crate) fn know(&mut self, learned: &crate::fact::Learned) {
+        if let Some(resource) = self.governor.resource(&learned.service) {
+            self.governor.know(resource, learned.knowledge);
+            self.services.limit(resource, learned.limited);
         }
     }
 
@@ -309,10 +316,16 @@ impl Permits {
 
     /// On what terms an attempt runs that has its permit and its lease. What its first call needs is a permit of its own
     /// from here on.
-    pub(crate) fn terms(&mut self, task: TaskIx, node: &Node, now: Timestamp) -> Terms {
+    pub(crate) fn terms(
+        &mut self,
+        task: TaskIx,
+        node: &Node,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Terms {
         let fence = self.holdings.fence(task);
         let calls = match &node.kind {
-            Kind::Agent(agent) => self.first_call(task, agent, now),
+            Kind::Agent(agent) => self.first_call(task, agent, now, effects),
             _ => Calls::Free,
         };
         Terms { fence, calls }
@@ -353,7 +366,8 @@ impl Permits {
     /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
     pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         // Before anything is asked for: who is told at once that a service is shut asks it nothing.
-        effects.splice(0..0, self.services.met.drain(..).map(Effect::Heed));
+        let met = self.services.met.drain(..);
+        effects.splice(0..0, met.map(|(service, remembered)| Effect::Heed { service, remembered }));
         let leases = &mut self.leases;
         self.holdings.settle(&mut self.governor, now, || leases.number(), effects);
     }

@@ -135,7 +135,7 @@ impl Core {
     /// News of what all processes share.
     fn take_capacity(&mut self, at: Timestamp, news: Capacity, turn: &mut Turn) {
         match news {
-            Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, &mut turn.effects),
+            Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, at, &mut turn.effects),
             // What the queue waits for is said at the end of the turn.
             Capacity::Queued { ask, .. } => self.permits.holdings.queued(ask),
             Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
@@ -151,8 +151,24 @@ impl Core {
                 let (setting, reason) = ("limit".into(), format!("set: {origin}"));
                 self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
             }
-            Capacity::Shut { service, pause } => self.permits.shut(&service, at + pause, at),
+            Capacity::Shut { service, pause } => {
+                let shut = self.permits.shut(&service, at + pause, at);
+                shut.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            }
+            Capacity::Learned(learned) => self.learn(at, *learned, turn),
             Capacity::Noted { code, message } => self.note(at, None, code, message, turn),
+        }
+    }
+
+    /// All processes together know something else of a service.
+    fn learn(&mut self, at: Timestamp, learned: crate::fact::Learned, turn: &mut Turn) {
+        self.permits.know(&learned);
+        if let Some((from, to)) = learned.change {
+            // Before anything was known a run asked as often as it may.
+            let from = from.min(self.permits.services.most);
+            let (resource, setting) = (learned.service, "limit".into());
+            let event = Event::LimitAdapted { resource, setting, from, to, reason: learned.reason };
+            self.happen(at, event, turn);
         }
     }
 
