@@ -233,7 +233,7 @@ impl Core {
             let task = match self.permits.admit(now, &mut turn.effects) {
                 Next::Start(task) => task,
                 Next::Blocked(key, on, until) => {
-                    let worth_telling = self.permits.holdings.is_worth_telling(on);
+                    let worth_telling = self.permits.is_worth_telling(on);
                     let on = self.permits.governor.name(on).to_owned();
                     self.blocked = self.task_of(key).filter(|_| worth_telling).map(|task| (task, on));
                     self.opens = until;

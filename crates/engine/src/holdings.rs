@@ -9,8 +9,7 @@
 use crate::core::Effect;
 use crate::leases::Wants;
 use crate::terms::{AskNo, Fence, Return};
-use convoke_govern::{Governor, ResourceId, Spec};
-use convoke_model::Timestamp;
+use convoke_govern::{Governor, Lack, ResourceId, Spec};
 use convoke_schedule::TaskIx;
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -151,7 +150,7 @@ impl Holdings {
     pub fn settle(
         &mut self,
         governor: &mut Governor,
-        now: Timestamp,
+        lacks: impl FnOnce(&mut Governor) -> Vec<Lack>,
         mut number: impl FnMut() -> AskNo,
         effects: &mut Vec<Effect>,
     ) {
@@ -163,7 +162,7 @@ impl Holdings {
                 effects.extend(idle.into_iter().map(give_back));
             }
         }
-        let lacks = governor.lacks(now);
+        let lacks = lacks(governor);
         for kind in 0..self.kinds.len() {
             let resource = self.kinds[kind].resource;
             let lack = lacks.iter().find(|lack| lack.resource == resource).map_or(0, |lack| lack.count);

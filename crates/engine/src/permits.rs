@@ -9,6 +9,7 @@
 //! holds leases of it (`holdings`); a call that needs something shared asks for its lease once it has all the rest, and
 //! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 
+use crate::berth::{Berth, ORCHESTRATIONS};
 use crate::calls::CallBook;
 use crate::core::Effect;
 use crate::holdings::Holdings;
@@ -39,6 +40,8 @@ pub struct Permits {
     /// What every attempt needs of the machine.
     plain: Wants,
     pub(crate) holdings: Holdings,
+    /// The run's place among all runs, where these are limited.
+    pub(crate) berth: Option<Berth>,
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
     pub(crate) purses: Purses,
@@ -81,7 +84,12 @@ impl Permits {
             .machine
             .as_ref()
             .map(|stated| Want { of: shared("machine".into(), stated.limit, &stated.origin), count: 1 });
+        let runs = limits.orchestrations.as_ref().filter(|_| machine.is_some());
+        let runs = runs
+            .map(|stated| Want { of: shared(ORCHESTRATIONS.into(), stated.limit, &stated.origin), count: 1 });
+        let berth = runs.map(|want| Berth::new(want, &mut governor));
         let mut permits = Permits {
+            berth,
             services: Services::new(most, limits),
             governor,
             slots,
@@ -133,6 +141,7 @@ impl Permits {
         needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
         needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
         let wants = self.wants(node);
         needs.extend(self.holdings.demand(task, wants, &mut self.governor).map(|id| Amount::of(id, 1)));
@@ -248,7 +257,11 @@ impl Permits {
 
     /// The machine has given a lease. One that nobody wants any more goes back.
     pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, now: Timestamp, effects: &mut Vec<Effect>) {
-        if self.holdings.granted(ask, fence, &mut self.governor) {
+        let governor = &mut self.governor;
+        if self.berth.as_mut().is_some_and(|berth| berth.granted(ask, fence, governor)) {
+            return;
+        }
+        if self.holdings.granted(ask, fence, governor) {
             return;
         }
         match self.leases.granted(ask, fence) {
@@ -259,16 +272,39 @@ impl Permits {
 
     /// A lease ran out before it could be used.
     pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
-        if let Some(wants) = self.holdings.wants(ask).or_else(|| self.leases.wants(ask)) {
-            effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        let berth = self.berth.as_ref().and_then(|berth| berth.wants(ask)).map(|want| vec![want.clone()]);
+        let others =
+            || self.holdings.wants(ask).or_else(|| self.leases.wants(ask)).map(|wants| wants.to_vec());
+        if let Some(wants) = berth.or_else(others) {
+            effects.push(Effect::AskCapacity { ask, wants });
         }
+    }
+
+    /// The machine has nothing free for a wish.
+    pub(crate) fn queued(&mut self, ask: AskNo) {
+        self.berth.iter_mut().for_each(|berth| berth.queued(ask));
+        self.holdings.queued(ask);
+    }
+
+    /// Whether waiting for a resource is worth telling: what was only just asked for is not.
+    pub(crate) fn is_worth_telling(&self, resource: ResourceId) -> bool {
+        match self.berth.as_ref().filter(|berth| berth.resource() == resource) {
+            Some(berth) => berth.is_waited_for(),
+            None => self.holdings.is_worth_telling(resource),
+        }
+    }
+
+    /// This process is done with the run: its place goes to the next one.
+    pub(crate) fn leave(&mut self) -> Option<crate::terms::Return> {
+        self.berth.as_mut()?.leave()
     }
 
     /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
     pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
         let resource = match name {
             "machine" if self.follows_machine => Some(self.slots),
-            "machine" => None,
+            // The table counts runs; what this process counts by that name is whether it may begin.
+            "machine" | ORCHESTRATIONS => None,
             name => self.governor.resource(name),
         };
         if let Some(resource) = resource {
@@ -369,7 +405,15 @@ impl Permits {
         let met = self.services.met.drain(..);
         effects.splice(0..0, met.map(|(service, remembered)| Effect::Heed { service, remembered }));
         let leases = &mut self.leases;
-        self.holdings.settle(&mut self.governor, now, || leases.number(), effects);
+        let mut may_begin = true;
+        if let Some(berth) = &mut self.berth {
+            let (back, asked) = berth.settle(&self.governor, || leases.number());
+            effects.extend(back.map(Effect::GiveBack));
+            effects.extend(asked.map(|(ask, want)| Effect::AskCapacity { ask, wants: vec![want] }));
+            may_begin = berth.is_held();
+        }
+        let lacks = |governor: &mut Governor| if may_begin { governor.lacks(now) } else { Vec::new() };
+        self.holdings.settle(&mut self.governor, lacks, || leases.number(), effects);
     }
 }
 

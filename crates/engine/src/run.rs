@@ -65,6 +65,9 @@ impl Run {
     /// Tells how capacity was used, and keeps what was learned about it.
     fn concluded(&mut self, outcome: Outcome) -> Outcome {
         self.tell_metrics();
+        if let Some(back) = self.core.permits.leave() {
+            self.with_steward(|steward| steward.give_back(back));
+        }
         Outcome { learned: self.core.permits.learned(self.clock.now()), ..outcome }
     }
 

@@ -55,10 +55,12 @@ impl Core {
 
     /// Takes back what attempts wait for. Calls of those that run are still granted: they may end well in the time they have.
     fn let_nobody_begin(&mut self) {
-        let waiting = self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready);
-        for task in waiting.collect::<Vec<_>>() {
-            self.permits.withdraw(task);
-        }
+        self.ready().into_iter().for_each(|task| self.permits.withdraw(task));
+    }
+
+    /// Tasks that wait for a permit.
+    fn ready(&self) -> Vec<TaskIx> {
+        self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready).collect()
     }
 
     fn note(&mut self, at: Timestamp, task: Option<TaskId>, code: &str, message: String, turn: &mut Turn) {
@@ -137,7 +139,7 @@ impl Core {
         match news {
             Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, at, &mut turn.effects),
             // What the queue waits for is said at the end of the turn.
-            Capacity::Queued { ask, .. } => self.permits.holdings.queued(ask),
+            Capacity::Queued { ask, .. } => self.permits.queued(ask),
             Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
             Capacity::Unpaid { ask, budget } => {
                 if let Some(call) = self.permits.leases.refused(ask) {
@@ -180,7 +182,10 @@ impl Core {
         if let Some(call) = self.permits.leases.refused(ask) {
             return self.permits.refuse(call, Err(failure), &mut turn.effects);
         }
-        for task in self.permits.holdings.refused(ask).unwrap_or_default() {
+        let is_berth = self.permits.berth.as_mut().is_some_and(|berth| berth.refused(ask));
+        let tasks =
+            if is_berth { self.ready() } else { self.permits.holdings.refused(ask).unwrap_or_default() };
+        for task in tasks {
             self.permits.withdraw(task);
             let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure: failure.clone() };
             self.happen(at, event, turn);
@@ -190,6 +195,8 @@ impl Core {
     /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
     /// tools go on, because nobody else can use what is in quarantine until they have ended.
     fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
+        let governor = &mut self.permits.governor;
+        self.permits.berth.iter_mut().for_each(|berth| berth.lose(fences, governor));
         let calls = self.permits.leases.lose(fences).into_iter();
         let of_calls = calls.filter_map(|(call, fence)| Some((self.permits.calls.task_of(call)?, fence)));
         let of_calls: Vec<_> = of_calls.collect();

@@ -1,6 +1,7 @@
 //! Listening: wishes that were granted, and heartbeats.
 
-use super::Office;
+use super::{Known, Office};
+use crate::berth::ORCHESTRATIONS;
 use crate::fact::Capacity as News;
 use crate::terms::{Counts, MONEY_UNIT};
 use convoke_capacity::Waited;
@@ -94,7 +95,8 @@ impl Office {
     }
 
     pub(super) fn is_crowded(&self) -> bool {
-        // Nobody holds what is learned for longer than a call.
-        self.known().values().any(|known| !known.learned && self.table.crowded(known.id))
+        // What is learned is held for a call, and a run's place to its end: no attempt can give them back.
+        let given = |name: &str, known: &Known| !known.learned && name != ORCHESTRATIONS;
+        self.known().iter().any(|(name, known)| given(name, known) && self.table.crowded(known.id))
     }
 }
