@@ -62,6 +62,11 @@ impl CallBook {
         self.open.remove(&no).map(|call| (no, call))
     }
 
+    /// A task has ended, and its call may still be under way.
+    pub fn cast_off(&mut self, task: TaskIx) -> Option<CallNo> {
+        self.of_task.remove(&task)
+    }
+
     /// Whether a call is to this model already.
     fn asks_for(&self, call: CallNo, model: &str) -> bool {
         self.open.get(&call).is_some_and(|call| *call.model == *model)
@@ -287,6 +292,19 @@ impl Permits {
     ) -> Vec<Adapted> {
         match self.calls.close(task) {
             Some((no, call)) => self.let_go(no, call, usage, outcome, now, effects),
+            None => Vec::new(),
+        }
+    }
+
+    /// A call whose task has ended is over as well; nobody knows how it fared.
+    pub(crate) fn end_cast_off(
+        &mut self,
+        call: CallNo,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Adapted> {
+        match self.calls.open.remove(&call) {
+            Some(open) => self.let_go(call, open, None, Outcome::Unknown, now, effects),
             None => Vec::new(),
         }
     }

@@ -100,6 +100,8 @@ pub struct Core {
     pub interrupt: Option<String>,
     /// Attempts that are stopped because their lease ran out.
     fenced: HashSet<TaskIx>,
+    /// Attempts whose performers are silent: what they hold may be in use after their end.
+    silent: HashSet<TaskIx>,
     /// Who waits for what, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -118,6 +120,7 @@ impl Core {
             last,
             interrupt: None,
             fenced: HashSet::new(),
+            silent: HashSet::new(),
             blocked: None,
             opens: None,
             was_blocked: false,

@@ -92,12 +92,22 @@ impl Holdings {
     pub fn end(&mut self, task: TaskIx, crowded: bool, governor: &mut Governor, effects: &mut Vec<Effect>) {
         let Some((kind, fence)) = self.of_task.remove(&task) else { return };
         if self.lost.remove(&fence) || crowded {
-            self.kinds[kind].held -= 1;
-            self.share(kind, governor);
-            effects.push(give_back(fence));
+            self.give_up(kind, fence, governor, effects);
         } else {
             self.kinds[kind].idle.push(fence);
         }
+    }
+
+    /// An attempt has ended, and its lease may still be in use: it stays where it is.
+    pub fn cast_off(&mut self, task: TaskIx) -> Option<(usize, Fence)> {
+        self.of_task.remove(&task)
+    }
+
+    /// A lease goes back.
+    pub fn give_up(&mut self, kind: usize, fence: Fence, governor: &mut Governor, effects: &mut Vec<Effect>) {
+        self.kinds[kind].held -= 1;
+        self.share(kind, governor);
+        effects.push(give_back(fence));
     }
 
     fn share(&self, kind: usize, governor: &mut Governor) {

@@ -4,6 +4,7 @@
 //! then act. A fresh start and a resume are the same loop; a resumed run begins with old events. This is the only place
 //! that waits, and the only one that looks at a clock.
 
+mod adrift;
 mod attempts;
 mod berth;
 mod calls;

@@ -9,6 +9,7 @@
 //! holds leases of it (`holdings`); a call that needs something shared asks for its lease once it has all the rest, and
 //! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 
+use crate::adrift::Adrift;
 use crate::berth::{Berth, ORCHESTRATIONS};
 use crate::calls::CallBook;
 use crate::core::Effect;
@@ -44,6 +45,7 @@ pub struct Permits {
     pub(crate) berth: Option<Berth>,
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
+    pub(crate) adrift: Adrift,
     pub(crate) purses: Purses,
     pub(crate) paths: Paths,
     /// The run has as many attempts at once as the machine may have.
@@ -98,6 +100,7 @@ impl Permits {
             holdings: Holdings::default(),
             leases: Leases::default(),
             calls: CallBook::default(),
+            adrift: Adrift::default(),
             purses: Purses::new(limits),
             paths: Paths::new(limits.asks_nobody),
             follows_machine: limits.follows_machine,

@@ -22,8 +22,11 @@ impl Core {
                 let node = self.scheduler.node(task);
                 self.permits.ask_call(task, node, demand, reply, fact.at, &mut turn.effects);
             }
-            What::CallEnded { task, usage, outcome, .. } => {
-                self.close_call(fact.at, task, usage, outcome, turn)
+            What::CallEnded { task, attempt, usage, outcome } => {
+                // What an earlier attempt says late is not about the call of this one.
+                if attempt == self.scheduler.attempts(task) {
+                    self.close_call(fact.at, task, usage, outcome, turn)
+                }
             }
             What::Capacity(news) => self.take_capacity(fact.at, news, turn),
             What::Turned { task, attempt, page, written } => {
@@ -95,16 +98,19 @@ impl Core {
             // Decided in this turn, as after a crash.
             AttemptEnd::Lost => {
                 self.scheduler.lose(task);
-                return self.take_back(at, task, outcome, turn);
+                return self.take_back(at, task, attempt, outcome, turn);
             }
         };
         self.happen(at, event, turn);
-        self.take_back(at, task, outcome, turn);
+        self.take_back(at, task, attempt, outcome, turn);
     }
 
     /// Takes back what an attempt held, and records what was learned from how it fared.
-    fn take_back(&mut self, at: Timestamp, task: TaskIx, outcome: Outcome, turn: &mut Turn) {
+    fn take_back(&mut self, at: Timestamp, task: TaskIx, attempt: u32, outcome: Outcome, turn: &mut Turn) {
         self.permits.paths.end(task, at, &self.scheduler);
+        if self.silent.remove(&task) {
+            return self.permits.cast_off(task, attempt);
+        }
         // A call that is open still was never made, or nobody knows what became of it: it says nothing about its model.
         self.close_call(at, task, None, Outcome::Unknown, turn);
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
@@ -255,6 +261,14 @@ impl Core {
                 requests: [limits.requests.limit, limits.requests.remaining],
                 tokens: [limits.tokens.limit, limits.tokens.remaining],
             },
+            Report::Silent => {
+                self.silent.insert(task);
+                return;
+            }
+            Report::LetGo => {
+                let learned = self.permits.come_ashore(task, attempt, at, &mut turn.effects);
+                return learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            }
             Report::Progress { .. } | Report::Usage(_) => return,
         };
         self.happen(at, event, turn);
