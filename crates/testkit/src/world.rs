@@ -231,7 +231,10 @@ impl World {
             Effect::AskCapacity { .. }
             | Effect::WithdrawAsk(_)
             | Effect::GiveBack(_)
-            | Effect::Heed(_)
+            | Effect::Heed { .. }
+            | Effect::Enter(_)
+            | Effect::Depart(_)
+            | Effect::Teach { .. }
             | Effect::Shut { .. }
             | Effect::Allow { .. } => {}
             Effect::AbortAll => {
