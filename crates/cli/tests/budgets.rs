@@ -97,6 +97,19 @@ fn what_was_spent_stays_spent_when_a_run_is_resumed() {
 }
 
 #[test]
+fn what_was_spent_stays_spent_when_a_changed_file_is_accepted() {
+    let world = world("budget_usd: 0.00125, budget_mode: enforce, when_spent: stop");
+    let text = world.read("w.yaml").replace("{name: c, prompt: p, routes: [{to: $end}]}", "{name: c, prompt: p, routes: [{to: d}]}\n  - {name: d, type: script, command: ./missing, routes: [{to: $end}]}");
+    world.write("w.yaml", &text);
+    world.convoke(&["run", "w.yaml"]).exits(1);
+    assert_eq!(calls(&world), 3);
+    world.write("w.yaml", text.replace("{name: a, prompt: p,", "{name: a, prompt: another,"));
+    let run = world.run();
+    world.convoke(&["resume", &run, "--accept-changes"]).exits(4).mentions(&["budget of the run"]);
+    assert_eq!(calls(&world), 3, "what was thrown away is paid for");
+}
+
+#[test]
 fn the_configuration_has_a_budget_for_runs_that_say_nothing() {
     let world = world("");
     world.write("convoke.toml", "[budgets.run]\nusd = 0.0012\n");

@@ -27,6 +27,10 @@ pub(crate) struct CallBook {
     last: u64,
     open: HashMap<CallNo, Call>,
     of_task: HashMap<TaskIx, CallNo>,
+    /// Calls that money was set aside for in this turn.
+    reserved: Vec<CallNo>,
+    /// The worst case of calls that nobody knows the end of, since it was last told.
+    lost: Vec<(TaskIx, Usage)>,
 }
 
 /// A call from the moment that something is held for it.
@@ -42,6 +46,8 @@ struct Call {
     model: Box<str>,
     /// It may not be made: nothing of it was used.
     refused: bool,
+    /// It is written down what it can cost.
+    on_record: bool,
 }
 
 impl CallBook {
@@ -63,9 +69,41 @@ impl CallBook {
         self.open.get(&call).is_some_and(|call| *call.model == *model)
     }
 
+    /// The calls that may be made after this turn, and their worst case. They are on record from here on. One that is closed
+    /// already is never made.
+    pub fn take_reserved(&mut self) -> Vec<(TaskIx, Usage)> {
+        let reserved = std::mem::take(&mut self.reserved);
+        let worst = |no: CallNo| {
+            let call = self.open.get_mut(&no)?;
+            call.on_record = true;
+            Some((call.task, call.worst()?))
+        };
+        reserved.into_iter().filter_map(worst).collect()
+    }
+
+    /// The worst case of calls that nobody knows the end of.
+    pub fn take_lost(&mut self) -> Vec<(TaskIx, Usage)> {
+        std::mem::take(&mut self.lost)
+    }
+
     /// Whose call it is.
     pub fn task_of(&self, call: CallNo) -> Option<TaskIx> {
         self.open.get(&call).map(|call| call.task)
+    }
+}
+
+impl Call {
+    /// What it can cost.
+    fn worst(&self) -> Option<Usage> {
+        let (demand, _) = self.asked.as_ref()?;
+        Some(Usage {
+            calls: 1,
+            input_tokens: demand.input_tokens,
+            output_tokens: demand.output_tokens,
+            cost_micros: demand.cost_micros.unwrap_or(0),
+            estimated: true,
+            ..Usage::default()
+        })
     }
 }
 
@@ -88,6 +126,7 @@ impl Permits {
             asked: None,
             model: Box::from(model),
             refused: false,
+            on_record: false,
         };
         let no = self.calls.begin(call);
         let [slots, _] = call_keys(no);
@@ -132,7 +171,8 @@ impl Permits {
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
         let model = demand.model.as_str().into();
         let rank = self.rank(&node.labels, GOES_ON);
-        let call = Call { task, service, keys, asked: Some((demand, Some(reply))), model, refused: false };
+        let asked = Some((demand, Some(reply)));
+        let call = Call { task, service, keys, asked, model, refused: false, on_record: false };
         let no = self.calls.begin(call);
         self.submit(no, rank, &needs, now, effects);
     }
@@ -184,6 +224,9 @@ impl Permits {
 
     /// A call may be made.
     pub(crate) fn admit_call(&mut self, call: CallNo, effects: &mut Vec<Effect>) {
+        if self.calls.task_of(call).is_some_and(|task| self.purses.reserves(task)) {
+            self.calls.reserved.push(call);
+        }
         self.answer(call, Ok(Admitted::Go(CallPermit::free())), effects);
     }
 
@@ -265,6 +308,9 @@ impl Permits {
             effects.push(Effect::WithdrawAsk(ask));
         }
         let was_made = !call.refused && call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
+        if was_made && call.on_record && usage.is_none() {
+            self.calls.lost.extend(call.worst().map(|worst| (call.task, worst)));
+        }
         let amounts = usage.map(|usage| self.amounts(&call, &usage));
         let used = match &amounts {
             _ if !was_made => Used::Nothing,

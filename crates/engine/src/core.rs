@@ -129,6 +129,7 @@ impl Core {
                 break;
             }
         }
+        self.note_reserved(now, &mut turn);
         self.permits.settle_turn(now, &mut turn.effects);
         self.note_blocked(now, &mut turn);
         turn
@@ -244,6 +245,14 @@ impl Core {
         match owner_of(key) {
             Owner::Attempt(task) => Some(task),
             Owner::Call(call) => self.permits.calls.task_of(call),
+        }
+    }
+
+    /// Writes down what calls can cost before they are made: their process may not live to say what they did.
+    fn note_reserved(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (task, worst) in self.permits.calls.take_reserved() {
+            let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+            self.push(now, Event::CallReserved { task, attempt, worst }, turn);
         }
     }
 

@@ -24,6 +24,7 @@ pub mod report;
 mod run;
 mod services;
 mod setup;
+pub mod spending;
 mod steward;
 mod store;
 mod terms;

@@ -17,12 +17,13 @@ use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
+use crate::spending::Spent;
 use crate::terms::{AskNo, CallNo, Calls, Counts, Fence, Shared, Terms, Want};
 use convoke_govern::{
     Adapted, Admission, Amount, Demand, Governor, Learned, Metrics, Origin, Outcome, Rank, Refused,
     ResourceId, Rules, Spec, Used,
 };
-use convoke_model::{Timestamp, Usage};
+use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
@@ -146,10 +147,8 @@ impl Permits {
     }
 
     /// What was spent before this process drove the run is spent.
-    pub fn spent_before(&mut self, task: TaskIx, usage: &Usage, scheduler: &Scheduler, at: Timestamp) {
-        self.pay(task, scheduler);
-        self.purses.spent_before(task, usage, &mut self.governor, at);
-        self.purses.forget(task);
+    pub fn spent_before(&mut self, spent: &Spent, scheduler: &Scheduler) {
+        self.purses.spent_before(spent, scheduler, &mut self.governor);
     }
 
     /// A person lets a task go on that a budget could not pay: as much again as there was, of all that it must ask for.

@@ -4,6 +4,7 @@
 //! A budget in money says nothing about a model without a price; the scheduler says so once.
 
 use crate::limits::Limits;
+use crate::spending::Spent;
 use crate::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
@@ -37,6 +38,8 @@ pub(crate) struct Purse {
 struct Account {
     id: ResourceId,
     lenient: bool,
+    /// It only reports.
+    audit: bool,
     /// A person decides about what it cannot pay.
     asks: bool,
     /// What all processes count it under: budgets of a day.
@@ -79,26 +82,35 @@ impl Purses {
 
     /// Settles what a task's calls draw from.
     pub fn open(&mut self, task: TaskIx, scheduler: &Scheduler, governor: &mut Governor) {
-        let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
-        let none = self.costs_nothing || !stated && !scheduler.has_budgets();
-        if none || self.of.contains_key(&task) {
+        if self.are_needless(scheduler) || self.of.contains_key(&task) {
             return;
         }
-        let mut purse = Purse::default();
-        for scope in self.scopes(task, scheduler) {
-            purse.money.extend(self.account(&scope, Unit::Money, scope.budget.micros, governor));
-            purse.tokens.extend(self.account(&scope, Unit::Tokens, scope.budget.tokens, governor));
-        }
-        if !purse.money.is_empty() || !purse.tokens.is_empty() {
+        let (payers, tenant) = (scheduler.payers(task), scheduler.tenant(task));
+        let purse = self.purse(payers, tenant, governor);
+        if !purse.is_empty() {
             self.of.insert(task, Arc::new(purse));
         }
     }
 
-    fn scopes(&self, task: TaskIx, scheduler: &Scheduler) -> Vec<Scope> {
-        let payers = scheduler.payers(task);
+    /// Whether nobody is under any budget.
+    fn are_needless(&self, scheduler: &Scheduler) -> bool {
+        let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
+        self.costs_nothing || !stated && !scheduler.has_budgets()
+    }
+
+    fn purse(&mut self, payers: Vec<Payer>, tenant: Option<&Arc<str>>, governor: &mut Governor) -> Purse {
+        let mut purse = Purse::default();
+        for scope in self.scopes(payers, tenant) {
+            purse.money.extend(self.account(&scope, Unit::Money, scope.budget.micros, governor));
+            purse.tokens.extend(self.account(&scope, Unit::Tokens, scope.budget.tokens, governor));
+        }
+        purse
+    }
+
+    fn scopes(&self, payers: Vec<Payer>, tenant: Option<&Arc<str>>) -> Vec<Scope> {
         let run = self.run.as_ref().filter(|_| !payers.iter().any(|payer| payer.owner == Owner::Run));
         let run = run.map(|budget| scope("budget of the run".into(), budget, Period::Whole));
-        let tenant = scheduler.tenant(task).and_then(|name| Some((name, self.tenants.get(&**name)?)));
+        let tenant = tenant.and_then(|name| Some((name, self.tenants.get(&**name)?)));
         let tenant =
             tenant.map(|(name, budget)| scope(format!("budget of tenant {name}"), budget, Period::Day));
         let day = self.day.as_ref().map(|budget| scope("budget of the day".into(), budget, Period::Day));
@@ -126,13 +138,12 @@ impl Purses {
             self.of_run.insert(id);
         }
         let asks = scope.budget.when_spent == WhenSpent::Ask;
-        Some(Account { id, lenient: scope.budget.lenient, asks, shared })
+        Some(Account { id, lenient: scope.budget.lenient, audit: scope.budget.audit, asks, shared })
     }
 
     /// The budgets of a task about which a person decides.
     pub fn asked_for(&self, task: TaskIx) -> Vec<ResourceId> {
-        let accounts =
-            self.of.get(&task).into_iter().flat_map(|purse| purse.money.iter().chain(&purse.tokens));
+        let accounts = self.of.get(&task).into_iter().flat_map(|purse| purse.accounts());
         accounts.filter(|account| account.asks).map(|account| account.id).collect()
     }
 
@@ -154,6 +165,11 @@ impl Purses {
     /// Whether a task's calls draw from any budget.
     pub fn has(&self, task: TaskIx) -> bool {
         self.of.contains_key(&task)
+    }
+
+    /// Whether what a task's calls can cost is set aside before they are made.
+    pub fn reserves(&self, task: TaskIx) -> bool {
+        self.of.get(&task).is_some_and(|purse| purse.accounts().any(|account| !account.audit))
     }
 
     /// What a call needs at worst.
@@ -191,15 +207,33 @@ impl Purses {
 
     /// What a call used.
     pub fn used(&self, task: TaskIx, usage: &Usage) -> Vec<Amount> {
-        let Some(purse) = self.of.get(&task) else { return Vec::new() };
-        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-        let money = purse.money.iter().map(|account| Amount::of(account.id, usage.cost_micros));
-        money.chain(purse.tokens.iter().map(|account| Amount::of(account.id, tokens))).collect()
+        self.of.get(&task).map(|purse| purse.used(usage)).unwrap_or_default()
     }
 
-    /// What was spent before this process drove the run is spent.
-    pub fn spent_before(&self, task: TaskIx, usage: &Usage, governor: &mut Governor, at: Timestamp) {
-        self.used(task, usage).into_iter().for_each(|amount| governor.charge(amount, at));
+    /// What was spent before this process drove the run is spent, also by tasks that begin anew or are gone.
+    pub fn spent_before(&mut self, spent: &Spent, scheduler: &Scheduler, governor: &mut Governor) {
+        if self.are_needless(scheduler) {
+            return;
+        }
+        let (payers, tenant) = scheduler.payers_of(&spent.task);
+        let purse = self.purse(payers, tenant.as_ref(), governor);
+        purse.used(&spent.usage).into_iter().for_each(|amount| governor.charge(amount, spent.at));
+    }
+}
+
+impl Purse {
+    fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.money.iter().chain(&self.tokens)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.accounts().next().is_none()
+    }
+
+    /// So much, of each account in its unit.
+    fn used(&self, usage: &Usage) -> Vec<Amount> {
+        let money = self.money.iter().map(|account| Amount::of(account.id, usage.cost_micros));
+        money.chain(self.tokens.iter().map(|account| Amount::of(account.id, usage.tokens()))).collect()
     }
 }
 

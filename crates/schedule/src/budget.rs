@@ -6,11 +6,18 @@ use crate::ending::FrameResult;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
-use convoke_model::{Class, Event, Failure, RunStatus, WhenSpent, reason};
+use convoke_model::{Class, Event, Failure, RunStatus, Usage, WhenSpent, reason};
 use convoke_plan::value::read_output;
 use serde_json::{Map, Value};
 
 impl Scheduler {
+    /// The run has also spent this, on tasks that begin anew or are gone.
+    pub fn spent_besides(&mut self, usage: &Usage) {
+        if let Some(root) = self.frames.first_mut() {
+            root.usage += *usage;
+        }
+    }
+
     /// Reports a budget that was passed; an enforced one ends the workflow, unless something else is to follow.
     pub(crate) fn check_budget(&mut self, frame: FrameIx) {
         let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };

@@ -71,6 +71,8 @@ impl Scheduler {
             | Event::Fenced { .. }
             | Event::LimitsSeen { .. }
             | Event::LimitAdapted { .. }
+            | Event::CallReserved { .. }
+            | Event::CallLost { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }

@@ -24,6 +24,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
         Event::AttemptTaken { task, pid, .. } => format!("{task} is performed by process {pid}"),
         Event::AttemptLost { task, .. } => format!("{task} was cut off"),
+        Event::CallLost { task, worst, .. } => call_lost(task, worst),
         Event::RetryScheduled { task, at: when } => {
             format!("{task} again in {}", words::duration(when.since(at)))
         }
@@ -54,6 +55,11 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         _ => return None,
     };
     Some(text)
+}
+
+fn call_lost(task: &TaskId, worst: &Usage) -> String {
+    let worst = words::usage(worst).unwrap_or_else(|| "nothing".to_owned());
+    format!("{task}: nobody knows what became of a call; {worst} at worst count as spent")
 }
 
 fn run_started(started: &RunStarted) -> String {

@@ -130,6 +130,10 @@ impl Core {
     ) {
         let learned = self.permits.end_call(task, usage, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        for (task, worst) in self.permits.calls.take_lost() {
+            let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+            self.push(at, Event::CallLost { task, attempt, worst }, turn);
+        }
     }
 
     /// News of what all processes share.
