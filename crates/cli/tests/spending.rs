@@ -94,3 +94,22 @@ fn calls_whose_end_nobody_knows_are_on_record_at_their_worst() {
     let lost = lost.filter_map(|line| line["event"]["call_lost"]["worst"]["cost_micros"].as_u64());
     assert_eq!(lost.sum::<u64>(), 3000);
 }
+
+#[test]
+fn a_day_goes_on_after_the_machine_was_started_anew() {
+    for budget in ["[budgets.day]\nusd = 0.0055\n", "[budgets.tenants.blue]\ntokens = 80\n"] {
+        let model = service(0);
+        let world = many(&model, "", "");
+        world.write("w.yaml", world.read("w.yaml").replace("  cost:", "  labels: {tenant: blue}\n  cost:"));
+        world.write("convoke.toml", budget);
+        world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of "]);
+        let paid = model.asked().len();
+        assert!(paid > 0, "{budget}");
+        // What a new boot makes of it.
+        std::fs::remove_file(world.state().join("capacity")).expect("there is a table");
+        world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of "]);
+        assert_eq!(model.asked().len(), paid, "the day's money is gone, whoever counts it: {budget}");
+        world.convoke(&["run", "w.yaml"]).exits(4);
+        assert_eq!(model.asked().len(), paid, "and it is counted once");
+    }
+}

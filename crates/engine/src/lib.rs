@@ -8,6 +8,7 @@ mod attempts;
 mod calls;
 mod clock;
 mod core;
+mod days;
 mod error;
 mod executor;
 mod fact;
@@ -31,6 +32,7 @@ mod terms;
 
 pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
+pub use days::{DayBudget, midnight};
 pub use error::EngineError;
 pub use executor::Executor;
 pub use fact::{CallReply, Capacity, Fact, What};

@@ -101,8 +101,8 @@ impl Purses {
     fn purse(&mut self, payers: Vec<Payer>, tenant: Option<&Arc<str>>, governor: &mut Governor) -> Purse {
         let mut purse = Purse::default();
         for scope in self.scopes(payers, tenant) {
-            purse.money.extend(self.account(&scope, Unit::Money, scope.budget.micros, governor));
-            purse.tokens.extend(self.account(&scope, Unit::Tokens, scope.budget.tokens, governor));
+            purse.money.extend(self.account(&scope, Unit::Money, governor));
+            purse.tokens.extend(self.account(&scope, Unit::Tokens, governor));
         }
         purse
     }
@@ -111,22 +111,15 @@ impl Purses {
         let run = self.run.as_ref().filter(|_| !payers.iter().any(|payer| payer.owner == Owner::Run));
         let run = run.map(|budget| scope("budget of the run".into(), budget, Period::Whole));
         let tenant = tenant.and_then(|name| Some((name, self.tenants.get(&**name)?)));
-        let tenant =
-            tenant.map(|(name, budget)| scope(format!("budget of tenant {name}"), budget, Period::Day));
-        let day = self.day.as_ref().map(|budget| scope("budget of the day".into(), budget, Period::Day));
+        let tenant = tenant.map(|(name, budget)| of_tenant(name, budget));
+        let day = self.day.as_ref().map(of_day);
         payers.into_iter().map(of_payer).chain(run).chain(tenant).chain(day).collect()
     }
 
-    fn account(
-        &mut self,
-        scope: &Scope,
-        unit: Unit,
-        limit: Option<u64>,
-        governor: &mut Governor,
-    ) -> Option<Account> {
-        let word = if unit == Unit::Money { "money" } else { "tokens" };
-        let name = format!("{} ({word})", scope.name);
-        let limit = self.allowed.get(&name).copied().unwrap_or(limit?);
+    fn account(&mut self, scope: &Scope, unit: Unit, governor: &mut Governor) -> Option<Account> {
+        let name = account_name(scope, unit);
+        let stated = limit_of(scope, unit)?;
+        let limit = self.allowed.get(&name).copied().unwrap_or(stated);
         let shared = shared(scope, unit, &name, limit);
         let id = match governor.resource(&name) {
             Some(known) => known,
@@ -237,6 +230,40 @@ impl Purse {
     }
 }
 
+/// The budgets of a day that all processes count together, and whose they are.
+pub(crate) fn of_days(limits: &Limits) -> Vec<(Option<String>, Arc<Shared>)> {
+    let purses = Purses::new(limits);
+    let tenants = purses.tenants.iter().map(|(name, budget)| (Some(name.clone()), of_tenant(name, budget)));
+    let scopes: Vec<_> = purses.day.iter().map(|budget| (None, of_day(budget))).chain(tenants).collect();
+    let both = [Unit::Money, Unit::Tokens];
+    let accounts = scopes.into_iter().flat_map(|(tenant, scope)| {
+        both.map(|unit| {
+            Some((
+                tenant.clone(),
+                shared(&scope, unit, &account_name(&scope, unit), limit_of(&scope, unit)?)?,
+            ))
+        })
+    });
+    accounts.flatten().collect()
+}
+
+fn of_tenant(name: &str, budget: &Budget) -> Scope {
+    scope(format!("budget of tenant {name}"), budget, Period::Day)
+}
+
+fn of_day(budget: &Budget) -> Scope {
+    scope("budget of the day".into(), budget, Period::Day)
+}
+
+fn limit_of(scope: &Scope, unit: Unit) -> Option<u64> {
+    if unit == Unit::Money { scope.budget.micros } else { scope.budget.tokens }
+}
+
+fn account_name(scope: &Scope, unit: Unit) -> String {
+    let word = if unit == Unit::Money { "money" } else { "tokens" };
+    format!("{} ({word})", scope.name)
+}
+
 fn scope(name: String, budget: &Budget, period: Period) -> Scope {
     Scope { name, budget: budget.clone(), period, ends_run: true }
 }
@@ -269,7 +296,7 @@ fn shared(scope: &Scope, unit: Unit, name: &str, limit: u64) -> Option<Arc<Share
 /// For how long what was used of something shared counts, from now on.
 pub(crate) fn lasts(want: &Want, now: Timestamp) -> Duration {
     match want.of.window {
-        Some(DAY) => DAY - since_midnight(now),
+        Some(DAY) => left_of_day(now),
         Some(window) => window,
         None => Duration::ZERO,
     }
@@ -281,11 +308,13 @@ fn rounded_down(count: u64) -> u64 {
     count >> extra << extra
 }
 
-fn since_midnight(now: Timestamp) -> Duration {
-    Duration::from_micros(now.0 % DAY.as_micros() as u64)
+/// How long until midnight, UTC.
+pub(crate) fn left_of_day(now: Timestamp) -> Duration {
+    DAY - Duration::from_micros(now.0 % DAY.as_micros() as u64)
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
+/// The window of a budget of a day.
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
 fn rules(scope: &Scope, unit: Unit) -> BudgetRules {
     // What is spent of a budget that is never full again does not come back: to wait for it would be to wait for ever. What
