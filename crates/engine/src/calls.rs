@@ -239,12 +239,14 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         let name = self.governor.name(on).to_owned();
-        let answer = match then {
-            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => Ok(Admitted::Instead(model)),
-            WhenSpent::Ask => Err(unpaid(&name, reason::BUDGET_ASK)),
-            _ if self.purses.ends_run(on) => Err(unpaid(&name, reason::BUDGET)),
-            _ => Err(unpaid(&name, "budget_of_step")),
+        let (follows, answer) = match then {
+            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => {
+                ("degrade", Ok(Admitted::Instead(model)))
+            }
+            WhenSpent::Ask => ("ask", Err(unpaid(&name, reason::BUDGET_ASK))),
+            _ => ("stop", Err(unpaid(&name, self.purses.word(on)))),
         };
+        self.purses.spent(on, follows, &self.governor);
         self.refuse(call, answer, effects);
     }
 
@@ -321,6 +323,7 @@ impl Permits {
         for key in &call.keys {
             adapted.extend(self.governor.release(*key, used, outcome, now).unwrap_or_default());
         }
+        self.purses.look(call.task, &mut self.governor, now);
         let usage = usage.filter(|_| was_made);
         let settled = |want: &Want| {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };

@@ -130,6 +130,7 @@ impl Core {
             }
         }
         self.note_reserved(now, &mut turn);
+        self.note_spent(now, &mut turn);
         self.permits.settle_turn(now, &mut turn.effects);
         self.note_blocked(now, &mut turn);
         turn
@@ -253,6 +254,17 @@ impl Core {
         for (task, worst) in self.permits.calls.take_reserved() {
             let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
             self.push(now, Event::CallReserved { task, attempt, worst }, turn);
+        }
+    }
+
+    /// Says which budgets are spent, and what follows.
+    fn note_spent(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (budget, then) in self.permits.purses.take_news() {
+            let governor = &mut self.permits.governor;
+            let used = governor.used(budget, now).max(governor.spent_of(budget, now));
+            let limit = governor.limit(budget);
+            let budget = governor.name(budget).to_owned();
+            self.push(now, Event::BudgetSpent { budget, used, limit, then: then.into() }, turn);
         }
     }
 

@@ -5,6 +5,7 @@
 //! that waits, and the only one that looks at a clock.
 
 mod attempts;
+pub mod budgets;
 mod calls;
 mod clock;
 mod core;

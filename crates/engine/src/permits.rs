@@ -56,6 +56,15 @@ struct Named {
     shared: Arc<Shared>,
 }
 
+/// What was said of a budget.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// People allow so much of it in all.
+    Allowed(String, u64),
+    /// It is spent, and this follows.
+    Spent(String, String),
+}
+
 /// What became of asking who may start.
 pub(crate) enum Next {
     /// This attempt may.
@@ -166,9 +175,12 @@ impl Permits {
         self.governor.set_limit(budget, to, Origin::Operator, now).ok()
     }
 
-    /// What people have allowed before this process drove the run.
-    pub fn allowed_before(&mut self, budget: &str, limit: u64) {
-        self.purses.allow(budget, limit);
+    /// What was said of a budget before this process drove the run.
+    pub(crate) fn said_before(&mut self, said: &Said) {
+        match said {
+            Said::Allowed(budget, limit) => self.purses.allow(budget, *limit),
+            Said::Spent(budget, then) => self.purses.told_before(budget, then),
+        }
     }
 
     /// How a task, or a call of it, stands against others.

@@ -8,7 +8,7 @@ use crate::spending::Spent;
 use crate::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
-use convoke_model::{Budget, Timestamp, Usage, WhenSpent};
+use convoke_model::{Budget, Timestamp, Usage, WhenSpent, reason};
 use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(crate) struct Scope {
     pub period: Period,
     /// What it cannot pay ends the run; else only the step that asked.
     pub ends_run: bool,
+    /// The scheduler says when it is passed: the run's own, as its file states it.
+    pub told_elsewhere: bool,
 }
 
 /// The budgets that the calls of a task draw from.
@@ -40,6 +42,8 @@ struct Account {
     lenient: bool,
     /// It only reports.
     audit: bool,
+    /// The scheduler says when it is passed.
+    told_elsewhere: bool,
     /// A person decides about what it cannot pay.
     asks: bool,
     /// What all processes count it under: budgets of a day.
@@ -58,8 +62,12 @@ pub(crate) struct Purses {
     tenants: HashMap<String, Budget>,
     /// What is played back costs nothing.
     costs_nothing: bool,
-    /// Budgets whose end is that of the run.
-    of_run: HashSet<ResourceId>,
+    /// What was said of budgets that are spent.
+    told: HashSet<(String, &'static str)>,
+    /// What is to be said of them.
+    news: Vec<(ResourceId, &'static str)>,
+    /// For each budget, the word for what cannot be paid from it.
+    words: HashMap<ResourceId, &'static str>,
     /// What people have allowed beyond what was stated, by the names of budgets.
     allowed: HashMap<String, u64>,
 }
@@ -75,7 +83,9 @@ impl Purses {
             run: limits.run.clone(),
             tenants: tenants.collect(),
             costs_nothing: limits.asks_nobody,
-            of_run: HashSet::new(),
+            told: HashSet::new(),
+            news: Vec::new(),
+            words: HashMap::new(),
             allowed: HashMap::new(),
         }
     }
@@ -93,7 +103,7 @@ impl Purses {
     }
 
     /// Whether nobody is under any budget.
-    fn are_needless(&self, scheduler: &Scheduler) -> bool {
+    pub fn are_needless(&self, scheduler: &Scheduler) -> bool {
         let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
         self.costs_nothing || !stated && !scheduler.has_budgets()
     }
@@ -107,7 +117,7 @@ impl Purses {
         purse
     }
 
-    fn scopes(&self, payers: Vec<Payer>, tenant: Option<&Arc<str>>) -> Vec<Scope> {
+    pub fn scopes(&self, payers: Vec<Payer>, tenant: Option<&Arc<str>>) -> Vec<Scope> {
         let run = self.run.as_ref().filter(|_| !payers.iter().any(|payer| payer.owner == Owner::Run));
         let run = run.map(|budget| scope("budget of the run".into(), budget, Period::Whole));
         let tenant = tenant.and_then(|name| Some((name, self.tenants.get(&**name)?)));
@@ -127,11 +137,10 @@ impl Purses {
                 governor.add(Spec::budget(name, limit, rules(scope, unit)).origin(Origin::Workflow)).ok()?
             }
         };
-        if scope.ends_run {
-            self.of_run.insert(id);
-        }
+        self.words.insert(id, word(scope, unit));
         let asks = scope.budget.when_spent == WhenSpent::Ask;
-        Some(Account { id, lenient: scope.budget.lenient, audit: scope.budget.audit, asks, shared })
+        let Budget { lenient, audit, .. } = scope.budget;
+        Some(Account { id, lenient, audit, told_elsewhere: scope.told_elsewhere, asks, shared })
     }
 
     /// The budgets of a task about which a person decides.
@@ -140,14 +149,43 @@ impl Purses {
         accounts.filter(|account| account.asks).map(|account| account.id).collect()
     }
 
-    /// Whether the end of a budget is that of the run.
-    pub fn ends_run(&self, budget: ResourceId) -> bool {
-        self.of_run.contains(&budget)
+    /// The word for what a budget cannot pay: its unit, and whether its end is that of the run.
+    pub fn word(&self, budget: ResourceId) -> &'static str {
+        self.words.get(&budget).copied().unwrap_or(reason::BUDGET)
     }
 
     /// People have allowed so much of a budget in all.
     pub fn allow(&mut self, name: &str, limit: u64) {
+        self.told.retain(|(budget, _)| budget != name);
         self.allowed.insert(name.to_owned(), limit);
+    }
+
+    /// It was said before what follows when a budget is spent.
+    pub fn told_before(&mut self, name: &str, then: &str) {
+        let known = FOLLOWS.into_iter().find(|word| *word == then);
+        self.told.extend(known.map(|word| (name.to_owned(), word)));
+    }
+
+    /// A budget could not pay a call, and this follows.
+    pub fn spent(&mut self, budget: ResourceId, then: &'static str, governor: &Governor) {
+        if self.told.insert((governor.name(budget).to_owned(), then)) {
+            self.news.push((budget, then));
+        }
+    }
+
+    /// Looks whether a task's call has passed a budget that only reports.
+    pub fn look(&mut self, task: TaskIx, governor: &mut Governor, now: Timestamp) {
+        let Some(purse) = self.of.get(&task).cloned() else { return };
+        for account in purse.accounts().filter(|account| account.audit && !account.told_elsewhere) {
+            if governor.spent_of(account.id, now) > governor.limit(account.id) {
+                self.spent(account.id, "report", governor);
+            }
+        }
+    }
+
+    /// What is to be said of budgets that are spent.
+    pub fn take_news(&mut self) -> Vec<(ResourceId, &'static str)> {
+        std::mem::take(&mut self.news)
     }
 
     /// A task's calls are over.
@@ -255,17 +293,26 @@ fn of_day(budget: &Budget) -> Scope {
     scope("budget of the day".into(), budget, Period::Day)
 }
 
-fn limit_of(scope: &Scope, unit: Unit) -> Option<u64> {
+fn word(scope: &Scope, unit: Unit) -> &'static str {
+    match (unit, scope.ends_run) {
+        (Unit::Money, true) => reason::BUDGET,
+        (Unit::Tokens, true) => reason::BUDGET_TOKENS,
+        (Unit::Money, false) => reason::PART_BUDGET,
+        (Unit::Tokens, false) => reason::PART_BUDGET_TOKENS,
+    }
+}
+
+pub(crate) fn limit_of(scope: &Scope, unit: Unit) -> Option<u64> {
     if unit == Unit::Money { scope.budget.micros } else { scope.budget.tokens }
 }
 
-fn account_name(scope: &Scope, unit: Unit) -> String {
+pub(crate) fn account_name(scope: &Scope, unit: Unit) -> String {
     let word = if unit == Unit::Money { "money" } else { "tokens" };
     format!("{} ({word})", scope.name)
 }
 
 fn scope(name: String, budget: &Budget, period: Period) -> Scope {
-    Scope { name, budget: budget.clone(), period, ends_run: true }
+    Scope { name, budget: budget.clone(), period, ends_run: true, told_elsewhere: false }
 }
 
 fn of_payer(payer: Payer) -> Scope {
@@ -276,7 +323,7 @@ fn of_payer(payer: Payer) -> Scope {
         Owner::Group(task) => format!("budget of group {task}"),
         Owner::Step(name) => format!("budget of step {name}"),
     };
-    Scope { name, budget: payer.budget, period: Period::Whole, ends_run }
+    Scope { name, budget: payer.budget, period: Period::Whole, ends_run, told_elsewhere: ends_run }
 }
 
 /// A budget of a day as all processes count it. One that only reports is counted by each run alone.
@@ -312,6 +359,9 @@ fn rounded_down(count: u64) -> u64 {
 pub(crate) fn left_of_day(now: Timestamp) -> Duration {
     DAY - Duration::from_micros(now.0 % DAY.as_micros() as u64)
 }
+
+/// What can follow when a budget is spent.
+const FOLLOWS: [&str; 4] = ["stop", "degrade", "ask", "report"];
 
 /// The window of a budget of a day.
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);

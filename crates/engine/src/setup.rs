@@ -9,7 +9,7 @@ use crate::error::EngineError;
 use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
-use crate::permits::Permits;
+use crate::permits::{Permits, Said};
 use crate::run::{METRICS_PERIOD, Run};
 use crate::spending::{Spending, total};
 use crate::steward::Steward;
@@ -96,7 +96,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let epoch = setup.journal.epoch();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
-    let (spending, allowed) = (Spending::of(&history), allowances(&history));
+    let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
     let (scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => replay(&setup.plan, history, &changes)?,
@@ -105,7 +105,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
-    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &allowed, &scheduler);
+    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
     let core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     let steward =
         setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
@@ -140,28 +140,27 @@ fn permits(
     options: &Options,
     shares: bool,
     spending: &Spending,
-    allowed: &[(String, u64)],
+    said: &[Said],
     scheduler: &Scheduler,
 ) -> Permits {
     let machine = options.limits.machine.clone().filter(|_| shares);
     let limits = Limits { machine, seed: options.pid.into(), ..options.limits.clone() };
     let mut permits = Permits::new(options.max_concurrency, &limits);
-    for (budget, limit) in allowed {
-        permits.allowed_before(budget, *limit);
-    }
+    said.iter().for_each(|said| permits.said_before(said));
     spending.all().for_each(|spent| permits.spent_before(spent, scheduler));
     permits
 }
 
-/// What people have allowed beyond what was stated: the newest limit of each budget.
-fn allowances(history: &[Stamped]) -> Vec<(String, u64)> {
-    let set = history.iter().filter_map(|stamped| match &stamped.event {
+/// What people have allowed beyond what was stated, and which budgets were said to be spent, in order.
+fn said_of_budgets(history: &[Stamped]) -> Vec<Said> {
+    let said = history.iter().filter_map(|stamped| match &stamped.event {
         Event::LimitAdapted { resource, to, reason, .. } if reason == Reason::Set.word() => {
-            Some((resource.clone(), *to))
+            Some(Said::Allowed(resource.clone(), *to))
         }
+        Event::BudgetSpent { budget, then, .. } => Some(Said::Spent(budget.clone(), then.clone())),
         _ => None,
     });
-    set.collect()
+    said.collect()
 }
 
 /// The state that the journal stands for, and the events that reopen it where it had ended.

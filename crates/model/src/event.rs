@@ -338,6 +338,17 @@ pub enum Event {
         /// The worst case of all of them.
         worst: Usage,
     },
+    /// A budget could not pay a call, or one that only reports was passed. Told once, until the budget is raised.
+    BudgetSpent {
+        /// The budget, such as `budget of the day (money)`.
+        budget: String,
+        /// What is spent of it and reserved, in millionths of a US dollar or in tokens.
+        used: u64,
+        /// How much it allows.
+        limit: u64,
+        /// What follows: `stop`, `degrade`, `ask`, or `report` if it only reports.
+        then: String,
+    },
     /// A model writes a summary of older outputs; the step waits for it.
     SummaryStarted {
         /// The step that would see too much.

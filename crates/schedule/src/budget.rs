@@ -24,9 +24,11 @@ impl Scheduler {
         let ends = !budget.audit && budget.when_spent == WhenSpent::Stop;
         let money = budget.micros.and_then(|micros| self.check_money(frame, micros));
         let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens));
-        let Some(passed) = money.or(tokens).filter(|_| ends) else { return };
+        let money = money.map(|passed| (passed, reason::BUDGET));
+        let tokens = tokens.map(|passed| (passed, reason::BUDGET_TOKENS));
+        let Some((passed, reason)) = money.or(tokens).filter(|_| ends) else { return };
         let message = format!("workflow `{}` {passed}", self.workflow_in(frame).name);
-        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
+        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason));
     }
 
     /// Says each time another multiple of the money is spent. Answers in words what was passed.

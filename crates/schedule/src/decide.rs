@@ -78,7 +78,9 @@ impl Scheduler {
         let failure = *self.tasks[task].failure.clone().expect("a failing task has a failure");
         match failure.reason.as_deref() {
             // What nobody can pay any more ends the run, wherever in it that was found out.
-            Some(reason::BUDGET) => return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure),
+            Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
+                return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure);
+            }
             Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
             _ => {}
         }

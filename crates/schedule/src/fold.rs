@@ -73,6 +73,7 @@ impl Scheduler {
             | Event::LimitAdapted { .. }
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
+            | Event::BudgetSpent { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }
