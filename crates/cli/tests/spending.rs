@@ -113,3 +113,20 @@ fn a_day_goes_on_after_the_machine_was_started_anew() {
         assert_eq!(model.asked().len(), paid, "and it is counted once");
     }
 }
+
+#[test]
+fn a_run_that_is_stopping_makes_no_further_call() {
+    let model = service(0);
+    let world = many(&model, "", "");
+    world.write("convoke.toml", "[limits.models.openai]\nrequests_per_minute = 2\n");
+    let process = world.start(&["run", "w.yaml"]);
+    let run = || world.runs().first().cloned().unwrap_or_default();
+    let waits = || world.convoke(&["events", &run()]).stdout.contains("waits for requests:openai");
+    until("calls wait for the minute to pass", || model.asked().len() == 2 && waits());
+    world.convoke(&["stop", &run()]).exits(0);
+    process.wait().exits(130).mentions(&["convoke resume"]);
+    assert_eq!(model.asked().len(), 2, "who waited was not asked");
+    world.write("convoke.toml", "");
+    world.convoke(&["resume", &run()]).exits(0);
+    assert_eq!(model.asked().len(), 200, "nothing was asked twice, and nothing forgotten");
+}

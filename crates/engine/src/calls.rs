@@ -269,6 +269,15 @@ impl Permits {
         self.answer(call, answer, effects);
     }
 
+    /// None of the calls that wait may be made.
+    pub(crate) fn refuse_waiting(&mut self, why: &Failure, effects: &mut Vec<Effect>) {
+        let is_waiting = |call: &Call| matches!(call.asked, Some((_, Some(_))));
+        let waiting = self.calls.open.iter().filter(|(_, call)| is_waiting(call)).map(|(no, _)| *no);
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_unstable();
+        waiting.into_iter().for_each(|call| self.refuse(call, Err(why.clone()), effects));
+    }
+
     fn answer(&mut self, call: CallNo, answer: Result<Admitted, Failure>, effects: &mut Vec<Effect>) {
         let open = self.calls.open.get_mut(&call);
         let asked = open.and_then(|open| {

@@ -5,6 +5,8 @@
 
 mod take;
 
+pub(crate) use take::stopping;
+
 use crate::fact::{CallReply, Fact};
 use crate::permits::{Next, Owner, Permits, owner_of};
 use crate::store::Store;
@@ -39,6 +41,8 @@ pub enum Effect {
     AbortAll,
     /// Tell an attempt that what it wrote down is on disk.
     Acknowledge(oneshot::Sender<()>),
+    /// Let attempts make no further call: the run is stopping.
+    StopCalls,
     /// Tell an attempt whether it may make a call.
     Answer(CallReply, Box<Result<Admitted, Failure>>),
     /// Ask for capacity that all processes share, all of it at once. The answer is a fact.

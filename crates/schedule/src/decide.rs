@@ -34,6 +34,10 @@ impl Scheduler {
         if self.tasks[task].state != TaskState::Ready || self.tasks[task].queued {
             return;
         }
+        if self.is_stopping() {
+            let cause = convoke_model::Cause { kind: convoke_model::CauseKind::Stopped, task: None };
+            return self.drop_unstarted(task, &cause);
+        }
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
