@@ -7,9 +7,11 @@
 mod adrift;
 mod attempts;
 mod berth;
+pub mod budgets;
 mod calls;
 mod clock;
 mod core;
+mod days;
 mod error;
 mod executor;
 mod fact;
@@ -26,12 +28,14 @@ pub mod report;
 mod run;
 mod services;
 mod setup;
+pub mod spending;
 mod steward;
 mod store;
 mod terms;
 
 pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
+pub use days::{DayBudget, midnight};
 pub use error::EngineError;
 pub use executor::Executor;
 pub use fact::{CallReply, Capacity, Fact, Learned, What};

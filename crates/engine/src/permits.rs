@@ -19,12 +19,13 @@ use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
+use crate::spending::Spent;
 use crate::terms::{AskNo, CallNo, Calls, Counts, Fence, Shared, Terms, Want};
 use convoke_govern::{
     Adapted, Admission, Amount, Demand, Governor, Learned, Metrics, Origin, Outcome, Rank, Refused,
     ResourceId, Rules, Spec, Used,
 };
-use convoke_model::{Timestamp, Usage};
+use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
@@ -58,6 +59,15 @@ pub struct Permits {
 struct Named {
     local: ResourceId,
     shared: Arc<Shared>,
+}
+
+/// What was said of a budget.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// People allow so much of it in all.
+    Allowed(String, u64),
+    /// It is spent, and this follows.
+    Spent(String, String),
 }
 
 /// What became of asking who may start.
@@ -158,10 +168,8 @@ impl Permits {
     }
 
     /// What was spent before this process drove the run is spent.
-    pub fn spent_before(&mut self, task: TaskIx, usage: &Usage, scheduler: &Scheduler, at: Timestamp) {
-        self.pay(task, scheduler);
-        self.purses.spent_before(task, usage, &mut self.governor, at);
-        self.purses.forget(task);
+    pub fn spent_before(&mut self, spent: &Spent, scheduler: &Scheduler) {
+        self.purses.spent_before(spent, scheduler, &mut self.governor);
     }
 
     /// A person lets a task go on that a budget could not pay: as much again as there was, of all that it must ask for.
@@ -179,9 +187,12 @@ impl Permits {
         self.governor.set_limit(budget, to, Origin::Operator, now).ok()
     }
 
-    /// What people have allowed before this process drove the run.
-    pub fn allowed_before(&mut self, budget: &str, limit: u64) {
-        self.purses.allow(budget, limit);
+    /// What was said of a budget before this process drove the run.
+    pub(crate) fn said_before(&mut self, said: &Said) {
+        match said {
+            Said::Allowed(budget, limit) => self.purses.allow(budget, *limit),
+            Said::Spent(budget, then) => self.purses.told_before(budget, then),
+        }
     }
 
     /// How a task, or a call of it, stands against others.

@@ -173,6 +173,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::GateAnswered { task, .. }
         | Event::Blocked { task, .. }
         | Event::Fenced { task, .. }
+        | Event::CallReserved { task, .. }
+        | Event::CallLost { task, .. }
         | Event::SummaryStarted { task, .. }
         | Event::ContextTrimmed { task, .. } => Some(task),
         Event::RouteTaken { from, .. } => Some(from),
