@@ -135,9 +135,11 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> String {
         let Some(tokens) = agent.dependency_outputs else { return prompt };
-        // An item's needs are its fan-out's.
-        let step =
-            self.tasks[task].place.within.filter(|_| self.tasks[task].place.item.is_some()).unwrap_or(task);
+        // Who needs nothing itself needs what its group needs.
+        let mut step = task;
+        while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
+            step = group;
+        }
         match self.dependency_block(step, tokens, outputs) {
             block if block.is_empty() => prompt,
             block => format!("{prompt}\n\n{block}"),

@@ -72,7 +72,7 @@ impl Scheduler {
     /// The repair of a node's output that was made for a task, whatever became of it.
     fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
         let name = &self.workflow_of(task).node(node).name;
-        self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "reshape", Some(name), 1))
+        self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "repair_input", Some(name), 1))
     }
 
     /// The task whose output a task sees instead of a node's own.

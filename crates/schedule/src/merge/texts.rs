@@ -1,5 +1,6 @@
 //! Outputs as texts: what a model reads of them, how large they are, how large ones are cut into parts.
 
+use super::outcome::is_report;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
@@ -75,10 +76,8 @@ pub(super) fn readable(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Object(fields) => match fields.get("result") {
             // The answer of an agent without a declared shape, or of another merge.
-            Some(Value::String(text)) if fields.len() == 1 || fields.contains_key("strategy") => text.clone(),
-            Some(result) if fields.contains_key("strategy") || fields.contains_key("verdict") => {
-                readable(result)
-            }
+            Some(Value::String(text)) if fields.len() == 1 => text.clone(),
+            Some(result) if is_report(fields) => readable(result),
             _ => pretty(value),
         },
         Value::Null => String::new(),
@@ -108,7 +107,7 @@ mod tests {
     fn an_answer_reads_as_its_text_and_a_record_as_json() {
         assert_eq!(readable(&json!({ "result": "words" })), "words");
         assert_eq!(readable(&json!("words")), "words");
-        assert_eq!(readable(&json!({ "result": "words", "strategy": "flat", "sources": [] })), "words");
+        assert_eq!(readable(&json!({ "result": "words", "strategy": "flat", "calls": 0 })), "words");
         assert_eq!(readable(&json!({ "a": 1 })), "{\n  \"a\": 1\n}");
     }
 
