@@ -121,4 +121,6 @@ pub struct Failing {
     pub traceback: String,
     /// What was printed since the last report.
     pub printed: Printed,
+    /// Whether its variables are still there for a next program.
+    pub kept: bool,
 }

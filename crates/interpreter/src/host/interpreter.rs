@@ -143,9 +143,10 @@ impl Interpreter {
         let mut link = self.link.take().ok_or(Error::Gone)?;
         match link.exchange(&order, body, self.limits.frame(), self.limits.silence()).await {
             Ok((report, attached)) => {
-                let next = self.understood(report, attached, call)?;
-                self.link = Some(link);
-                Ok(next)
+                let next = self.understood(report, attached, call);
+                // Whoever talks nonsense is not listened to again.
+                self.link = Some(link).filter(|_| !matches!(next, Err(Error::Nonsense(_))));
+                next
             }
             Err(Ending::Died(death, complaint)) => {
                 Ok(Next::Failed(Box::new(guide::death(death, &complaint, self.limits.silence()))))
@@ -209,6 +210,8 @@ impl Interpreter {
             hint: guide::hint(Kind::TooLarge),
             printed: Printed::default(),
             session: None,
+            // Nothing was begun.
+            kept: true,
             death: None,
         })
     }
