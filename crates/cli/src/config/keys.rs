@@ -87,6 +87,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.tenants.*.concurrency", ATTEMPTS),
     ("limits.tenants.*.weight", Kind::Within(1, 1_000)),
     ("limits.resources.*", AMOUNT),
+    ("limits.orchestrations", ATTEMPTS),
     ("limits.queue", AMOUNT),
     ("limits.age_turn", ATTEMPTS),
     ("limits.breaker.failures", ATTEMPTS),

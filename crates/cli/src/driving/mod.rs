@@ -13,6 +13,7 @@ pub mod resources;
 mod share;
 pub mod sharing;
 mod signals;
+mod today;
 mod tools;
 mod washed;
 
@@ -103,7 +104,9 @@ impl Drive<'_> {
         let capacity = match &options.limits.machine {
             Some(machine) => {
                 let lease = self.console.config.lease;
-                Some(sharing::take_part(&self.state, run, &self.plan, machine, lease)?)
+                let shares = sharing::take_part(&self.state, run, &self.plan, machine, lease)?;
+                today::make_known(self.console, &self.state, &shares.table, &options.limits)?;
+                Some(shares)
             }
             None => None,
         };

@@ -115,6 +115,7 @@ impl<'a> Collector<'a, '_> {
             StepKind::Verify(verify) => self.verify(verify),
             StepKind::Unknown => {}
         }
+        self.expectations(step);
     }
 
     fn agent(&mut self, agent: &'a AgentStep) {
@@ -123,6 +124,13 @@ impl<'a> Collector<'a, '_> {
         self.optional("prompt", agent.prompt.as_ref());
         self.optional("reasoning.effort", agent.reasoning_effort.as_ref());
         self.optional("working_dir", agent.working_dir.as_ref());
+    }
+
+    /// Models that the step asks on its way, besides those of its kind.
+    fn expectations(&mut self, step: &'a Step) {
+        if let Some(asked) = &step.common.repair_input {
+            self.agent(asked);
+        }
     }
 
     fn reduce(&mut self, reduce: &'a ReduceStep) {

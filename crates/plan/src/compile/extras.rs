@@ -88,6 +88,8 @@ impl Builder<'_> {
             routes: Vec::new(),
             on_error: Vec::new(),
             inputs: Vec::new(),
+            expects: Vec::new(),
+            repairer: None,
             retry: if is_agent { Retry::agent_default() } else { Retry::once() },
             timeout: None,
             on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },

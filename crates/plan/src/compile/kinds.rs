@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
             items: group.items.as_ref().map(|items| items.value.clone().into()),
             variable: group.variable.value.as_str().into(),
             body,
-            key_by: group.key_by.as_ref().map(|path| dotted(&path.value)),
+            key_by: group.key_by.as_ref().map(|path| key_path(&path.value)),
             failure_mode: failure_mode(group.failure_mode),
             max_concurrent: group.max_concurrent.as_ref().map_or(MAX_CONCURRENT, |limit| limit.value as u32),
         });
@@ -180,6 +180,11 @@ impl<'a> Builder<'a> {
     pub(super) fn or_empty(&mut self, text: Option<&crate::source::Text>) -> Text {
         self.texts.optional(text).unwrap_or_else(|| Text::Literal("".into()))
     }
+}
+
+/// A dot alone is the item itself.
+fn key_path(path: &str) -> Vec<String> {
+    if path == "." { Vec::new() } else { dotted(path) }
 }
 
 fn dotted(path: &str) -> Vec<String> {

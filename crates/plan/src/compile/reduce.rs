@@ -2,6 +2,7 @@
 
 use super::build::Builder;
 use super::reduce_shapes::{choice, findings};
+use crate::check::outline::Item;
 use crate::plan::*;
 use crate::source::workflow as source;
 use convoke_model::{AgentSettings, OutputSchema};
@@ -36,6 +37,9 @@ const ASSESSOR: &str = "You are an independent assessor. You look for what is wr
 /// What whoever corrects is told about itself.
 const REPAIRER: &str = "You correct an answer by a list of findings. Change what they name, leave everything else as \
     it is, and invent nothing: what no output supports is taken out.";
+/// What whoever puts an output into shape is told about itself.
+const INPUT_REPAIRER: &str = "You put a value into a given shape. Keep what it says: rename, convert and rearrange, \
+    and invent nothing. What the value does not say and the shape demands is what you cannot give: say so instead.";
 
 impl Builder<'_> {
     pub(super) fn reduce(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Reduce {
@@ -43,13 +47,13 @@ impl Builder<'_> {
             true => step.common.needs.iter().map(|need| self.named(&need.step.value)).collect(),
             false => reduce.of.iter().map(|name| self.named(&name.value)).collect(),
         };
-        let strategy = reduce.strategy.value;
-        let asks = strategy.may_ask();
-        let merger = asks.then(|| self.merger(step, reduce));
+        let strategy = self.strategy(step, reduce);
+        let merger = strategy.may_ask().then(|| self.merger(step, reduce));
         let rlm = matches!(strategy, Strategy::Auto | Strategy::Rlm).then(|| self.rlm(step, reduce));
         Reduce {
             strategy,
             of,
+            titles: reduce.titles.clone(),
             ratio: reduce.ratio.as_ref().map_or(RATIO, |ratio| ratio.value as u32),
             group_tokens: reduce.group_tokens.as_ref().map_or(GROUP_TOKENS, |tokens| tokens.value),
             query: self.texts.optional(reduce.query.as_ref()),
@@ -59,6 +63,16 @@ impl Builder<'_> {
             rlm,
             min_sources: reduce.min_sources.as_ref().map_or(1, |count| count.value as u32),
             deadline_ms: reduce.deadline.as_ref().map(|limit| limit.value.as_millis() as u64),
+        }
+    }
+
+    /// What `auto` means where the file tells how many outputs there can be: a few never need a model.
+    fn strategy(&self, step: &source::Step, reduce: &source::ReduceStep) -> Strategy {
+        let stated = reduce.strategy.value;
+        let most = self.outline.most_sources(step, reduce);
+        match most.map(|most| stated.resolve(most as usize)) {
+            Some(Strategy::Flat) => Strategy::Flat,
+            _ => stated,
         }
     }
 
@@ -96,20 +110,40 @@ impl Builder<'_> {
     pub(super) fn verify(&mut self, step: &source::Step, verify: &source::VerifyStep) -> Verify {
         let needed = || step.common.needs.first().map(|need| &need.step);
         let of = verify.of.as_ref().or_else(needed).expect("a verify step names what it examines");
-        let raw = verify.repairer.output.is_none();
+        let mut repairer = verify.repairer.clone();
+        repairer.output = repairer.output.or_else(|| self.declared_output(&of.value));
+        let raw = repairer.output.is_none();
         Verify {
             of: self.named(&of.value),
             query: self.texts.optional(verify.query.as_ref()),
             constraints: self.texts.optional(verify.constraints.as_ref()),
             assessor: self.helper(step, "assess", ASSESSOR, &verify.assessor, Some(findings()), false),
-            repairer: self.helper(step, "repair", REPAIRER, &verify.repairer, None, raw),
+            repairer: self.helper(step, "repair", REPAIRER, &repairer, None, raw),
             rounds: verify.rounds.as_ref().map_or(ROUNDS, |rounds| rounds.value as u32),
             severity: verify.severity.as_ref().map_or(Severity::Medium, |severity| severity.value),
             fail_when_open: verify.fail_when_open,
         }
     }
 
-    /// A node that a step has asked on its way. It has no tools: what it needs to know is in its prompt.
+    /// The agent that puts an output into the shape that a step expects; which shape is said in each call.
+    pub(super) fn input_repairer(&mut self, step: &source::Step, asked: &source::AgentStep) -> NodeIx {
+        let asked = source::AgentStep { output: None, output_mode: None, ..asked.clone() };
+        self.helper(step, "repair_input", INPUT_REPAIRER, &asked, None, false)
+    }
+
+    /// What a corrected answer looks like: as the answer did that is corrected.
+    fn declared_output(&self, name: &str) -> Option<source::OutputSchema> {
+        let Item::Step(step) = self.outline.items[self.outline.find(name)?] else { return None };
+        match &step.kind {
+            source::StepKind::Agent(agent) => agent.output.clone(),
+            source::StepKind::Reduce(reduce) => reduce.agent.output.clone(),
+            source::StepKind::Tool(tool) => tool.output.clone(),
+            _ => None,
+        }
+    }
+
+    /// A node that a step has asked on its way. It has no tools, and no skills but those that are
+    /// named for it: what it needs to know is in its prompt.
     fn helper(
         &mut self,
         step: &source::Step,
@@ -119,7 +153,8 @@ impl Builder<'_> {
         schema: Option<OutputSchema>,
         raw: bool,
     ) -> NodeIx {
-        let asked = source::AgentStep { tools: Some(Vec::new()), ..asked.clone() };
+        let skills = asked.skills.clone().unwrap_or_default();
+        let asked = source::AgentStep { tools: Some(Vec::new()), skills: Some(skills), ..asked.clone() };
         let mut agent = self.agent(&asked, step.common.retry.as_ref());
         let settings = AgentSettings {
             schema: schema.or(agent.settings.schema.clone()),
@@ -128,9 +163,21 @@ impl Builder<'_> {
         };
         agent.settings = Arc::new(settings);
         agent.system = agent.system.or_else(|| Some(Text::Literal(role.into())));
-        let name = format!("${}.{what}", step.name.value);
+        let name = self.free_name(format!("${}.{what}", step.name.value));
         let node = self.asked_node(&name, agent, step);
         self.add(node)
+    }
+
+    /// A name that no other node has: bodies of two fan-outs may be called alike.
+    fn free_name(&self, name: String) -> String {
+        let is_free = |name: &str| !self.extra.iter().any(|node| &*node.name == name);
+        match is_free(&name) {
+            true => name,
+            false => (2u32..)
+                .map(|count| format!("{name}_{count}"))
+                .find(|name| is_free(name))
+                .expect("numbers go on"),
+        }
     }
 }
 

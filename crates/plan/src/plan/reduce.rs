@@ -13,6 +13,9 @@ pub struct Reduce {
     pub strategy: Strategy,
     /// The nodes whose outputs are merged, in order; a group stands for its members.
     pub of: Vec<NodeIx>,
+    /// What people call them, where it is not their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub titles: Vec<Option<String>>,
     /// The most outputs in one call.
     pub ratio: u32,
     /// The most tokens of outputs in one call.

@@ -32,9 +32,7 @@ impl Shown {
         if let Some(used) = words::usage(&report.usage) {
             field("used", used);
         }
-        if let Some(budget) = &self.budget {
-            field("budget", capacity::spent(&report.usage, budget));
-        }
+        self.budget_lines().for_each(|line| field("budget", line));
         if let Some(now) =
             self.metrics.as_ref().filter(|_| self.status == RunStatus::Running).and_then(capacity::now)
         {

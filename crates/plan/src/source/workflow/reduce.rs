@@ -11,6 +11,8 @@ use crate::plan::{Severity, Strategy, Tie};
 pub struct ReduceStep {
     /// `of`: the steps whose outputs are merged; empty means everything that it needs.
     pub of: Names,
+    /// What people call the sources, in the order of `of`; files of this kind have no key for it.
+    pub titles: Vec<Option<String>>,
     /// `strategy` (default auto).
     pub strategy: Spanned<Strategy>,
     /// `ratio`: the most outputs in one call, 2 to 100 (default 10).

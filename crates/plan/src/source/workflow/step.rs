@@ -25,13 +25,31 @@ pub struct Step {
     pub common: Common,
 }
 
-/// Keys that every kind of step has; groups have them too, without `input`, `retry`, `on_unknown`, `idempotent`.
+impl Step {
+    /// The models that it asks: what it is by itself, and those that it asks on its way.
+    pub fn models(&self) -> impl Iterator<Item = &AgentStep> {
+        let own: Vec<&AgentStep> = match &self.kind {
+            StepKind::Agent(agent) => vec![agent],
+            StepKind::Reduce(reduce) if reduce.strategy.value.may_ask() => vec![&reduce.agent],
+            StepKind::Verify(verify) => vec![&verify.assessor, &verify.repairer],
+            _ => Vec::new(),
+        };
+        own.into_iter().chain(self.common.repair_input.as_deref())
+    }
+}
+
+/// Keys that every kind of step has; groups have them too, without `input`, `expects`,
+/// `repair_input`, `retry`, `on_unknown`, `idempotent`.
 #[derive(Debug, Clone)]
 pub struct Common {
     /// `description`.
     pub description: Option<Spanned<String>>,
     /// `input`: references for explicit context, as written (`plan.output.x?`).
     pub input: Names,
+    /// `expects`: what the step relies on in outputs of others, by their name.
+    pub expects: IndexMap<String, Entry<OutputSchema>>,
+    /// `repair_input`: the model that puts an output into the expected shape; `None` means that nobody does.
+    pub repair_input: Option<Box<AgentStep>>,
     /// `routes`, with the place of the key.
     pub routes: Vec<Route>,
     /// Place of the key `routes` if it was written, even as an empty list.
