@@ -58,6 +58,8 @@ pub(crate) struct Task {
     pub answer: Option<Payload>,
     /// What a person is asked.
     pub ask: Option<Payload>,
+    /// Whether what its attempt wishes to know is still to be asked.
+    pub wishes: bool,
     pub group: Option<Box<Group>>,
     /// What it merges, for reduce and verify.
     pub merging: Option<Arc<Merging>>,
@@ -158,6 +160,7 @@ impl Tasks {
             turns: Vec::new(),
             answer: None,
             ask: None,
+            wishes: false,
             group: None,
             merging: None,
             question: None,

@@ -109,7 +109,7 @@ impl Scheduler {
 
     /// Decide: a suspended attempt's wishes become children.
     pub(crate) fn ask_wishes(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        if self.tasks[task].state != TaskState::Open {
+        if self.tasks[task].state != TaskState::Open || !self.tasks[task].wishes {
             return;
         }
         let asked = self.tasks[task].group.as_deref().map_or(0, |group| group.members.len());

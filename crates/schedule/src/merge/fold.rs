@@ -68,6 +68,7 @@ impl Scheduler {
         let task = self.known(id, "asked")?;
         self.expect(task, "asked", |state| matches!(state, TaskState::Open | TaskState::Ready))?;
         self.open_questions(task);
+        self.tasks[task].wishes = false;
         for question in questions {
             let node = self
                 .helper(task, &question.about)
