@@ -216,3 +216,31 @@ agents:
     world.write("convoke.toml", format!("[limits.resources]\n{limits}"));
     world.convoke(&["run", "w.yaml"]).exits(0);
 }
+
+#[test]
+fn a_step_that_waits_for_more_than_a_lowered_limit_fails_and_says_so() {
+    let world = World::with_workflow(
+        "\
+workflow: {name: cards, entry_point: both}
+parallel:
+  - {name: both, agents: [one, two], failure_mode: continue_on_error}
+agents:
+  - name: one
+    type: script
+    command: sh
+    args: [-c, 'mkfifo gate.$$; echo $$ > begun; read word < gate.$$']
+    resources: {gpu: 4}
+  - {name: two, type: script, command: echo, args: [never], resources: {gpu: 3}}
+",
+    );
+    world.write("convoke.toml", "[limits.resources]\ngpu = 4\n");
+    let made = std::process::Command::new("mkfifo").arg(world.work().join("begun")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let run = world.start(&["run", "w.yaml"]);
+    let script = world.read("begun");
+    world.convoke(&["capacity", "set", "gpu=2"]).exits(0);
+    run.await_words("3 are needed and the limit is 2");
+    let_go(&world, &script);
+    let said = run.wait();
+    assert!(said.stderr.contains("step `two` cannot start"), "{said}");
+}

@@ -315,6 +315,18 @@ impl Permits {
         }
     }
 
+    /// Who waits for what can never be had any more, and why. They wait no longer.
+    pub(crate) fn impossible(&mut self, now: Timestamp) -> Vec<(Owner, Refused)> {
+        let refused = self.governor.impossible(now).into_iter();
+        let refused: Vec<_> = refused.map(|(key, why)| (owner_of(key), why)).collect();
+        for (owner, _) in &refused {
+            if let Owner::Attempt(task) = owner {
+                self.holdings.forget(*task);
+            }
+        }
+        refused
+    }
+
     /// What an answer says about the limits of its service bounds the rates that are configured for it.
     pub(crate) fn limits_seen(
         &mut self,
