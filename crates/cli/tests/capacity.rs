@@ -244,3 +244,21 @@ agents:
     let said = run.wait();
     assert!(said.stderr.contains("step `two` cannot start"), "{said}");
 }
+
+#[test]
+fn what_took_long_in_an_earlier_run_goes_first_in_the_next() {
+    let world = World::with_workflow(
+        "\
+workflow: {name: order, entry_point: both, limits: {max_concurrency: 1}}
+parallel:
+  - {name: both, agents: [quick, slow]}
+agents:
+  - {name: quick, type: script, command: sh, args: [-c, 'echo quick >> log']}
+  - {name: slow, type: script, command: sh, args: [-c, 'echo slow >> log; sleep 0.5']}
+",
+    );
+    for _ in 0..2 {
+        world.convoke(&["run", "w.yaml"]).exits(0);
+    }
+    assert_eq!(world.read("log"), "quick\nslow\nslow\nquick\n");
+}

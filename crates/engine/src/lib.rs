@@ -10,6 +10,7 @@ mod berth;
 mod calls;
 mod clock;
 mod core;
+mod durations;
 mod error;
 mod executor;
 mod fact;
@@ -32,6 +33,7 @@ mod terms;
 
 pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
+pub use durations::{Durations, Known};
 pub use error::EngineError;
 pub use executor::Executor;
 pub use fact::{CallReply, Capacity, Fact, Learned, What};

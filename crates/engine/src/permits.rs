@@ -102,7 +102,7 @@ impl Permits {
             calls: CallBook::default(),
             adrift: Adrift::default(),
             purses: Purses::new(limits),
-            paths: Paths::new(limits.asks_nobody),
+            paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
             crowded: false,
         };
