@@ -103,7 +103,9 @@ impl Drive<'_> {
         let capacity = match &options.limits.machine {
             Some(machine) => {
                 let lease = self.console.config.lease;
-                Some(sharing::take_part(&self.state, run, &self.plan, machine, lease)?)
+                let (shares, remark) = sharing::take_part(&self.state, run, &self.plan, machine, lease)?;
+                remark.iter().for_each(|remark| self.console.warn(remark));
+                Some(shares)
             }
             None => None,
         };
@@ -163,7 +165,7 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let mut limits = shared_limits(&self.console.config, max_concurrency);
+        let mut limits = sharing::as_set(shared_limits(&self.console.config, max_concurrency), &self.state);
         let known = notebook::learned(&self.state);
         (limits.learned, limits.durations) = (known.services, known.durations);
         let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);

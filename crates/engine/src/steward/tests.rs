@@ -12,7 +12,7 @@ struct Desk {
     office: Office,
     told: UnboundedReceiver<Fact>,
     clock: Arc<AtomicU64>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 fn desk() -> Desk {
@@ -32,8 +32,9 @@ fn desk() -> Desk {
         unpaid: Mutex::default(),
         closed: AtomicBool::new(false),
         stuck: AtomicBool::new(false),
+        troubled: AtomicBool::new(false),
     };
-    Desk { office, told, clock, _folder: folder }
+    Desk { office, told, clock, folder }
 }
 
 #[test]
@@ -49,4 +50,36 @@ fn a_lease_that_ran_out_before_anything_was_started_with_it_goes_back() {
     assert!(matches!(told, What::Capacity(News::Lapsed { ask: AskNo(1) })));
     let left = desk.office.table.in_force(slots).expect("it is known");
     assert_eq!((left.in_use, left.quarantined), (0, 0), "nothing keeps it in quarantine");
+}
+
+#[test]
+fn a_heartbeat_that_fails_is_told_and_only_once() {
+    let mut desk = desk();
+    std::fs::remove_file(desk.folder.path().join("capacity")).expect("it is there");
+    (0..3).for_each(|_| desk.office.heartbeat());
+    let told = desk.told.try_recv().expect("the run is told").what;
+    assert!(matches!(told, What::Capacity(News::Noted { code: "capacity_unusable", .. })));
+    assert!(desk.told.try_recv().is_err(), "once");
+}
+
+#[test]
+fn a_limit_that_is_in_force_is_told_where_the_run_wants_another() {
+    let mut desk = desk();
+    let other =
+        Capacity::open(&desk.folder.path().join("capacity"), &Identity::default(), Options::default());
+    let other = other.expect("it is there");
+    other.define("gpu", 2, "a person").expect("there is room");
+    let shared = crate::terms::Shared {
+        name: "gpu".into(),
+        limit: 5,
+        origin: "test".into(),
+        counts: Counts::Slots,
+        window: None,
+        says_spent: false,
+    };
+    let want = Want { of: Arc::new(shared), count: 1 };
+    desk.office.reserve(AskNo(1), vec![want]);
+    let told = desk.told.try_recv().expect("the run is told").what;
+    let changed = News::Changed { name: "gpu".into(), from: 5, to: 2, origin: "a person".into() };
+    assert!(matches!(told, What::Capacity(news) if news == changed));
 }
