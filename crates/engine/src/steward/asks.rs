@@ -142,7 +142,7 @@ impl Office {
             self.insist(|table| table.restate_limit(&table_name(budget), count(limit), "a person's answer"));
     }
 
-    fn withdraw(&self, ask: AskNo) {
+    pub(super) fn withdraw(&self, ask: AskNo) {
         self.unpaid().remove(&ask);
         let ticket = self.books().withdraw(ask);
         if let Some(ticket) = ticket {
@@ -151,7 +151,7 @@ impl Office {
         }
     }
 
-    fn give_back(&self, back: &Return) {
+    pub(super) fn give_back(&self, back: &Return) {
         let Some(lease) = self.leases().remove(&back.fence) else { return };
         let lingering = self.lingering(&back.used);
         let _ = self.insist(|table| {

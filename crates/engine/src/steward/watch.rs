@@ -37,7 +37,7 @@ impl Office {
     }
 
     /// Looks at everything that waits.
-    fn fetch(&self) {
+    pub(super) fn fetch(&self) {
         let tickets = self.books().tickets();
         for (ticket, ask) in tickets {
             match self.insist(|table| table.fetch(ticket)) {
