@@ -30,6 +30,10 @@ use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Where the table keeps to a service's limit: so many attempts more than that are begun, so that one of them waits
+/// there when a call ends. An attempt has to be on disk before it can ask.
+const AHEAD: u64 = 4;
+
 /// The permits of a run.
 #[derive(Debug)]
 pub struct Permits {
@@ -355,7 +359,8 @@ impl Permits {
     /// All processes together know something else of a service.
     pub(crate) fn know(&mut self, learned: &crate::fact::Learned) {
         if let Some(resource) = self.governor.resource(&learned.service) {
-            self.governor.know(resource, learned.knowledge);
+            let ahead = if learned.limited { AHEAD } else { 0 };
+            self.governor.know(resource, learned.knowledge, ahead);
             self.services.limit(resource, learned.limited);
         }
     }
