@@ -112,7 +112,7 @@ impl Permits {
             calls: CallBook::default(),
             adrift: Adrift::default(),
             purses: Purses::new(limits),
-            paths: Paths::new(limits.asks_nobody),
+            paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
             crowded: false,
         };
@@ -324,6 +324,18 @@ impl Permits {
         if let Some(resource) = resource {
             let _ = self.governor.set_limit(resource, limit, Origin::Operator, now);
         }
+    }
+
+    /// Who waits for what can never be had any more, and why. They wait no longer.
+    pub(crate) fn impossible(&mut self, now: Timestamp) -> Vec<(Owner, Refused)> {
+        let refused = self.governor.impossible(now).into_iter();
+        let refused: Vec<_> = refused.map(|(key, why)| (owner_of(key), why)).collect();
+        for (owner, _) in &refused {
+            if let Owner::Attempt(task) = owner {
+                self.holdings.forget(*task);
+            }
+        }
+        refused
     }
 
     /// What an answer says about the limits of its service bounds the rates that are configured for it.

@@ -35,7 +35,8 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
-    driving::resources::require(&plan, &console.config.limits)?;
+    let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
+    driving::resources::require(&plan, &limits)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
 }
