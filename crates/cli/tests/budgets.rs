@@ -212,6 +212,27 @@ fn nobody_waits_for_money_that_never_comes_back() {
 }
 
 #[test]
+fn a_cheaper_model_without_a_price_is_refused_before_anything_starts() {
+    let of_file = world("budget_usd: 1, budget_mode: enforce, when_spent: degrade, degrade_to: free");
+    of_file.convoke(&["run", "w.yaml"]).exits(3).mentions(&[
+        "workflow::unpriced_model",
+        "w.yaml:5",
+        "`free`",
+    ]);
+    let configured = world("");
+    configured
+        .write("convoke.toml", "[budgets.day]\nusd = 1\nwhen_spent = \"degrade\"\ndegrade_to = \"free\"\n");
+    let said = configured.convoke(&["run", "w.yaml"]).exits(3);
+    said.mentions(&["convoke.toml:4: `budgets.day.degrade_to` names `free`", "pricing"]);
+    assert!(of_file.runs().is_empty() && configured.runs().is_empty());
+    configured.write(
+        "convoke.toml",
+        configured.read("convoke.toml") + "[pricing.free]\ninput_per_mtok = 0\noutput_per_mtok = 0\n",
+    );
+    configured.convoke(&["run", "w.yaml"]).exits(0);
+}
+
+#[test]
 fn the_cheaper_model_is_the_last_resort() {
     let world = world("budget_usd: 0.0001, budget_mode: enforce, when_spent: degrade, degrade_to: dear");
     world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run"]);

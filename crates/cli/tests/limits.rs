@@ -104,6 +104,7 @@ workflow:
   name: training
   entry_point: fan
   limits: {budget_usd: 3, budget_tokens: 9000, budget_mode: enforce, when_spent: degrade, degrade_to: small}
+  cost: {pricing: {small: {input_per_mtok: 0, output_per_mtok: 1}}}
 parallel:
   - {name: fan, agents: [train, count], budget: {tokens: 5000, when_spent: ask}}
 agents:
@@ -138,12 +139,12 @@ fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
     let said = world.run(&["run", "w.yaml"]);
     assert_eq!(said.code, 3);
     assert_snapshot!(said.stderr, @r"
-    error: w.yaml:8: step `train` needs `gpu`, and nobody says how much of that there is
+    error: w.yaml:9: step `train` needs `gpu`, and nobody says how much of that there is
     hint: say it in convoke.toml: limits.resources.gpu = N
     ");
     world.write("convoke.toml", "[limits.resources]\ngpus = 4\ndisk = 1\n");
     assert_snapshot!(world.run(&["run", "w.yaml"]).stderr, @r"
-    error: w.yaml:8: step `train` needs `gpu`, and nobody says how much of that there is
+    error: w.yaml:9: step `train` needs `gpu`, and nobody says how much of that there is
     hint: did you mean `gpus`?
     hint: say it in convoke.toml: limits.resources.gpu = N
     ");
@@ -151,7 +152,7 @@ fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
     let said = world.run(&["run", "w.yaml"]);
     assert_eq!(said.code, 3);
     assert_snapshot!(said.stderr, @r"
-    error: w.yaml:8: step `train` needs 2 of `gpu`, and there will never be more than 1
+    error: w.yaml:9: step `train` needs 2 of `gpu`, and there will never be more than 1
     hint: limits.resources.gpu = 1 is said in convoke.toml:2
     ");
     assert!(!world.state().join("runs").exists(), "nothing was started");

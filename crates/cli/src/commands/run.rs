@@ -36,6 +36,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
         return dry_run(console, args, &plan, &inputs);
     }
     driving::resources::require(&plan, &console.config.limits)?;
+    driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
 }
