@@ -186,6 +186,29 @@ fn a_step_has_a_budget_of_its_own() {
 }
 
 #[test]
+fn a_roles_budget_counts_all_its_visits_and_items() {
+    let world = World::with_workflow(
+        "workflow:
+  name: spender
+  entry_point: again
+  runtime: {provider: {name: scripted, file: replies.yaml}, default_model: dear, max_tokens: 1000}
+  cost: {pricing: {dear: {input_per_mtok: 0, output_per_mtok: 1}}}
+  input: {items: {type: array, default: [1, 2, 3, 4]}}
+agents:
+  - {name: again, prompt: p, budget: {usd: 0.00115}, routes: [{to: each, when: '{{ context.iteration >= 2 }}'}, {to: again}]}
+for_each:
+  - {name: each, type: for_each, source: workflow.input.items, as: item, max_concurrent: 1, agent: {name: worker, prompt: p, budget: {usd: 0.00125}}}
+",
+    );
+    world.write("replies.yaml", "default: {say: done, usage: {prompt_tokens: 1, completion_tokens: 100}}\n");
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step worker"]);
+    assert_eq!(calls(&world), 2 + 3, "two visits of the one, and three of four items of the other");
+    world.write("w.yaml", world.read("w.yaml").replace("0.00115", "0.00105"));
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step again"]);
+    assert_eq!(calls_of(&world, &world.runs()[0]), 1, "the second visit draws from what the first one left");
+}
+
+#[test]
 fn the_budget_of_a_day_is_that_of_all_runs() {
     let world = world("");
     world.write("convoke.toml", "[budgets.day]\nusd = 0.00115\n");

@@ -76,6 +76,20 @@ fn limits_that_contradict_each_other_are_refused_with_both_places() {
 }
 
 #[test]
+fn contradictions_are_named_beside_other_faults_and_not_because_of_them() {
+    let said = refused(
+        "machine_concurrency = 4\nrun.max_concurrency = 9\n[limits]\nqueue = -5\n\
+         [budgets.day]\nusd = -1\nwhen_spent = 'ask'\n[budgets.run]\nmode = 'audit'\n",
+    );
+    assert_snapshot!(said, @r"
+    error: convoke.toml:4: `limits.queue`: expected a whole number from 1 to 1000000000, found -5
+    error: convoke.toml:6: `budgets.day.usd`: expected dollars, from 0.000001 to 1000000000, found -1
+    error: convoke.toml:2: `run.max_concurrency`: 9 is more than `machine_concurrency` allows, which is 4 (convoke.toml:1)
+    error: convoke.toml:9: `budgets.run.mode`: a budget needs `budgets.run.usd` or `budgets.run.tokens`
+    ");
+}
+
+#[test]
 fn the_environment_is_held_to_the_same_rules() {
     let world = World::with(SMALL);
     for wrong in ["0", "-1", "many", "99999999999999999999", "1000001"] {
