@@ -149,3 +149,70 @@ fn a_process_that_is_stopped_is_shown_as_such_and_one_that_was_killed_is_gone() 
     held.first.kill();
     assert_ne!(state(&held.world), "\"running\"");
 }
+
+/// A run that begins and waits, on a machine for one run; the second and the third one wait for it.
+fn one_at_a_time() -> (World, String, Vec<Process>) {
+    let world = World::with_workflow(HELD).env("CONVOKE_ORCHESTRATIONS", "1");
+    let made = std::process::Command::new("mkfifo").arg(world.work().join("begun")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let first = world.start(&["run", "w.yaml"]);
+    let script = world.read("begun");
+    let mut runs = vec![first];
+    for waiting in 1..=2 {
+        runs.push(world.start(&["run", "w.yaml"]));
+        until("it waits for its place", || limit(&world, "orchestrations")["waiting"] == waiting);
+    }
+    (world, script, runs)
+}
+
+#[test]
+fn runs_at_once_are_limited_for_all_processes_and_come_in_their_order() {
+    let (world, mut script, runs) = one_at_a_time();
+    let held = limit(&world, "orchestrations");
+    assert_eq!((&held["limit"], &held["in_use"]), (&json!(1), &json!(1)), "{held}");
+    assert_eq!(held["origin"], "environment variable CONVOKE_ORCHESTRATIONS");
+    assert_eq!(limit(&world, "machine")["in_use"], 1, "who waits for a place holds nothing of the machine");
+    let pids: Vec<_> = runs.iter().map(|run| run.pid().as_raw_nonzero().get()).collect();
+    runs[1].await_words("waits for orchestrations");
+    for (turn, run) in runs.into_iter().enumerate() {
+        let holders = limit(&world, "orchestrations")["holders"].clone();
+        assert_eq!(holders[0]["pid"], pids[turn], "first come, first served");
+        let_go(&world, &script);
+        assert_eq!(run.wait().code, Some(0));
+        if turn < 2 {
+            script = world.read("begun");
+        }
+    }
+}
+
+#[test]
+fn the_place_of_a_run_that_is_killed_goes_to_the_next() {
+    let (world, _, mut runs) = one_at_a_time();
+    runs[0].kill();
+    let script = world.read("begun");
+    assert_eq!(limit(&world, "orchestrations")["in_use"], 1);
+    assert!(runs[1].pid().as_raw_nonzero().get() > 0);
+    world.convoke(&["capacity", "set", "orchestrations=2"]).exits(0);
+    let other = world.read("begun");
+    for script in [script, other] {
+        let_go(&world, &script);
+    }
+    for run in runs.drain(1..) {
+        assert_eq!(run.wait().code, Some(0));
+    }
+}
+
+#[test]
+fn a_step_may_need_ten_things_at_once() {
+    let names: Vec<_> = (0..10).map(|n| format!("r{n}")).collect();
+    let needs = names.iter().map(|name| format!("{name}: 1")).collect::<Vec<_>>().join(", ");
+    let world = World::with_workflow(&format!(
+        "workflow: {{name: many, entry_point: one}}
+agents:
+  - {{name: one, type: script, command: echo, args: [done], resources: {{{needs}}}}}
+"
+    ));
+    let limits: String = names.iter().map(|name| format!("{name} = 1\n")).collect();
+    world.write("convoke.toml", format!("[limits.resources]\n{limits}"));
+    world.convoke(&["run", "w.yaml"]).exits(0);
+}

@@ -12,7 +12,7 @@ use crate::permits::{Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, Outcome, Setting};
+use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
@@ -56,8 +56,24 @@ pub enum Effect {
     WithdrawAsk(AskNo),
     /// Give shared capacity back.
     GiveBack(Return),
-    /// Heed what other processes are told by a service.
-    Heed(String),
+    /// Heed what other processes are told by a service, and learn from now on of it together with them.
+    Heed {
+        /// The service's resource.
+        service: String,
+        /// What earlier runs have learned, for if nobody knows anything yet.
+        remembered: Option<LearnedLimit>,
+    },
+    /// A call is made to a service of which nothing is known yet, and without a lease of it.
+    Enter(String),
+    /// Such a call has ended.
+    Depart(String),
+    /// What a call has taught about a service, for all processes.
+    Teach {
+        /// The service's resource.
+        service: String,
+        /// How it fared.
+        lesson: Lesson,
+    },
     /// Tell other processes that a service said to come back after so long.
     Shut {
         /// The service's resource.
@@ -88,6 +104,8 @@ pub struct Core {
     pub interrupt: Option<String>,
     /// Attempts that are stopped because their lease ran out.
     fenced: HashSet<TaskIx>,
+    /// Attempts whose performers are silent: what they hold may be in use after their end.
+    silent: HashSet<TaskIx>,
     /// Who waits for what, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -106,6 +124,7 @@ impl Core {
             last,
             interrupt: None,
             fenced: HashSet::new(),
+            silent: HashSet::new(),
             blocked: None,
             opens: None,
             was_blocked: false,
@@ -136,6 +155,8 @@ impl Core {
         self.note_reserved(now, &mut turn);
         self.note_spent(now, &mut turn);
         self.permits.settle_turn(now, &mut turn.effects);
+        let remembered = std::mem::take(&mut self.permits.services.adapted);
+        remembered.into_iter().for_each(|adapted| self.adapted(adapted, &mut turn));
         self.note_blocked(now, &mut turn);
         turn
     }
@@ -170,7 +191,8 @@ impl Core {
             Setting::Limit => "limit",
             Setting::ShutUntil => "shut_until",
         };
-        if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 {
+        let heard = adapted.reason == Reason::Shared;
+        if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 && !heard {
             let service = self.permits.governor.name(adapted.resource).to_owned();
             let pause = Duration::from_micros(adapted.to - adapted.at.0);
             turn.effects.push(Effect::Shut { service, pause });
@@ -220,7 +242,7 @@ impl Core {
             let task = match self.permits.admit(now, &mut turn.effects) {
                 Next::Start(task) => task,
                 Next::Blocked(key, on, until) => {
-                    let worth_telling = self.permits.holdings.is_worth_telling(on);
+                    let worth_telling = self.permits.is_worth_telling(on);
                     let on = self.permits.governor.name(on).to_owned();
                     self.blocked = self.task_of(key).filter(|_| worth_telling).map(|task| (task, on));
                     self.opens = until;
@@ -239,7 +261,7 @@ impl Core {
         match self.scheduler.launch(task, lease, &self.store) {
             Launch::Start(assignment) => {
                 self.permits.paths.begin(task, now);
-                let terms = self.permits.terms(task, self.scheduler.node(task), now);
+                let terms = self.permits.terms(task, self.scheduler.node(task), now, &mut turn.effects);
                 turn.effects.push(Effect::Launch(task, assignment, terms));
             }
             Launch::Refused => drop(self.permits.end(task, Outcome::Unknown, now, &mut turn.effects)),

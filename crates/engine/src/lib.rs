@@ -4,7 +4,9 @@
 //! then act. A fresh start and a resume are the same loop; a resumed run begins with old events. This is the only place
 //! that waits, and the only one that looks at a clock.
 
+mod adrift;
 mod attempts;
+mod berth;
 pub mod budgets;
 mod calls;
 mod clock;
@@ -36,7 +38,7 @@ pub use core::{Core, Effect, Turn};
 pub use days::{DayBudget, midnight};
 pub use error::EngineError;
 pub use executor::Executor;
-pub use fact::{CallReply, Capacity, Fact, What};
+pub use fact::{CallReply, Capacity, Fact, Learned, What};
 pub use handle::{Handle, Notice, Watch};
 pub use limits::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 pub use outcome::Outcome;

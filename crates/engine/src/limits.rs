@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Attempts at once of all processes, and who says so. `None`: this process takes no part in sharing.
     pub machine: Option<Stated>,
+    /// Runs at once of all processes; `None`: as many as are started.
+    pub orchestrations: Option<Stated>,
     /// Limits of model services. Every entry that fits a call holds for it.
     pub services: Vec<ServiceLimit>,
     /// Answers are played back: no service is asked, so none is counted. An answer may then wait for the one that was

@@ -9,6 +9,8 @@
 //! holds leases of it (`holdings`); a call that needs something shared asks for its lease once it has all the rest, and
 //! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 
+use crate::adrift::Adrift;
+use crate::berth::{Berth, ORCHESTRATIONS};
 use crate::calls::CallBook;
 use crate::core::Effect;
 use crate::holdings::Holdings;
@@ -40,8 +42,11 @@ pub struct Permits {
     /// What every attempt needs of the machine.
     plain: Wants,
     pub(crate) holdings: Holdings,
+    /// The run's place among all runs, where these are limited.
+    pub(crate) berth: Option<Berth>,
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
+    pub(crate) adrift: Adrift,
     pub(crate) purses: Purses,
     pub(crate) paths: Paths,
     /// The run has as many attempts at once as the machine may have.
@@ -93,7 +98,12 @@ impl Permits {
             .machine
             .as_ref()
             .map(|stated| Want { of: shared("machine".into(), stated.limit, &stated.origin), count: 1 });
+        let runs = limits.orchestrations.as_ref().filter(|_| machine.is_some());
+        let runs = runs
+            .map(|stated| Want { of: shared(ORCHESTRATIONS.into(), stated.limit, &stated.origin), count: 1 });
+        let berth = runs.map(|want| Berth::new(want, &mut governor));
         let mut permits = Permits {
+            berth,
             services: Services::new(most, limits),
             governor,
             slots,
@@ -102,6 +112,7 @@ impl Permits {
             holdings: Holdings::default(),
             leases: Leases::default(),
             calls: CallBook::default(),
+            adrift: Adrift::default(),
             purses: Purses::new(limits),
             paths: Paths::new(limits.asks_nobody),
             follows_machine: limits.follows_machine,
@@ -146,6 +157,7 @@ impl Permits {
         needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
         needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
         let room = self.room(&needs, now);
         let wants = self.wants(node);
@@ -253,7 +265,7 @@ impl Permits {
                         self.holdings.take(task);
                         return Next::Start(task);
                     }
-                    Owner::Call(call) => self.paid(call, key, effects),
+                    Owner::Call(call) => self.paid(call, key, now, effects),
                 },
                 Admission::Spent { key, on, then } => {
                     // Attempts ask for no money; their calls do.
@@ -278,28 +290,55 @@ impl Permits {
     }
 
     /// The machine has given a lease. One that nobody wants any more goes back.
-    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, effects: &mut Vec<Effect>) {
-        if self.holdings.granted(ask, fence, &mut self.governor) {
+    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, now: Timestamp, effects: &mut Vec<Effect>) {
+        let governor = &mut self.governor;
+        if self.berth.as_mut().is_some_and(|berth| berth.granted(ask, fence, governor)) {
+            return;
+        }
+        if self.holdings.granted(ask, fence, governor) {
             return;
         }
         match self.leases.granted(ask, fence) {
-            Ok(call) => self.admit_call(call, effects),
+            Ok(call) => self.admit_call(call, now, effects),
             Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
 
     /// A lease ran out before it could be used.
     pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
-        if let Some(wants) = self.holdings.wants(ask).or_else(|| self.leases.wants(ask)) {
-            effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        let berth = self.berth.as_ref().and_then(|berth| berth.wants(ask)).map(|want| vec![want.clone()]);
+        let others =
+            || self.holdings.wants(ask).or_else(|| self.leases.wants(ask)).map(|wants| wants.to_vec());
+        if let Some(wants) = berth.or_else(others) {
+            effects.push(Effect::AskCapacity { ask, wants });
         }
+    }
+
+    /// The machine has nothing free for a wish.
+    pub(crate) fn queued(&mut self, ask: AskNo) {
+        self.berth.iter_mut().for_each(|berth| berth.queued(ask));
+        self.holdings.queued(ask);
+    }
+
+    /// Whether waiting for a resource is worth telling: what was only just asked for is not.
+    pub(crate) fn is_worth_telling(&self, resource: ResourceId) -> bool {
+        match self.berth.as_ref().filter(|berth| berth.resource() == resource) {
+            Some(berth) => berth.is_waited_for(),
+            None => self.holdings.is_worth_telling(resource),
+        }
+    }
+
+    /// This process is done with the run: its place goes to the next one.
+    pub(crate) fn leave(&mut self) -> Option<crate::terms::Return> {
+        self.berth.as_mut()?.leave()
     }
 
     /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
     pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
         let resource = match name {
             "machine" if self.follows_machine => Some(self.slots),
-            "machine" => None,
+            // The table counts runs; what this process counts by that name is whether it may begin.
+            "machine" | ORCHESTRATIONS => None,
             name => self.governor.resource(name),
         };
         if let Some(resource) = resource {
@@ -327,9 +366,16 @@ impl Permits {
     }
 
     /// Another process was told to come back later.
-    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) {
-        if let Some(resource) = self.governor.resource(name) {
-            self.governor.shut(resource, until, now);
+    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) -> Option<Adapted> {
+        let resource = self.governor.resource(name)?;
+        self.governor.shut(resource, until, now)
+    }
+
+    /// All processes together know something else of a service.
+    pub(crate) fn know(&mut self, learned: &crate::fact::Learned) {
+        if let Some(resource) = self.governor.resource(&learned.service) {
+            self.governor.know(resource, learned.knowledge);
+            self.services.limit(resource, learned.limited);
         }
     }
 
@@ -340,10 +386,16 @@ impl Permits {
 
     /// On what terms an attempt runs that has its permit and its lease. What its first call needs is a permit of its own
     /// from here on.
-    pub(crate) fn terms(&mut self, task: TaskIx, node: &Node, now: Timestamp) -> Terms {
+    pub(crate) fn terms(
+        &mut self,
+        task: TaskIx,
+        node: &Node,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Terms {
         let fence = self.holdings.fence(task);
         let calls = match &node.kind {
-            Kind::Agent(agent) => self.first_call(task, agent, now),
+            Kind::Agent(agent) => self.first_call(task, agent, now, effects),
             _ => Calls::Free,
         };
         Terms { fence, calls }
@@ -384,9 +436,18 @@ impl Permits {
     /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
     pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         // Before anything is asked for: who is told at once that a service is shut asks it nothing.
-        effects.splice(0..0, self.services.met.drain(..).map(Effect::Heed));
+        let met = self.services.met.drain(..);
+        effects.splice(0..0, met.map(|(service, remembered)| Effect::Heed { service, remembered }));
         let leases = &mut self.leases;
-        self.holdings.settle(&mut self.governor, now, || leases.number(), effects);
+        let mut may_begin = true;
+        if let Some(berth) = &mut self.berth {
+            let (back, asked) = berth.settle(&self.governor, || leases.number());
+            effects.extend(back.map(Effect::GiveBack));
+            effects.extend(asked.map(|(ask, want)| Effect::AskCapacity { ask, wants: vec![want] }));
+            may_begin = berth.is_held();
+        }
+        let lacks = |governor: &mut Governor| if may_begin { governor.lacks(now) } else { Vec::new() };
+        self.holdings.settle(&mut self.governor, lacks, || leases.number(), effects);
     }
 }
 

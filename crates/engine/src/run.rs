@@ -65,6 +65,9 @@ impl Run {
     /// Tells how capacity was used, and keeps what was learned about it.
     fn concluded(&mut self, outcome: Outcome) -> Outcome {
         self.tell_metrics();
+        if let Some(back) = self.core.permits.leave() {
+            self.with_steward(|steward| steward.give_back(back));
+        }
         Outcome { learned: self.core.permits.learned(self.clock.now()), ..outcome }
     }
 
@@ -87,7 +90,12 @@ impl Run {
             Effect::AskCapacity { ask, wants } => self.with_steward(|steward| steward.ask(ask, wants)),
             Effect::WithdrawAsk(ask) => self.with_steward(|steward| steward.withdraw(ask)),
             Effect::GiveBack(back) => self.with_steward(|steward| steward.give_back(back)),
-            Effect::Heed(service) => self.with_steward(|steward| steward.heed(service)),
+            Effect::Heed { service, remembered } => {
+                self.with_steward(|steward| steward.heed(service, remembered));
+            }
+            Effect::Enter(service) => self.with_steward(|steward| steward.enter(service)),
+            Effect::Depart(service) => self.with_steward(|steward| steward.depart(service)),
+            Effect::Teach { service, lesson } => self.with_steward(|steward| steward.teach(service, lesson)),
             Effect::Shut { service, pause } => self.with_steward(|steward| steward.shut(service, pause)),
             Effect::Allow { budget, limit } => self.with_steward(|steward| steward.allow(budget, limit)),
         }

@@ -8,6 +8,7 @@ use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
 use crate::choose::{Chosen, Survey};
 use crate::hash::Map;
+use crate::knowledge::Lesson;
 use crate::lanes::Lanes;
 use crate::metrics::Tally;
 use crate::rank::{Demand, Place, Tenant};
@@ -72,6 +73,8 @@ pub struct Governor {
     pub(crate) row: Row,
     pub(crate) tally: Tally,
     pub(crate) chance: Chance,
+    /// What was taught since somebody asked, for all processes.
+    pub(crate) lessons: Vec<(ResourceId, Lesson)>,
     arrivals: u64,
     now: u64,
     shape: Vec<Amount>,
@@ -101,6 +104,7 @@ impl Governor {
             row: Row::default(),
             tally: Tally::default(),
             chance: Chance::new(rules.seed),
+            lessons: Vec::new(),
             arrivals: 0,
             now: 0,
             shape: Vec::new(),

@@ -52,6 +52,8 @@ pub enum Work {
     Script(Box<ScriptCall>),
     /// Call a tool.
     Tool(Box<ToolWork>),
+    /// Let a model write programs over outputs.
+    Program(Box<crate::ProgramCall>),
 }
 
 /// A question to a model.
@@ -300,8 +302,8 @@ pub enum AttemptEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitsFor {
-    /// The tasks it spawned.
-    Children,
+    /// Answers to what it asks: a list of [`Wish`](crate::Wish).
+    Children(JsonText),
     /// A person; the payload is the question.
     Gate(JsonText),
     /// A moment.

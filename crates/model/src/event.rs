@@ -6,7 +6,7 @@
 //! data (give it `serde(default)`), and an old reader meets new data (unknown fields are ignored, unknown events are an
 //! error that names the version to use).
 
-use crate::{Digest, Failure, Payload, RunId, TaskId, Timestamp, Usage, WaitsFor};
+use crate::{Digest, Failure, Inquiry, Missing, Payload, RunId, TaskId, Timestamp, Usage, WaitsFor};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,25 @@ pub enum Event {
         /// The keys, where `key_by` names them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keys: Option<Vec<String>>,
+    },
+    /// A reduce task begins: what it merges, and how.
+    MergeStarted {
+        /// The task.
+        task: TaskId,
+        /// The strategy, as files name it.
+        strategy: String,
+        /// Whose outputs, in order; a progressive merge takes more as they arrive.
+        sources: Vec<TaskId>,
+        /// Whose outputs it does without.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<Missing>,
+    },
+    /// A task asks something on its way: each question is a child from here on.
+    Asked {
+        /// The task.
+        task: TaskId,
+        /// What.
+        questions: Vec<Inquiry>,
     },
     /// An attempt holds its permit and is about to be launched.
     AttemptStarted {

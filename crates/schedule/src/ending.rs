@@ -89,11 +89,9 @@ impl Scheduler {
         let steps = &self.frame(frame).steps;
         let skipped = |step: &&TaskIx| self.tasks[**step].state == TaskState::Ended(End::Skipped);
         let missed = steps.iter().filter(skipped).count();
-        if missed == 0 {
-            RunStatus::Succeeded
-        } else if missed == steps.len() {
+        if missed > 0 && missed == steps.len() {
             RunStatus::SkippedAll
-        } else if self.missed_steps {
+        } else if self.missed_outputs || self.missed_steps && missed > 0 {
             RunStatus::Partial
         } else {
             RunStatus::Succeeded

@@ -60,9 +60,10 @@ impl Scheduler {
     pub fn assignment(&self, task: TaskIx, outputs: &dyn Outputs) -> Result<Assignment, Failure> {
         let node = self.node(task);
         let work = match &node.kind {
-            Kind::Agent(agent) => Work::Agent(Box::new(self.agent_call(task, agent, outputs)?)),
+            Kind::Agent(agent) => Work::Agent(Box::new(self.asked_call(task, agent, outputs)?)),
             Kind::Script(script) => Work::Script(Box::new(self.script_call(task, script, outputs)?)),
             Kind::Tool(tool) => Work::Tool(Box::new(self.tool_work(task, tool, outputs)?)),
+            Kind::Reduce(reduce) => Work::Program(Box::new(self.program_call(task, reduce, outputs)?)),
             other => {
                 let message = format!("step `{}` of type {} makes no attempts", node.name, other.word());
                 return Err(Failure::new(Class::Fatal, message));
@@ -96,7 +97,21 @@ impl Scheduler {
         serde_json::from_str(self.read(answer, outputs)?.as_str()).ok()
     }
 
-    fn agent_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+    /// The call of an agent, with the question that it answers for another task.
+    fn asked_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+        let call = self.agent_call(task, agent, outputs)?;
+        match self.tasks[task].question.clone() {
+            Some(question) => self.put_question(task, &question, call, outputs),
+            None => Ok(call),
+        }
+    }
+
+    pub(crate) fn agent_call(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        outputs: &dyn Outputs,
+    ) -> Result<AgentCall, Failure> {
         let optional = |text: &Option<Text>, what: &str| {
             text.as_ref().map(|text| self.render(task, text, what, outputs)).transpose()
         };
@@ -105,10 +120,30 @@ impl Scheduler {
             settings: agent.settings.clone(),
             model: optional(&agent.model, "model")?.unwrap_or_default(),
             system: optional(&agent.system, "system_prompt")?,
-            prompt: self.with_instructions(task, agent, prompt),
+            prompt: self.with_instructions(task, agent, self.with_dependencies(task, agent, prompt, outputs)),
             reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
             working_dir: optional(&agent.working_dir, "working_dir")?,
         })
+    }
+
+    /// Outputs of what the agent needs stand behind its prompt, where it asks for them.
+    fn with_dependencies(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        prompt: String,
+        outputs: &dyn Outputs,
+    ) -> String {
+        let Some(tokens) = agent.dependency_outputs else { return prompt };
+        // Who needs nothing itself needs what its group needs.
+        let mut step = task;
+        while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
+            step = group;
+        }
+        match self.dependency_block(step, tokens, outputs) {
+            block if block.is_empty() => prompt,
+            block => format!("{prompt}\n\n{block}"),
+        }
     }
 
     /// The workflow's instructions and the agent's skills stand before every prompt.
@@ -325,8 +360,17 @@ impl Scheduler {
         each: &ForEach,
         outputs: &dyn Outputs,
     ) -> Result<(u32, Payload, Option<Vec<String>>), Failure> {
-        let path = each.source.join(".");
-        let name = &self.node(task).name;
+        let items = match &each.items {
+            Some(items) => items.to_vec(),
+            None => self.listed(task, each, outputs)?,
+        };
+        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
+        let count = items.len() as u32;
+        Ok((count, store(outputs, &Json::Array(items)), keys))
+    }
+
+    /// The list that a fan-out's path leads to.
+    fn listed(&self, task: TaskIx, each: &ForEach, outputs: &dyn Outputs) -> Result<Vec<Json>, Failure> {
         let list = self.value_at(task, &each.source, "source", outputs)?;
         // A JSON text in an input stands for the list it holds.
         let list = match list.as_str().and_then(|text| from_json_text(text).ok()) {
@@ -334,13 +378,12 @@ impl Scheduler {
             None => list,
         };
         let Json::Array(items) = to_json(&list) else {
-            let found = kind_word(&list);
-            let message = format!("for_each `{name}`: source `{path}` is {found}, not a list");
+            let (found, path) = (kind_word(&list), each.source.join("."));
+            let message =
+                format!("for_each `{}`: source `{path}` is {found}, not a list", self.node(task).name);
             return Err(Failure::new(Class::Fatal, message));
         };
-        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
-        let count = items.len() as u32;
-        Ok((count, store(outputs, &Json::Array(items)), keys))
+        Ok(items)
     }
 
     fn keys(&self, task: TaskIx, key_by: &[String], items: &[Json]) -> Result<Vec<String>, Failure> {

@@ -232,7 +232,10 @@ impl World {
             | Effect::WithdrawAsk(_)
             | Effect::StopCalls
             | Effect::GiveBack(_)
-            | Effect::Heed(_)
+            | Effect::Heed { .. }
+            | Effect::Enter(_)
+            | Effect::Depart(_)
+            | Effect::Teach { .. }
             | Effect::Shut { .. }
             | Effect::Allow { .. } => {}
             Effect::AbortAll => {

@@ -17,6 +17,7 @@ const BREAKER: Breaker = Breaker { failures: 5, successes: 3, cool_down_seconds:
 pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
     Limits {
         machine: stated(values, "machine_concurrency"),
+        orchestrations: stated(values, "limits.orchestrations"),
         services: values
             .names_below("limits.models")
             .iter()

@@ -62,7 +62,7 @@ fn agree(table: &Capacity, machine: &Stated) -> Result<(), convoke_capacity::Err
 const DEFAULT: &str = "default";
 
 /// The longest time that anything which a run begins can go on by itself.
-fn longest_call(plan: &Plan) -> Duration {
+pub fn longest_call(plan: &Plan) -> Duration {
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     nodes.map(longest).max().unwrap_or_default().max(Options::default().max_call_time)
 }

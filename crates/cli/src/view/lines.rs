@@ -4,7 +4,8 @@ use super::{State, words};
 use crate::paint::Paint;
 use crate::tape;
 use convoke_model::{
-    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, reason,
+    Cause, CauseKind, Event, Failure, Inquiry, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp,
+    Usage, reason,
 };
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
@@ -17,6 +18,10 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::PlanChanged { dropped, .. } => plan_changed(dropped),
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
+        Event::MergeStarted { task, strategy, sources, missing } => {
+            merge_started(task, strategy, sources, missing)
+        }
+        Event::Asked { task, questions } => asked(task, questions),
         Event::AttemptStarted { task, attempt, .. } => attempt_started(task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
@@ -56,6 +61,23 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         _ => return None,
     };
     Some(text)
+}
+
+fn merge_started(task: &TaskId, strategy: &str, sources: &[TaskId], missing: &[Missing]) -> String {
+    let lacks = match missing.len() {
+        0 => String::new(),
+        count => format!(", {count} missing"),
+    };
+    match (strategy, sources) {
+        ("verify", [answer, ..]) => format!("{task} examines {answer}"),
+        ("progressive", []) => format!("{task} merges outputs as they arrive{lacks}"),
+        _ => format!("{task} merges {}{lacks} ({strategy})", words::plural(sources.len() as u64, "output")),
+    }
+}
+
+fn asked(task: &TaskId, questions: &[Inquiry]) -> String {
+    let word = questions.first().map_or("", |question| question.about.word());
+    format!("{task} asks {} ({word})", words::plural(questions.len() as u64, "question"))
 }
 
 fn call_lost(task: &TaskId, worst: &Usage) -> String {

@@ -63,6 +63,8 @@ fn stays_on_screen(event: &Event) -> bool {
             | Event::AttemptStarted { .. }
             | Event::AttemptTaken { .. }
             | Event::FannedOut { .. }
+            | Event::MergeStarted { .. }
+            | Event::Asked { .. }
             | Event::RouteTaken { .. }
             | Event::RetryScheduled { .. }
             | Event::Blocked { .. }

@@ -16,7 +16,10 @@ impl Office {
                 Order::Ask(ask, wants) => self.reserve(ask, wants),
                 Order::Withdraw(ask) => self.withdraw(ask),
                 Order::GiveBack(back) => self.give_back(&back),
-                Order::Heed(service) => self.heed(&service),
+                Order::Heed(service, remembered) => self.heed(&service, remembered),
+                Order::Enter(service) => self.with_door(&service, |id| self.table.enter(id)),
+                Order::Depart(service) => self.with_door(&service, |id| self.table.depart(id)),
+                Order::Teach(service, lesson) => self.teach(&service, lesson),
                 Order::Shut(service, pause) => self.shut(&service, pause),
                 Order::Allow(budget, limit) => self.allow(&budget, limit),
             }
@@ -186,8 +189,8 @@ impl Office {
             Some(window) => table.define_rate(&short, limit, window, origin)?,
             None => table.define(&short, limit, origin)?,
         };
-        self.known()
-            .insert(name.clone(), Known { id: defined.id, limit: defined.limit, counts: want.of.counts });
+        let (id, limit, counts) = (defined.id, defined.limit, want.of.counts);
+        self.known().insert(name.clone(), Known { id, limit, counts, learned: false });
         Ok(defined.id)
     }
 }

@@ -1,6 +1,7 @@
 //! Listening: wishes that were granted, and heartbeats.
 
-use super::Office;
+use super::{Known, Office};
+use crate::berth::ORCHESTRATIONS;
 use crate::fact::Capacity as News;
 use crate::terms::{Counts, MONEY_UNIT};
 use convoke_capacity::Waited;
@@ -26,6 +27,7 @@ impl Office {
             let generation = self.table.limits_generation();
             if std::mem::replace(&mut limits, generation) != generation {
                 self.look_at_limits();
+                self.look_at_lessons();
             }
             if beaten.elapsed() >= self.ttl / 4 {
                 beaten = Instant::now();
@@ -70,8 +72,12 @@ impl Office {
     /// Tells the run which limits somebody has changed.
     fn look_at_limits(&self) {
         // The table is asked without holding what the run looks at in every turn.
-        let known: Vec<_> = self.known().iter().map(|(name, known)| (name.clone(), known.id)).collect();
-        let looked = known.into_iter().filter_map(|(name, id)| Some((name, self.table.in_force(id).ok()?)));
+        let stated: Vec<_> = {
+            let known = self.known();
+            let stated = known.iter().filter(|(_, known)| !known.learned);
+            stated.map(|(name, known)| (name.clone(), known.id)).collect()
+        };
+        let looked = stated.into_iter().filter_map(|(name, id)| Some((name, self.table.in_force(id).ok()?)));
         let views: Vec<_> = looked.collect();
         let mut changed = Vec::new();
         let mut all = self.known();
@@ -89,6 +95,8 @@ impl Office {
     }
 
     pub(super) fn is_crowded(&self) -> bool {
-        self.known().values().any(|known| self.table.crowded(known.id))
+        // What is learned is held for a call, and a run's place to its end: no attempt can give them back.
+        let given = |name: &str, known: &Known| !known.learned && name != ORCHESTRATIONS;
+        self.known().iter().any(|(name, known)| given(name, known) && self.table.crowded(known.id))
     }
 }

@@ -5,8 +5,9 @@ use convoke_model::{Permissions, Placeholders, StuckAction};
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
-    SetType, Spent, TerminateStatus, TrimStrategy, ValueType,
+    SetType, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
+use crate::plan::{Severity, Strategy, Tie};
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
@@ -54,6 +55,8 @@ words! {
     OnUnknown { "retry" => Retry, "ask" => Ask, "fail" => Fail }
     Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
+    VoteWord { "majority" => Majority, "unanimous" => Unanimous, "threshold" => Threshold, "ranked" => Ranked }
+    Tie { "undecided" => Undecided, "first" => First, "fail" => Fail }
     McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
 }
 
@@ -74,6 +77,24 @@ impl Words for ErrorClass {
     ];
 }
 
+impl Words for Strategy {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("flat", Self::Flat),
+        ("hierarchical", Self::Hierarchical),
+        ("progressive", Self::Progressive),
+        ("rlm", Self::Rlm),
+        ("vote", Self::Vote),
+        ("judge", Self::Judge),
+        ("tournament", Self::Tournament),
+    ];
+}
+
+impl Words for Severity {
+    const PAIRS: &'static [(&'static str, Self)] =
+        &[("low", Self::Low), ("medium", Self::Medium), ("high", Self::High), ("critical", Self::Critical)];
+}
+
 impl Words for Permissions {
     const PAIRS: &'static [(&'static str, Self)] =
         &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
@@ -88,6 +109,11 @@ impl Words for StuckAction {
     const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
 }
 
+/// How outputs are merged.
+pub const STRATEGIES: &[&str] =
+    &["auto", "flat", "hierarchical", "progressive", "rlm", "vote", "judge", "tournament"];
+/// How bad a finding is.
+pub const SEVERITIES: &[&str] = &["low", "medium", "high", "critical"];
 /// Who decides what a coding agent may do.
 pub const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 /// What follows when an agent is stuck.
@@ -180,6 +206,12 @@ mod tests {
     #[test]
     fn every_word_of_a_shared_enum_is_listed() {
         let words = |pairs: &[&'static str]| pairs.to_vec();
+        let named: Vec<_> = Strategy::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(STRATEGIES), named);
+        assert!(Strategy::PAIRS.iter().all(|(word, strategy)| strategy.word() == *word));
+        let named: Vec<_> = Severity::ALL.iter().map(|severity| severity.word()).collect();
+        assert_eq!(words(SEVERITIES), named);
+        assert!(Severity::PAIRS.iter().all(|(word, severity)| severity.word() == *word));
         let named: Vec<_> = Permissions::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(PERMISSIONS), named);
         let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();

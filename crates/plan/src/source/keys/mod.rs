@@ -9,5 +9,6 @@ pub mod group;
 pub mod header;
 pub mod output;
 pub mod people;
+pub mod reduce;
 pub mod runtime;
 pub mod step;

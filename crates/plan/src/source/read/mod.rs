@@ -5,6 +5,7 @@
 //! the language requires it has been reported.
 
 mod agent;
+mod asked;
 mod budget;
 mod capability;
 mod common;
@@ -17,6 +18,7 @@ mod header;
 mod output;
 mod people;
 mod provider;
+mod reduce;
 mod runtime;
 mod scalars;
 mod server;
