@@ -37,6 +37,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     }
     let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
     driving::resources::require(&plan, &limits)?;
+    driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
 }

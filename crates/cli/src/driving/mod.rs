@@ -9,6 +9,7 @@ mod equipment;
 mod keys;
 mod network;
 pub mod notebook;
+pub mod prices;
 pub mod resources;
 mod share;
 pub mod sharing;
