@@ -3,6 +3,7 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
+pub mod admission;
 mod commands;
 mod conclusion;
 mod equipment;
