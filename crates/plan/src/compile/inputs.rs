@@ -102,6 +102,7 @@ fn input_type(ty: FieldType) -> InputType {
         FieldType::Boolean => InputType::Boolean,
         FieldType::Array => InputType::Array,
         FieldType::Object => InputType::Object,
+        FieldType::Any => unreachable!("inputs have one of five types"),
     }
 }
 

@@ -53,11 +53,8 @@ pub(super) fn refuse(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
         Some(FrontEnd::PersonaManifest) => {
             recognised("a persona manifest", "`schemaVersion` with `personas`")
         }
-        Some(FrontEnd::ExecutionManifest) => {
-            recognised("an execution manifest", "`agents` without `workflow`")
-        }
         _ => {
-            let message = format!("`{path}` is no workflow: it has no top-level `workflow`");
+            let message = format!("`{path}` is no workflow: it has no top-level `workflow` and no `agents`");
             let help = "a file is a workflow (`workflow:`), a persona manifest (`schemaVersion` with `personas`) or an \
                         execution manifest (`agents:` without `workflow:`); `kind:` overrides";
             Diagnostic::error("workflow::not_a_workflow", message, span, "not a known kind of file")

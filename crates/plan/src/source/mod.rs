@@ -12,6 +12,7 @@ mod env;
 mod front_end;
 pub mod keys;
 mod load;
+pub mod manifest;
 mod nearest;
 pub mod output;
 mod read;
@@ -34,7 +35,7 @@ pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;
 pub use read::parse_duration;
-pub use schema::schema;
+pub use schema::{manifest_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
@@ -50,16 +51,30 @@ use crate::diagnostic::{Diagnostic, SourceFile, Span};
 pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Vec<Diagnostic>) {
     let mut loader = load::Loader::new(sources);
     let Some(root) = loader.load_root(path) else { return (None, loader.diagnostics) };
-    let kind = recognise(&root);
-    if kind != Some(FrontEnd::Workflow) {
-        loader.diagnostics.push(front_end::refuse(&root, kind));
-        return (None, loader.diagnostics);
-    }
     let mut reader = read::Reader::new(sources);
-    let workflow = read::workflow(&mut reader, &root, &normalise(path), &loader.files);
+    let path = normalise(path);
+    let workflow = match recognise(&root) {
+        Some(FrontEnd::Workflow) => read::workflow(&mut reader, &root, &path, &loader.files),
+        Some(FrontEnd::ExecutionManifest) => read_manifest(&mut reader, &root, &path, &loader.files),
+        kind => {
+            loader.diagnostics.push(front_end::refuse(&root, kind));
+            None
+        }
+    };
     loader.diagnostics.append(&mut reader.diagnostics);
     loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));
     (workflow, loader.diagnostics)
+}
+
+/// An execution manifest becomes the workflow that does its work.
+fn read_manifest(
+    reader: &mut read::Reader<'_>,
+    root: &tree::Node,
+    path: &str,
+    files: &[Arc<SourceFile>],
+) -> Option<Workflow> {
+    let manifest = read::manifest(reader, root)?;
+    Some(manifest::workflow(&manifest, &root.span.file, path, files, &mut reader.diagnostics))
 }
 
 /// Findings are told in the order of the text, file by file.
