@@ -19,6 +19,9 @@ pub struct Args {
     /// The program to measure, instead of a release build of this workspace
     #[arg(long, value_name = "PATH")]
     pub bin: Option<PathBuf>,
+    /// How many processes the storm is made by
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub processes: u32,
     /// Where runs are kept meanwhile, on the disk to be measured; beside this program unless told
     #[arg(long, value_name = "FOLDER")]
     pub place: Option<PathBuf>,

@@ -17,6 +17,8 @@ pub struct Workshop {
     place: PathBuf,
     /// How often.
     pub rounds: Rounds,
+    /// By how many processes, where that can be said.
+    pub processes: u32,
 }
 
 impl Workshop {
@@ -36,7 +38,7 @@ impl Workshop {
         fs::create_dir_all(&place).map_err(Error::io("make", &place))?;
         let place = fs::canonicalize(&place).map_err(Error::io("find", &place))?;
         let rounds = if args.quick { Rounds::QUICK } else { Rounds::FULL };
-        let workshop = Workshop { binary, ourselves, place, rounds };
+        let workshop = Workshop { binary, ourselves, place, rounds, processes: args.processes };
         disk::check(&workshop.place)?;
         Ok(workshop)
     }

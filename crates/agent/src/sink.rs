@@ -28,6 +28,10 @@ pub enum Report {
         /// Its process id.
         pid: u32,
     },
+    /// Whoever performs the attempt is silent and may come back: what is held for it may still be in use when it ends.
+    Silent,
+    /// Nothing is in use any more of what an attempt held that ended in silence.
+    LetGo,
     /// The attempt's command runs as a process group of its own.
     ProcessStarted {
         /// Process id, which is also its group's.

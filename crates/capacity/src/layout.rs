@@ -1,6 +1,6 @@
 //! How the mapped file is laid out.
 //!
-//! One fixed layout: a header, then six tables. Nothing moves and nothing grows, so that an index is a name and a full
+//! One fixed layout: a header, then seven tables. Nothing moves and nothing grows, so that an index is a name and a full
 //! table is a refusal. Decisions:
 //!
 //! - **Every field is an atomic.** Other processes write to the same bytes at any moment; atomics make that defined, and
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"cvk-capa");
 /// Rises with every change of this file's meaning.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Processes that can take part at the same time.
 pub const PROCESSES: usize = 256;
 /// Named resources.
@@ -37,9 +37,11 @@ pub const WAITERS: usize = 4096;
 /// Tasks on offer at the same time.
 pub const OFFERS: usize = 4096;
 /// Resources that one demand can name.
-pub const VECTOR: usize = 8;
+pub const VECTOR: usize = 16;
 /// Requirements that one offer can name.
 pub const NEEDS: usize = 8;
+/// Words that processes agree on for a resource.
+pub const WORDS: usize = 12;
 /// The end of a list.
 pub const NONE: u32 = u32::MAX;
 
@@ -54,6 +56,8 @@ pub struct Layout {
     pub offers: [OfferSlot; OFFERS],
     /// What lingers of each resource, by its index.
     pub lingering: [Buckets; RESOURCES],
+    /// What is learned of each resource, by its index.
+    pub lessons: [LessonSlot; RESOURCES],
 }
 
 /// What there is once.
@@ -255,6 +259,16 @@ pub struct OfferSlot {
     pub payload: [AtomicU64; 4],
     pub run: Text<6>,
     pub task: Text<32>,
+}
+
+/// What those who use a resource have learned of it together. See `lessons.rs`.
+#[repr(C, align(64))]
+pub struct LessonSlot {
+    /// Which of the two copies counts. The other one is written, then this word is turned: nobody meets half a lesson.
+    pub which: AtomicU32,
+    pub copies: [[AtomicU64; WORDS]; 2],
+    /// How many calls each process has under way without a lease.
+    pub unleased: [AtomicU32; PROCESSES],
 }
 
 /// A process, as slots name it: the index of its slot and which of the processes in that slot it is.

@@ -140,13 +140,14 @@ impl Capacity {
         step();
         self.mapping.header.limits_generation.fetch_add(1, Ordering::Release);
         drop(held);
-        self.mapping
-            .processes
-            .iter()
-            .zip(0..)
-            .filter(|(_, user)| is_user(slot, *user))
-            .for_each(|(process, _)| ring(process));
+        self.ring_users(slot);
         Ok(Some(before))
+    }
+
+    /// Tells everybody who uses a resource that something about it has changed.
+    pub(crate) fn ring_users(&self, slot: &ResourceSlot) {
+        let processes = self.mapping.processes.iter().zip(0..);
+        processes.filter(|(_, user)| is_user(slot, *user)).for_each(|(process, _)| ring(process));
     }
 
     /// Rises with every limit that is [set](Self::set_limit): whoever remembers another number asks for its [limits](Self::in_force)
@@ -180,6 +181,7 @@ impl Held<'_> {
         slot.last.store(0, Relaxed);
         slot.window.store(0, Relaxed);
         slot.shut_until.store(0, Relaxed);
+        self.forget_lessons(index);
         slot.name.write(name);
         step();
         slot.state.store(1, Ordering::Release);
@@ -199,7 +201,7 @@ impl Held<'_> {
             .ok_or(Error::Full { table: "resources", size: RESOURCES })
     }
 
-    fn write_limit(&mut self, index: u32, limit: u32, origin: &str) {
+    pub(crate) fn write_limit(&mut self, index: u32, limit: u32, origin: &str) {
         let slot = self.resource(index);
         slot.limit.store(limit, Relaxed);
         step();
@@ -274,7 +276,7 @@ fn user_bits(slot: &ResourceSlot, key: ProcessKey) -> &std::sync::atomic::Atomic
     &slot.users[key.index as usize / 64]
 }
 
-fn is_user(slot: &ResourceSlot, process: usize) -> bool {
+pub(crate) fn is_user(slot: &ResourceSlot, process: usize) -> bool {
     slot.users[process / 64].load(Relaxed) & 1 << (process % 64) != 0
 }
 

@@ -151,6 +151,15 @@ impl Capacity {
         })
     }
 
+    /// Whether the thief that has claimed an offer has sent no heartbeat for so long. Its claim still holds: what it does
+    /// may go on.
+    pub fn is_silent(&self, id: OfferId, silent_for: Duration) -> bool {
+        self.own_offer(id).is_some_and(|(_, word)| {
+            let beat = self.mapping.processes[word.who.index as usize].heartbeat.load(Relaxed);
+            word.phase == Phase::Claimed && self.clock.now().saturating_sub(beat) >= nanoseconds(silent_for)
+        })
+    }
+
     fn remove(&self, id: OfferId, may_take_from: impl Fn(ProcessKey) -> bool) -> Progress {
         loop {
             let Some((slot, word)) = self.own_offer(id) else { return Progress::Gone };

@@ -47,6 +47,7 @@ pub const USER: &str = "USER";
 pub const LIST: &[Variable] = &[
     sets("CONVOKE_STATE_DIR", "state_dir", "where runs are kept"),
     sets("CONVOKE_MACHINE_CONCURRENCY", "machine_concurrency", "the most attempts at once on this machine"),
+    sets("CONVOKE_ORCHESTRATIONS", "limits.orchestrations", "the most runs at once on this machine"),
     sets("CONVOKE_LEASE_SECONDS", "lease_seconds", "how long a stopped process keeps what processes share"),
     sets("CONVOKE_MAX_CONCURRENCY", "run.max_concurrency", "the most attempts at once in one run"),
     sets("CONVOKE_PROVIDER", "provider.name", "the provider of agents whose file names none"),

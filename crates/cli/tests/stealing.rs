@@ -334,3 +334,43 @@ fn a_worker_that_is_stopped_for_too_long_is_given_up_on() {
     assert_eq!(model.asked().len(), 3, "and the worker that woke up asked nothing more");
     assert!(dismissed(worker).contains("performed 0 tasks"));
 }
+
+#[test]
+fn what_a_stopped_worker_holds_counts_until_it_goes_on() {
+    // Two at once, one of them by a worker that is taken for silent long before its call is answered.
+    let long = |word: &str| json!({ "say": word, "delay_ms": 6000 });
+    let model = service(&json!([long("one"), long("two"), { "say": "more", "delay_ms": 10 }]));
+    let world = agents(3, &model, "").env("CONVOKE_LEASE_SECONDS", "1");
+    world.write("convoke.toml", "[limits.models.openai]\nconcurrency = 2\n");
+    let worker = worker(&world);
+    let run = world.start(&["run", "w.yaml", "--share", "--keep", "1"]);
+    until("two ask", || model.asked().len() == 2);
+    worker.signal(Signal::STOP);
+    run.await_words("is silent");
+    let held = world.convoke(&["capacity", "--format", "json"]).exits(0).json();
+    let limits = held["limits"].as_array().expect("a list").iter();
+    let mut names = limits.map(|limit| (limit["name"].as_str().unwrap_or_default(), &limit["in_use"]));
+    let provider = names.find(|(name, _)| name.starts_with("provider:"));
+    assert_eq!(provider.map(|(_, in_use)| in_use), Some(&json!(2)), "both calls count");
+    assert_eq!(model.asked().len(), 2, "nobody else asks");
+    worker.signal(Signal::CONT);
+    run.wait().exits(0);
+    let events = Events::of(&world, &world.run());
+    assert_eq!((events.count("attempt_lost"), events.count("attempt_finished")), (1, 3));
+    assert_eq!((model.asked().len(), model.most_at_once()), (4, 2));
+    dismissed(worker);
+}
+
+#[test]
+fn a_worker_that_may_not_take_what_is_offered_says_why_once() {
+    let world = scripts(3, UNTIL_GO, "");
+    let mut other = world.command(&["work", "--at-once", "4"]);
+    other.env("HOME", "/somewhere/else");
+    let other = worker_as(&world, other);
+    let run = world.start(&["run", "w.yaml", "--share", "--keep", "1"]);
+    other.await_words("offers work that is not taken: a variable that it needs has another value here");
+    world.write("go", "");
+    run.wait().exits(0);
+    let said = dismissed(other);
+    assert_eq!(said.matches("not taken").count(), 1, "{said}");
+}

@@ -11,7 +11,7 @@ use crate::purses;
 use crate::services::{Service, first_model};
 use crate::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use convoke_agent::{Admitted, CallDemand, CallPermit};
-use convoke_govern::{Adapted, Amount, Demand, Outcome, Refused, ResourceId, Used};
+use convoke_govern::{Adapted, Amount, Demand, Lesson, Outcome, Refused, ResourceId, Used};
 use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
 use convoke_plan::{Agent, Kind, Node};
 use convoke_schedule::TaskIx;
@@ -27,6 +27,10 @@ pub(crate) struct CallBook {
     last: u64,
     open: HashMap<CallNo, Call>,
     of_task: HashMap<TaskIx, CallNo>,
+    /// Calls that money was set aside for in this turn.
+    reserved: Vec<CallNo>,
+    /// The worst case of calls that nobody knows the end of, since it was last told.
+    lost: Vec<(TaskIx, Usage)>,
 }
 
 /// A call from the moment that something is held for it.
@@ -42,6 +46,12 @@ struct Call {
     model: Box<str>,
     /// It may not be made: nothing of it was used.
     refused: bool,
+    /// When it could be made.
+    sent: Option<Timestamp>,
+    /// What it was counted on without a lease, because nobody knew a limit.
+    entered: Vec<ResourceId>,
+    /// It is written down what it can cost.
+    on_record: bool,
 }
 
 impl CallBook {
@@ -58,9 +68,31 @@ impl CallBook {
         self.open.remove(&no).map(|call| (no, call))
     }
 
+    /// A task has ended, and its call may still be under way.
+    pub fn cast_off(&mut self, task: TaskIx) -> Option<CallNo> {
+        self.of_task.remove(&task)
+    }
+
     /// Whether a call is to this model already.
     fn asks_for(&self, call: CallNo, model: &str) -> bool {
         self.open.get(&call).is_some_and(|call| *call.model == *model)
+    }
+
+    /// The calls that may be made after this turn, and their worst case. They are on record from here on. One that is closed
+    /// already is never made.
+    pub fn take_reserved(&mut self) -> Vec<(TaskIx, Usage)> {
+        let reserved = std::mem::take(&mut self.reserved);
+        let worst = |no: CallNo| {
+            let call = self.open.get_mut(&no)?;
+            call.on_record = true;
+            Some((call.task, call.worst()?))
+        };
+        reserved.into_iter().filter_map(worst).collect()
+    }
+
+    /// The worst case of calls that nobody knows the end of.
+    pub fn take_lost(&mut self) -> Vec<(TaskIx, Usage)> {
+        std::mem::take(&mut self.lost)
     }
 
     /// Whose call it is.
@@ -69,9 +101,30 @@ impl CallBook {
     }
 }
 
+impl Call {
+    /// What it can cost.
+    fn worst(&self) -> Option<Usage> {
+        let (demand, _) = self.asked.as_ref()?;
+        Some(Usage {
+            calls: 1,
+            input_tokens: demand.input_tokens,
+            output_tokens: demand.output_tokens,
+            cost_micros: demand.cost_micros.unwrap_or(0),
+            estimated: true,
+            ..Usage::default()
+        })
+    }
+}
+
 impl Permits {
     /// Makes a permit of its own of what an attempt's first call needs, and says how its calls are admitted.
-    pub(crate) fn first_call(&mut self, task: TaskIx, agent: &Agent, now: Timestamp) -> Calls {
+    pub(crate) fn first_call(
+        &mut self,
+        task: TaskIx,
+        agent: &Agent,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Calls {
         let counted = self.purses.has(task);
         let Some(service) = self.services.of_first(agent, &mut self.governor, now) else {
             // A model whose name is rendered is known when it is asked; one that nobody counts is free.
@@ -79,7 +132,7 @@ impl Permits {
             return if asked { Calls::Asked(None) } else { Calls::Free };
         };
         let model = first_model(agent).unwrap_or_default();
-        let ready = service.is_plain() && !counted;
+        let ready = service.is_plain(&self.services.limited) && !counted;
         let moved: Vec<_> = service.slots().collect();
         let call = Call {
             task,
@@ -88,6 +141,9 @@ impl Permits {
             asked: None,
             model: Box::from(model),
             refused: false,
+            sent: None,
+            entered: Vec::new(),
+            on_record: false,
         };
         let no = self.calls.begin(call);
         let [slots, _] = call_keys(no);
@@ -96,8 +152,11 @@ impl Permits {
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
         if moved.iter().any(|id| self.governor.is_shut(*id, now)) {
             // Shut since the permit was granted: the call asks again, and waits.
-            self.end_call(task, None, Outcome::Unknown, now, &mut Vec::new());
+            self.end_call(task, None, Outcome::Unknown, now, effects);
             return Calls::Asked(None);
+        }
+        if ready {
+            self.send(no, now, effects);
         }
         Calls::Asked(ready.then(|| Box::from(model)))
     }
@@ -132,7 +191,9 @@ impl Permits {
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
         let model = demand.model.as_str().into();
         let rank = self.rank(&node.labels, GOES_ON);
-        let call = Call { task, service, keys, asked: Some((demand, Some(reply))), model, refused: false };
+        let (asked, sent, entered) = (Some((demand, Some(reply))), None, Vec::new());
+        let (refused, on_record) = (false, false);
+        let call = Call { task, service, keys, asked, model, refused, sent, entered, on_record };
         let no = self.calls.begin(call);
         self.submit(no, rank, &needs, now, effects);
     }
@@ -147,7 +208,7 @@ impl Permits {
     ) {
         let [_, key] = call_keys(call);
         if needs.is_empty() {
-            return self.covered(call, effects);
+            return self.covered(call, now, effects);
         }
         match self.governor.demand_further(Demand { key, rank, needs }, now) {
             Ok(()) => {}
@@ -160,31 +221,59 @@ impl Permits {
     }
 
     /// The governor has granted what a call asked for.
-    pub(crate) fn paid(&mut self, call: CallNo, key: u64, effects: &mut Vec<Effect>) {
+    pub(crate) fn paid(&mut self, call: CallNo, key: u64, now: Timestamp, effects: &mut Vec<Effect>) {
         if let Some(open) = self.calls.open.get_mut(&call) {
             open.keys.push(key);
-            self.covered(call, effects);
+            self.covered(call, now, effects);
         }
     }
 
     /// A call has all that it needs of this process.
-    fn covered(&mut self, call: CallNo, effects: &mut Vec<Effect>) {
+    fn covered(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
         let Some(open) = self.calls.open.get(&call) else { return };
         let wants: Wants = match &open.asked {
             Some((demand, _)) => {
-                let service = open.service.iter().flat_map(|service| service.wants(demand));
+                let service = open.service.iter();
+                let service = service.flat_map(|service| service.wants(demand, &self.services.limited));
                 service.chain(self.purses.wants(open.task, demand)).collect()
             }
             None => Arc::default(),
         };
         if self.secure(call, wants, effects) {
-            self.admit_call(call, effects);
+            self.admit_call(call, now, effects);
         }
     }
 
     /// A call may be made.
-    pub(crate) fn admit_call(&mut self, call: CallNo, effects: &mut Vec<Effect>) {
+    pub(crate) fn admit_call(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.send(call, now, effects);
+        if self.calls.task_of(call).is_some_and(|task| self.purses.reserves(task)) {
+            self.calls.reserved.push(call);
+        }
         self.answer(call, Ok(Admitted::Go(CallPermit::free())), effects);
+    }
+
+    /// Notes that a call is made from now on. What it has no lease of because no limit is known counts it all the same.
+    fn send(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Some(open) = self.calls.open.get_mut(&call) else { return };
+        open.sent = Some(now);
+        // Its lease was asked for with the limits that were known then.
+        let held = self.leases.held(call);
+        open.entered = open.service.iter().flat_map(|service| service.without_lease(held)).collect();
+        let names = open.entered.iter().map(|id| self.governor.name(*id).to_owned());
+        effects.extend(names.map(Effect::Enter));
+    }
+
+    /// What a call has taught is told to all processes, before what it held goes back.
+    fn tell_lessons(&mut self, call: &Call, effects: &mut Vec<Effect>) {
+        for (id, lesson) in self.governor.lessons() {
+            // What waited for its lease began when it had it.
+            let began = call.sent.map_or(lesson.began, |sent| sent.0);
+            let (service, lesson) = (self.governor.name(id).to_owned(), Lesson { began, ..lesson });
+            effects.push(Effect::Teach { service, lesson });
+        }
+        let names = call.entered.iter().map(|id| self.governor.name(*id).to_owned());
+        effects.extend(names.map(Effect::Depart));
     }
 
     /// A budget cannot pay a call.
@@ -196,12 +285,14 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         let name = self.governor.name(on).to_owned();
-        let answer = match then {
-            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => Ok(Admitted::Instead(model)),
-            WhenSpent::Ask => Err(unpaid(&name, reason::BUDGET_ASK)),
-            _ if self.purses.ends_run(on) => Err(unpaid(&name, reason::BUDGET)),
-            _ => Err(unpaid(&name, "budget_of_step")),
+        let (follows, answer) = match then {
+            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => {
+                ("degrade", Ok(Admitted::Instead(model)))
+            }
+            WhenSpent::Ask => ("ask", Err(unpaid(&name, reason::BUDGET_ASK))),
+            _ => ("stop", Err(unpaid(&name, self.purses.word(on)))),
         };
+        self.purses.spent(on, follows, &self.governor);
         self.refuse(call, answer, effects);
     }
 
@@ -222,6 +313,15 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         self.answer(call, answer, effects);
+    }
+
+    /// None of the calls that wait may be made.
+    pub(crate) fn refuse_waiting(&mut self, why: &Failure, effects: &mut Vec<Effect>) {
+        let is_waiting = |call: &Call| matches!(call.asked, Some((_, Some(_))));
+        let waiting = self.calls.open.iter().filter(|(_, call)| is_waiting(call)).map(|(no, _)| *no);
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_unstable();
+        waiting.into_iter().for_each(|call| self.refuse(call, Err(why.clone()), effects));
     }
 
     fn answer(&mut self, call: CallNo, answer: Result<Admitted, Failure>, effects: &mut Vec<Effect>) {
@@ -250,6 +350,19 @@ impl Permits {
         }
     }
 
+    /// A call whose task has ended is over as well; nobody knows how it fared.
+    pub(crate) fn end_cast_off(
+        &mut self,
+        call: CallNo,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<Adapted> {
+        match self.calls.open.remove(&call) {
+            Some(open) => self.let_go(call, open, None, Outcome::Unknown, now, effects),
+            None => Vec::new(),
+        }
+    }
+
     fn let_go(
         &mut self,
         no: CallNo,
@@ -265,6 +378,9 @@ impl Permits {
             effects.push(Effect::WithdrawAsk(ask));
         }
         let was_made = !call.refused && call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
+        if was_made && call.on_record && usage.is_none() {
+            self.calls.lost.extend(call.worst().map(|worst| (call.task, worst)));
+        }
         let amounts = usage.map(|usage| self.amounts(&call, &usage));
         let used = match &amounts {
             _ if !was_made => Used::Nothing,
@@ -275,6 +391,8 @@ impl Permits {
         for key in &call.keys {
             adapted.extend(self.governor.release(*key, used, outcome, now).unwrap_or_default());
         }
+        self.tell_lessons(&call, effects);
+        self.purses.look(call.task, &mut self.governor, now);
         let usage = usage.filter(|_| was_made);
         let settled = |want: &Want| {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };
@@ -312,7 +430,8 @@ fn unpaid(budget: &str, word: &str) -> Failure {
     Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
 }
 
-fn too_much(refused: &Refused) -> Failure {
+/// What an attempt is told whose call can never be made.
+pub(crate) fn too_much(refused: &Refused) -> Failure {
     let hint = match refused {
         Refused::NeverFits { .. } => "shorten the prompt or lower max_tokens, or raise the limit",
         _ => "raise `limits.queue`, or start fewer tasks at once",

@@ -5,12 +5,15 @@
 
 mod take;
 
+pub(crate) use take::stopping;
+
+use crate::calls::too_much;
 use crate::fact::{CallReply, Fact};
 use crate::permits::{Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, Outcome, Setting};
+use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Refused, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
@@ -39,6 +42,8 @@ pub enum Effect {
     AbortAll,
     /// Tell an attempt that what it wrote down is on disk.
     Acknowledge(oneshot::Sender<()>),
+    /// Let attempts make no further call: the run is stopping.
+    StopCalls,
     /// Tell an attempt whether it may make a call.
     Answer(CallReply, Box<Result<Admitted, Failure>>),
     /// Ask for capacity that all processes share, all of it at once. The answer is a fact.
@@ -52,8 +57,24 @@ pub enum Effect {
     WithdrawAsk(AskNo),
     /// Give shared capacity back.
     GiveBack(Return),
-    /// Heed what other processes are told by a service.
-    Heed(String),
+    /// Heed what other processes are told by a service, and learn from now on of it together with them.
+    Heed {
+        /// The service's resource.
+        service: String,
+        /// What earlier runs have learned, for if nobody knows anything yet.
+        remembered: Option<LearnedLimit>,
+    },
+    /// A call is made to a service of which nothing is known yet, and without a lease of it.
+    Enter(String),
+    /// Such a call has ended.
+    Depart(String),
+    /// What a call has taught about a service, for all processes.
+    Teach {
+        /// The service's resource.
+        service: String,
+        /// How it fared.
+        lesson: Lesson,
+    },
     /// Tell other processes that a service said to come back after so long.
     Shut {
         /// The service's resource.
@@ -84,6 +105,8 @@ pub struct Core {
     pub interrupt: Option<String>,
     /// Attempts that are stopped because their lease ran out.
     fenced: HashSet<TaskIx>,
+    /// Attempts whose performers are silent: what they hold may be in use after their end.
+    silent: HashSet<TaskIx>,
     /// Who waits for what, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -102,6 +125,7 @@ impl Core {
             last,
             interrupt: None,
             fenced: HashSet::new(),
+            silent: HashSet::new(),
             blocked: None,
             opens: None,
             was_blocked: false,
@@ -129,7 +153,11 @@ impl Core {
                 break;
             }
         }
+        self.note_reserved(now, &mut turn);
+        self.note_spent(now, &mut turn);
         self.permits.settle_turn(now, &mut turn.effects);
+        let remembered = std::mem::take(&mut self.permits.services.adapted);
+        remembered.into_iter().for_each(|adapted| self.adapted(adapted, &mut turn));
         self.note_blocked(now, &mut turn);
         turn
     }
@@ -164,7 +192,8 @@ impl Core {
             Setting::Limit => "limit",
             Setting::ShutUntil => "shut_until",
         };
-        if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 {
+        let heard = adapted.reason == Reason::Shared;
+        if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 && !heard {
             let service = self.permits.governor.name(adapted.resource).to_owned();
             let pause = Duration::from_micros(adapted.to - adapted.at.0);
             turn.effects.push(Effect::Shut { service, pause });
@@ -197,12 +226,27 @@ impl Core {
         let path = self.permits.paths.of(task, &self.scheduler);
         let refused = self.permits.demand(task, self.scheduler.node(task), path, now).err();
         if let Some(refused) = refused {
-            let step = &self.scheduler.node(task).name;
-            let failure = Failure::new(Class::Capacity, format!("step `{step}` cannot start: {refused}"))
-                .reason("never_fits")
-                .hint("convoke capacity shows every limit and where it comes from");
-            let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
-            self.happen(now, event, turn);
+            self.never_starts(now, task, &refused, turn);
+        }
+    }
+
+    /// A task fails whose permit can never be had.
+    fn never_starts(&mut self, now: Timestamp, task: TaskIx, why: &Refused, turn: &mut Turn) {
+        let step = &self.scheduler.node(task).name;
+        let failure = Failure::new(Class::Capacity, format!("step `{step}` cannot start: {why}"))
+            .reason("never_fits")
+            .hint("convoke capacity shows every limit and where it comes from");
+        let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
+        self.happen(now, event, turn);
+    }
+
+    /// A limit has changed: whoever waits for more than there will ever be fails instead.
+    fn turn_away(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (owner, why) in self.permits.impossible(now) {
+            match owner {
+                Owner::Attempt(task) => self.never_starts(now, task, &why, turn),
+                Owner::Call(call) => self.permits.refuse(call, Err(too_much(&why)), &mut turn.effects),
+            }
         }
     }
 
@@ -214,7 +258,7 @@ impl Core {
             let task = match self.permits.admit(now, &mut turn.effects) {
                 Next::Start(task) => task,
                 Next::Blocked(key, on, until) => {
-                    let worth_telling = self.permits.holdings.is_worth_telling(on);
+                    let worth_telling = self.permits.is_worth_telling(on);
                     let on = self.permits.governor.name(on).to_owned();
                     self.blocked = self.task_of(key).filter(|_| worth_telling).map(|task| (task, on));
                     self.opens = until;
@@ -233,7 +277,7 @@ impl Core {
         match self.scheduler.launch(task, lease, &self.store) {
             Launch::Start(assignment) => {
                 self.permits.paths.begin(task, now);
-                let terms = self.permits.terms(task, self.scheduler.node(task), now);
+                let terms = self.permits.terms(task, self.scheduler.node(task), now, &mut turn.effects);
                 turn.effects.push(Effect::Launch(task, assignment, terms));
             }
             Launch::Refused => drop(self.permits.end(task, Outcome::Unknown, now, &mut turn.effects)),
@@ -244,6 +288,25 @@ impl Core {
         match owner_of(key) {
             Owner::Attempt(task) => Some(task),
             Owner::Call(call) => self.permits.calls.task_of(call),
+        }
+    }
+
+    /// Writes down what calls can cost before they are made: their process may not live to say what they did.
+    fn note_reserved(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (task, worst) in self.permits.calls.take_reserved() {
+            let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+            self.push(now, Event::CallReserved { task, attempt, worst }, turn);
+        }
+    }
+
+    /// Says which budgets are spent, and what follows.
+    fn note_spent(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (budget, then) in self.permits.purses.take_news() {
+            let governor = &mut self.permits.governor;
+            let used = governor.used(budget, now).max(governor.spent_of(budget, now));
+            let limit = governor.limit(budget);
+            let budget = governor.name(budget).to_owned();
+            self.push(now, Event::BudgetSpent { budget, used, limit, then: then.into() }, turn);
         }
     }
 

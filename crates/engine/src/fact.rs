@@ -2,7 +2,7 @@
 
 use crate::terms::{AskNo, Fence};
 use convoke_agent::{Admitted, CallDemand, Page, Report};
-use convoke_govern::Outcome;
+use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::MessageId;
 use convoke_model::{Answer, AttemptEnd, Failure, TaskId, Timestamp, Usage};
 use convoke_schedule::TaskIx;
@@ -111,6 +111,21 @@ pub enum What {
 /// Where the answer to a call's demand goes.
 pub type CallReply = oneshot::Sender<Result<Admitted, Failure>>;
 
+/// What all processes together know of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Learned {
+    /// The service's resource.
+    pub service: String,
+    /// What is known, on the run's clock.
+    pub knowledge: Knowledge,
+    /// A limit is in force: calls need a lease.
+    pub limited: bool,
+    /// The limit before and after, if that is worth telling.
+    pub change: Option<(u64, u64)>,
+    /// Why it has changed.
+    pub reason: String,
+}
+
 /// News of what all processes share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Capacity {
@@ -159,6 +174,8 @@ pub enum Capacity {
         /// How long from now on.
         pause: Duration,
     },
+    /// All processes together have learned something of a service.
+    Learned(Box<Learned>),
     /// Somebody changed a limit.
     Changed {
         /// Of what.

@@ -9,8 +9,7 @@
 use crate::core::Effect;
 use crate::leases::Wants;
 use crate::terms::{AskNo, Fence, Return};
-use convoke_govern::{Governor, ResourceId, Spec};
-use convoke_model::Timestamp;
+use convoke_govern::{Governor, Lack, ResourceId, Spec};
 use convoke_schedule::TaskIx;
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -93,12 +92,22 @@ impl Holdings {
     pub fn end(&mut self, task: TaskIx, crowded: bool, governor: &mut Governor, effects: &mut Vec<Effect>) {
         let Some((kind, fence)) = self.of_task.remove(&task) else { return };
         if self.lost.remove(&fence) || crowded {
-            self.kinds[kind].held -= 1;
-            self.share(kind, governor);
-            effects.push(give_back(fence));
+            self.give_up(kind, fence, governor, effects);
         } else {
             self.kinds[kind].idle.push(fence);
         }
+    }
+
+    /// An attempt has ended, and its lease may still be in use: it stays where it is.
+    pub fn cast_off(&mut self, task: TaskIx) -> Option<(usize, Fence)> {
+        self.of_task.remove(&task)
+    }
+
+    /// A lease goes back.
+    pub fn give_up(&mut self, kind: usize, fence: Fence, governor: &mut Governor, effects: &mut Vec<Effect>) {
+        self.kinds[kind].held -= 1;
+        self.share(kind, governor);
+        effects.push(give_back(fence));
     }
 
     fn share(&self, kind: usize, governor: &mut Governor) {
@@ -120,6 +129,12 @@ impl Holdings {
         if let Some(kind) = self.asked.get(&ask) {
             self.kinds[*kind].queued = true;
         }
+    }
+
+    /// How many leases of a kind are there to start with, once the machine has said that a further one has to wait.
+    pub fn room(&self, resource: ResourceId) -> Option<u64> {
+        let kind = self.kinds.iter().find(|kind| kind.resource == resource)?;
+        kind.queued.then_some(kind.idle.len() as u64)
     }
 
     /// Whether waiting for a resource is worth telling: a lease that was only just asked for is not.
@@ -151,7 +166,7 @@ impl Holdings {
     pub fn settle(
         &mut self,
         governor: &mut Governor,
-        now: Timestamp,
+        lacks: impl FnOnce(&mut Governor) -> Vec<Lack>,
         mut number: impl FnMut() -> AskNo,
         effects: &mut Vec<Effect>,
     ) {
@@ -163,7 +178,7 @@ impl Holdings {
                 effects.extend(idle.into_iter().map(give_back));
             }
         }
-        let lacks = governor.lacks(now);
+        let lacks = lacks(governor);
         for kind in 0..self.kinds.len() {
             let resource = self.kinds[kind].resource;
             let lack = lacks.iter().find(|lack| lack.resource == resource).map_or(0, |lack| lack.count);

@@ -71,6 +71,11 @@ impl Leases {
         self.asked.get(&ask).map(|(_, wants)| wants.clone())
     }
 
+    /// What a call holds.
+    pub fn held(&self, call: CallNo) -> &[Want] {
+        self.held.get(&call).map_or(&[], |(_, wants)| wants)
+    }
+
     /// A call has ended, having used this much of rates and budgets, for so long. Its lease goes back at once.
     pub fn settle(&mut self, call: CallNo, used: impl Fn(&Want) -> (u64, Duration)) -> Option<Return> {
         let (fence, wants) = self.held.remove(&call)?;

@@ -4,10 +4,15 @@
 //! then act. A fresh start and a resume are the same loop; a resumed run begins with old events. This is the only place
 //! that waits, and the only one that looks at a clock.
 
+mod adrift;
 mod attempts;
+mod berth;
+pub mod budgets;
 mod calls;
 mod clock;
 mod core;
+mod days;
+mod durations;
 mod error;
 mod executor;
 mod fact;
@@ -24,15 +29,18 @@ pub mod report;
 mod run;
 mod services;
 mod setup;
+pub mod spending;
 mod steward;
 mod store;
 mod terms;
 
 pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
+pub use days::{DayBudget, midnight};
+pub use durations::{Durations, Known};
 pub use error::EngineError;
 pub use executor::Executor;
-pub use fact::{CallReply, Capacity, Fact, What};
+pub use fact::{CallReply, Capacity, Fact, Learned, What};
 pub use handle::{Handle, Notice, Watch};
 pub use limits::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 pub use outcome::Outcome;

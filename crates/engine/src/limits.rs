@@ -2,6 +2,7 @@
 //!
 //! These limits hold for all processes of one state directory together, but for what is said of a run.
 
+use crate::durations::Durations;
 use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
 use std::time::Duration;
@@ -11,6 +12,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Attempts at once of all processes, and who says so. `None`: this process takes no part in sharing.
     pub machine: Option<Stated>,
+    /// Runs at once of all processes; `None`: as many as are started.
+    pub orchestrations: Option<Stated>,
     /// Limits of model services. Every entry that fits a call holds for it.
     pub services: Vec<ServiceLimit>,
     /// Answers are played back: no service is asked, so none is counted. An answer may then wait for the one that was
@@ -34,6 +37,8 @@ pub struct Limits {
     pub follows_machine: bool,
     /// What earlier runs have learned about services.
     pub learned: Learned,
+    /// How long steps have taken in earlier runs.
+    pub durations: Durations,
 }
 
 /// A limit and where it comes from.

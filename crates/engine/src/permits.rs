@@ -9,6 +9,8 @@
 //! holds leases of it (`holdings`); a call that needs something shared asks for its lease once it has all the rest, and
 //! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 
+use crate::adrift::Adrift;
+use crate::berth::{Berth, ORCHESTRATIONS};
 use crate::calls::CallBook;
 use crate::core::Effect;
 use crate::holdings::Holdings;
@@ -17,12 +19,13 @@ use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
+use crate::spending::Spent;
 use crate::terms::{AskNo, CallNo, Calls, Counts, Fence, Shared, Terms, Want};
 use convoke_govern::{
     Adapted, Admission, Amount, Demand, Governor, Learned, Metrics, Origin, Outcome, Rank, Refused,
     ResourceId, Rules, Spec, Used,
 };
-use convoke_model::{Timestamp, Usage};
+use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
@@ -39,12 +42,17 @@ pub struct Permits {
     /// What every attempt needs of the machine.
     plain: Wants,
     pub(crate) holdings: Holdings,
+    /// The run's place among all runs, where these are limited.
+    pub(crate) berth: Option<Berth>,
     pub(crate) leases: Leases,
     pub(crate) calls: CallBook,
+    pub(crate) adrift: Adrift,
     pub(crate) purses: Purses,
     pub(crate) paths: Paths,
     /// The run has as many attempts at once as the machine may have.
     follows_machine: bool,
+    /// Attempts that may wait at once.
+    longest_queue: u64,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -53,6 +61,15 @@ pub struct Permits {
 struct Named {
     local: ResourceId,
     shared: Arc<Shared>,
+}
+
+/// What was said of a budget.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// People allow so much of it in all.
+    Allowed(String, u64),
+    /// It is spent, and this follows.
+    Spent(String, String),
 }
 
 /// What became of asking who may start.
@@ -81,7 +98,12 @@ impl Permits {
             .machine
             .as_ref()
             .map(|stated| Want { of: shared("machine".into(), stated.limit, &stated.origin), count: 1 });
+        let runs = limits.orchestrations.as_ref().filter(|_| machine.is_some());
+        let runs = runs
+            .map(|stated| Want { of: shared(ORCHESTRATIONS.into(), stated.limit, &stated.origin), count: 1 });
+        let berth = runs.map(|want| Berth::new(want, &mut governor));
         let mut permits = Permits {
+            berth,
             services: Services::new(most, limits),
             governor,
             slots,
@@ -90,9 +112,11 @@ impl Permits {
             holdings: Holdings::default(),
             leases: Leases::default(),
             calls: CallBook::default(),
+            adrift: Adrift::default(),
             purses: Purses::new(limits),
-            paths: Paths::new(limits.asks_nobody),
+            paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
+            longest_queue: limits.queue.longest as u64,
             crowded: false,
         };
         permits.name_all(limits);
@@ -133,11 +157,29 @@ impl Permits {
         needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
         needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
+        let room = self.room(&needs, now);
         let wants = self.wants(node);
-        needs.extend(self.holdings.demand(task, wants, &mut self.governor).map(|id| Amount::of(id, 1)));
-        let taken = self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now);
+        let lease = self.holdings.demand(task, wants, &mut self.governor);
+        let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
+        needs.extend(lease.map(|id| Amount::of(id, 1)));
+        let demand = Demand { key: key_of(task), rank, needs: &needs };
+        let taken = match (self.governor.waiting() as u64) < room.saturating_add(self.longest_queue) {
+            true => self.governor.demand_further(demand, now),
+            false => self.governor.demand(demand, now),
+        };
         taken.inspect_err(|_| self.holdings.forget(task))
+    }
+
+    /// How many with these needs could start now, as far as this process knows: they do not wait, and are not counted by who
+    /// bounds the queue.
+    fn room(&mut self, needs: &[Amount], now: Timestamp) -> u64 {
+        let free = |governor: &mut Governor, need: &Amount| {
+            let free = governor.limit(need.resource).saturating_sub(governor.used(need.resource, now));
+            free / need.count.max(1)
+        };
+        needs.iter().map(|need| free(&mut self.governor, need)).min().unwrap_or(0)
     }
 
     /// Settles what a task's calls are paid from.
@@ -146,10 +188,8 @@ impl Permits {
     }
 
     /// What was spent before this process drove the run is spent.
-    pub fn spent_before(&mut self, task: TaskIx, usage: &Usage, scheduler: &Scheduler, at: Timestamp) {
-        self.pay(task, scheduler);
-        self.purses.spent_before(task, usage, &mut self.governor, at);
-        self.purses.forget(task);
+    pub fn spent_before(&mut self, spent: &Spent, scheduler: &Scheduler) {
+        self.purses.spent_before(spent, scheduler, &mut self.governor);
     }
 
     /// A person lets a task go on that a budget could not pay: as much again as there was, of all that it must ask for.
@@ -167,9 +207,12 @@ impl Permits {
         self.governor.set_limit(budget, to, Origin::Operator, now).ok()
     }
 
-    /// What people have allowed before this process drove the run.
-    pub fn allowed_before(&mut self, budget: &str, limit: u64) {
-        self.purses.allow(budget, limit);
+    /// What was said of a budget before this process drove the run.
+    pub(crate) fn said_before(&mut self, said: &Said) {
+        match said {
+            Said::Allowed(budget, limit) => self.purses.allow(budget, *limit),
+            Said::Spent(budget, then) => self.purses.told_before(budget, then),
+        }
     }
 
     /// How a task, or a call of it, stands against others.
@@ -222,7 +265,7 @@ impl Permits {
                         self.holdings.take(task);
                         return Next::Start(task);
                     }
-                    Owner::Call(call) => self.paid(call, key, effects),
+                    Owner::Call(call) => self.paid(call, key, now, effects),
                 },
                 Admission::Spent { key, on, then } => {
                     // Attempts ask for no money; their calls do.
@@ -247,33 +290,72 @@ impl Permits {
     }
 
     /// The machine has given a lease. One that nobody wants any more goes back.
-    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, effects: &mut Vec<Effect>) {
-        if self.holdings.granted(ask, fence, &mut self.governor) {
+    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, now: Timestamp, effects: &mut Vec<Effect>) {
+        let governor = &mut self.governor;
+        if self.berth.as_mut().is_some_and(|berth| berth.granted(ask, fence, governor)) {
+            return;
+        }
+        if self.holdings.granted(ask, fence, governor) {
             return;
         }
         match self.leases.granted(ask, fence) {
-            Ok(call) => self.admit_call(call, effects),
+            Ok(call) => self.admit_call(call, now, effects),
             Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
 
     /// A lease ran out before it could be used.
     pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
-        if let Some(wants) = self.holdings.wants(ask).or_else(|| self.leases.wants(ask)) {
-            effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        let berth = self.berth.as_ref().and_then(|berth| berth.wants(ask)).map(|want| vec![want.clone()]);
+        let others =
+            || self.holdings.wants(ask).or_else(|| self.leases.wants(ask)).map(|wants| wants.to_vec());
+        if let Some(wants) = berth.or_else(others) {
+            effects.push(Effect::AskCapacity { ask, wants });
         }
+    }
+
+    /// The machine has nothing free for a wish.
+    pub(crate) fn queued(&mut self, ask: AskNo) {
+        self.berth.iter_mut().for_each(|berth| berth.queued(ask));
+        self.holdings.queued(ask);
+    }
+
+    /// Whether waiting for a resource is worth telling: what was only just asked for is not.
+    pub(crate) fn is_worth_telling(&self, resource: ResourceId) -> bool {
+        match self.berth.as_ref().filter(|berth| berth.resource() == resource) {
+            Some(berth) => berth.is_waited_for(),
+            None => self.holdings.is_worth_telling(resource),
+        }
+    }
+
+    /// This process is done with the run: its place goes to the next one.
+    pub(crate) fn leave(&mut self) -> Option<crate::terms::Return> {
+        self.berth.as_mut()?.leave()
     }
 
     /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
     pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
         let resource = match name {
             "machine" if self.follows_machine => Some(self.slots),
-            "machine" => None,
+            // The table counts runs; what this process counts by that name is whether it may begin.
+            "machine" | ORCHESTRATIONS => None,
             name => self.governor.resource(name),
         };
         if let Some(resource) = resource {
             let _ = self.governor.set_limit(resource, limit, Origin::Operator, now);
         }
+    }
+
+    /// Who waits for what can never be had any more, and why. They wait no longer.
+    pub(crate) fn impossible(&mut self, now: Timestamp) -> Vec<(Owner, Refused)> {
+        let refused = self.governor.impossible(now).into_iter();
+        let refused: Vec<_> = refused.map(|(key, why)| (owner_of(key), why)).collect();
+        for (owner, _) in &refused {
+            if let Owner::Attempt(task) = owner {
+                self.holdings.forget(*task);
+            }
+        }
+        refused
     }
 
     /// What an answer says about the limits of its service bounds the rates that are configured for it.
@@ -296,9 +378,16 @@ impl Permits {
     }
 
     /// Another process was told to come back later.
-    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) {
-        if let Some(resource) = self.governor.resource(name) {
-            self.governor.shut(resource, until, now);
+    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) -> Option<Adapted> {
+        let resource = self.governor.resource(name)?;
+        self.governor.shut(resource, until, now)
+    }
+
+    /// All processes together know something else of a service.
+    pub(crate) fn know(&mut self, learned: &crate::fact::Learned) {
+        if let Some(resource) = self.governor.resource(&learned.service) {
+            self.governor.know(resource, learned.knowledge);
+            self.services.limit(resource, learned.limited);
         }
     }
 
@@ -309,10 +398,16 @@ impl Permits {
 
     /// On what terms an attempt runs that has its permit and its lease. What its first call needs is a permit of its own
     /// from here on.
-    pub(crate) fn terms(&mut self, task: TaskIx, node: &Node, now: Timestamp) -> Terms {
+    pub(crate) fn terms(
+        &mut self,
+        task: TaskIx,
+        node: &Node,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> Terms {
         let fence = self.holdings.fence(task);
         let calls = match &node.kind {
-            Kind::Agent(agent) => self.first_call(task, agent, now),
+            Kind::Agent(agent) => self.first_call(task, agent, now, effects),
             _ => Calls::Free,
         };
         Terms { fence, calls }
@@ -353,9 +448,18 @@ impl Permits {
     /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
     pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         // Before anything is asked for: who is told at once that a service is shut asks it nothing.
-        effects.splice(0..0, self.services.met.drain(..).map(Effect::Heed));
+        let met = self.services.met.drain(..);
+        effects.splice(0..0, met.map(|(service, remembered)| Effect::Heed { service, remembered }));
         let leases = &mut self.leases;
-        self.holdings.settle(&mut self.governor, now, || leases.number(), effects);
+        let mut may_begin = true;
+        if let Some(berth) = &mut self.berth {
+            let (back, asked) = berth.settle(&self.governor, || leases.number());
+            effects.extend(back.map(Effect::GiveBack));
+            effects.extend(asked.map(|(ask, want)| Effect::AskCapacity { ask, wants: vec![want] }));
+            may_begin = berth.is_held();
+        }
+        let lacks = |governor: &mut Governor| if may_begin { governor.lacks(now) } else { Vec::new() };
+        self.holdings.settle(&mut self.governor, lacks, || leases.number(), effects);
     }
 }
 

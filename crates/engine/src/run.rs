@@ -3,6 +3,7 @@
 use crate::attempts::Attempts;
 use crate::clock::Clock;
 use crate::core::{Core, Effect};
+use crate::durations::Durations;
 use crate::error::EngineError;
 use crate::fact::{Fact, What};
 use crate::handle::Notice;
@@ -65,7 +66,12 @@ impl Run {
     /// Tells how capacity was used, and keeps what was learned about it.
     fn concluded(&mut self, outcome: Outcome) -> Outcome {
         self.tell_metrics();
-        Outcome { learned: self.core.permits.learned(self.clock.now()), ..outcome }
+        if let Some(back) = self.core.permits.leave() {
+            self.with_steward(|steward| steward.give_back(back));
+        }
+        let now = self.clock.now();
+        let durations = self.core.permits.paths.durations(&self.core.scheduler, now);
+        Outcome { learned: self.core.permits.learned(now), durations, ..outcome }
     }
 
     fn tell_metrics(&mut self) {
@@ -82,11 +88,17 @@ impl Run {
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),
+            Effect::StopCalls => self.attempts.stop_calls(),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
             Effect::AskCapacity { ask, wants } => self.with_steward(|steward| steward.ask(ask, wants)),
             Effect::WithdrawAsk(ask) => self.with_steward(|steward| steward.withdraw(ask)),
             Effect::GiveBack(back) => self.with_steward(|steward| steward.give_back(back)),
-            Effect::Heed(service) => self.with_steward(|steward| steward.heed(service)),
+            Effect::Heed { service, remembered } => {
+                self.with_steward(|steward| steward.heed(service, remembered));
+            }
+            Effect::Enter(service) => self.with_steward(|steward| steward.enter(service)),
+            Effect::Depart(service) => self.with_steward(|steward| steward.depart(service)),
+            Effect::Teach { service, lesson } => self.with_steward(|steward| steward.teach(service, lesson)),
             Effect::Shut { service, pause } => self.with_steward(|steward| steward.shut(service, pause)),
             Effect::Allow { budget, limit } => self.with_steward(|steward| steward.allow(budget, limit)),
         }
@@ -209,6 +221,7 @@ impl Run {
                 failure: finished.failure.clone(),
                 waiting: Vec::new(),
                 learned: Learned::default(),
+                durations: Durations::default(),
             };
             return Ok(Some(outcome));
         }
@@ -246,7 +259,8 @@ impl Run {
 
 /// The outcome of a run that has not come to its end.
 fn resting(status: RunStatus, waiting: Vec<convoke_model::TaskId>) -> Outcome {
-    Outcome { status, output: None, failure: None, waiting, learned: Learned::default() }
+    let (learned, durations) = (Learned::default(), Durations::default());
+    Outcome { status, output: None, failure: None, waiting, learned, durations }
 }
 
 fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {

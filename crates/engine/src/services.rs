@@ -9,10 +9,10 @@
 use crate::limits::{Breaker, BreakerKey, Limits, ServiceLimit, Stated};
 use crate::terms::{Counts as Counted, Shared, Want};
 use convoke_agent::CallDemand;
-use convoke_govern::{Amount, Counts, Governor, Learned, Origin, ResourceId, Spec};
+use convoke_govern::{Adapted, Amount, Counts, Governor, Learned, LearnedLimit, Origin, ResourceId, Spec};
 use convoke_model::{Digest, ProviderSettings, Timestamp};
 use convoke_plan::{Agent, Text};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ impl Measure {
 pub(crate) struct Service {
     counted: Vec<(ResourceId, Measure)>,
     shared: Vec<(Arc<Shared>, Measure)>,
+    /// What is learned of it by all processes together, and what calls need a lease of once something is known.
+    learned: Vec<(ResourceId, Arc<Shared>)>,
 }
 
 impl Service {
@@ -71,14 +73,23 @@ impl Service {
         self.counted.iter().filter(|(_, measure)| *measure == Measure::Tokens).map(|(id, _)| *id)
     }
 
-    /// Whether a call takes more than slots of this process.
-    pub fn is_plain(&self) -> bool {
-        self.shared.is_empty() && self.counted.iter().all(|(_, measure)| *measure == Measure::Slot)
+    /// Whether a call takes nothing but slots of this process, where these limits are known to all.
+    pub fn is_plain(&self, limited: &HashSet<ResourceId>) -> bool {
+        let free = self.learned.iter().all(|(id, _)| !limited.contains(id));
+        free && self.shared.is_empty() && self.counted.iter().all(|(_, measure)| *measure == Measure::Slot)
     }
 
-    /// What a call takes of what all processes share.
-    pub fn wants(&self, call: &CallDemand) -> Vec<Want> {
-        self.shared.iter().map(|(of, measure)| Want { of: of.clone(), count: measure.of(call) }).collect()
+    /// What a call takes of what all processes share, where these limits are known to all.
+    pub fn wants(&self, call: &CallDemand, limited: &HashSet<ResourceId>) -> Vec<Want> {
+        let shared = self.shared.iter().map(|(of, measure)| Want { of: of.clone(), count: measure.of(call) });
+        let learned = self.learned.iter().filter(|(id, _)| limited.contains(id));
+        shared.chain(learned.map(|(_, of)| Want { of: of.clone(), count: 1 })).collect()
+    }
+
+    /// What is learned of it and not among these, because nobody knew a limit yet.
+    pub fn without_lease<'a>(&'a self, held: &'a [Want]) -> impl Iterator<Item = ResourceId> + 'a {
+        let leased = |of: &Arc<Shared>| held.iter().any(|want| want.of.name == of.name);
+        self.learned.iter().filter(move |(_, of)| !leased(of)).map(|(id, _)| *id)
     }
 }
 
@@ -86,13 +97,21 @@ impl Service {
 #[derive(Debug)]
 pub(crate) struct Services {
     /// The most attempts at once of the whole run.
-    most: u64,
+    pub most: u64,
     limits: Vec<ServiceLimit>,
     breaker: Option<Breaker>,
     learned: Learned,
     asks_nobody: bool,
-    /// Services of which this process has just heard, by the names of their resources.
-    pub met: Vec<String>,
+    /// All processes learn together.
+    together: bool,
+    /// Resources for which it was looked up what earlier runs know.
+    recalled: HashSet<ResourceId>,
+    /// Resources whose learned limit all processes know.
+    pub limited: HashSet<ResourceId>,
+    /// Services of which this process has just heard, by the names of their resources, and what earlier runs know.
+    pub met: Vec<(String, Option<LearnedLimit>)>,
+    /// What was changed because of what earlier runs know.
+    pub adapted: Vec<Adapted>,
     /// By where the settings lie, which all attempts of a node share and which live as long as the plan; then by model.
     known: HashMap<(usize, Box<str>), Option<Arc<Service>>>,
 }
@@ -106,7 +125,11 @@ impl Services {
             breaker: limits.breaker,
             learned: limits.learned.clone(),
             asks_nobody: limits.asks_nobody,
+            together: limits.machine.is_some(),
+            recalled: HashSet::new(),
+            limited: HashSet::new(),
             met: Vec::new(),
+            adapted: Vec::new(),
             known: HashMap::new(),
         }
     }
@@ -138,16 +161,16 @@ impl Services {
         }
         let provider = &agent.settings.provider;
         let counted = !self.asks_nobody && !WITHOUT_SERVICE.contains(&provider.name.as_str());
-        let service = counted.then(|| Arc::new(self.make(provider, model, governor, now)));
-        if counted {
-            self.met.push(format!("model:{}/{model}{}", provider.name, mark(provider)));
-        }
+        let service = match counted {
+            true => Some(Arc::new(self.make(provider, model, governor, now))),
+            false => None,
+        };
         self.known.insert(key, service.clone());
         service
     }
 
     fn make(
-        &self,
+        &mut self,
         provider: &ProviderSettings,
         model: &str,
         governor: &mut Governor,
@@ -156,7 +179,6 @@ impl Services {
         let mark = mark(provider);
         let name = format!("{}/{model}{mark}", provider.name);
         let own = format!("model:{name}");
-        let is_new = governor.resource(&own).is_none();
         let mut service = Service::default();
         for limit in self.limits.iter().filter(|limit| limit.provider == provider.name) {
             match &limit.model {
@@ -166,10 +188,7 @@ impl Services {
             }
         }
         service.take(Spec::slots(own.clone(), self.most).learn_from(self.most), governor);
-        if let Some(limit) = self.learned.0.get(&own).filter(|_| is_new) {
-            // What earlier runs have learned holds until this one knows better.
-            governor.remember(&Learned([(own, *limit)].into()), now);
-        }
+        self.recall(&mut service, governor, now);
         match self.breaker.map(|breaker| (breaker.per, breaker.rules())) {
             Some((BreakerKey::Model, rules)) => {
                 service.take(Spec::door(format!("breaker:{name}"), rules), governor)
@@ -182,12 +201,53 @@ impl Services {
         service
     }
 
+    /// Goes on from what earlier runs have learned, until this one knows better; and from there together with all others.
+    fn recall(&mut self, service: &mut Service, governor: &mut Governor, now: Timestamp) {
+        for id in service.slots().filter(|id| governor.learns(*id)).collect::<Vec<_>>() {
+            let name = governor.name(id).to_owned();
+            if self.together {
+                service.learned.push((id, learned(&name)));
+            }
+            if !self.recalled.insert(id) {
+                continue;
+            }
+            let remembered = self.learned.fresh(&name, now);
+            let known = remembered.map(|limit| Learned([(name.clone(), limit)].into()));
+            self.adapted.extend(known.iter().flat_map(|known| governor.remember(known, now)));
+            if self.together {
+                governor.learn_together(id);
+                self.met.push((name, remembered));
+            }
+        }
+    }
+
+    /// Whether all processes know a limit of a resource by now.
+    pub fn limit(&mut self, resource: ResourceId, known: bool) {
+        if known {
+            self.limited.insert(resource);
+        } else {
+            self.limited.remove(&resource);
+        }
+    }
+
     /// The breaker of a step, where steps have one each.
     pub fn of_role(&self, step: &str, governor: &mut Governor) -> Option<ResourceId> {
         let breaker = self.breaker.filter(|breaker| breaker.per == BreakerKey::Role)?;
         let name = format!("breaker:step {step}");
         governor.resource(&name).or_else(|| governor.add(Spec::door(name, breaker.rules())).ok())
     }
+}
+
+/// What all processes together have learned of a resource, as the table counts it.
+fn learned(resource: &str) -> Arc<Shared> {
+    let (name, origin) = (learned_name(resource), "service".to_owned());
+    let limit = u64::from(u32::MAX);
+    Arc::new(Shared { name, limit, origin, counts: Counted::Slots, window: None, says_spent: false })
+}
+
+/// What is learned of a resource has a name of its own in the table: a limit that somebody stated is another one.
+pub(crate) fn learned_name(resource: &str) -> String {
+    format!("learned:{resource}")
 }
 
 /// One entry for each service: where two names of it have a limit each, the smaller one holds.
@@ -348,14 +408,14 @@ mod tests {
             ..Default::default()
         };
         let (service, governor) = make(vec![of(4), of(2)], &openai());
-        assert_eq!(service.wants(&call(1)).len(), 1, "and it is counted once");
+        assert_eq!(service.wants(&call(1), &HashSet::new()).len(), 1, "and it is counted once");
         assert_eq!(governor.limit(governor.resource("provider:openai").unwrap()), 2);
     }
 
     #[test]
     fn without_configuration_only_slots_of_this_process_count() {
         let (service, _) = make(Vec::new(), &openai());
-        assert!(service.is_plain() && service.wants(&call(1)).is_empty());
+        assert!(service.is_plain(&HashSet::new()) && service.wants(&call(1), &HashSet::new()).is_empty());
     }
 
     #[test]
@@ -374,12 +434,15 @@ mod tests {
         };
         let other = ServiceLimit { model: Some("other".into()), ..model.clone() };
         let (service, governor) = make(vec![provider, model, other], &openai());
-        let wants: Vec<_> =
-            service.wants(&call(90)).into_iter().map(|want| (want.of.name.clone(), want.count)).collect();
+        let wants: Vec<_> = service
+            .wants(&call(90), &HashSet::new())
+            .into_iter()
+            .map(|want| (want.of.name.clone(), want.count))
+            .collect();
         let expected = [("tokens:openai", 100), ("model:openai/gpt-5", 1), ("requests:openai/gpt-5", 1)];
         assert_eq!(wants, expected.map(|(name, count)| (name.to_owned(), count)));
         assert_eq!(service.slots().count(), 1, "the learned limit is that of the configured resource");
         assert_eq!(governor.limit(governor.resource("model:openai/gpt-5").unwrap()), 3);
-        assert!(!service.is_plain());
+        assert!(!service.is_plain(&HashSet::new()));
     }
 }

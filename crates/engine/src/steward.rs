@@ -7,6 +7,7 @@
 mod asks;
 mod books;
 mod doors;
+mod lessons;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -14,8 +15,11 @@ mod watch;
 use crate::fact::{Capacity as News, What};
 use crate::handle::Handle;
 use crate::terms::{AskNo, Counts, Fence, Return, Want};
+pub(crate) use asks::table_name;
 use books::Books;
 use convoke_capacity::{Capacity, Error, Footing, Lease, ResourceId, Ticket};
+use convoke_govern::{LearnedLimit, Lesson};
+use doors::Door;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -39,12 +43,14 @@ struct Office {
     /// Apart from the books, which are held while the table is asked: who looks at a lease must not wait for that.
     leases: Mutex<HashMap<Fence, Lease>>,
     known: Mutex<HashMap<String, Known>>,
-    /// Doors of services, and the moment of each that the run knows of.
-    doors: Mutex<HashMap<String, (ResourceId, u64)>>,
+    /// Services that the run asks, and what it knows of each.
+    doors: Mutex<HashMap<String, Door>>,
     /// Wishes that wait for money, which may be spent by others meanwhile.
     unpaid: Mutex<HashMap<AskNo, Vec<Want>>>,
     closed: AtomicBool,
     stuck: AtomicBool,
+    /// The last heartbeat failed, and that was said.
+    troubled: AtomicBool,
 }
 
 /// A resource of the table.
@@ -53,6 +59,8 @@ struct Known {
     /// The limit in force when it was last looked at.
     limit: u32,
     counts: Counts,
+    /// Its limit is what is learned of a service.
+    learned: bool,
 }
 
 enum Order {
@@ -60,7 +68,10 @@ enum Order {
     Withdraw(AskNo),
     GiveBack(Return),
     Allow(String, u64),
-    Heed(String),
+    Heed(String, Option<LearnedLimit>),
+    Enter(String),
+    Depart(String),
+    Teach(String, Lesson),
     Shut(String, Duration),
 }
 
@@ -78,6 +89,7 @@ impl Steward {
             unpaid: Mutex::default(),
             closed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
+            troubled: AtomicBool::new(false),
         });
         let (orders, inbox) = channel();
         let (clerk, watchman) = (office.clone(), office.clone());
@@ -107,8 +119,24 @@ impl Steward {
     }
 
     /// Tells the run from now on when a service told another process to come back later.
-    pub fn heed(&self, service: String) {
-        self.order(Order::Heed(service));
+    /// What is learned of it is learned by all processes together.
+    pub fn heed(&self, service: String, remembered: Option<LearnedLimit>) {
+        self.order(Order::Heed(service, remembered));
+    }
+
+    /// Counts a call that is made to a service without a lease.
+    pub fn enter(&self, service: String) {
+        self.order(Order::Enter(service));
+    }
+
+    /// Such a call has ended.
+    pub fn depart(&self, service: String) {
+        self.order(Order::Depart(service));
+    }
+
+    /// Learns from a call, for all processes.
+    pub fn teach(&self, service: String, lesson: Lesson) {
+        self.order(Order::Teach(service, lesson));
     }
 
     /// Tells other processes that a service said to come back later.

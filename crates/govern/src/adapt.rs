@@ -91,6 +91,8 @@ pub enum Reason {
     BreakerClosed,
     /// What an earlier run has learned.
     Remembered,
+    /// What another process was told.
+    Shared,
     /// Somebody said so.
     Set,
 }
@@ -107,6 +109,7 @@ impl Reason {
             Reason::BreakerOpened => "breaker_opened",
             Reason::BreakerClosed => "breaker_closed",
             Reason::Remembered => "remembered",
+            Reason::Shared => "shared",
             Reason::Set => "set",
         }
     }

@@ -8,6 +8,7 @@ use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
 use crate::choose::{Chosen, Survey};
 use crate::hash::Map;
+use crate::knowledge::Lesson;
 use crate::lanes::Lanes;
 use crate::metrics::Tally;
 use crate::rank::{Demand, Place, Tenant};
@@ -72,6 +73,8 @@ pub struct Governor {
     pub(crate) row: Row,
     pub(crate) tally: Tally,
     pub(crate) chance: Chance,
+    /// What was taught since somebody asked, for all processes.
+    pub(crate) lessons: Vec<(ResourceId, Lesson)>,
     arrivals: u64,
     now: u64,
     shape: Vec<Amount>,
@@ -101,6 +104,7 @@ impl Governor {
             row: Row::default(),
             tally: Tally::default(),
             chance: Chance::new(rules.seed),
+            lessons: Vec::new(),
             arrivals: 0,
             now: 0,
             shape: Vec::new(),
@@ -171,6 +175,12 @@ impl Governor {
     pub fn used(&mut self, resource: ResourceId, now: Timestamp) -> u64 {
         let now = self.tick(now);
         self.resources[resource.index()].meter.used(now)
+    }
+
+    /// What is gone of a budget, also of one that only reports and so has nothing in use; zero for what is no budget.
+    pub fn spent_of(&mut self, budget: ResourceId, now: Timestamp) -> u64 {
+        let now = self.tick(now);
+        self.resources[budget.index()].meter.spent(now).unwrap_or(0)
     }
 
     /// The tenant of a name; a new one has weight 1.

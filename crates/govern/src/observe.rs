@@ -2,7 +2,7 @@
 
 use crate::adapt::{Adapted, Outcome, Reason, Setting};
 use crate::governor::{Governor, Note, Permit};
-use crate::learn::{Call, Change};
+use crate::knowledge::{Call, Change, Knowledge, Lesson, Push};
 use crate::meter::Meter;
 use crate::spec::ResourceId;
 use convoke_model::Timestamp;
@@ -32,6 +32,13 @@ const STALE: Duration = Duration::from_secs(7 * 86_400);
 
 /// Whoever asks for a longer pause than a day is asked again after a day.
 const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+
+impl Learned {
+    /// What was learned of a resource, if that is not too long ago.
+    pub fn fresh(&self, name: &str, now: Timestamp) -> Option<LearnedLimit> {
+        self.0.get(name).filter(|limit| now.since(limit.at) <= STALE).copied()
+    }
+}
 
 impl Governor {
     /// What a call that came back teaches about everything that it used.
@@ -63,20 +70,54 @@ impl Governor {
         let level_after = resource.meter.used(now) + 1;
         let Some(learner) = &mut resource.learner else { return };
         let call = Call { level: note.level, level_after, began, ended: now };
-        let change = match outcome {
-            Outcome::Succeeded => learner.succeed(call),
-            Outcome::TimedOut => learner.push_back(call, outcome, 0),
+        match outcome {
+            Outcome::Succeeded => self.answered(note.resource, call, adapted),
+            Outcome::TimedOut => {
+                let push = learner.weigh(call, outcome, 0);
+                self.learn_limit(note.resource, call, push, outcome, adapted);
+            }
             Outcome::RateLimited { retry_after } | Outcome::Overloaded { retry_after } => {
-                return self.push_back(note.resource, call, outcome, retry_after, adapted);
+                self.push_back(note.resource, call, outcome, retry_after, adapted);
             }
-            Outcome::Failed => {
-                learner.penalty.add(outcome, now);
-                None
-            }
-            Outcome::Unknown => None,
-        };
+            Outcome::Failed => learner.penalty.add(outcome, now),
+            Outcome::Unknown => {}
+        }
+    }
+
+    /// An answer. Where all learn together and nothing is known yet, it teaches nothing.
+    fn answered(&mut self, id: ResourceId, call: Call, adapted: &mut Vec<Adapted>) {
+        let resource = &mut self.resources[id.index()];
+        let Some(learner) = &mut resource.learner else { return };
+        if resource.taught {
+            let lesson = lesson(call, None, Reason::Recovered);
+            self.lessons.extend(learner.known().map(|_| (id, lesson)));
+            return;
+        }
+        let change = learner.succeed(call);
         resource.refresh();
-        adapted.extend(change.map(|change| limit(note.resource, change, outcome, now)));
+        adapted.extend(change.map(|change| limit(id, change, Outcome::Succeeded, call.ended)));
+    }
+
+    /// Too many at once: the limit falls, here at once, and for all who learn together by a lesson. Says whether this call
+    /// was the first of its round to say so.
+    fn learn_limit(
+        &mut self,
+        id: ResourceId,
+        call: Call,
+        push: Push,
+        outcome: Outcome,
+        adapted: &mut Vec<Adapted>,
+    ) -> bool {
+        let resource = &mut self.resources[id.index()];
+        let Some(learner) = &mut resource.learner else { return false };
+        let change = learner.push_back(call, push);
+        if resource.taught {
+            self.lessons.push((id, lesson(call, Some(push), outcome.reason())));
+        } else {
+            adapted.extend(change.map(|change| limit(id, change, outcome, call.ended)));
+        }
+        resource.refresh();
+        change.is_some()
     }
 
     /// The provider asks for less: the limit falls, and the door is shut for everybody.
@@ -93,29 +134,60 @@ impl Governor {
         let now = call.ended;
         let said = retry_after.map(|wait| wait.min(LONGEST_PAUSE).as_micros() as u64);
         let pause = said.unwrap_or_else(|| learner.penalty.wait(now));
-        let change = learner.push_back(call, outcome, pause);
+        let push = learner.weigh(call, outcome, pause);
+        let mut limits = Vec::new();
+        let first = self.learn_limit(id, call, push, outcome, &mut limits);
         // A refusal of an earlier round that names no moment asks for nothing that is not done already.
-        if said.is_some() || change.is_some() {
-            let crowd = learner.limit();
-            let until = now.saturating_add(pause);
-            let from = resource.door.shut_until(now).unwrap_or(0);
-            resource.door.shut(until, pause / 8, crowd, &mut self.chance);
-            if change.is_some() && until > from {
-                let (setting, reason, at) = (Setting::ShutUntil, outcome.reason(), Timestamp(now));
-                adapted.push(Adapted { resource: id, setting, from, to: until, reason, at });
-            }
+        if said.is_some() || first {
+            let shut = self.shut_door(id, now, pause);
+            let (setting, reason, at) = (Setting::ShutUntil, outcome.reason(), Timestamp(now));
+            let shut = shut.filter(|_| first);
+            adapted.extend(shut.map(|(from, to)| Adapted { resource: id, setting, from, to, reason, at }));
         }
-        resource.refresh();
-        adapted.extend(change.map(|change| limit(id, change, outcome, now)));
+        adapted.append(&mut limits);
+    }
+
+    /// Shuts a door for a while, and opens it a little at a time. Until when it was shut and is, if that is later.
+    fn shut_door(&mut self, id: ResourceId, now: u64, pause: u64) -> Option<(u64, u64)> {
+        let resource = &mut self.resources[id.index()];
+        let crowd = resource.learner.as_ref().map_or(resource.effective(), |learner| learner.limit());
+        let (from, until) = (resource.door.shut_until(now).unwrap_or(0), now.saturating_add(pause));
+        resource.door.shut(until, pause / 8, crowd, &mut self.chance);
+        (until > from).then_some((from, until))
+    }
+
+    /// Whether a resource's limit is learned from how calls fare.
+    pub fn learns(&self, resource: ResourceId) -> bool {
+        self.resources[resource.index()].learner.is_some()
+    }
+
+    /// From now on what is learned of a resource is learned by all processes together: calls are [lessons](Self::lessons),
+    /// and what follows from them is [told](Self::know).
+    pub fn learn_together(&mut self, resource: ResourceId) {
+        self.resources[resource.index()].taught = true;
+    }
+
+    /// What calls have taught since this was last asked.
+    pub fn lessons(&mut self) -> Vec<(ResourceId, Lesson)> {
+        std::mem::take(&mut self.lessons)
+    }
+
+    /// What all processes together know of a resource by now.
+    pub fn know(&mut self, resource: ResourceId, knowledge: Knowledge) {
+        let known = &mut self.resources[resource.index()];
+        if let Some(learner) = &mut known.learner {
+            learner.knowledge = knowledge;
+        }
+        known.refresh();
     }
 
     /// Another process was told by the provider to come back later: so are we. Later only, never earlier.
-    pub fn shut(&mut self, resource: ResourceId, until: Timestamp, now: Timestamp) {
+    pub fn shut(&mut self, resource: ResourceId, until: Timestamp, now: Timestamp) -> Option<Adapted> {
         let now = self.tick(now);
-        let known = &mut self.resources[resource.index()];
         let pause = until.0.saturating_sub(now).min(LONGEST_PAUSE.as_micros() as u64);
-        let crowd = known.effective();
-        known.door.shut(now.saturating_add(pause), pause / 8, crowd, &mut self.chance);
+        let (from, to) = self.shut_door(resource, now, pause)?;
+        let (setting, reason) = (Setting::ShutUntil, Reason::Shared);
+        Some(Adapted { resource, setting, from, to, reason, at: Timestamp(now) })
     }
 
     /// Whether the provider said to come back later.
@@ -182,4 +254,8 @@ impl Governor {
 fn limit(resource: ResourceId, change: Change, outcome: Outcome, now: u64) -> Adapted {
     let (setting, reason, at) = (Setting::Limit, outcome.reason(), Timestamp(now));
     Adapted { resource, setting, from: change.from, to: change.to, reason, at }
+}
+
+fn lesson(call: Call, push: Option<Push>, reason: Reason) -> Lesson {
+    Lesson { began: call.began, ended: call.ended, push, reason }
 }

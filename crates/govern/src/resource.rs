@@ -22,6 +22,8 @@ pub(crate) struct Resource {
     /// What the provider says it is.
     pub seen: Option<u64>,
     pub learner: Option<Learner>,
+    /// What is learned of it is learned by all processes together.
+    pub taught: bool,
     pub breaker: Option<Breaker>,
     pub door: Door,
     pub meter: Meter,
@@ -57,6 +59,7 @@ impl Resource {
             limit: spec.limit,
             origin: spec.origin,
             share: None,
+            taught: false,
             seen: None,
             door: Door::default(),
             since_turn: 0,

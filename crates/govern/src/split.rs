@@ -26,6 +26,16 @@ impl Governor {
         Ok(())
     }
 
+    /// Gives a permit another key, so that its first one can be used again. Nothing is taken and nothing is given back.
+    pub fn rename(&mut self, key: u64, other: u64) -> Result<(), NotHeld> {
+        if self.permits.contains_key(&other) || self.places.contains_key(&other) {
+            return Err(NotHeld(other));
+        }
+        let permit = self.permits.remove(&key).ok_or(NotHeld(key))?;
+        self.permits.insert(other, permit);
+        Ok(())
+    }
+
     fn let_one_go(&mut self, lane: u32) {
         let before = self.lanes.load(lane);
         self.lanes[lane].held -= 1;
@@ -48,6 +58,23 @@ mod tests {
     use convoke_model::Timestamp;
 
     const NOW: Timestamp = Timestamp(1);
+
+    #[test]
+    fn a_permit_with_another_key_is_held_until_that_one_comes_back() {
+        let mut governor = Governor::new(1);
+        let needs = [Amount::of(governor.resource("slots").unwrap(), 1)];
+        governor.demand(Demand { key: 1, rank: Rank::default(), needs: &needs }, NOW).unwrap();
+        assert_eq!(governor.admit(NOW), Admission::Granted(1));
+        governor.rename(1, 99).unwrap();
+        governor.demand(Demand { key: 1, rank: Rank::default(), needs: &needs }, NOW).unwrap();
+        assert!(matches!(governor.admit(NOW), Admission::Blocked { key: 1, .. }));
+        assert!(
+            governor.release(1, Used::AsReserved, Outcome::Unknown, NOW).is_err(),
+            "it is not held by that name"
+        );
+        governor.release(99, Used::AsReserved, Outcome::Unknown, NOW).unwrap();
+        assert_eq!(governor.admit(NOW), Admission::Granted(1));
+    }
 
     #[test]
     fn parts_come_back_one_by_one() {

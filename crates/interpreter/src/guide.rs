@@ -58,6 +58,7 @@ pub fn failed(it: Failing, session: Option<Session>) -> Failed {
         hint: hint(it.kind),
         printed: it.printed,
         session,
+        kept: it.kept,
         death: None,
     }
 }
@@ -81,6 +82,7 @@ pub fn death(death: Death, complaint: &str, silence: Duration) -> Failed {
         hint: hint(kind),
         printed: Printed::default(),
         session: None,
+        kept: false,
         death: Some(death),
     }
 }

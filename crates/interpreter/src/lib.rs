@@ -11,7 +11,19 @@
 //! ([`Interpreter::replay`]). Variables live on from program to program ([`Origin`]).
 //!
 //! Which functions there are is the caller's business. What they do, how calls are paid for and journalled, and what a
-//! program is for is known elsewhere.
+//! program is for is known elsewhere. Recursive synthesis has these, by which a program works on outputs that it never
+//! holds:
+//!
+//! | function | gives |
+//! |---|---|
+//! | `outputs()` | a list of what there is: ids, types, sizes |
+//! | `get(id)` | one output |
+//! | `slice(id, start, end)` | a part of one |
+//! | `search(pattern, ids=None, limit=…)` | where a pattern occurs |
+//! | `llm(prompt)` | a model's answer |
+//! | `llm_map(prompts)` | the answers to all of them, asked at the same time |
+//! | `rlm(query, ids)` | the answer of a program for some of the outputs, one level deeper |
+//! | `final(value)` | nothing: the host takes the value and does not go on with the program |
 
 mod answer;
 mod cause;

@@ -68,8 +68,10 @@ pub struct Failed {
     pub hint: Option<String>,
     /// What was printed since the program last stopped.
     pub printed: Printed,
-    /// The variables that it left, for a next program. None where the worker is gone or they are too large.
+    /// The variables that it left, for a next program in another worker. None where they are gone or too large.
     pub session: Option<Session>,
+    /// Whether the variables that it left are still in the worker. They are not where they took up its memory.
+    pub kept: bool,
     /// How the worker ended, if it did.
     pub death: Option<Death>,
 }

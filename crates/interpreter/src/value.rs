@@ -121,6 +121,14 @@ fn described(object: &MontyObject) -> String {
     }
 }
 
+/// A value as Python shows it.
+pub fn shown(object: &MontyObject) -> String {
+    match object {
+        MontyObject::Repr(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// JSON as a Python value.
 pub fn from_json(value: Value) -> MontyObject {
     match value {

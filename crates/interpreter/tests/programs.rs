@@ -2,7 +2,7 @@
 
 mod support;
 
-use convoke_interpreter::{Answer, Exception, Kind, Next, Origin, Program};
+use convoke_interpreter::{Answer, Exception, Kind, Limits, Next, Origin, Program};
 use serde_json::{Value, json};
 use support::*;
 
@@ -111,6 +111,17 @@ async fn saved_variables_are_found_by_another_worker() {
     let origin = Origin::Saved(end.session.unwrap());
     let end = ended(worker().await.run(Program { origin, ..program("f(x['a'][0])", &[]) }).await.unwrap());
     assert_eq!(end.value, json!(2));
+}
+
+#[tokio::test]
+async fn saved_variables_bring_no_bounds_with_them() {
+    let wide = Limits { recursion: 400, ..limits() };
+    let mut worker = workers("").start(wide).await.unwrap();
+    let text = "def down(n):\n  return n and down(n - 1)\ndown(300)";
+    let origin = Origin::Saved(ended(worker.run(program(text, &[])).await.unwrap()).session.unwrap());
+    let mut worker = workers("").start(Limits { recursion: 100, ..limits() }).await.unwrap();
+    let failure = failed(worker.run(Program { origin, ..program("down(300)", &[]) }).await.unwrap());
+    assert_eq!(failure.kind, Kind::Recursion);
 }
 
 #[tokio::test]

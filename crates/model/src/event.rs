@@ -338,6 +338,36 @@ pub enum Event {
         /// Millionths of a US dollar allowed.
         budget_micros: u64,
     },
+    /// What a call can cost at worst was set aside in every budget that its task is under; the call is made after this is
+    /// on disk. It counts until the usage is known that comes with the attempt's next page or end.
+    CallReserved {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The worst case.
+        worst: Usage,
+    },
+    /// Nobody knows what became of calls that were made, and they may have to be paid: their worst case counts as spent.
+    CallLost {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The worst case of all of them.
+        worst: Usage,
+    },
+    /// A budget could not pay a call, or one that only reports was passed. Told once, until the budget is raised.
+    BudgetSpent {
+        /// The budget, such as `budget of the day (money)`.
+        budget: String,
+        /// What is spent of it and reserved, in millionths of a US dollar or in tokens.
+        used: u64,
+        /// How much it allows.
+        limit: u64,
+        /// What follows: `stop`, `degrade`, `ask`, or `report` if it only reports.
+        then: String,
+    },
     /// A model writes a summary of older outputs; the step waits for it.
     SummaryStarted {
         /// The step that would see too much.

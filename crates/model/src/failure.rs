@@ -164,12 +164,18 @@ pub mod reason {
     pub const MAX_TASKS: &str = "max_tasks";
     /// `limits.timeout_seconds` passed.
     pub const RUN_TIMEOUT: &str = "timeout_seconds";
-    /// `limits.budget_usd` is spent.
+    /// A budget in money that the run stands or falls with is spent.
     pub const BUDGET: &str = "budget_usd";
+    /// A budget in tokens that the run stands or falls with is spent.
+    pub const BUDGET_TOKENS: &str = "budget_tokens";
+    /// The money of a step, a group or a sub-workflow is spent.
+    pub const PART_BUDGET: &str = "budget_usd_of_step";
+    /// The tokens of a step, a group or a sub-workflow are spent.
+    pub const PART_BUDGET_TOKENS: &str = "budget_tokens_of_step";
     /// A budget is spent, and a person is to say whether it goes on.
     pub const BUDGET_ASK: &str = "budget_ask";
     /// The reasons that make a run end with "limit reached".
-    pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
+    pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET, BUDGET_TOKENS];
     /// A conversation took longer than its session may.
     pub const SESSION_TIMEOUT: &str = "session_timeout";
     /// A request was longer than the model's context.

@@ -72,7 +72,7 @@ impl About {
             About::Choose { .. } => "choose",
             About::Assess { .. } => "assess",
             About::Correct { .. } => "correct",
-            About::Reshape { .. } => "reshape",
+            About::Reshape { .. } => "repair_input",
             About::Prompt { .. } => "llm",
             About::Program { .. } => "rlm",
         }

@@ -10,6 +10,7 @@ mod budget;
 mod capability;
 mod event;
 mod failure;
+pub mod fit;
 mod id;
 mod inquiry;
 mod payload;

@@ -500,6 +500,18 @@ fn helpers_of_bodies_that_are_called_alike_have_names_of_their_own() {
 }
 
 #[test]
+fn items_are_values_whatever_they_look_like() {
+    let hash = |items: &str| {
+        let text = format!(
+            "workflow: {{name: w, entry_point: e}}\nfor_each:\n  - {{name: e, type: for_each, items: {items}, as: it, agent: {{name: b, prompt: x}}}}\nagents: []\n"
+        );
+        node(plan(&text).root(), "e").hash
+    };
+    assert_ne!(hash("[{template: 99}]"), hash("[{template: 98}]"));
+    assert_ne!(hash("[{when: 99, x: 1}]"), hash("[{when: 98, x: 1}]"));
+}
+
+#[test]
 fn a_dot_is_the_item_itself() {
     let of = |key: &str| {
         let text = format!(

@@ -35,8 +35,15 @@ impl Scheduler {
         if self.tasks[task].state != TaskState::Ready || self.tasks[task].queued {
             return;
         }
+        if self.is_stopping() {
+            let cause = convoke_model::Cause { kind: convoke_model::CauseKind::Stopped, task: None };
+            return self.drop_unstarted(task, &cause);
+        }
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
+        }
+        if !self.shapes_fit(task, outputs) {
+            return;
         }
         let plan = self.plan.clone();
         let node =
@@ -81,7 +88,9 @@ impl Scheduler {
         let failure = *self.tasks[task].failure.clone().expect("a failing task has a failure");
         match failure.reason.as_deref() {
             // What nobody can pay any more ends the run, wherever in it that was found out.
-            Some(reason::BUDGET) => return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure),
+            Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
+                return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure);
+            }
             Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
             _ => {}
         }

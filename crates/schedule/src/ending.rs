@@ -65,7 +65,7 @@ impl Scheduler {
         match self.frame(frame).ending.clone() {
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
-                Some(reason::BUDGET) => self.salvaged(frame, failure, outputs),
+                Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
                 _ => FrameResult::failed(failure),
             },
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {

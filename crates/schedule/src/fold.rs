@@ -75,6 +75,9 @@ impl Scheduler {
             | Event::Fenced { .. }
             | Event::LimitsSeen { .. }
             | Event::LimitAdapted { .. }
+            | Event::CallReserved { .. }
+            | Event::CallLost { .. }
+            | Event::BudgetSpent { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }

@@ -234,6 +234,9 @@ impl Scheduler {
         }
         self.sweep_group(task, outputs);
         let cancelling = self.tasks[task].cancelling.is_some();
+        if self.awaits_repair(task) && !cancelling {
+            return self.repairs_ended(task);
+        }
         if self.asks(task) && !cancelling {
             return self.go_on_merging(task, outputs);
         }

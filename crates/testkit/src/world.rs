@@ -230,8 +230,12 @@ impl World {
             // A simulated run shares nothing with other processes.
             Effect::AskCapacity { .. }
             | Effect::WithdrawAsk(_)
+            | Effect::StopCalls
             | Effect::GiveBack(_)
-            | Effect::Heed(_)
+            | Effect::Heed { .. }
+            | Effect::Enter(_)
+            | Effect::Depart(_)
+            | Effect::Teach { .. }
             | Effect::Shut { .. }
             | Effect::Allow { .. } => {}
             Effect::AbortAll => {

@@ -4,6 +4,7 @@ mod audit;
 mod child;
 mod doors;
 mod lease;
+mod lessons;
 mod mayhem;
 mod model;
 mod parts;

@@ -15,6 +15,7 @@ use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{JsonText, Payload, ProviderSettings, RunStarted};
 use convoke_plan::compile::check_inputs;
+use convoke_plan::view::estimate;
 use convoke_plan::{Kind, Plan};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -35,7 +36,10 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
-    driving::resources::require(&plan, &console.config.limits)?;
+    driving::admission::admit(&plan, &inputs, &console.config)?;
+    let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
+    driving::resources::require(&plan, &limits)?;
+    driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
     start(console, args, plan, inputs, equipment)
 }
@@ -62,6 +66,7 @@ fn dry_run(
     let limit = driving::run_limit(&console.config, &args.flags, plan);
     console.complain(&format!("inputs: {}", serde_json::to_string(inputs).expect("inputs are JSON")));
     console.complain(&format!("at most {limit} attempts at once"));
+    console.complain(&driving::admission::words(&estimate(plan, inputs)));
     console.complain("nothing was run (--dry-run)");
     Ok(Exit::Success)
 }

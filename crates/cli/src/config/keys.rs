@@ -87,6 +87,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.tenants.*.concurrency", ATTEMPTS),
     ("limits.tenants.*.weight", Kind::Within(1, 1_000)),
     ("limits.resources.*", AMOUNT),
+    ("limits.orchestrations", ATTEMPTS),
     ("limits.queue", AMOUNT),
     ("limits.age_turn", ATTEMPTS),
     ("limits.breaker.failures", ATTEMPTS),
@@ -245,7 +246,10 @@ mod tests {
 
     #[test]
     fn what_may_stand_somewhere_can_be_told() {
-        assert_eq!(siblings(&["limits", "x"]), "models, tenants, resources, queue, age_turn, breaker");
+        assert_eq!(
+            siblings(&["limits", "x"]),
+            "models, tenants, resources, orchestrations, queue, age_turn, breaker"
+        );
         assert_eq!(siblings(&["limits", "tenants", "blue", "x"]), "concurrency, weight");
     }
 }

@@ -5,7 +5,7 @@
 use super::Provider;
 use super::layer::Origin;
 use super::values::Values;
-use convoke_engine::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
+use convoke_engine::{Breaker, BreakerKey, Durations, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 use convoke_govern::Learned;
 use convoke_model::{Budget, WhenSpent};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,7 @@ const BREAKER: Breaker = Breaker { failures: 5, successes: 3, cool_down_seconds:
 pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
     Limits {
         machine: stated(values, "machine_concurrency"),
+        orchestrations: stated(values, "limits.orchestrations"),
         services: values
             .names_below("limits.models")
             .iter()
@@ -32,6 +33,7 @@ pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
         seed: 0,
         follows_machine: false,
         learned: Learned::default(),
+        durations: Durations::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::equipment::Equipment;
 use super::keys::Keys;
+use super::sharing::longest_call;
 use super::signals::Signals;
 use crate::args::RunFlags;
 use crate::console::Console;
@@ -44,6 +45,7 @@ impl Share {
             table: table.clone(),
             seats: seats.clone(),
             silence: shares.time_to_live,
+            longest: longest_call(plan),
         };
         let owner = Owner::open(&state.run_dir(run), lent).map_err(unusable)?;
         let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats.clone()).map_err(unusable)?);

@@ -60,6 +60,8 @@ pub struct Lent {
     pub seats: Arc<Seats>,
     /// A thief that has sent no heartbeat for so long is given up on.
     pub silence: Duration,
+    /// A call that a silent thief has under way is over after so long at the latest.
+    pub longest: Duration,
 }
 
 impl Owner {

@@ -1,7 +1,8 @@
 //! An attempt that another process performs, as the owner lives it: what the thief says is said on the real line.
 //!
-//! Ends with the attempt's end; as lost when the thief is gone or silent. A thief that was given up on finds its socket
-//! closed and its claim void.
+//! Ends with the attempt's end; as lost when the thief is gone or silent. A thief that is silent (stopped, say) may have a
+//! call under way, so what is held for it is kept until it answers, ends, or its longest call must be over. When it goes
+//! on it finds that it is to stop.
 
 use super::link::Link;
 use super::owner::Lent;
@@ -40,10 +41,59 @@ pub async fn serve(
     line.report(Report::TakenBy { pid: given.pid });
     let mut service =
         Service { line, permits: HashMap::new(), asked: FuturesUnordered::new(), processes: Vec::new() };
-    match service.attend(given.link, lent, id, &cancel).await {
-        Some(end) => end,
-        None => service.lost(&cancel).await,
+    let mut link = given.link;
+    match service.attend(&mut link, lent, id, &cancel).await {
+        Attended::Ended(end) => {
+            link.close().await;
+            *end
+        }
+        Attended::Gone => service.lost(&cancel).await,
+        Attended::Silent => {
+            service.line.report(silence(given.pid));
+            service.line.report(Report::Silent);
+            let (line, permits) = (service.line.clone(), std::mem::take(&mut service.permits));
+            tokio::spawn(wait_for_word(link, lent.longest, line, permits));
+            service.lost(&cancel).await
+        }
     }
+}
+
+/// How attending to a thief came to its end.
+enum Attended {
+    Ended(Box<AttemptEnd>),
+    /// The thief is gone.
+    Gone,
+    /// It says nothing, and may come back.
+    Silent,
+}
+
+fn silence(pid: u32) -> Report {
+    let message = format!(
+        "process {pid} performs it and is silent: begun again here; what it holds counts until that process answers or ends"
+    );
+    Report::Noted { code: "worker_silent", message }
+}
+
+/// Keeps what a silent thief holds until nothing of it can be in use.
+async fn wait_for_word(
+    mut link: Link<FromThief, FromOwner>,
+    longest: Duration,
+    line: Arc<dyn Line>,
+    permits: HashMap<u64, CallPermit>,
+) {
+    link.send(FromOwner::Cancel);
+    let over = async {
+        while let Some(said) = link.next().await {
+            if let FromThief::End(_) = said {
+                link.send(FromOwner::Gone);
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(longest, over).await;
+    line.report(Report::LetGo);
+    drop(permits);
+    link.close().await;
 }
 
 struct Service {
@@ -63,36 +113,37 @@ enum Answer {
 }
 
 impl Service {
-    /// The attempt's end; `None` if it is lost.
+    /// Listens and answers until the attempt has ended, or the thief is gone or silent.
     async fn attend(
         &mut self,
-        mut link: Link<FromThief, FromOwner>,
+        link: &mut Link<FromThief, FromOwner>,
         lent: &Lent,
         id: OfferId,
         cancel: &CancellationToken,
-    ) -> Option<AttemptEnd> {
+    ) -> Attended {
         let mut clock = interval(LOOK.min(lent.silence / 2));
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = false;
         loop {
             tokio::select! {
                 biased;
-                said = link.next() => match said? {
-                    FromThief::End(end) => {
+                said = link.next() => match said {
+                    None => return Attended::Gone,
+                    Some(FromThief::End(end)) => {
                         link.send(FromOwner::Done);
-                        link.close().await;
-                        return Some(*end);
+                        return Attended::Ended(end);
                     }
-                    said => self.hear(said),
+                    Some(said) => self.hear(said),
                 },
                 Some(answer) = self.asked.next() => link.send(self.told(answer)),
                 () = cancel.cancelled(), if !told => {
                     told = true;
                     link.send(FromOwner::Cancel);
                 }
-                _ = clock.tick() => match lent.table.revoke(id, lent.silence) {
+                _ = clock.tick() => match lent.table.take_back(id) {
+                    Progress::Claimed { .. } if lent.table.is_silent(id, lent.silence) => return Attended::Silent,
                     Progress::Claimed { .. } => {}
-                    _ => return None,
+                    _ => return Attended::Gone,
                 },
             }
         }

@@ -110,6 +110,8 @@ impl From<Report> for Saying {
             Report::Usage(usage) => Saying::Usage(usage),
             Report::LimitsSeen(limits) => Saying::LimitsSeen(limits),
             Report::TakenBy { pid } => Saying::TakenBy { pid },
+            // An owner's own words.
+            Report::Silent | Report::LetGo => Saying::Progress { text: String::new() },
             Report::ProcessStarted { pid, start } => Saying::ProcessStarted { pid, start },
             Report::ToolCalled { tool, ms, failed } => Saying::ToolCalled { tool, ms, failed },
             Report::Noted { code, message } => Saying::Noted { code: code.to_owned(), message },

@@ -47,6 +47,7 @@ fn is_warning(event: &Event) -> bool {
         event,
         Event::Noted { .. }
             | Event::BudgetExceeded { .. }
+            | Event::BudgetSpent { .. }
             | Event::TaskFailed { .. }
             | Event::AttemptLost { .. }
             | Event::Fenced { .. }

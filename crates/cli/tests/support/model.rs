@@ -43,6 +43,9 @@ struct Memory {
     asked: Vec<Asked>,
     at_once: usize,
     most_at_once: usize,
+    /// As many at once are answered, after so many milliseconds; the others are told to come back in a second.
+    hidden: Option<(usize, u64)>,
+    refused: usize,
 }
 
 impl Model {
@@ -68,6 +71,18 @@ impl Model {
         let model = Model::start(&Map::new());
         lock(&model.memory).made_up = Some(Box::new(reply));
         model
+    }
+
+    /// Starts a service that answers so many at once, each after so long, and says so only by refusing more.
+    pub fn with_hidden_limit(limit: usize, delay_ms: u64) -> Model {
+        let model = Model::start(&Map::new());
+        lock(&model.memory).hidden = Some((limit, delay_ms));
+        model
+    }
+
+    /// How many were refused so far.
+    pub fn refused(&self) -> usize {
+        lock(&self.memory).refused
     }
 
     /// Where it is.
@@ -146,11 +161,20 @@ impl Memory {
         self.asked.push(asked);
         self.at_once += 1;
         self.most_at_once = self.most_at_once.max(self.at_once);
-        let reply = match &mut self.made_up {
-            Some(make_up) => normal(make_up(body)),
-            None => self.next_reply(model),
+        let reply = match (&mut self.made_up, self.hidden) {
+            (Some(make_up), _) => normal(make_up(body)),
+            (None, Some((limit, delay))) => self.with_limit(limit, delay),
+            (None, None) => self.next_reply(model),
         };
         (self.asked.len() - 1, reply)
+    }
+
+    fn with_limit(&mut self, limit: usize, delay: u64) -> Value {
+        if self.at_once <= limit {
+            return json!({"say": "well", "delay_ms": delay});
+        }
+        self.refused += 1;
+        json!({"status": 429, "retry_after": 1})
     }
 
     fn next_reply(&mut self, model: String) -> Value {

@@ -18,12 +18,18 @@ impl Core {
             What::Reported { task, attempt, report } => {
                 self.take_report(fact.at, task, attempt, report, turn)
             }
+            What::CallAsked { reply, .. } if self.scheduler.is_stopping() => {
+                turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
+            }
             What::CallAsked { task, demand, reply, .. } => {
                 let node = self.scheduler.node(task);
                 self.permits.ask_call(task, node, demand, reply, fact.at, &mut turn.effects);
             }
-            What::CallEnded { task, usage, outcome, .. } => {
-                self.close_call(fact.at, task, usage, outcome, turn)
+            What::CallEnded { task, attempt, usage, outcome } => {
+                // What an earlier attempt says late is not about the call of this one.
+                if attempt == self.scheduler.attempts(task) {
+                    self.close_call(fact.at, task, usage, outcome, turn)
+                }
             }
             What::Capacity(news) => self.take_capacity(fact.at, news, turn),
             What::Turned { task, attempt, page, written } => {
@@ -37,6 +43,8 @@ impl Core {
             What::Stop { now, by, message } => {
                 turn.consumed.extend(message);
                 self.happen(fact.at, Event::StopRequested { now, by }, turn);
+                self.permits.refuse_waiting(&stopping(), &mut turn.effects);
+                turn.effects.push(Effect::StopCalls);
             }
             What::Unreadable { message } => {
                 turn.consumed.extend(message);
@@ -55,10 +63,12 @@ impl Core {
 
     /// Takes back what attempts wait for. Calls of those that run are still granted: they may end well in the time they have.
     fn let_nobody_begin(&mut self) {
-        let waiting = self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready);
-        for task in waiting.collect::<Vec<_>>() {
-            self.permits.withdraw(task);
-        }
+        self.ready().into_iter().for_each(|task| self.permits.withdraw(task));
+    }
+
+    /// Tasks that wait for a permit.
+    fn ready(&self) -> Vec<TaskIx> {
+        self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready).collect()
     }
 
     fn note(&mut self, at: Timestamp, task: Option<TaskId>, code: &str, message: String, turn: &mut Turn) {
@@ -93,16 +103,19 @@ impl Core {
             // Decided in this turn, as after a crash.
             AttemptEnd::Lost => {
                 self.scheduler.lose(task);
-                return self.take_back(at, task, outcome, turn);
+                return self.take_back(at, task, attempt, outcome, turn);
             }
         };
         self.happen(at, event, turn);
-        self.take_back(at, task, outcome, turn);
+        self.take_back(at, task, attempt, outcome, turn);
     }
 
     /// Takes back what an attempt held, and records what was learned from how it fared.
-    fn take_back(&mut self, at: Timestamp, task: TaskIx, outcome: Outcome, turn: &mut Turn) {
+    fn take_back(&mut self, at: Timestamp, task: TaskIx, attempt: u32, outcome: Outcome, turn: &mut Turn) {
         self.permits.paths.end(task, at, &self.scheduler);
+        if self.silent.remove(&task) {
+            return self.permits.cast_off(task, attempt);
+        }
         // A call that is open still was never made, or nobody knows what became of it: it says nothing about its model.
         self.close_call(at, task, None, Outcome::Unknown, turn);
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
@@ -130,14 +143,18 @@ impl Core {
     ) {
         let learned = self.permits.end_call(task, usage, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        for (task, worst) in self.permits.calls.take_lost() {
+            let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+            self.push(at, Event::CallLost { task, attempt, worst }, turn);
+        }
     }
 
     /// News of what all processes share.
     fn take_capacity(&mut self, at: Timestamp, news: Capacity, turn: &mut Turn) {
         match news {
-            Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, &mut turn.effects),
+            Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, at, &mut turn.effects),
             // What the queue waits for is said at the end of the turn.
-            Capacity::Queued { ask, .. } => self.permits.holdings.queued(ask),
+            Capacity::Queued { ask, .. } => self.permits.queued(ask),
             Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
             Capacity::Unpaid { ask, budget } => {
                 if let Some(call) = self.permits.leases.refused(ask) {
@@ -150,9 +167,26 @@ impl Core {
                 self.permits.set_limit(&name, to, at);
                 let (setting, reason) = ("limit".into(), format!("set: {origin}"));
                 self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
+                self.turn_away(at, turn);
             }
-            Capacity::Shut { service, pause } => self.permits.shut(&service, at + pause, at),
+            Capacity::Shut { service, pause } => {
+                let shut = self.permits.shut(&service, at + pause, at);
+                shut.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            }
+            Capacity::Learned(learned) => self.learn(at, *learned, turn),
             Capacity::Noted { code, message } => self.note(at, None, code, message, turn),
+        }
+    }
+
+    /// All processes together know something else of a service.
+    fn learn(&mut self, at: Timestamp, learned: crate::fact::Learned, turn: &mut Turn) {
+        self.permits.know(&learned);
+        if let Some((from, to)) = learned.change {
+            // Before anything was known a run asked as often as it may.
+            let from = from.min(self.permits.services.most);
+            let (resource, setting) = (learned.service, "limit".into());
+            let event = Event::LimitAdapted { resource, setting, from, to, reason: learned.reason };
+            self.happen(at, event, turn);
         }
     }
 
@@ -164,7 +198,10 @@ impl Core {
         if let Some(call) = self.permits.leases.refused(ask) {
             return self.permits.refuse(call, Err(failure), &mut turn.effects);
         }
-        for task in self.permits.holdings.refused(ask).unwrap_or_default() {
+        let is_berth = self.permits.berth.as_mut().is_some_and(|berth| berth.refused(ask));
+        let tasks =
+            if is_berth { self.ready() } else { self.permits.holdings.refused(ask).unwrap_or_default() };
+        for task in tasks {
             self.permits.withdraw(task);
             let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure: failure.clone() };
             self.happen(at, event, turn);
@@ -174,6 +211,8 @@ impl Core {
     /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
     /// tools go on, because nobody else can use what is in quarantine until they have ended.
     fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
+        let governor = &mut self.permits.governor;
+        self.permits.berth.iter_mut().for_each(|berth| berth.lose(fences, governor));
         let calls = self.permits.leases.lose(fences).into_iter();
         let of_calls = calls.filter_map(|(call, fence)| Some((self.permits.calls.task_of(call)?, fence)));
         let of_calls: Vec<_> = of_calls.collect();
@@ -217,6 +256,7 @@ impl Core {
         if let Report::LimitsSeen(limits) = &report {
             let adapted = self.permits.limits_seen(self.scheduler.node(task), limits, at);
             adapted.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            self.turn_away(at, turn);
         }
         let id = self.scheduler.id(task).clone();
         let event = match report {
@@ -232,6 +272,14 @@ impl Core {
                 requests: [limits.requests.limit, limits.requests.remaining],
                 tokens: [limits.tokens.limit, limits.tokens.remaining],
             },
+            Report::Silent => {
+                self.silent.insert(task);
+                return;
+            }
+            Report::LetGo => {
+                let learned = self.permits.come_ashore(task, attempt, at, &mut turn.effects);
+                return learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            }
             Report::Progress { .. } | Report::Usage(_) => return,
         };
         self.happen(at, event, turn);
@@ -286,4 +334,9 @@ impl Core {
         let ask: Option<Ask> = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
         answer.refusal(&ask?)
     }
+}
+
+/// Why a run that is stopping makes no further call. Its attempts go on after a resume, at their last finished turn.
+pub(crate) fn stopping() -> Failure {
+    Failure::new(Class::Cancelled, "the run is stopping; no further call is made").reason(reason::INTERRUPTED)
 }

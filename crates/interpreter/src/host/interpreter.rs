@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::guide;
 use crate::limits::Limits;
 use crate::outcome::{Call, Ended, Failed, Kind, Next, Paused, Printed, Session};
-use crate::protocol::{Order, Report, Start};
+use crate::protocol::{Calling, Order, Report, Start};
 use crate::sandbox::Sandbox;
 use crate::value;
 use convoke_model::Failure;
@@ -50,13 +50,15 @@ pub struct Interpreter {
     sandbox: Sandbox,
     /// The call that the program waits at.
     waiting: Option<u64>,
+    /// What the program may call.
+    functions: Vec<String>,
     /// Whether programs are saved where they wait.
     pub(super) saves: bool,
 }
 
 impl Interpreter {
     pub(super) fn new(link: Link, limits: Limits, sandbox: Sandbox) -> Interpreter {
-        Interpreter { link: Some(link), limits, sandbox, waiting: None, saves: true }
+        Interpreter { link: Some(link), limits, sandbox, waiting: None, functions: Vec::new(), saves: true }
     }
 
     /// What keeps the worker confined.
@@ -85,6 +87,7 @@ impl Interpreter {
             Origin::Saved(Session(bytes)) => (false, bytes),
         };
         let Program { text, inputs, functions, .. } = program;
+        self.functions = functions.clone();
         let start = Start { program: text, inputs, kept, functions, save: self.saves };
         self.waiting = None;
         self.step(Order::Start(start), &session, 1).await
@@ -107,6 +110,9 @@ impl Interpreter {
         within: Duration,
         work: impl Future<Output = Result<Answer, Failure>>,
     ) -> Result<Next, Error> {
+        if self.waiting != Some(call) {
+            return Err(Error::NotWaiting(call));
+        }
         let answer = match timeout(within, work).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(failure)) => {
@@ -126,6 +132,7 @@ impl Interpreter {
         answer: Answer,
         functions: Vec<String>,
     ) -> Result<Next, Error> {
+        self.functions = functions.clone();
         let order = Order::Resume { call, answer: self.fitting(answer), functions, save: self.saves };
         self.waiting = None;
         self.step(order, &paused.0, call + 1).await
@@ -143,9 +150,10 @@ impl Interpreter {
         let mut link = self.link.take().ok_or(Error::Gone)?;
         match link.exchange(&order, body, self.limits.frame(), self.limits.silence()).await {
             Ok((report, attached)) => {
-                let next = self.understood(report, attached, call)?;
-                self.link = Some(link);
-                Ok(next)
+                let next = self.understood(report, attached, call);
+                // Whoever talks nonsense is not listened to again.
+                self.link = Some(link).filter(|_| !matches!(next, Err(Error::Nonsense(_))));
+                next
             }
             Err(Ending::Died(death, complaint)) => {
                 Ok(Next::Failed(Box::new(guide::death(death, &complaint, self.limits.silence()))))
@@ -157,18 +165,9 @@ impl Interpreter {
     fn understood(&mut self, report: Report, attached: Vec<u8>, expected: u64) -> Result<Next, Error> {
         let attached = Some(attached).filter(|bytes| !bytes.is_empty());
         match report {
-            Report::Call(it) if it.call == expected && it.call <= self.limits.calls => {
+            Report::Call(it) if self.may(&it, expected) => {
                 self.waiting = Some(it.call);
-                let (args, kwargs, printed) = (it.args, it.kwargs, it.printed);
-                let paused = attached.map(Paused);
-                Ok(Next::Call(Box::new(Call {
-                    number: it.call,
-                    function: it.function,
-                    args,
-                    kwargs,
-                    printed,
-                    paused,
-                })))
+                Ok(Next::Call(Box::new(call(it, attached.map(Paused)))))
             }
             Report::Ended { value, cut_value, printed } => {
                 let session = attached.map(Session);
@@ -176,9 +175,14 @@ impl Interpreter {
             }
             Report::Failed(it) => Ok(Next::Failed(Box::new(guide::failed(it, attached.map(Session))))),
             Report::Unusable { cause } => Err(Error::Unusable(cause)),
-            Report::Call(it) => Err(Error::Nonsense(format!("call {} is not its turn", it.call))),
+            Report::Call(it) => Err(Error::Nonsense(format!("call {} of `{}`", it.call, it.function))),
             Report::Ready { .. } => Err(Error::Nonsense("greeted twice".into())),
         }
+    }
+
+    /// Whether this call can be the next. The worker made sure of it; but the worker is what we do not trust.
+    fn may(&self, call: &Calling, expected: u64) -> bool {
+        call.call == expected && expected <= self.limits.calls && self.functions.contains(&call.function)
     }
 
     /// The answer, or what the program is told instead of one that cannot be sent.
@@ -209,9 +213,16 @@ impl Interpreter {
             hint: guide::hint(Kind::TooLarge),
             printed: Printed::default(),
             session: None,
+            // Nothing was begun.
+            kept: true,
             death: None,
         })
     }
+}
+
+fn call(it: Calling, paused: Option<Paused>) -> Call {
+    let Calling { call: number, function, args, kwargs, printed } = it;
+    Call { number, function, args, kwargs, printed, paused }
 }
 
 /// How long a value is as JSON.

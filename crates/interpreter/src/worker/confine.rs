@@ -99,9 +99,11 @@ fn limit(limits: &Limits, gauge: &Gauge) -> io::Result<()> {
     let messages =
         limits.message_bytes.saturating_mul(4).saturating_add(limits.state_bytes.saturating_mul(4));
     let room = limits.memory_bytes.saturating_add(messages).saturating_add(HEADROOM);
+    let seconds = limits.cpu_seconds.max(1);
+    // The first bound is told by a signal that says why, the second by one that does not.
+    setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: Some(seconds + 1) })?;
     let bounds = [
         (Resource::As, gauge.mapped()?.saturating_add(room)),
-        (Resource::Cpu, limits.cpu_seconds.max(1)),
         (Resource::Core, 0),
         (Resource::Fsize, 0),
         (Resource::Nofile, 0),

@@ -20,6 +20,7 @@ use monty_types::{
     ResourceLimits, ResourceTracker,
 };
 use serde_json::{Map, Value};
+use std::ops::ControlFlow;
 
 type Step = Result<ReplProgress, Box<ReplStartError>>;
 
@@ -99,7 +100,8 @@ impl Desk {
             Err(cause) => return unusable(&cause),
         };
         self.gauge.settle();
-        repl.tracker_mut().set_max_duration(self.limits.time);
+        // A saved session brings the bounds of the worker that saved it; these are ours, and time begins anew.
+        *repl.tracker_mut() = ResourceTracker::new(self.resources());
         self.functions = start.functions;
         self.save = start.save;
         self.calls = 0;
@@ -141,8 +143,8 @@ impl Desk {
                 Err(error) => return self.failed(*error),
                 Ok(ReplProgress::Complete { repl, value }) => return self.ended(repl, &value),
                 Ok(ReplProgress::FunctionCall(call)) => match self.call(call) {
-                    Ok(said) => return said,
-                    Err(step) => step,
+                    ControlFlow::Break(said) => return said,
+                    ControlFlow::Continue(step) => step,
                 },
                 Ok(ReplProgress::NameLookup(lookup)) => self.look_up(lookup),
                 Ok(ReplProgress::OsCall(call)) => self.refuse(call),
@@ -157,19 +159,21 @@ impl Desk {
     }
 
     /// The call for the host; or how the program goes on where the call cannot be made.
-    fn call(&mut self, call: ReplFunctionCall) -> Result<Said, Step> {
+    fn call(&mut self, call: ReplFunctionCall) -> ControlFlow<Said, Step> {
         if call.object_id.is_some() || !self.functions.contains(&call.function_name) {
             let name = call.function_name.clone();
-            return Err(self.run(|print| call.resume(ExtFunctionResult::NotFound(name), print)));
+            return ControlFlow::Continue(
+                self.run(|print| call.resume(ExtFunctionResult::NotFound(name), print)),
+            );
         }
         if self.calls >= self.limits.calls {
             self.stopped = Some(Kind::Calls);
             let error = raised(ExcType::RuntimeError, format!("more than {} calls", self.limits.calls));
-            return Err(self.run(|print| call.abort(error, print)));
+            return ControlFlow::Continue(self.run(|print| call.abort(error, print)));
         }
         match self.arguments(&call) {
-            Ok((args, kwargs)) => Ok(self.wait(call, args, kwargs)),
-            Err(error) => Err(self.run(|print| call.resume(error, print))),
+            Ok((args, kwargs)) => ControlFlow::Break(self.wait(call, args, kwargs)),
+            Err(error) => ControlFlow::Continue(self.run(|print| call.resume(error, print))),
         }
     }
 
@@ -235,7 +239,7 @@ impl Desk {
         if size / 100 > most {
             return (Value::Null, Some(size));
         }
-        let value = value::to_json(object).unwrap_or_else(|_| Value::String(object.py_repr()));
+        let value = value::to_json(object).unwrap_or_else(|_| Value::String(value::shown(object)));
         match serde_json::to_vec(&value).map_or(0, |it| it.len()) as u64 {
             bytes if bytes > most => (Value::Null, Some(bytes)),
             _ => (value, None),
@@ -245,19 +249,18 @@ impl Desk {
     fn failed(&mut self, failed: ReplStartError) -> Said {
         let ReplStartError { repl, error } = failed;
         let kind = failing::kind(&error, self.stopped, repl.tracker());
+        // What a program left that takes up the memory would end the next one as well.
+        let kept = kind != Kind::Memory || !self.gauge.exceeds(self.limits.memory_bytes / 2);
         let report = Report::Failed(Failing {
             kind,
             message: failing::message(&error),
             line: failing::line(&error),
             traceback: failing::traceback(&error),
             printed: self.print.take(),
+            kept,
         });
-        if kind == Kind::Memory {
-            // What it left is what was too much.
-            return (report, Vec::new());
-        }
-        let session = self.saved(SessionRef::Idle(&repl));
-        self.idle = Some(repl);
+        let session = if kept { self.saved(SessionRef::Idle(&repl)) } else { Vec::new() };
+        self.idle = Some(repl).filter(|_| kept);
         (report, session)
     }
 

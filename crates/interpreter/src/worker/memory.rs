@@ -95,6 +95,13 @@ impl Gauge {
         done
     }
 
+    /// Whether programs take up more than this, once what is free was given back.
+    pub fn exceeds(&self, bytes: u64) -> bool {
+        self.settle();
+        let baseline = BASELINE_MEMORY.load(Ordering::Relaxed);
+        self.shared.0.resident().saturating_sub(baseline) as u64 > bytes
+    }
+
     /// Gives back to the kernel what an earlier program left, so that it is not counted against the next.
     pub fn settle(&self) {
         #[cfg(target_env = "gnu")]

@@ -51,8 +51,9 @@ pub fn apply() -> Result<(), seccompiler::Error> {
     let private = masked(3, libc::MAP_SHARED as u64, 0)?;
     rules.insert(libc::SYS_mmap, vec![SeccompRule::new(vec![not_executable()?, private])?]);
     rules.insert(libc::SYS_mprotect, vec![SeccompRule::new(vec![not_executable()?])?]);
-    // How a process aborts: a signal to itself. Another one's id is no use, it would have to be ours.
-    let myself = masked(0, u64::from(u32::MAX), u64::from(std::process::id()))?;
+    // How a process aborts: a signal to itself, and to nobody else.
+    let id = u64::from(std::process::id());
+    let myself = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, id)?;
     rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![myself])?]);
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let filter =

@@ -41,7 +41,7 @@ const REDUCE: &[&str] = &[
     "result", "strategy", "sources", "missing", "rounds", "calls", "usage", "notes", "vote", "winner",
     "reason",
 ];
-const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage"];
+const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage", "notes"];
 const QUESTIONS: &[&str] =
     &["answers", "items", "transcript", "answered_count", "skipped_count", "answered_any", "outcome"];
 /// Names that a map answers to without having them as keys.

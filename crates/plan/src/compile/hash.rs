@@ -95,6 +95,8 @@ impl<'a> Hasher<'a> {
                 let body = self.member(ix, group.body);
                 fields.insert("body".into(), body);
                 fields.remove("max_concurrent");
+                // As text, so that nothing in them is taken for a template's number.
+                fields.entry("items").and_modify(|items| *items = json!(items.to_string()));
             }
             Kind::Reduce(reduce) => {
                 let sources: Vec<_> =

@@ -19,6 +19,7 @@ mod kinds;
 mod load;
 mod node;
 mod partials;
+mod prices;
 mod programs;
 mod provider;
 mod reduce;
@@ -78,6 +79,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     calls::check(&bundle, &mut diagnostics);
     servers::check(&bundle, &mut diagnostics);
     programs::check(&bundle, options, &mut diagnostics);
+    prices::check(&bundle, options, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     let refused =

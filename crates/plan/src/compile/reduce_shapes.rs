@@ -32,7 +32,7 @@ fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
 }
 
 fn object<const N: usize>(fields: [(&str, OutputField); N]) -> OutputField {
-    OutputField { properties: Some(named(fields)), ..plain(FieldType::Object) }
+    OutputField { properties: Some(named(fields)), ..OutputField::of(FieldType::Object) }
 }
 
 fn named<const N: usize>(fields: [(&str, OutputField); N]) -> IndexMap<String, OutputField> {
@@ -40,27 +40,10 @@ fn named<const N: usize>(fields: [(&str, OutputField); N]) -> IndexMap<String, O
 }
 
 fn told(ty: FieldType, description: &str) -> OutputField {
-    OutputField { description: Some(description.to_owned()), ..plain(ty) }
+    OutputField { description: Some(description.to_owned()), ..OutputField::of(ty) }
 }
 
 fn one_of(words: &[&str]) -> OutputField {
     let choices = words.iter().map(|word| Value::from(*word)).collect();
-    OutputField { choices: Some(choices), ..plain(FieldType::String) }
-}
-
-fn plain(ty: FieldType) -> OutputField {
-    OutputField {
-        ty,
-        description: None,
-        items: None,
-        properties: None,
-        choices: None,
-        pattern: None,
-        minimum: None,
-        maximum: None,
-        min_length: None,
-        max_length: None,
-        required: true,
-        nullable: false,
-    }
+    OutputField { choices: Some(choices), ..OutputField::of(FieldType::String) }
 }

@@ -5,8 +5,10 @@
 
 mod draw;
 mod edges;
+mod estimate;
 mod levels;
 
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges};
+pub use estimate::{Estimate, estimate};
 pub use levels::{Levels, PlacedNode, levels, remaining};

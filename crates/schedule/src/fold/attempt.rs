@@ -146,7 +146,11 @@ impl Scheduler {
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
         let waited = self.tasks[task].state == TaskState::Waiting && self.tasks[task].place.within.is_none();
         self.frame_mut(self.tasks[task].place.frame).waiting -= u32::from(waited);
-        self.offer(task);
+        // Who waited for its children kept its place.
+        match self.tasks[task].placed {
+            true => self.make_ready(task),
+            false => self.offer(task),
+        }
         Ok(())
     }
 

@@ -68,8 +68,8 @@ impl Scheduler {
     /// Answers to what was asked last.
     fn program_answers(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<ProgramAnswer> {
         let Some(group) = self.tasks[task].group.as_deref() else { return Vec::new() };
-        let asked =
-            self.tasks[task].turns.is_empty().then_some(0).unwrap_or(self.wishes(task, outputs).len());
+        let goes_on = !self.tasks[task].turns.is_empty();
+        let asked = if goes_on { self.wishes(task, outputs).len() } else { 0 };
         let from = group.members.len().saturating_sub(asked);
         group.members[from..].iter().map(|child| self.program_answer(*child, outputs)).collect()
     }

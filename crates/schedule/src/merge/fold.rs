@@ -103,6 +103,7 @@ impl Scheduler {
     fn helper(&self, task: TaskIx, about: &About) -> Option<NodeIx> {
         let node = self.node(task);
         match (&node.kind, about) {
+            (_, About::Reshape { .. }) => node.repairer,
             (Kind::Reduce(reduce), About::Merge { .. } | About::Choose { .. }) => reduce.merger,
             (Kind::Reduce(reduce), About::Prompt { .. }) => reduce.rlm.as_ref().map(|rlm| rlm.reader),
             (Kind::Reduce(_), About::Program { .. }) => Some(self.tasks[task].node),

@@ -102,19 +102,6 @@ impl Scheduler {
         let About::Choose { of } = &self.tasks[child].question.as_ref()?.about else { return None };
         of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
     }
-
-    /// How large the text of an output may be in a choice.
-    pub(super) fn shown_in_choice(&self, piece: &Piece, most: u64, outputs: &dyn Outputs) -> String {
-        let text = self.piece_text(piece, outputs);
-        let bytes = (most * 4) as usize;
-        if text.len() <= bytes {
-            return text;
-        }
-        let head = &text[..text.floor_char_boundary(bytes)];
-        let digest = self.tasks.find(&piece.task).and_then(|task| self.digest_of(task));
-        let whole = digest.map(|digest| format!("; the whole is {digest}")).unwrap_or_default();
-        format!("{head}\n[… {} more characters{whole}]", text.len() - head.len())
-    }
 }
 
 fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> Inquiry {

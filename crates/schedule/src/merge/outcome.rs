@@ -188,11 +188,16 @@ pub(super) fn bare(value: Value) -> Value {
         Value::Object(fields) if fields.len() == 1 && fields.contains_key("result") => {
             fields["result"].clone()
         }
-        Value::Object(fields) if fields.contains_key("result") && fields.contains_key("strategy") => {
+        Value::Object(fields) if fields.contains_key("result") && is_report(fields) => {
             fields["result"].clone()
         }
         _ => value,
     }
+}
+
+/// Whether this is what a reduce or verify step gives.
+pub(super) fn is_report(fields: &Map<String, Value>) -> bool {
+    fields.contains_key("calls") && (fields.contains_key("strategy") || fields.contains_key("verdict"))
 }
 
 pub(super) fn usage_value(usage: &Usage) -> Value {

@@ -28,6 +28,9 @@ impl Scheduler {
                 call.settings = Arc::new(self.one_of(task, of, &call.settings));
                 self.choice_prompt(task, reduce, of, outputs)?
             }
+            (About::Reshape { of, problem }, _) => {
+                return self.put_repair(task, of, problem, call, outputs);
+            }
             (About::Prompt { text }, _) => self.prompt_text(text, outputs)?,
             (About::Assess { answer }, Kind::Verify(verify)) => {
                 self.assess_prompt(task, verify, answer, outputs)?
@@ -97,7 +100,9 @@ impl Scheduler {
         let mut prompt = self.question_part(task, reduce, outputs)?;
         prompt.push_str("## ANSWERS\n\n");
         for piece in of {
-            let text = self.shown_in_choice(piece, reduce.group_tokens / of.len().max(1) as u64, outputs);
+            let each = reduce.group_tokens / of.len().max(1) as u64;
+            let text =
+                self.tasks.find(&piece.task).map(|task| self.shown(task, each, outputs)).unwrap_or_default();
             let _ = write!(prompt, "### {}\n\n{text}\n\n", self.heading(reduce, &merging, piece));
         }
         prompt.push_str("## TASK\n\nChoose the best of these answers. Name its mark and say why.");

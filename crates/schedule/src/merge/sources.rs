@@ -42,7 +42,7 @@ impl Scheduler {
     }
 
     /// Why an output is not there.
-    pub(super) fn absence(&self, task: TaskIx) -> Missing {
+    pub(crate) fn absence(&self, task: TaskIx) -> Missing {
         let cause = match self.tasks[task].state {
             TaskState::Ended(End::Failed) => {
                 let failure = self.tasks[task].failure.as_deref();
@@ -57,7 +57,7 @@ impl Scheduler {
     }
 
     /// What people call a source: its title or step, with the item's key.
-    pub(super) fn title(&self, task: TaskIx, reduce: Option<&Reduce>) -> String {
+    pub(crate) fn title(&self, task: TaskIx, reduce: Option<&Reduce>) -> String {
         let (root, key) = match (self.tasks[task].place.within, self.tasks[task].place.item) {
             (Some(group), Some(index)) => (group, Some(self.key_of(group, index))),
             _ => (task, None),

@@ -1,5 +1,6 @@
 //! Outputs as texts: what a model reads of them, how large they are, how large ones are cut into parts.
 
+use super::outcome::is_report;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
@@ -11,7 +12,7 @@ const CHARS_PER_TOKEN: u64 = 4;
 
 impl Scheduler {
     /// An output as JSON.
-    pub(super) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
         match &self.tasks[task].output {
             Some(Payload::Gathered) => self.gathered(task, outputs).value(),
             Some(payload) => self.read(payload, outputs).map_or(Value::Null, |text| text.value()),
@@ -32,6 +33,21 @@ impl Scheduler {
             None => text,
             Some([number, of]) => part_of(&text, number, of).to_owned(),
         }
+    }
+
+    /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
+    pub(crate) fn shown(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
+        let text = self.text_of(task, outputs);
+        let most = (tokens * CHARS_PER_TOKEN) as usize;
+        if text.len() <= most {
+            return text;
+        }
+        let head = &text[..text.floor_char_boundary(most)];
+        let left = text[head.len()..].chars().count();
+        let whole = self
+            .digest_of(task)
+            .map(|digest| format!("; the whole output of `{}` is {digest}", self.tasks[task].id));
+        format!("{head}\n[… {left} more characters{}]", whole.unwrap_or_default())
     }
 
     /// The size of an output in tokens, without reading it where its size is known.
@@ -60,10 +76,8 @@ pub(super) fn readable(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Object(fields) => match fields.get("result") {
             // The answer of an agent without a declared shape, or of another merge.
-            Some(Value::String(text)) if fields.len() == 1 || fields.contains_key("strategy") => text.clone(),
-            Some(result) if fields.contains_key("strategy") || fields.contains_key("verdict") => {
-                readable(result)
-            }
+            Some(Value::String(text)) if fields.len() == 1 => text.clone(),
+            Some(result) if is_report(fields) => readable(result),
             _ => pretty(value),
         },
         Value::Null => String::new(),
@@ -93,7 +107,7 @@ mod tests {
     fn an_answer_reads_as_its_text_and_a_record_as_json() {
         assert_eq!(readable(&json!({ "result": "words" })), "words");
         assert_eq!(readable(&json!("words")), "words");
-        assert_eq!(readable(&json!({ "result": "words", "strategy": "flat", "sources": [] })), "words");
+        assert_eq!(readable(&json!({ "result": "words", "strategy": "flat", "calls": 0 })), "words");
         assert_eq!(readable(&json!({ "a": 1 })), "{\n  \"a\": 1\n}");
     }
 

@@ -232,8 +232,7 @@ impl Scheduler {
         let each = EVIDENCE_TOKENS / sources.len() as u64;
         let mut part = "## OUTPUTS BEHIND THE ANSWER\n\n".to_owned();
         for (index, source) in sources.iter().enumerate() {
-            let piece = convoke_model::Piece::whole(self.tasks[*source].id.clone());
-            let text = self.shown_in_choice(&piece, each.max(50), outputs);
+            let text = self.shown(*source, each.max(50), outputs);
             let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.title(*source, None));
         }
         part

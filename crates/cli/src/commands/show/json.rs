@@ -33,6 +33,7 @@ impl Shown {
             "waiting": waiting,
             "usage": report.usage,
             "budget": self.budget,
+            "budgets": self.budgets,
             "capacity": Fared::of(&self.stored.events, self.metrics.as_ref()).record(),
             "metrics": self.metrics,
             "tasks": tasks?,

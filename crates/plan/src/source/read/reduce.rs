@@ -71,8 +71,12 @@ fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, strategy: Strategy) 
         let help = "no model is asked; `hierarchical`, `progressive`, `judge` and others ask one";
         TO_A_MODEL.iter().for_each(|key| no_effect(cx, fields, key, strategy, help));
     }
-    if strategy != Strategy::Vote {
-        no_effect(cx, fields, "vote", strategy, "`vote` goes with `strategy: vote`");
+    match strategy {
+        Strategy::Vote => no_effect(cx, fields, "min_sources", strategy, "`vote.quorum` counts votes"),
+        _ => no_effect(cx, fields, "vote", strategy, "`vote` goes with `strategy: vote`"),
+    }
+    if strategy == Strategy::Tournament {
+        no_effect(cx, fields, "ratio", strategy, "a tournament goes by pairs");
     }
     if !matches!(strategy, Strategy::Rlm | Strategy::Auto) {
         no_effect(cx, fields, "rlm", strategy, "`rlm` goes with `strategy: rlm` and `auto`");

@@ -139,6 +139,8 @@ fn what_a_strategy_makes_no_use_of_is_warned_of() {
         ("strategy: vote, model: m", "`model`"),
         ("strategy: flat, ratio: 3", "`ratio`"),
         ("strategy: flat, vote: {method: majority}", "`vote`"),
+        ("strategy: vote, min_sources: 2", "`min_sources`"),
+        ("strategy: tournament, ratio: 4", "`ratio`"),
         ("strategy: hierarchical, rlm: {max_turns: 3}", "`rlm`"),
         ("strategy: judge, output: {x: {type: string}}", "`output`"),
     ];

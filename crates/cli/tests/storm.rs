@@ -1,0 +1,86 @@
+//! Several processes, one service with a limit that nobody has said: what one learns holds for all.
+
+mod support;
+
+use serde_json::Value;
+use support::World;
+use support::model::Model;
+use support::process::{Process, until};
+
+/// As many calls at once are answered.
+const HIDDEN: usize = 10;
+
+/// A run of so many calls, all of which would be made at once.
+fn workflow(calls: usize, url: &str) -> String {
+    let items = (0..calls).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    format!(
+        "workflow:
+  name: storm
+  entry_point: all
+  runtime: {{provider: {{name: vllm, base_url: \"{url}\"}}, default_model: m}}
+  input: {{items: {{type: array, default: [{items}]}}}}
+agents: []
+for_each:
+  - name: all
+    type: for_each
+    source: workflow.input.items
+    as: item
+    max_concurrent: 1000
+    agent: {{name: one, prompt: 'Say {{{{ item }}}}'}}
+output: {{done: '{{{{ all.outputs | length }}}}'}}
+"
+    )
+}
+
+fn start(world: &World) -> Process {
+    let mut command = world.command(&["run", "w.yaml", "--quiet"]);
+    command.env("CONVOKE_MACHINE_CONCURRENCY", "300").env("CONVOKE_MAX_CONCURRENCY", "300");
+    Process::start(command)
+}
+
+/// The learned limit of the service, as everybody can see it.
+fn learned(world: &World) -> Option<Value> {
+    let table = world.convoke(&["capacity", "--format", "json"]).json();
+    let limits = table["limits"].as_array()?.iter();
+    let mut learned =
+        limits.filter(|limit| limit["name"].as_str().is_some_and(|name| name.starts_with("learned:")));
+    learned.find(|limit| !limit["limit"].is_null()).cloned()
+}
+
+#[test]
+fn a_process_that_comes_later_knows_what_the_others_have_learned() {
+    let model = Model::with_hidden_limit(HIDDEN, 100);
+    let world = World::with_workflow(&workflow(150, &model.url()));
+    let first = start(&world);
+    until("the first one has learned a limit and goes on", || {
+        model.asked().len() > model.refused() + 2 * HIDDEN && learned(&world).is_some()
+    });
+    let (refused, limit) = (model.refused(), learned(&world).expect("it is in the table"));
+    assert!(refused >= 100, "all were asked at once: {refused} refused");
+    assert_eq!(limit["limit"].as_u64().map(|limit| limit <= HIDDEN as u64), Some(true), "{limit}");
+    let second = start(&world);
+    for run in [first, second] {
+        assert_eq!(run.wait().code, Some(0));
+    }
+    let more = model.refused() - refused;
+    assert!(more <= 5, "{more} calls were refused that somebody knew to be too many");
+}
+
+#[test]
+fn processes_that_meet_a_storm_together_come_out_with_one_limit() {
+    let model = Model::with_hidden_limit(HIDDEN, 100);
+    let world = World::with_workflow(&workflow(60, &model.url()));
+    let runs: Vec<_> = (0..3).map(|_| start(&world)).collect();
+    until("each has a part in it", || model.asked().len() > model.refused() + 3 * HIDDEN);
+    let limit = learned(&world).expect("a limit was learned")["limit"].as_u64().expect("a number");
+    assert!((5..=HIDDEN as u64).contains(&limit), "one limit for all: {limit}");
+    for run in runs {
+        assert_eq!(run.wait().code, Some(0));
+    }
+    let (asked, refused) = (model.asked().len(), model.refused());
+    assert_eq!(asked - refused, 180, "everything was answered once");
+    assert!(
+        refused <= 220,
+        "{refused} of {asked} were refused: 170 in the beginning and hardly any after it"
+    );
+}
