@@ -29,7 +29,7 @@ mod skills;
 mod texts;
 mod tool;
 
-pub use inputs::{GivenInput, InputError, check_inputs};
+pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};

@@ -222,7 +222,7 @@ pub const SERVICES: &[&str] = &[
     "vllm",
 ];
 /// `kind` at the top of a file.
-pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
+pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest", "team", "plan"];
 
 #[cfg(test)]
 mod tests {

@@ -143,6 +143,7 @@ const AGENT_STEP_KEYS: &[&str] = &[
     "working_dir",
     "on_unknown",
     "idempotent",
+    "dependency_outputs",
 ];
 
 /// An entry of `depends_on` that is not just a name.

@@ -7,7 +7,7 @@ use super::super::workflow::{
     AgentStep, Common, ErrorRoute, ForEach, ForEachBody, Need, Step, StepKind, SuccessCriteria,
 };
 use super::lower::{Source, Work};
-use super::order::Order;
+use super::order::{Order, are_names};
 use super::texts::{Texts, introduction, mentions};
 use super::{ATTEMPT, AgentSpec, DEPENDENCY_TOKENS, Manifest, Mode, Partitions};
 use crate::diagnostic::{Diagnostic, Span};
@@ -83,7 +83,7 @@ impl Makes<'_> {
             body: Some(ForEachBody::Inline(Box::new(body))),
             max_concurrent: Some(self.at_once(spec, &span)),
             failure_mode: spec.failure_mode,
-            key_by: Some(Spanned::new(ITSELF.to_owned(), span)),
+            key_by: is_keyed(partitions).then(|| Spanned::new(ITSELF.to_owned(), span)),
             common,
             name,
         }
@@ -133,6 +133,11 @@ impl Makes<'_> {
         let route = ErrorRoute { classes: Vec::new(), to, span: span.clone() };
         if self.alone { Vec::new() } else { vec![route] }
     }
+}
+
+/// Whether partitions name their tasks; what a run finds in a list need not be text, or differ.
+fn is_keyed(partitions: &Partitions) -> bool {
+    matches!(partitions, Partitions::Listed(listed) if are_names(listed))
 }
 
 /// An agent with everything but its prompt.

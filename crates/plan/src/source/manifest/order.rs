@@ -10,6 +10,9 @@ use super::super::text::Spanned;
 use super::super::workflow::Requires;
 use super::{AgentSpec, Dependency, Partitions};
 
+/// The longest partition that is a name.
+const LONGEST_NAME: usize = 100;
+
 /// What becomes one step or one fan-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
@@ -93,7 +96,7 @@ impl<'m> Order<'m> {
         let spec = &self.specs[spec];
         match (partition, &spec.partitions) {
             (Some(index), Some(Partitions::Listed(listed))) => {
-                format!("{}:{}", spec.id.value, listed[index].value)
+                format!("{}:{}", spec.id.value, label(listed, index))
             }
             _ => spec.id.value.clone(),
         }
@@ -105,9 +108,11 @@ impl<'m> Order<'m> {
         let spec = &self.specs[spec];
         match (partition, &spec.partitions) {
             (None, Some(Partitions::Path(_))) => None,
-            (None, Some(Partitions::Listed(listed))) => {
-                Some(listed.iter().map(|item| format!("{}:{}", spec.id.value, item.value)).collect())
-            }
+            (None, Some(Partitions::Listed(listed))) => Some(
+                (0..listed.len())
+                    .map(|index| format!("{}:{}", spec.id.value, label(listed, index)))
+                    .collect(),
+            ),
             _ => Some(vec![self.name(unit)]),
         }
     }
@@ -179,6 +184,16 @@ impl<'m> Order<'m> {
             self.before[unit].push(Before { unit: earlier, requires: Requires::Any, stated: None });
         }
     }
+}
+
+/// Whether partitions are short enough to be names.
+pub(super) fn are_names(listed: &[Spanned<String>]) -> bool {
+    listed.iter().all(|item| item.value.len() <= LONGEST_NAME && !item.value.contains('\n'))
+}
+
+/// What a partition is called: itself, or its number where partitions are whole texts.
+fn label(listed: &[Spanned<String>], index: usize) -> String {
+    if are_names(listed) { listed[index].value.clone() } else { index.to_string() }
 }
 
 fn ids(specs: &[AgentSpec]) -> HashMap<&str, usize> {

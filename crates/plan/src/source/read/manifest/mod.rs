@@ -187,7 +187,7 @@ fn team(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Team> {
     let protocol = own.or(stated);
     let (lead, judge) = (block.text(cx, "lead"), block.text(cx, "judge"));
     let (rounds, vote) = (block.integer(cx, "rounds"), reduce::vote(cx, &mut block));
-    if protocol.is_none() {
+    if block.place_of("protocol").or(fields.place_of("coordination_protocol")).is_none() {
         let message = "`team` has no `protocol`, and the manifest no `coordination_protocol`";
         cx.error("workflow::missing_key", message, &block.head, "how do they work together?");
     }
