@@ -42,8 +42,12 @@ fn list(found: &[(About, Found)]) -> String {
             Found::Ours(_) => String::new(),
             Found::File { whose, .. } => format!(" ({whose})"),
         };
-        let needed: Vec<&str> =
-            about.inputs.iter().filter(|(_, input)| input.required).map(|(name, _)| name.as_str()).collect();
+        let needed: Vec<&str> = about
+            .inputs
+            .iter()
+            .filter(|(_, input)| is_needed(input))
+            .map(|(name, _)| name.as_str())
+            .collect();
         let takes = if needed.is_empty() { String::new() } else { format!("  [{}]", needed.join(", ")) };
         let line = format!("{:<width$}  {}{whose}{takes}", preset.name(), about.words);
         writeln!(text, "{}", line.trim_end()).expect("text takes text");
@@ -61,10 +65,15 @@ fn page((about, preset): &(About, Found)) -> String {
         let line = format!("  {name:<width$}  {:<8} {}{}", input.ty.word(), words(input), otherwise(input));
         writeln!(text, "{}", line.trim_end()).expect("text takes text");
     }
-    let needed = about.inputs.iter().filter(|(_, input)| input.required);
+    let needed = about.inputs.iter().filter(|(_, input)| is_needed(input));
     let example: String = needed.map(|(name, input)| format!(" -i {name}={}", sample(input))).collect();
     writeln!(text, "\nconvoke run {}{}{example}", presets::PREFIX, preset.name()).expect("text takes text");
     text
+}
+
+/// Whether a value must be given.
+fn is_needed(input: &Input) -> bool {
+    input.required && input.default.is_none()
 }
 
 fn words(input: &Input) -> &str {
@@ -73,7 +82,7 @@ fn words(input: &Input) -> &str {
 
 fn otherwise(input: &Input) -> String {
     match &input.default {
-        _ if input.required => " (required)".to_owned(),
+        _ if is_needed(input) => " (required)".to_owned(),
         None => String::new(),
         Some(Value::String(text)) if text.is_empty() => String::new(),
         Some(value) => format!(" (default {value})"),
