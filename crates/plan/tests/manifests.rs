@@ -160,6 +160,7 @@ fn sequential_mode_follows_dependencies_and_then_the_file() {
     assert_eq!(needs(&plan, "c"), successes(&["a"]));
     assert_eq!(needs(&plan, "b"), [("c".to_owned(), Requires::Any)]);
     assert!(agent(&plan, "b").dependency_outputs.is_none(), "order alone passes nothing on");
+    assert!(node(&plan, "b").needs[0].order && !node(&plan, "c").needs[0].order);
 }
 
 #[test]

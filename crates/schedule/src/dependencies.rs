@@ -15,7 +15,8 @@ impl Scheduler {
     /// The block behind an agent's prompt; empty where it needs nothing.
     pub(crate) fn dependency_block(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
         let place = self.tasks[task].place;
-        let needs = self.node(task).needs.iter().filter_map(|need| self.beside(place, need.node));
+        let needs = self.node(task).needs.iter().filter(|need| !need.order);
+        let needs = needs.filter_map(|need| self.beside(place, need.node));
         let mut sources = Vec::new();
         needs.for_each(|need| self.add_members(need, &mut sources));
         if sources.is_empty() {

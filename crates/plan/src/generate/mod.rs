@@ -28,6 +28,19 @@ impl Document {
     }
 }
 
+/// A manifest as data, with values as defaults of its inputs: with these it runs by itself.
+pub fn with_inputs(mut manifest: Value, given: &Map<String, Value>) -> Value {
+    for (name, value) in given {
+        let value = escape::references(value);
+        let declared = manifest.get_mut("inputs").and_then(|inputs| inputs.get_mut(name));
+        match declared.and_then(Value::as_object_mut) {
+            Some(input) => drop(input.insert("default".to_owned(), value)),
+            None => manifest[name.as_str()] = value,
+        }
+    }
+    manifest
+}
+
 impl From<Value> for Document {
     /// Takes a mapping; anything else makes an empty one.
     fn from(value: Value) -> Self {

@@ -117,11 +117,12 @@ impl Makes<'_> {
         let known = self.order.before[unit].iter().map(|edge| {
             let span = edge.stated.map_or(&spec.id.span, |entry| &spec.depends_on[entry].on.span).clone();
             let step = Spanned::new(self.order.name(edge.unit), span.clone());
-            Need { step, requires: edge.requires, span }
+            Need { step, requires: edge.requires, order: edge.stated.is_none(), span }
         });
         let unknown = self.order.unknown[unit].iter().map(|dependency| Need {
             step: dependency.on.clone(),
             requires: dependency.requires,
+            order: false,
             span: dependency.on.span.clone(),
         });
         known.chain(unknown).collect()

@@ -125,7 +125,12 @@ fn needs(work: &Work) -> Vec<Need> {
         Reached::SuccessOfOne => Requires::Success,
         Reached::Route => return Vec::new(),
     };
-    let need = |source: &Source| Need { step: source.name.clone(), requires, span: source.name.span.clone() };
+    let need = |source: &Source| Need {
+        step: source.name.clone(),
+        requires,
+        order: false,
+        span: source.name.span.clone(),
+    };
     work.sources.iter().map(need).collect()
 }
 
@@ -139,7 +144,8 @@ fn examine(manifest: &Manifest, by_need: bool, texts: &Texts, name: &str, merged
     verify.of = Some(of.clone());
     let mut common = common.clone();
     if by_need {
-        common.needs = vec![Need { span: of.span.clone(), step: of, requires: Requires::Success }];
+        common.needs =
+            vec![Need { span: of.span.clone(), step: of, requires: Requires::Success, order: false }];
     }
     let name = Spanned::new(name.to_owned(), common.span.clone());
     Step { name, kind: StepKind::Verify(Box::new(verify)), common }

@@ -225,7 +225,7 @@ fn nothing(reached: Reached, sources: Vec<Source>, shape: report::Shape) -> Work
 }
 
 fn need(step: &Spanned<String>, requires: Requires) -> Need {
-    Need { step: step.clone(), requires, span: step.span.clone() }
+    Need { step: step.clone(), requires, order: false, span: step.span.clone() }
 }
 
 /// A failure ends its branch and no more.

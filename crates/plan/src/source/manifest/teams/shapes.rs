@@ -9,7 +9,9 @@ use crate::diagnostic::Span;
 
 /// A vote with its reason; with options, one of them, or null.
 pub(super) fn vote(field: &str, options: &[Spanned<String>], span: &Span) -> OutputSchema {
-    let mut choice = plain(ValueType::String, "what you vote for; null to abstain", span);
+    // A vote on a question that yes or no answers may well be a boolean.
+    let kind = if options.is_empty() { ValueType::Any } else { ValueType::String };
+    let mut choice = plain(kind, "what you vote for; null to abstain", span);
     choice.allowed = allowed(options, true);
     choice.nullable = true;
     schema(vec![(field, choice), ("reason", plain(ValueType::String, "why", span))], span)
