@@ -2,7 +2,7 @@
 
 use crate::talk::Talk;
 use crate::{Commands, Line, Providers, Toolbox, script, tool};
-use convoke_model::{AgentCall, Assignment, AttemptEnd, Failure, ScriptCall, Usage, Work};
+use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, ScriptCall, Usage, Work};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +36,7 @@ impl Attempts {
         match &assignment.work {
             Work::Agent(call) => self.talk(&assignment, call, line, &cancel).await,
             Work::Script(call) => self.run(&assignment.step, call, line, cancel).await,
+            Work::Program(_) => unused(Failure::new(Class::Fatal, "programs cannot be run here")),
             Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, line, cancel).await,
         }
     }

@@ -4,7 +4,8 @@
 //! searched (`answer`), repaired where that is safe (`repair`) and checked (`fit`).
 
 use crate::answer::{self, Found};
-use crate::{Finish, Reply, fit, repair};
+use crate::{Finish, Reply, repair};
+use convoke_model::fit;
 use convoke_model::{JsonText, OutputSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

@@ -4,7 +4,8 @@
 //! top, which may cover the three. A declared shape makes such an object an obligation. An exit code that is not zero
 //! is something to route on, not a failure.
 
-use crate::{ScriptResult, fit};
+use crate::ScriptResult;
+use convoke_model::fit;
 use convoke_model::{Class, Failure, JsonText, OutputSchema, ScriptCall};
 use indexmap::IndexMap;
 use serde_json::Value;

@@ -4,7 +4,8 @@
 //! text, read as JSON where it is an object or a list: `{"result": …}` unless it is an object.
 
 use crate::driver::unused;
-use crate::{Asker, Line, Report, Tool, ToolResult, Toolbox, fit};
+use crate::{Asker, Line, Report, Tool, ToolResult, Toolbox};
+use convoke_model::fit;
 use convoke_model::{
     Assignment, AttemptEnd, Class, Failure, JsonText, OutputSchema, Servers, ToolWork, Usage,
 };

@@ -97,6 +97,77 @@ fn what_was_spent_stays_spent_when_a_run_is_resumed() {
 }
 
 #[test]
+fn what_was_spent_stays_spent_when_a_changed_file_is_accepted() {
+    let world = world("budget_usd: 0.00125, budget_mode: enforce, when_spent: stop");
+    let text = world.read("w.yaml").replace("{name: c, prompt: p, routes: [{to: $end}]}", "{name: c, prompt: p, routes: [{to: d}]}\n  - {name: d, type: script, command: ./missing, routes: [{to: $end}]}");
+    world.write("w.yaml", &text);
+    world.convoke(&["run", "w.yaml"]).exits(1);
+    assert_eq!(calls(&world), 3);
+    world.write("w.yaml", text.replace("{name: a, prompt: p,", "{name: a, prompt: another,"));
+    let run = world.run();
+    world.convoke(&["resume", &run, "--accept-changes"]).exits(4).mentions(&["budget of the run"]);
+    assert_eq!(calls(&world), 3, "what was thrown away is paid for");
+}
+
+/// The reason for which the newest run failed.
+fn reason(world: &World) -> Value {
+    world.convoke(&["show", &world.runs()[0], "--format", "json"]).exits(0).json()["failure"]["reason"]
+        .clone()
+}
+
+#[test]
+fn a_failure_names_the_unit_that_is_spent() {
+    let limits = ["budget_tokens: 1050", "budget_usd: 0.001"];
+    for (limit, word) in limits.iter().zip(["budget_tokens", "budget_usd"]) {
+        for then in [", when_spent: stop", ""] {
+            let world = world(&format!("{limit}, budget_mode: enforce{then}"));
+            world.write(
+                "replies.yaml",
+                world.read("replies.yaml").replace("completion_tokens: 100", "completion_tokens: 1100"),
+            );
+            world.convoke(&["run", "w.yaml"]).exits(4);
+            assert_eq!(reason(&world), word, "{limit}{then}");
+        }
+    }
+}
+
+/// The lines of the newest run about budgets.
+fn budget_lines(world: &World) -> Vec<String> {
+    let shown = world.convoke(&["show", &world.runs()[0]]).exits(0).stdout;
+    let lines = shown.lines().filter_map(|line| line.strip_prefix("budget "));
+    lines.map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_budget_of_the_configuration_that_is_audited_is_reported() {
+    let world = world("");
+    world.write("convoke.toml", "[budgets.run]\nusd = 0.00015\nmode = \"audit\"\n");
+    world
+        .convoke(&["run", "w.yaml"])
+        .exits(0)
+        .mentions(&["budget of the run (money) passed: $0.0002 of $0.0001"]);
+    assert_eq!(budget_lines(&world), ["the run: $0.0003 of $0.0001 (passed; only reported)"]);
+}
+
+#[test]
+fn every_budget_in_force_has_a_line() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: stop");
+    let text =
+        world.read("w.yaml").replace("{name: b, prompt: p,", "{name: b, prompt: p, budget: {tokens: 5000},");
+    world.write("w.yaml", text.replace("  limits:", "  labels: {tenant: blue}\n  limits:"));
+    let configured = "[budgets.day]\nusd = 5\nwhen_spent = \"ask\"\n[budgets.tenants.blue]\ntokens = 9000\nmode = \"audit\"\n";
+    world.write("convoke.toml", configured);
+    world.convoke(&["run", "w.yaml"]).exits(4);
+    let expected = [
+        "the run: $0.0002 of $0.0012 (a call could not be paid)",
+        "the day: $0.0002 of $5.00 by this run (when spent: ask)",
+        "tenant blue: 202 of 9000 tokens by this run (only reported)",
+        "step b: 101 of 5000 tokens (when spent: stop)",
+    ];
+    assert_eq!(budget_lines(&world), expected);
+}
+
+#[test]
 fn the_configuration_has_a_budget_for_runs_that_say_nothing() {
     let world = world("");
     world.write("convoke.toml", "[budgets.run]\nusd = 0.0012\n");
@@ -112,6 +183,29 @@ fn a_step_has_a_budget_of_its_own() {
     world.write("w.yaml", text);
     let said = world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step b"]);
     assert!(said.stdout.is_empty() || said.json() == Value::Null);
+}
+
+#[test]
+fn a_roles_budget_counts_all_its_visits_and_items() {
+    let world = World::with_workflow(
+        "workflow:
+  name: spender
+  entry_point: again
+  runtime: {provider: {name: scripted, file: replies.yaml}, default_model: dear, max_tokens: 1000}
+  cost: {pricing: {dear: {input_per_mtok: 0, output_per_mtok: 1}}}
+  input: {items: {type: array, default: [1, 2, 3, 4]}}
+agents:
+  - {name: again, prompt: p, budget: {usd: 0.00115}, routes: [{to: each, when: '{{ context.iteration >= 2 }}'}, {to: again}]}
+for_each:
+  - {name: each, type: for_each, source: workflow.input.items, as: item, max_concurrent: 1, agent: {name: worker, prompt: p, budget: {usd: 0.00125}}}
+",
+    );
+    world.write("replies.yaml", "default: {say: done, usage: {prompt_tokens: 1, completion_tokens: 100}}\n");
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step worker"]);
+    assert_eq!(calls(&world), 2 + 3, "two visits of the one, and three of four items of the other");
+    world.write("w.yaml", world.read("w.yaml").replace("0.00115", "0.00105"));
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step again"]);
+    assert_eq!(calls_of(&world, &world.runs()[0]), 1, "the second visit draws from what the first one left");
 }
 
 #[test]
@@ -138,6 +232,27 @@ fn of_a_days_budget_a_person_can_allow_more() {
 fn nobody_waits_for_money_that_never_comes_back() {
     let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: queue");
     world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run"]);
+}
+
+#[test]
+fn a_cheaper_model_without_a_price_is_refused_before_anything_starts() {
+    let of_file = world("budget_usd: 1, budget_mode: enforce, when_spent: degrade, degrade_to: free");
+    of_file.convoke(&["run", "w.yaml"]).exits(3).mentions(&[
+        "workflow::unpriced_model",
+        "w.yaml:5",
+        "`free`",
+    ]);
+    let configured = world("");
+    configured
+        .write("convoke.toml", "[budgets.day]\nusd = 1\nwhen_spent = \"degrade\"\ndegrade_to = \"free\"\n");
+    let said = configured.convoke(&["run", "w.yaml"]).exits(3);
+    said.mentions(&["convoke.toml:4: `budgets.day.degrade_to` names `free`", "pricing"]);
+    assert!(of_file.runs().is_empty() && configured.runs().is_empty());
+    configured.write(
+        "convoke.toml",
+        configured.read("convoke.toml") + "[pricing.free]\ninput_per_mtok = 0\noutput_per_mtok = 0\n",
+    );
+    configured.convoke(&["run", "w.yaml"]).exits(0);
 }
 
 #[test]

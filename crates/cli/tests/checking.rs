@@ -150,3 +150,110 @@ fn a_plan_has_forms_for_programs_and_drawings() {
     assert!(world.run(&["plan", "w.yaml", "--format", "mermaid"]).stdout.contains("flowchart"));
     assert!(world.run(&["plan", "w.yaml", "--format", "dot"]).stdout.starts_with("digraph"));
 }
+
+const SYNTHESIS: &str = "\
+workflow: {name: synthesis, input: {topics: {type: array}}}
+for_each:
+  - {name: each, type: for_each, source: workflow.input.topics, as: it, agent: {name: look, prompt: '{{ it }}'}}
+agents:
+  - {name: merge, type: reduce, needs: [each], query: what}
+  - {name: examine, type: verify, needs: [merge]}
+  - {name: use, type: script, command: cat, needs: [examine], expects: {examine: {result: {type: string}}}, repair_input: true}
+";
+
+#[test]
+fn models_that_steps_ask_on_their_way_are_no_steps() {
+    let world = World::with(SYNTHESIS);
+    assert_snapshot!(world.run(&["check", "w.yaml"]).stderr, @"ok: w.yaml: 5 steps");
+    assert_snapshot!(world.run(&["plan", "w.yaml"]).stdout, @r"
+    synthesis (w.yaml)
+      level 1
+        look                         agent       in each
+      level 2
+        merge                        reduce      after each
+      level 3
+        examine                      verify      after merge
+      level 4
+        use                          script      after examine
+      critical path: look -> merge -> examine -> use
+      parallelism: 1.00 (4 steps, longest chain 4)
+      limits: 10 iterations, 100000 tasks
+    ");
+    let said = world.run(&["run", "w.yaml", "-i", "topics=[]"]);
+    assert!(said.stderr.contains("step `merge` asks a model, and no provider is set"), "{}", said.stderr);
+}
+
+#[test]
+fn what_cannot_be_merged_or_examined_is_shown_with_its_place() {
+    let said = World::with(
+        "\
+workflow: {name: w}
+parallel:
+  - {name: g, agents: [a, b]}
+agents:
+  - {name: a, prompt: x}
+  - {name: b, prompt: x}
+  - {name: m, type: reduce, strategy: vote, needs: [g], of: [a, gg], model: large}
+  - {name: v, type: verify, needs: [g]}
+",
+    )
+    .run(&["check", "w.yaml"]);
+    assert_eq!(said.code, 3);
+    assert_snapshot!(said.stderr, @r"
+    workflow::never_before
+
+      × step `m`: `of` names `a`, which cannot have run by then
+       ╭─[w.yaml:7:62]
+     4 │ agents:
+     5 │   - {name: a, prompt: x}
+       ·            ┬
+       ·            ╰── `a` stands here
+     6 │   - {name: b, prompt: x}
+     7 │   - {name: m, type: reduce, strategy: vote, needs: [g], of: [a, gg], model: large}
+       ·                                                              ┬
+       ·                                                              ╰── has no output here
+     8 │   - {name: v, type: verify, needs: [g]}
+       ╰────
+      help: members have their outputs in their group: name `g`
+    workflow::unknown_reference
+
+      × step `m`: `of` names `gg`, which is not in this workflow
+       ╭─[w.yaml:7:65]
+     6 │   - {name: b, prompt: x}
+     7 │   - {name: m, type: reduce, strategy: vote, needs: [g], of: [a, gg], model: large}
+       ·                                                                 ─┬
+       ·                                                                  ╰── no step or group has this name
+     8 │   - {name: v, type: verify, needs: [g]}
+       ╰────
+      help: did you mean `g`? available: a, b, m, v, g
+    workflow::no_effect
+
+      ⚠ `model` of step `m` has no effect with `strategy: vote`
+       ╭─[w.yaml:7:70]
+     6 │   - {name: b, prompt: x}
+     7 │   - {name: m, type: reduce, strategy: vote, needs: [g], of: [a, gg], model: large}
+       ·                                                                      ──┬──
+       ·                                                                        ╰── has no effect
+     8 │   - {name: v, type: verify, needs: [g]}
+       ╰────
+      help: no model is asked; `hierarchical`, `progressive`, `judge` and others ask one
+    workflow::not_one_answer
+
+      × step `v` examines `g`: a group, which has many outputs
+       ╭─[w.yaml:3:12]
+     2 │ parallel:
+     3 │   - {name: g, agents: [a, b]}
+       ·            ┬
+       ·            ╰── this one
+     4 │ agents:
+       ╰────
+       ╭─[w.yaml:8:37]
+     7 │   - {name: m, type: reduce, strategy: vote, needs: [g], of: [a, gg], model: large}
+     8 │   - {name: v, type: verify, needs: [g]}
+       ·                                     ┬
+       ·                                     ╰── not one answer
+       ╰────
+      help: merge them in a reduce step, and examine that
+    error: workflow file `w.yaml` is refused: 3 errors and 1 warning
+    ");
+}

@@ -16,6 +16,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -33,6 +34,8 @@ pub(crate) struct Attempts {
     /// What all processes share, where this one takes part.
     steward: Option<Arc<Steward>>,
     running: HashMap<TaskIx, CancellationToken>,
+    /// No further call is made: the run is stopping.
+    stopping: Arc<AtomicBool>,
 }
 
 impl Attempts {
@@ -43,7 +46,15 @@ impl Attempts {
         writer: Arc<Writer>,
         steward: Option<Arc<Steward>>,
     ) -> Attempts {
-        Attempts { executor, handle, watchers, writer, steward, running: HashMap::new() }
+        Attempts {
+            executor,
+            handle,
+            watchers,
+            writer,
+            steward,
+            running: HashMap::new(),
+            stopping: Arc::default(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -63,6 +74,7 @@ impl Attempts {
             watchers: self.watchers.clone(),
             writer: self.writer.clone(),
             cancel: cancel.clone(),
+            stopping: self.stopping.clone(),
             steward: self.steward.clone(),
             fence: terms.fence,
             calls: Mutex::new(terms.calls),
@@ -84,6 +96,11 @@ impl Attempts {
 
     pub fn abort_all(&self) {
         self.running.values().for_each(CancellationToken::cancel);
+    }
+
+    /// Lets no attempt make a further call.
+    pub fn stop_calls(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
     }
 
     pub fn ended(&mut self, task: TaskIx) {

@@ -27,6 +27,10 @@ pub(crate) struct CallBook {
     last: u64,
     open: HashMap<CallNo, Call>,
     of_task: HashMap<TaskIx, CallNo>,
+    /// Calls that money was set aside for in this turn.
+    reserved: Vec<CallNo>,
+    /// The worst case of calls that nobody knows the end of, since it was last told.
+    lost: Vec<(TaskIx, Usage)>,
 }
 
 /// A call from the moment that something is held for it.
@@ -46,6 +50,8 @@ struct Call {
     sent: Option<Timestamp>,
     /// What it was counted on without a lease, because nobody knew a limit.
     entered: Vec<ResourceId>,
+    /// It is written down what it can cost.
+    on_record: bool,
 }
 
 impl CallBook {
@@ -72,9 +78,41 @@ impl CallBook {
         self.open.get(&call).is_some_and(|call| *call.model == *model)
     }
 
+    /// The calls that may be made after this turn, and their worst case. They are on record from here on. One that is closed
+    /// already is never made.
+    pub fn take_reserved(&mut self) -> Vec<(TaskIx, Usage)> {
+        let reserved = std::mem::take(&mut self.reserved);
+        let worst = |no: CallNo| {
+            let call = self.open.get_mut(&no)?;
+            call.on_record = true;
+            Some((call.task, call.worst()?))
+        };
+        reserved.into_iter().filter_map(worst).collect()
+    }
+
+    /// The worst case of calls that nobody knows the end of.
+    pub fn take_lost(&mut self) -> Vec<(TaskIx, Usage)> {
+        std::mem::take(&mut self.lost)
+    }
+
     /// Whose call it is.
     pub fn task_of(&self, call: CallNo) -> Option<TaskIx> {
         self.open.get(&call).map(|call| call.task)
+    }
+}
+
+impl Call {
+    /// What it can cost.
+    fn worst(&self) -> Option<Usage> {
+        let (demand, _) = self.asked.as_ref()?;
+        Some(Usage {
+            calls: 1,
+            input_tokens: demand.input_tokens,
+            output_tokens: demand.output_tokens,
+            cost_micros: demand.cost_micros.unwrap_or(0),
+            estimated: true,
+            ..Usage::default()
+        })
     }
 }
 
@@ -105,6 +143,7 @@ impl Permits {
             refused: false,
             sent: None,
             entered: Vec::new(),
+            on_record: false,
         };
         let no = self.calls.begin(call);
         let [slots, _] = call_keys(no);
@@ -153,7 +192,8 @@ impl Permits {
         let model = demand.model.as_str().into();
         let rank = self.rank(&node.labels, GOES_ON);
         let (asked, sent, entered) = (Some((demand, Some(reply))), None, Vec::new());
-        let call = Call { task, service, keys, asked, model, refused: false, sent, entered };
+        let (refused, on_record) = (false, false);
+        let call = Call { task, service, keys, asked, model, refused, sent, entered, on_record };
         let no = self.calls.begin(call);
         self.submit(no, rank, &needs, now, effects);
     }
@@ -207,6 +247,9 @@ impl Permits {
     /// A call may be made.
     pub(crate) fn admit_call(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
         self.send(call, now, effects);
+        if self.calls.task_of(call).is_some_and(|task| self.purses.reserves(task)) {
+            self.calls.reserved.push(call);
+        }
         self.answer(call, Ok(Admitted::Go(CallPermit::free())), effects);
     }
 
@@ -242,12 +285,14 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         let name = self.governor.name(on).to_owned();
-        let answer = match then {
-            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => Ok(Admitted::Instead(model)),
-            WhenSpent::Ask => Err(unpaid(&name, reason::BUDGET_ASK)),
-            _ if self.purses.ends_run(on) => Err(unpaid(&name, reason::BUDGET)),
-            _ => Err(unpaid(&name, "budget_of_step")),
+        let (follows, answer) = match then {
+            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => {
+                ("degrade", Ok(Admitted::Instead(model)))
+            }
+            WhenSpent::Ask => ("ask", Err(unpaid(&name, reason::BUDGET_ASK))),
+            _ => ("stop", Err(unpaid(&name, self.purses.word(on)))),
         };
+        self.purses.spent(on, follows, &self.governor);
         self.refuse(call, answer, effects);
     }
 
@@ -268,6 +313,15 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) {
         self.answer(call, answer, effects);
+    }
+
+    /// None of the calls that wait may be made.
+    pub(crate) fn refuse_waiting(&mut self, why: &Failure, effects: &mut Vec<Effect>) {
+        let is_waiting = |call: &Call| matches!(call.asked, Some((_, Some(_))));
+        let waiting = self.calls.open.iter().filter(|(_, call)| is_waiting(call)).map(|(no, _)| *no);
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_unstable();
+        waiting.into_iter().for_each(|call| self.refuse(call, Err(why.clone()), effects));
     }
 
     fn answer(&mut self, call: CallNo, answer: Result<Admitted, Failure>, effects: &mut Vec<Effect>) {
@@ -324,6 +378,9 @@ impl Permits {
             effects.push(Effect::WithdrawAsk(ask));
         }
         let was_made = !call.refused && call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
+        if was_made && call.on_record && usage.is_none() {
+            self.calls.lost.extend(call.worst().map(|worst| (call.task, worst)));
+        }
         let amounts = usage.map(|usage| self.amounts(&call, &usage));
         let used = match &amounts {
             _ if !was_made => Used::Nothing,
@@ -335,6 +392,7 @@ impl Permits {
             adapted.extend(self.governor.release(*key, used, outcome, now).unwrap_or_default());
         }
         self.tell_lessons(&call, effects);
+        self.purses.look(call.task, &mut self.governor, now);
         let usage = usage.filter(|_| was_made);
         let settled = |want: &Want| {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };

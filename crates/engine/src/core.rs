@@ -5,6 +5,8 @@
 
 mod take;
 
+pub(crate) use take::stopping;
+
 use crate::calls::too_much;
 use crate::fact::{CallReply, Fact};
 use crate::permits::{Next, Owner, Permits, owner_of};
@@ -40,6 +42,8 @@ pub enum Effect {
     AbortAll,
     /// Tell an attempt that what it wrote down is on disk.
     Acknowledge(oneshot::Sender<()>),
+    /// Let attempts make no further call: the run is stopping.
+    StopCalls,
     /// Tell an attempt whether it may make a call.
     Answer(CallReply, Box<Result<Admitted, Failure>>),
     /// Ask for capacity that all processes share, all of it at once. The answer is a fact.
@@ -149,6 +153,8 @@ impl Core {
                 break;
             }
         }
+        self.note_reserved(now, &mut turn);
+        self.note_spent(now, &mut turn);
         self.permits.settle_turn(now, &mut turn.effects);
         let remembered = std::mem::take(&mut self.permits.services.adapted);
         remembered.into_iter().for_each(|adapted| self.adapted(adapted, &mut turn));
@@ -282,6 +288,25 @@ impl Core {
         match owner_of(key) {
             Owner::Attempt(task) => Some(task),
             Owner::Call(call) => self.permits.calls.task_of(call),
+        }
+    }
+
+    /// Writes down what calls can cost before they are made: their process may not live to say what they did.
+    fn note_reserved(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (task, worst) in self.permits.calls.take_reserved() {
+            let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+            self.push(now, Event::CallReserved { task, attempt, worst }, turn);
+        }
+    }
+
+    /// Says which budgets are spent, and what follows.
+    fn note_spent(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (budget, then) in self.permits.purses.take_news() {
+            let governor = &mut self.permits.governor;
+            let used = governor.used(budget, now).max(governor.spent_of(budget, now));
+            let limit = governor.limit(budget);
+            let budget = governor.name(budget).to_owned();
+            self.push(now, Event::BudgetSpent { budget, used, limit, then: then.into() }, turn);
         }
     }
 

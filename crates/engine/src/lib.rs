@@ -7,9 +7,11 @@
 mod adrift;
 mod attempts;
 mod berth;
+pub mod budgets;
 mod calls;
 mod clock;
 mod core;
+mod days;
 mod durations;
 mod error;
 mod executor;
@@ -27,12 +29,14 @@ pub mod report;
 mod run;
 mod services;
 mod setup;
+pub mod spending;
 mod steward;
 mod store;
 mod terms;
 
 pub use clock::Clock;
 pub use core::{Core, Effect, Turn};
+pub use days::{DayBudget, midnight};
 pub use durations::{Durations, Known};
 pub use error::EngineError;
 pub use executor::Executor;

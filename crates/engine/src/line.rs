@@ -4,6 +4,7 @@
 //! for. Before each the attempt's lease is looked at: a process that was stopped for longer than it lasts sends nothing
 //! more on it.
 
+use crate::core::stopping;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
 use crate::steward::Steward;
@@ -15,6 +16,7 @@ use convoke_journal::Writer;
 use convoke_model::{Class, Digest, Failure, JsonText, TaskId, Usage, reason};
 use convoke_schedule::TaskIx;
 use futures::future::BoxFuture;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -32,6 +34,7 @@ pub(crate) struct Line {
     pub watchers: Option<UnboundedSender<Notice>>,
     pub writer: Arc<Writer>,
     pub cancel: CancellationToken,
+    pub stopping: Arc<AtomicBool>,
     pub steward: Option<Arc<Steward>>,
     pub fence: Option<Fence>,
     pub calls: Mutex<Calls>,
@@ -122,6 +125,9 @@ impl Line {
     async fn admitted(&self, call: CallDemand) -> Result<Admitted, Failure> {
         if self.cancel.is_cancelled() {
             return Err(Failure::new(Class::Cancelled, "the attempt was told to stop"));
+        }
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(stopping());
         }
         let admitted = match self.is_ready(&call) {
             Some(true) => Admitted::Go(CallPermit::holding(self.open())),

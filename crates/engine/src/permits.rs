@@ -19,12 +19,13 @@ use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::{Service, Services};
+use crate::spending::Spent;
 use crate::terms::{AskNo, CallNo, Calls, Counts, Fence, Shared, Terms, Want};
 use convoke_govern::{
     Adapted, Admission, Amount, Demand, Governor, Learned, Metrics, Origin, Outcome, Rank, Refused,
     ResourceId, Rules, Spec, Used,
 };
-use convoke_model::{Timestamp, Usage};
+use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
@@ -54,6 +55,8 @@ pub struct Permits {
     pub(crate) paths: Paths,
     /// The run has as many attempts at once as the machine may have.
     follows_machine: bool,
+    /// Attempts that may wait at once.
+    longest_queue: u64,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -62,6 +65,15 @@ pub struct Permits {
 struct Named {
     local: ResourceId,
     shared: Arc<Shared>,
+}
+
+/// What was said of a budget.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// People allow so much of it in all.
+    Allowed(String, u64),
+    /// It is spent, and this follows.
+    Spent(String, String),
 }
 
 /// What became of asking who may start.
@@ -108,6 +120,7 @@ impl Permits {
             purses: Purses::new(limits),
             paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
+            longest_queue: limits.queue.longest as u64,
             crowded: false,
         };
         permits.name_all(limits);
@@ -150,10 +163,27 @@ impl Permits {
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
         needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
         needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
+        let room = self.room(&needs, now);
         let wants = self.wants(node);
-        needs.extend(self.holdings.demand(task, wants, &mut self.governor).map(|id| Amount::of(id, 1)));
-        let taken = self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now);
+        let lease = self.holdings.demand(task, wants, &mut self.governor);
+        let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
+        needs.extend(lease.map(|id| Amount::of(id, 1)));
+        let demand = Demand { key: key_of(task), rank, needs: &needs };
+        let taken = match (self.governor.waiting() as u64) < room.saturating_add(self.longest_queue) {
+            true => self.governor.demand_further(demand, now),
+            false => self.governor.demand(demand, now),
+        };
         taken.inspect_err(|_| self.holdings.forget(task))
+    }
+
+    /// How many with these needs could start now, as far as this process knows: they do not wait, and are not counted by who
+    /// bounds the queue.
+    fn room(&mut self, needs: &[Amount], now: Timestamp) -> u64 {
+        let free = |governor: &mut Governor, need: &Amount| {
+            let free = governor.limit(need.resource).saturating_sub(governor.used(need.resource, now));
+            free / need.count.max(1)
+        };
+        needs.iter().map(|need| free(&mut self.governor, need)).min().unwrap_or(0)
     }
 
     /// Settles what a task's calls are paid from.
@@ -162,10 +192,8 @@ impl Permits {
     }
 
     /// What was spent before this process drove the run is spent.
-    pub fn spent_before(&mut self, task: TaskIx, usage: &Usage, scheduler: &Scheduler, at: Timestamp) {
-        self.pay(task, scheduler);
-        self.purses.spent_before(task, usage, &mut self.governor, at);
-        self.purses.forget(task);
+    pub fn spent_before(&mut self, spent: &Spent, scheduler: &Scheduler) {
+        self.purses.spent_before(spent, scheduler, &mut self.governor);
     }
 
     /// A person lets a task go on that a budget could not pay: as much again as there was, of all that it must ask for.
@@ -183,9 +211,12 @@ impl Permits {
         self.governor.set_limit(budget, to, Origin::Operator, now).ok()
     }
 
-    /// What people have allowed before this process drove the run.
-    pub fn allowed_before(&mut self, budget: &str, limit: u64) {
-        self.purses.allow(budget, limit);
+    /// What was said of a budget before this process drove the run.
+    pub(crate) fn said_before(&mut self, said: &Said) {
+        match said {
+            Said::Allowed(budget, limit) => self.purses.allow(budget, *limit),
+            Said::Spent(budget, then) => self.purses.told_before(budget, then),
+        }
     }
 
     /// How a task, or a call of it, stands against others.

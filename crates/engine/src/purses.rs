@@ -4,10 +4,11 @@
 //! A budget in money says nothing about a model without a price; the scheduler says so once.
 
 use crate::limits::Limits;
+use crate::spending::Spent;
 use crate::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
-use convoke_model::{Budget, Timestamp, Usage, WhenSpent};
+use convoke_model::{Budget, Timestamp, Usage, WhenSpent, reason};
 use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) struct Scope {
     pub period: Period,
     /// What it cannot pay ends the run; else only the step that asked.
     pub ends_run: bool,
+    /// The scheduler says when it is passed: the run's own, as its file states it.
+    pub told_elsewhere: bool,
 }
 
 /// The budgets that the calls of a task draw from.
@@ -37,6 +40,10 @@ pub(crate) struct Purse {
 struct Account {
     id: ResourceId,
     lenient: bool,
+    /// It only reports.
+    audit: bool,
+    /// The scheduler says when it is passed.
+    told_elsewhere: bool,
     /// A person decides about what it cannot pay.
     asks: bool,
     /// What all processes count it under: budgets of a day.
@@ -55,8 +62,12 @@ pub(crate) struct Purses {
     tenants: HashMap<String, Budget>,
     /// What is played back costs nothing.
     costs_nothing: bool,
-    /// Budgets whose end is that of the run.
-    of_run: HashSet<ResourceId>,
+    /// What was said of budgets that are spent.
+    told: HashSet<(String, &'static str)>,
+    /// What is to be said of them.
+    news: Vec<(ResourceId, &'static str)>,
+    /// For each budget, the word for what cannot be paid from it.
+    words: HashMap<ResourceId, &'static str>,
     /// What people have allowed beyond what was stated, by the names of budgets.
     allowed: HashMap<String, u64>,
 }
@@ -72,49 +83,53 @@ impl Purses {
             run: limits.run.clone(),
             tenants: tenants.collect(),
             costs_nothing: limits.asks_nobody,
-            of_run: HashSet::new(),
+            told: HashSet::new(),
+            news: Vec::new(),
+            words: HashMap::new(),
             allowed: HashMap::new(),
         }
     }
 
     /// Settles what a task's calls draw from.
     pub fn open(&mut self, task: TaskIx, scheduler: &Scheduler, governor: &mut Governor) {
-        let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
-        let none = self.costs_nothing || !stated && !scheduler.has_budgets();
-        if none || self.of.contains_key(&task) {
+        if self.are_needless(scheduler) || self.of.contains_key(&task) {
             return;
         }
-        let mut purse = Purse::default();
-        for scope in self.scopes(task, scheduler) {
-            purse.money.extend(self.account(&scope, Unit::Money, scope.budget.micros, governor));
-            purse.tokens.extend(self.account(&scope, Unit::Tokens, scope.budget.tokens, governor));
-        }
-        if !purse.money.is_empty() || !purse.tokens.is_empty() {
+        let (payers, tenant) = (scheduler.payers(task), scheduler.tenant(task));
+        let purse = self.purse(payers, tenant, governor);
+        if !purse.is_empty() {
             self.of.insert(task, Arc::new(purse));
         }
     }
 
-    fn scopes(&self, task: TaskIx, scheduler: &Scheduler) -> Vec<Scope> {
-        let payers = scheduler.payers(task);
+    /// Whether nobody is under any budget.
+    pub fn are_needless(&self, scheduler: &Scheduler) -> bool {
+        let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
+        self.costs_nothing || !stated && !scheduler.has_budgets()
+    }
+
+    fn purse(&mut self, payers: Vec<Payer>, tenant: Option<&Arc<str>>, governor: &mut Governor) -> Purse {
+        let mut purse = Purse::default();
+        for scope in self.scopes(payers, tenant) {
+            purse.money.extend(self.account(&scope, Unit::Money, governor));
+            purse.tokens.extend(self.account(&scope, Unit::Tokens, governor));
+        }
+        purse
+    }
+
+    pub fn scopes(&self, payers: Vec<Payer>, tenant: Option<&Arc<str>>) -> Vec<Scope> {
         let run = self.run.as_ref().filter(|_| !payers.iter().any(|payer| payer.owner == Owner::Run));
         let run = run.map(|budget| scope("budget of the run".into(), budget, Period::Whole));
-        let tenant = scheduler.tenant(task).and_then(|name| Some((name, self.tenants.get(&**name)?)));
-        let tenant =
-            tenant.map(|(name, budget)| scope(format!("budget of tenant {name}"), budget, Period::Day));
-        let day = self.day.as_ref().map(|budget| scope("budget of the day".into(), budget, Period::Day));
+        let tenant = tenant.and_then(|name| Some((name, self.tenants.get(&**name)?)));
+        let tenant = tenant.map(|(name, budget)| of_tenant(name, budget));
+        let day = self.day.as_ref().map(of_day);
         payers.into_iter().map(of_payer).chain(run).chain(tenant).chain(day).collect()
     }
 
-    fn account(
-        &mut self,
-        scope: &Scope,
-        unit: Unit,
-        limit: Option<u64>,
-        governor: &mut Governor,
-    ) -> Option<Account> {
-        let word = if unit == Unit::Money { "money" } else { "tokens" };
-        let name = format!("{} ({word})", scope.name);
-        let limit = self.allowed.get(&name).copied().unwrap_or(limit?);
+    fn account(&mut self, scope: &Scope, unit: Unit, governor: &mut Governor) -> Option<Account> {
+        let name = account_name(scope, unit);
+        let stated = limit_of(scope, unit)?;
+        let limit = self.allowed.get(&name).copied().unwrap_or(stated);
         let shared = shared(scope, unit, &name, limit);
         let id = match governor.resource(&name) {
             Some(known) => known,
@@ -122,28 +137,55 @@ impl Purses {
                 governor.add(Spec::budget(name, limit, rules(scope, unit)).origin(Origin::Workflow)).ok()?
             }
         };
-        if scope.ends_run {
-            self.of_run.insert(id);
-        }
+        self.words.insert(id, word(scope, unit));
         let asks = scope.budget.when_spent == WhenSpent::Ask;
-        Some(Account { id, lenient: scope.budget.lenient, asks, shared })
+        let Budget { lenient, audit, .. } = scope.budget;
+        Some(Account { id, lenient, audit, told_elsewhere: scope.told_elsewhere, asks, shared })
     }
 
     /// The budgets of a task about which a person decides.
     pub fn asked_for(&self, task: TaskIx) -> Vec<ResourceId> {
-        let accounts =
-            self.of.get(&task).into_iter().flat_map(|purse| purse.money.iter().chain(&purse.tokens));
+        let accounts = self.of.get(&task).into_iter().flat_map(|purse| purse.accounts());
         accounts.filter(|account| account.asks).map(|account| account.id).collect()
     }
 
-    /// Whether the end of a budget is that of the run.
-    pub fn ends_run(&self, budget: ResourceId) -> bool {
-        self.of_run.contains(&budget)
+    /// The word for what a budget cannot pay: its unit, and whether its end is that of the run.
+    pub fn word(&self, budget: ResourceId) -> &'static str {
+        self.words.get(&budget).copied().unwrap_or(reason::BUDGET)
     }
 
     /// People have allowed so much of a budget in all.
     pub fn allow(&mut self, name: &str, limit: u64) {
+        self.told.retain(|(budget, _)| budget != name);
         self.allowed.insert(name.to_owned(), limit);
+    }
+
+    /// It was said before what follows when a budget is spent.
+    pub fn told_before(&mut self, name: &str, then: &str) {
+        let known = FOLLOWS.into_iter().find(|word| *word == then);
+        self.told.extend(known.map(|word| (name.to_owned(), word)));
+    }
+
+    /// A budget could not pay a call, and this follows.
+    pub fn spent(&mut self, budget: ResourceId, then: &'static str, governor: &Governor) {
+        if self.told.insert((governor.name(budget).to_owned(), then)) {
+            self.news.push((budget, then));
+        }
+    }
+
+    /// Looks whether a task's call has passed a budget that only reports.
+    pub fn look(&mut self, task: TaskIx, governor: &mut Governor, now: Timestamp) {
+        let Some(purse) = self.of.get(&task).cloned() else { return };
+        for account in purse.accounts().filter(|account| account.audit && !account.told_elsewhere) {
+            if governor.spent_of(account.id, now) > governor.limit(account.id) {
+                self.spent(account.id, "report", governor);
+            }
+        }
+    }
+
+    /// What is to be said of budgets that are spent.
+    pub fn take_news(&mut self) -> Vec<(ResourceId, &'static str)> {
+        std::mem::take(&mut self.news)
     }
 
     /// A task's calls are over.
@@ -154,6 +196,11 @@ impl Purses {
     /// Whether a task's calls draw from any budget.
     pub fn has(&self, task: TaskIx) -> bool {
         self.of.contains_key(&task)
+    }
+
+    /// Whether what a task's calls can cost is set aside before they are made.
+    pub fn reserves(&self, task: TaskIx) -> bool {
+        self.of.get(&task).is_some_and(|purse| purse.accounts().any(|account| !account.audit))
     }
 
     /// What a call needs at worst.
@@ -191,20 +238,81 @@ impl Purses {
 
     /// What a call used.
     pub fn used(&self, task: TaskIx, usage: &Usage) -> Vec<Amount> {
-        let Some(purse) = self.of.get(&task) else { return Vec::new() };
-        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-        let money = purse.money.iter().map(|account| Amount::of(account.id, usage.cost_micros));
-        money.chain(purse.tokens.iter().map(|account| Amount::of(account.id, tokens))).collect()
+        self.of.get(&task).map(|purse| purse.used(usage)).unwrap_or_default()
     }
 
-    /// What was spent before this process drove the run is spent.
-    pub fn spent_before(&self, task: TaskIx, usage: &Usage, governor: &mut Governor, at: Timestamp) {
-        self.used(task, usage).into_iter().for_each(|amount| governor.charge(amount, at));
+    /// What was spent before this process drove the run is spent, also by tasks that begin anew or are gone.
+    pub fn spent_before(&mut self, spent: &Spent, scheduler: &Scheduler, governor: &mut Governor) {
+        if self.are_needless(scheduler) {
+            return;
+        }
+        let (payers, tenant) = scheduler.payers_of(&spent.task);
+        let purse = self.purse(payers, tenant.as_ref(), governor);
+        purse.used(&spent.usage).into_iter().for_each(|amount| governor.charge(amount, spent.at));
     }
 }
 
+impl Purse {
+    fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.money.iter().chain(&self.tokens)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.accounts().next().is_none()
+    }
+
+    /// So much, of each account in its unit.
+    fn used(&self, usage: &Usage) -> Vec<Amount> {
+        let money = self.money.iter().map(|account| Amount::of(account.id, usage.cost_micros));
+        money.chain(self.tokens.iter().map(|account| Amount::of(account.id, usage.tokens()))).collect()
+    }
+}
+
+/// The budgets of a day that all processes count together, and whose they are.
+pub(crate) fn of_days(limits: &Limits) -> Vec<(Option<String>, Arc<Shared>)> {
+    let purses = Purses::new(limits);
+    let tenants = purses.tenants.iter().map(|(name, budget)| (Some(name.clone()), of_tenant(name, budget)));
+    let scopes: Vec<_> = purses.day.iter().map(|budget| (None, of_day(budget))).chain(tenants).collect();
+    let both = [Unit::Money, Unit::Tokens];
+    let accounts = scopes.into_iter().flat_map(|(tenant, scope)| {
+        both.map(|unit| {
+            Some((
+                tenant.clone(),
+                shared(&scope, unit, &account_name(&scope, unit), limit_of(&scope, unit)?)?,
+            ))
+        })
+    });
+    accounts.flatten().collect()
+}
+
+fn of_tenant(name: &str, budget: &Budget) -> Scope {
+    scope(format!("budget of tenant {name}"), budget, Period::Day)
+}
+
+fn of_day(budget: &Budget) -> Scope {
+    scope("budget of the day".into(), budget, Period::Day)
+}
+
+fn word(scope: &Scope, unit: Unit) -> &'static str {
+    match (unit, scope.ends_run) {
+        (Unit::Money, true) => reason::BUDGET,
+        (Unit::Tokens, true) => reason::BUDGET_TOKENS,
+        (Unit::Money, false) => reason::PART_BUDGET,
+        (Unit::Tokens, false) => reason::PART_BUDGET_TOKENS,
+    }
+}
+
+pub(crate) fn limit_of(scope: &Scope, unit: Unit) -> Option<u64> {
+    if unit == Unit::Money { scope.budget.micros } else { scope.budget.tokens }
+}
+
+pub(crate) fn account_name(scope: &Scope, unit: Unit) -> String {
+    let word = if unit == Unit::Money { "money" } else { "tokens" };
+    format!("{} ({word})", scope.name)
+}
+
 fn scope(name: String, budget: &Budget, period: Period) -> Scope {
-    Scope { name, budget: budget.clone(), period, ends_run: true }
+    Scope { name, budget: budget.clone(), period, ends_run: true, told_elsewhere: false }
 }
 
 fn of_payer(payer: Payer) -> Scope {
@@ -215,7 +323,7 @@ fn of_payer(payer: Payer) -> Scope {
         Owner::Group(task) => format!("budget of group {task}"),
         Owner::Step(name) => format!("budget of step {name}"),
     };
-    Scope { name, budget: payer.budget, period: Period::Whole, ends_run }
+    Scope { name, budget: payer.budget, period: Period::Whole, ends_run, told_elsewhere: ends_run }
 }
 
 /// A budget of a day as all processes count it. One that only reports is counted by each run alone.
@@ -235,7 +343,7 @@ fn shared(scope: &Scope, unit: Unit, name: &str, limit: u64) -> Option<Arc<Share
 /// For how long what was used of something shared counts, from now on.
 pub(crate) fn lasts(want: &Want, now: Timestamp) -> Duration {
     match want.of.window {
-        Some(DAY) => DAY - since_midnight(now),
+        Some(DAY) => left_of_day(now),
         Some(window) => window,
         None => Duration::ZERO,
     }
@@ -247,11 +355,16 @@ fn rounded_down(count: u64) -> u64 {
     count >> extra << extra
 }
 
-fn since_midnight(now: Timestamp) -> Duration {
-    Duration::from_micros(now.0 % DAY.as_micros() as u64)
+/// How long until midnight, UTC.
+pub(crate) fn left_of_day(now: Timestamp) -> Duration {
+    DAY - Duration::from_micros(now.0 % DAY.as_micros() as u64)
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
+/// What can follow when a budget is spent.
+const FOLLOWS: [&str; 4] = ["stop", "degrade", "ask", "report"];
+
+/// The window of a budget of a day.
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
 fn rules(scope: &Scope, unit: Unit) -> BudgetRules {
     // What is spent of a budget that is never full again does not come back: to wait for it would be to wait for ever. What

@@ -123,7 +123,9 @@ impl RunReport {
             Event::RunStarted(started) => self.begin(started, at),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
             Event::RunReopened { tasks, .. } => self.reopen(tasks),
-            Event::TaskStarted { task, .. } | Event::FannedOut { task, .. } => self.started(task, at),
+            Event::TaskStarted { task, .. }
+            | Event::FannedOut { task, .. }
+            | Event::MergeStarted { task, .. } => self.started(task, at),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at),
             Event::AttemptTaken { task, pid, .. } => self.attempt_taken(task, *pid),
             Event::AttemptFinished { task, output, usage, .. } => {

@@ -88,6 +88,7 @@ impl Run {
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),
+            Effect::StopCalls => self.attempts.stop_calls(),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
             Effect::AskCapacity { ask, wants } => self.with_steward(|steward| steward.ask(ask, wants)),
             Effect::WithdrawAsk(ask) => self.with_steward(|steward| steward.withdraw(ask)),

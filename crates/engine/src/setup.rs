@@ -9,14 +9,15 @@ use crate::error::EngineError;
 use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
-use crate::permits::Permits;
+use crate::permits::{Permits, Said};
 use crate::run::{METRICS_PERIOD, Run};
+use crate::spending::{Spending, total};
 use crate::steward::Steward;
 use crate::store::Store;
 use convoke_capacity::Capacity;
 use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
-use convoke_model::{Event, RunStarted, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{Event, RunStarted, Stamped};
 use convoke_plan::Plan;
 use convoke_schedule::{Changed, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
@@ -95,7 +96,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let epoch = setup.journal.epoch();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
-    let (spent, allowed) = (spending(&history), allowances(&history));
+    let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
     let (scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => replay(&setup.plan, history, &changes)?,
@@ -104,7 +105,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
-    let permits = permits(&setup.options, setup.capacity.is_some(), &spent, &allowed, &scheduler);
+    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
     let core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     let steward =
         setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
@@ -126,7 +127,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         opening: Vec::new(),
     };
     let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
-    for event in opening.into_iter().chain([owned]) {
+    for event in opening.into_iter().chain([owned]).chain(spending.left_open()) {
         let stamped = run.core.stamp(clock.now(), event);
         run.core.scheduler.apply(&stamped)?;
         run.opening.push(stamped);
@@ -138,46 +139,28 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
 fn permits(
     options: &Options,
     shares: bool,
-    spent: &[(TaskId, Usage, Timestamp)],
-    allowed: &[(String, u64)],
+    spending: &Spending,
+    said: &[Said],
     scheduler: &Scheduler,
 ) -> Permits {
     let machine = options.limits.machine.clone().filter(|_| shares);
     let limits = Limits { machine, seed: options.pid.into(), ..options.limits.clone() };
     let mut permits = Permits::new(options.max_concurrency, &limits);
-    for (budget, limit) in allowed {
-        permits.allowed_before(budget, *limit);
-    }
-    for (task, usage, at) in spent {
-        if let Some(task) = scheduler.find(task) {
-            permits.spent_before(task, usage, scheduler, *at);
-        }
-    }
+    said.iter().for_each(|said| permits.said_before(said));
+    spending.all().for_each(|spent| permits.spent_before(spent, scheduler));
     permits
 }
 
-/// What attempts have used, by the task that did.
-fn spending(history: &[Stamped]) -> Vec<(TaskId, Usage, Timestamp)> {
-    let spent = history.iter().filter_map(|stamped| match &stamped.event {
-        Event::AttemptFinished { task, usage, .. }
-        | Event::AttemptFailed { task, usage, .. }
-        | Event::AttemptSuspended { task, usage, .. }
-        | Event::AttemptLost { task, usage, .. }
-        | Event::TurnRecorded { task, usage, .. } => Some((task.clone(), *usage, stamped.at)),
-        _ => None,
-    });
-    spent.filter(|(_, usage, _)| !usage.is_zero()).collect()
-}
-
-/// What people have allowed beyond what was stated: the newest limit of each budget.
-fn allowances(history: &[Stamped]) -> Vec<(String, u64)> {
-    let set = history.iter().filter_map(|stamped| match &stamped.event {
+/// What people have allowed beyond what was stated, and which budgets were said to be spent, in order.
+fn said_of_budgets(history: &[Stamped]) -> Vec<Said> {
+    let said = history.iter().filter_map(|stamped| match &stamped.event {
         Event::LimitAdapted { resource, to, reason, .. } if reason == Reason::Set.word() => {
-            Some((resource.clone(), *to))
+            Some(Said::Allowed(resource.clone(), *to))
         }
+        Event::BudgetSpent { budget, then, .. } => Some(Said::Spent(budget.clone(), then.clone())),
         _ => None,
     });
-    set.collect()
+    said.collect()
 }
 
 /// The state that the journal stands for, and the events that reopen it where it had ended.
@@ -190,17 +173,17 @@ pub fn replay(
         Changes::None => plan,
         Changes::Accept { before } => before,
     };
-    let mut state = fold(written_under, replayable(history.clone()))?;
+    let mut state = fold(written_under, history.clone())?;
     let mut opening = Vec::new();
     if state.finished().is_some() {
         let reopening = reopen(&state)?;
         opening.push(Event::RunReopened { tasks: reopening.tasks, restarted: reopening.restarted });
-        state = fold(written_under, replayable(with(&history, &opening)))?;
+        state = fold(written_under, with(&history, &opening))?;
     }
     if let Changes::Accept { .. } = changes {
         let Changed { dropped, opened } = changed(&state, plan);
         opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened });
-        state = fold(plan, replayable(with(&history, &opening)))?;
+        state = fold(plan, with(&history, &opening))?;
     }
     // The reopening itself is applied again as the first event of the new owner, where it does no harm.
     Ok((state, opening))
@@ -217,9 +200,13 @@ fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
     history.iter().cloned().chain(more.iter().enumerate().map(stamp)).collect()
 }
 
+/// The fold of the events that still count. What the others have cost is spent all the same.
 fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+    let spent = total(&Spending::of(&events).known);
+    let kept = replayable(events);
     let mut scheduler = Scheduler::new(plan.clone());
-    events.iter().try_for_each(|event| scheduler.apply(event))?;
+    kept.iter().try_for_each(|event| scheduler.apply(event))?;
+    scheduler.spent_besides(&spent.less(&total(&Spending::of(&kept).known)));
     Ok(scheduler)
 }
 

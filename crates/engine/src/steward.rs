@@ -15,6 +15,7 @@ mod watch;
 use crate::fact::{Capacity as News, What};
 use crate::handle::Handle;
 use crate::terms::{AskNo, Counts, Fence, Return, Want};
+pub(crate) use asks::table_name;
 use books::Books;
 use convoke_capacity::{Capacity, Error, Footing, Lease, ResourceId, Ticket};
 use convoke_govern::{LearnedLimit, Lesson};

@@ -16,6 +16,7 @@ fn asked(text: &str) -> (RunStatus, Vec<String>) {
             Work::Agent(call) => call.prompt.clone(),
             Work::Script(call) => call.args.join(" "),
             Work::Tool(call) => call.tool.clone(),
+            Work::Program(call) => call.agent.prompt.clone(),
         };
         ears.borrow_mut().push(words.clone());
         match words.as_str() {

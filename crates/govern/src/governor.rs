@@ -177,6 +177,12 @@ impl Governor {
         self.resources[resource.index()].meter.used(now)
     }
 
+    /// What is gone of a budget, also of one that only reports and so has nothing in use; zero for what is no budget.
+    pub fn spent_of(&mut self, budget: ResourceId, now: Timestamp) -> u64 {
+        let now = self.tick(now);
+        self.resources[budget.index()].meter.spent(now).unwrap_or(0)
+    }
+
     /// The tenant of a name; a new one has weight 1.
     pub fn tenant(&mut self, name: &str) -> Tenant {
         self.tenants.of(name)

@@ -4,7 +4,7 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
+    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
     ToolWork, Usage,
 };
 use indexmap::IndexMap;
@@ -52,6 +52,8 @@ pub enum Work {
     Script(Box<ScriptCall>),
     /// Call a tool.
     Tool(Box<ToolWork>),
+    /// Let a model write programs over outputs.
+    Program(Box<crate::ProgramCall>),
 }
 
 /// A question to a model.
@@ -69,6 +71,9 @@ pub struct AgentCall {
     pub reasoning_effort: Option<String>,
     /// Where the agent works.
     pub working_dir: Option<String>,
+    /// Large values that the prompt shows in part, as `r1`, `r2`, …: the agent may read the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Digest>,
 }
 
 /// What is fixed about an agent, whatever it is asked.
@@ -300,8 +305,8 @@ pub enum AttemptEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitsFor {
-    /// The tasks it spawned.
-    Children,
+    /// Answers to what it asks: a list of [`Wish`](crate::Wish).
+    Children(JsonText),
     /// A person; the payload is the question.
     Gate(JsonText),
     /// A moment.

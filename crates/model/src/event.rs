@@ -6,7 +6,7 @@
 //! data (give it `serde(default)`), and an old reader meets new data (unknown fields are ignored, unknown events are an
 //! error that names the version to use).
 
-use crate::{Digest, Failure, Payload, RunId, TaskId, Timestamp, Usage, WaitsFor};
+use crate::{Digest, Failure, Inquiry, Missing, Payload, RunId, TaskId, Timestamp, Usage, WaitsFor};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,25 @@ pub enum Event {
         /// The keys, where `key_by` names them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keys: Option<Vec<String>>,
+    },
+    /// A reduce task begins: what it merges, and how.
+    MergeStarted {
+        /// The task.
+        task: TaskId,
+        /// The strategy, as files name it.
+        strategy: String,
+        /// Whose outputs, in order; a progressive merge takes more as they arrive.
+        sources: Vec<TaskId>,
+        /// Whose outputs it does without.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<Missing>,
+    },
+    /// A task asks something on its way: each question is a child from here on.
+    Asked {
+        /// The task.
+        task: TaskId,
+        /// What.
+        questions: Vec<Inquiry>,
     },
     /// An attempt holds its permit and is about to be launched.
     AttemptStarted {
@@ -318,6 +337,36 @@ pub enum Event {
         spent_micros: u64,
         /// Millionths of a US dollar allowed.
         budget_micros: u64,
+    },
+    /// What a call can cost at worst was set aside in every budget that its task is under; the call is made after this is
+    /// on disk. It counts until the usage is known that comes with the attempt's next page or end.
+    CallReserved {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The worst case.
+        worst: Usage,
+    },
+    /// Nobody knows what became of calls that were made, and they may have to be paid: their worst case counts as spent.
+    CallLost {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The worst case of all of them.
+        worst: Usage,
+    },
+    /// A budget could not pay a call, or one that only reports was passed. Told once, until the budget is raised.
+    BudgetSpent {
+        /// The budget, such as `budget of the day (money)`.
+        budget: String,
+        /// What is spent of it and reserved, in millionths of a US dollar or in tokens.
+        used: u64,
+        /// How much it allows.
+        limit: u64,
+        /// What follows: `stop`, `degrade`, `ask`, or `report` if it only reports.
+        then: String,
     },
     /// A model writes a summary of older outputs; the step waits for it.
     SummaryStarted {

@@ -164,18 +164,28 @@ pub mod reason {
     pub const MAX_TASKS: &str = "max_tasks";
     /// `limits.timeout_seconds` passed.
     pub const RUN_TIMEOUT: &str = "timeout_seconds";
-    /// `limits.budget_usd` is spent.
+    /// A budget in money that the run stands or falls with is spent.
     pub const BUDGET: &str = "budget_usd";
+    /// A budget in tokens that the run stands or falls with is spent.
+    pub const BUDGET_TOKENS: &str = "budget_tokens";
+    /// The money of a step, a group or a sub-workflow is spent.
+    pub const PART_BUDGET: &str = "budget_usd_of_step";
+    /// The tokens of a step, a group or a sub-workflow are spent.
+    pub const PART_BUDGET_TOKENS: &str = "budget_tokens_of_step";
     /// A budget is spent, and a person is to say whether it goes on.
     pub const BUDGET_ASK: &str = "budget_ask";
     /// The reasons that make a run end with "limit reached".
-    pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET];
+    pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET, BUDGET_TOKENS];
     /// A conversation took longer than its session may.
     pub const SESSION_TIMEOUT: &str = "session_timeout";
     /// A request was longer than the model's context.
     pub const CONTEXT_OVERFLOW: &str = "context_overflow";
     /// The lease of an attempt ran out while its process was away.
     pub const FENCED: &str = "fenced";
+    /// An answer does not meet its success criteria; also the code of the note when it is asked for again.
+    pub const CRITERIA_UNMET: &str = "criteria_unmet";
+    /// Nobody could say whether success criteria are met.
+    pub const NO_VERDICT: &str = "no_verdict";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
     /// The engine stopped the attempt because it was told to let go of the run.

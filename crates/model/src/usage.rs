@@ -39,6 +39,25 @@ impl Usage {
         *self == Usage::default()
     }
 
+    /// Tokens, sent and received.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// What is left of this without that, nothing where that is more.
+    pub fn less(&self, other: &Usage) -> Usage {
+        let left = Usage {
+            calls: self.calls.saturating_sub(other.calls),
+            input_tokens: self.input_tokens.saturating_sub(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
+            cache_read_tokens: self.cache_read_tokens.saturating_sub(other.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_sub(other.cache_write_tokens),
+            cost_micros: self.cost_micros.saturating_sub(other.cost_micros),
+            estimated: false,
+        };
+        Usage { estimated: self.estimated && !left.is_zero(), ..left }
+    }
+
     /// The cost in US dollars, for people.
     pub fn cost_usd(&self) -> f64 {
         self.cost_micros as f64 / 1e6

@@ -21,7 +21,7 @@ const RICH: &str = "workflow:
     on_error: {run: tidy}
 parallel:
   - {name: both, agents: [left, right], routes: [{to: each}]}
-  - {name: outer, agents: [both2, each2]}
+  - {name: outer, agents: [both2, each2], routes: [{to: merge}]}
   - {name: both2, agents: [left, deep]}
 for_each:
   - name: each
@@ -49,6 +49,9 @@ agents:
   - {name: later, type: questions, source: each.outputs.list, allow_abort: true, abort_route: stop, routes: [{to: outer}]}
   - {name: stop, type: terminate, status: failed, reason: 'because {{ ask.output.selected }}'}
   - {name: tidy, type: script, command: rm}
+  - {name: merge, type: reduce, of: [outer, ask], strategy: judge, query: 'which', routes: [{to: verified}]}
+  - {name: verified, type: verify, of: merge, model: m, repairer: {model: n}, routes: [{to: use}]}
+  - {name: use, type: script, command: cat, expects: {merge: {result: {type: string}}}, repair_input: true}
   - {name: child, type: workflow, workflow: child.yaml, input_mapping: {t: '{{ workflow.input.topic }}'}}
 output:
   r: '{{ each.outputs | json }}'

@@ -25,6 +25,8 @@ pub(crate) enum Todo {
     Skip(TaskIx, CauseKind, Option<TaskIx>),
     /// A suspended attempt asks a person.
     Ask(TaskIx),
+    /// An output has arrived that a merge waits for, or its time to wait is over.
+    Arrived(TaskIx),
     /// A join was decided: those that lost may stop.
     Losers(TaskIx),
 }

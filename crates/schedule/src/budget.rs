@@ -6,20 +6,29 @@ use crate::ending::FrameResult;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
-use convoke_model::{Class, Event, Failure, RunStatus, WhenSpent, reason};
+use convoke_model::{Class, Event, Failure, RunStatus, Usage, WhenSpent, reason};
 use convoke_plan::value::read_output;
 use serde_json::{Map, Value};
 
 impl Scheduler {
+    /// The run has also spent this, on tasks that begin anew or are gone.
+    pub fn spent_besides(&mut self, usage: &Usage) {
+        if let Some(root) = self.frames.first_mut() {
+            root.usage += *usage;
+        }
+    }
+
     /// Reports a budget that was passed; an enforced one ends the workflow, unless something else is to follow.
     pub(crate) fn check_budget(&mut self, frame: FrameIx) {
         let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };
         let ends = !budget.audit && budget.when_spent == WhenSpent::Stop;
         let money = budget.micros.and_then(|micros| self.check_money(frame, micros));
         let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens));
-        let Some(passed) = money.or(tokens).filter(|_| ends) else { return };
+        let money = money.map(|passed| (passed, reason::BUDGET));
+        let tokens = tokens.map(|passed| (passed, reason::BUDGET_TOKENS));
+        let Some((passed, reason)) = money.or(tokens).filter(|_| ends) else { return };
         let message = format!("workflow `{}` {passed}", self.workflow_in(frame).name);
-        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason::BUDGET));
+        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason));
     }
 
     /// Says each time another multiple of the money is spent. Answers in words what was passed.

@@ -32,12 +32,17 @@ impl Scheduler {
         }
     }
 
+    /// Whether somebody stopped the run: it begins nothing more, and makes no further call.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.frames.first().and_then(|root| root.ending.as_ref()), Some(FrameEnding::Stopped { .. }))
+    }
+
     /// Whether a stop also reaches attempts that run.
     fn stops_now(&self) -> bool {
         matches!(self.frames[0].ending, Some(FrameEnding::Stopped { now: true }))
     }
 
-    fn drop_unstarted(&mut self, task: TaskIx, cause: &Cause) {
+    pub(crate) fn drop_unstarted(&mut self, task: TaskIx, cause: &Cause) {
         if self.tasks[task].queued {
             self.command(Command::Withdraw(task));
         }

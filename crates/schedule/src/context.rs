@@ -215,7 +215,8 @@ impl Scheduler {
         let trimmed = if view == View::OfMode { self.trimming(task, mode, outputs) } else { None };
         let mut add = |step: TaskIx| {
             let name = self.node(step).name.clone();
-            names.entry(name).or_insert_with(|| self.entry_value(step, outputs));
+            let seen = self.repaired(task, self.tasks[step].node).unwrap_or(step);
+            names.entry(name).or_insert_with(|| self.entry_value(seen, outputs));
         };
         if view == View::After {
             add(task);

@@ -24,7 +24,8 @@ impl Scheduler {
             Todo::Lost(task) => self.lost(task),
             Todo::Answered(task) => self.answered(task, outputs),
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
-            Todo::Ask(task) => self.ask_person(task),
+            Todo::Ask(task) => self.ask_for(task, outputs),
+            Todo::Arrived(task) => self.arrived(task, outputs),
             Todo::Losers(task) => self.stop_losers(task, outputs),
         }
     }
@@ -34,8 +35,15 @@ impl Scheduler {
         if self.tasks[task].state != TaskState::Ready || self.tasks[task].queued {
             return;
         }
+        if self.is_stopping() {
+            let cause = convoke_model::Cause { kind: convoke_model::CauseKind::Stopped, task: None };
+            return self.drop_unstarted(task, &cause);
+        }
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
+        }
+        if !self.shapes_fit(task, outputs) {
+            return;
         }
         let plan = self.plan.clone();
         let node =
@@ -50,6 +58,8 @@ impl Scheduler {
             Kind::SubPlan(sub) => self.begin_sub_plan(task, sub, outputs),
             Kind::Parallel(_) => self.begin_parallel(task),
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
+            Kind::Reduce(reduce) => self.begin_reduce(task, reduce),
+            Kind::Verify(verify) => self.begin_verify(task, verify),
         }
     }
 
@@ -61,7 +71,7 @@ impl Scheduler {
         })
     }
 
-    fn ask_permit(&mut self, task: TaskIx, labels: &convoke_plan::Labels) {
+    pub(crate) fn ask_permit(&mut self, task: TaskIx, labels: &convoke_plan::Labels) {
         self.tasks[task].queued = true;
         self.queued += 1;
         self.command(Command::Admit { task, labels: labels.clone() });
@@ -78,7 +88,9 @@ impl Scheduler {
         let failure = *self.tasks[task].failure.clone().expect("a failing task has a failure");
         match failure.reason.as_deref() {
             // What nobody can pay any more ends the run, wherever in it that was found out.
-            Some(reason::BUDGET) => return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure),
+            Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
+                return self.end_frame_by(crate::frame::FrameIx(0), Some(task), failure);
+            }
             Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
             _ => {}
         }
@@ -92,6 +104,7 @@ impl Scheduler {
                 let at = self.now + self.with_jitter(task, delay);
                 self.emit(Event::RetryScheduled { task: self.tasks[task].id.clone(), at });
             }
+            Remedy::Fail if self.fall_back_to_levels(task, &failure) => {}
             Remedy::Fail => self.fail_task(task, failure),
         }
     }
@@ -150,8 +163,11 @@ impl Scheduler {
         self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
     }
 
-    /// A suspended attempt asks a person.
-    fn ask_person(&mut self, task: TaskIx) {
+    /// A suspended attempt asks: a person, or what becomes its children.
+    fn ask_for(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state == TaskState::Open {
+            return self.ask_wishes(task, outputs);
+        }
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
@@ -198,6 +214,7 @@ impl Scheduler {
         while let Some(alarm) = self.timers.due(self.now) {
             match alarm {
                 Alarm::Wake(task) => self.wake(task, outputs),
+                Alarm::Merge(task) => self.merge_deadline(task),
                 Alarm::Deadline(task) => self.time_out(task, outputs),
                 Alarm::FrameDeadline(frame) => self.time_out_frame(crate::frame::FrameIx(frame)),
             }

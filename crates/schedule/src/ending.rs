@@ -65,7 +65,7 @@ impl Scheduler {
         match self.frame(frame).ending.clone() {
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
-                Some(reason::BUDGET) => self.salvaged(frame, failure, outputs),
+                Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
                 _ => FrameResult::failed(failure),
             },
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
@@ -89,11 +89,9 @@ impl Scheduler {
         let steps = &self.frame(frame).steps;
         let skipped = |step: &&TaskIx| self.tasks[**step].state == TaskState::Ended(End::Skipped);
         let missed = steps.iter().filter(skipped).count();
-        if missed == 0 {
-            RunStatus::Succeeded
-        } else if missed == steps.len() {
+        if missed > 0 && missed == steps.len() {
             RunStatus::SkippedAll
-        } else if self.missed_steps {
+        } else if self.missed_outputs || self.missed_steps && missed > 0 {
             RunStatus::Partial
         } else {
             RunStatus::Succeeded

@@ -29,6 +29,10 @@ impl Scheduler {
             Event::FannedOut { task, count, items, keys } => {
                 self.fanned_out(task, *count, items, keys.as_deref())
             }
+            Event::MergeStarted { task, strategy, sources, missing } => {
+                self.merge_started(task, strategy, sources, missing)
+            }
+            Event::Asked { task, questions } => self.asked(task, questions),
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
@@ -71,6 +75,9 @@ impl Scheduler {
             | Event::Fenced { .. }
             | Event::LimitsSeen { .. }
             | Event::LimitAdapted { .. }
+            | Event::CallReserved { .. }
+            | Event::CallLost { .. }
+            | Event::BudgetSpent { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }
@@ -123,7 +130,7 @@ impl Scheduler {
         self.tasks.find(id).ok_or_else(|| illegal(&format!("{what} of {id}"), "there is no such task"))
     }
 
-    pub(super) fn expect(&self, task: TaskIx, what: &str, fits: impl Fn(TaskState) -> bool) -> Folded {
+    pub(crate) fn expect(&self, task: TaskIx, what: &str, fits: impl Fn(TaskState) -> bool) -> Folded {
         let state = self.tasks[task].state;
         if fits(state) {
             return Ok(());
@@ -132,6 +139,6 @@ impl Scheduler {
     }
 }
 
-pub(super) fn illegal(event: &str, why: &str) -> IllegalEvent {
+pub(crate) fn illegal(event: &str, why: &str) -> IllegalEvent {
     IllegalEvent { event: event.into(), why: why.into() }
 }

@@ -103,7 +103,13 @@ impl Scheduler {
         self.todo(Todo::Group(task));
     }
 
-    fn add_member(&mut self, group: TaskIx, id: TaskId, node: NodeIx, item: Option<u32>) -> TaskIx {
+    pub(crate) fn add_member(
+        &mut self,
+        group: TaskIx,
+        id: TaskId,
+        node: NodeIx,
+        item: Option<u32>,
+    ) -> TaskIx {
         let place = Place { frame: self.tasks[group].place.frame, within: Some(group), item };
         let from = self.tasks[group].from.clone();
         let member = self.tasks.add(id, node, place, from);
@@ -228,6 +234,12 @@ impl Scheduler {
         }
         self.sweep_group(task, outputs);
         let cancelling = self.tasks[task].cancelling.is_some();
+        if self.awaits_repair(task) && !cancelling {
+            return self.repairs_ended(task);
+        }
+        if self.asks(task) && !cancelling {
+            return self.go_on_merging(task, outputs);
+        }
         if !self.group(task).is_done(cancelling) {
             return;
         }
@@ -307,10 +319,16 @@ impl Scheduler {
         }
     }
 
+    /// Whether its members are answers to its questions.
+    fn asks(&self, task: TaskIx) -> bool {
+        matches!(self.node(task).kind, Kind::Reduce(_) | Kind::Verify(_))
+    }
+
     pub(crate) fn failure_mode(&self, group: TaskIx) -> FailureMode {
         match &self.node(group).kind {
             Kind::Parallel(spec) => spec.failure_mode,
             Kind::ForEach(spec) => spec.failure_mode,
+            Kind::Reduce(_) | Kind::Verify(_) => FailureMode::ContinueOnError,
             _ => FailureMode::FailFast,
         }
     }

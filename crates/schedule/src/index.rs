@@ -1,6 +1,6 @@
 //! What the scheduler looks up in a plan again and again, computed once.
 
-use convoke_plan::{Kind, NodeIx, Plan, Workflow};
+use convoke_plan::{Kind, NodeIx, Plan, Strategy, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ pub(crate) struct WorkflowIndex {
     pub dependents: Vec<Vec<NodeIx>>,
     /// Whether a node only lives inside a group, a for_each or a hook.
     pub inner: Vec<bool>,
+    /// For each node, the merges that take its output as it arrives.
+    pub arrivals: Vec<Vec<NodeIx>>,
 }
 
 /// Look-up tables of all workflows of a plan.
@@ -23,11 +25,17 @@ fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
     let by_name = workflow.indexed().map(|(ix, node)| (node.name.clone(), ix)).collect();
     let mut dependents = vec![Vec::new(); workflow.nodes.len()];
     let mut inner = vec![false; workflow.nodes.len()];
+    let mut arrivals = vec![Vec::new(); workflow.nodes.len()];
     for (ix, node) in workflow.indexed() {
+        if let Kind::Reduce(reduce) = &node.kind
+            && reduce.strategy == Strategy::Progressive
+        {
+            reduce.of.iter().for_each(|of| arrivals[of.0 as usize].push(ix));
+        }
         node.needs.iter().for_each(|need| dependents[need.node.0 as usize].push(ix));
         members(&node.kind).iter().for_each(|member| inner[member.0 as usize] = true);
     }
-    WorkflowIndex { by_name, dependents, inner }
+    WorkflowIndex { by_name, dependents, inner, arrivals }
 }
 
 fn members(kind: &Kind) -> &[NodeIx] {

@@ -7,7 +7,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{
-    AgentCall, Answer, Assignment, Class, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
+    AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
 };
 use convoke_plan::compile::{GivenInput, check_inputs};
 use convoke_plan::template::{from_json_text, python_text, to_json};
@@ -15,6 +15,7 @@ use convoke_plan::value::{check_wait, parse_duration, read_output, read_set};
 use convoke_plan::{Agent, ForEach, Kind, Script, Set, Span, SubPlan, Terminate, Text, Wait};
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a granted permit led to.
@@ -60,9 +61,10 @@ impl Scheduler {
     pub fn assignment(&self, task: TaskIx, outputs: &dyn Outputs) -> Result<Assignment, Failure> {
         let node = self.node(task);
         let work = match &node.kind {
-            Kind::Agent(agent) => Work::Agent(Box::new(self.agent_call(task, agent, outputs)?)),
+            Kind::Agent(agent) => Work::Agent(Box::new(self.asked_call(task, agent, outputs)?)),
             Kind::Script(script) => Work::Script(Box::new(self.script_call(task, script, outputs)?)),
             Kind::Tool(tool) => Work::Tool(Box::new(self.tool_work(task, tool, outputs)?)),
+            Kind::Reduce(reduce) => Work::Program(Box::new(self.program_call(task, reduce, outputs)?)),
             other => {
                 let message = format!("step `{}` of type {} makes no attempts", node.name, other.word());
                 return Err(Failure::new(Class::Fatal, message));
@@ -72,7 +74,7 @@ impl Scheduler {
         Ok(Assignment {
             task: self.tasks[task].id.clone(),
             attempt: self.tasks[task].attempts + 1,
-            step: node.name.clone(),
+            step: self.step_word(task),
             work,
             seed: self.seed,
             continues: turns.collect::<Result<_, _>>()?,
@@ -80,6 +82,16 @@ impl Scheduler {
             retry: node.retry.clone(),
             failures: self.tasks[task].failures,
         })
+    }
+
+    /// How messages and scripts know who is asked: a step by its name, a helper by its step and what it does.
+    fn step_word(&self, task: TaskIx) -> Arc<str> {
+        match (&self.tasks[task].question, self.tasks[task].place.within) {
+            (Some(question), Some(asks)) => {
+                format!("{}/{}", self.node(asks).name, question.about.word()).into()
+            }
+            _ => self.node(task).name.clone(),
+        }
     }
 
     fn turn(&self, task: TaskIx, piece: &Payload, outputs: &dyn Outputs) -> Result<JsonText, Failure> {
@@ -96,11 +108,26 @@ impl Scheduler {
         serde_json::from_str(self.read(answer, outputs)?.as_str()).ok()
     }
 
-    fn agent_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+    /// The call of an agent, with the question that it answers for another task.
+    fn asked_call(&self, task: TaskIx, agent: &Agent, outputs: &dyn Outputs) -> Result<AgentCall, Failure> {
+        let call = self.agent_call(task, agent, outputs)?;
+        match self.tasks[task].question.clone() {
+            Some(question) => self.put_question(task, &question, call, outputs),
+            None => Ok(call),
+        }
+    }
+
+    pub(crate) fn agent_call(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        outputs: &dyn Outputs,
+    ) -> Result<AgentCall, Failure> {
         let optional = |text: &Option<Text>, what: &str| {
             text.as_ref().map(|text| self.render(task, text, what, outputs)).transpose()
         };
         let prompt = self.render(task, &agent.prompt, "prompt", outputs)?;
+        let (prompt, kept) = self.with_dependencies(task, agent, prompt, outputs);
         Ok(AgentCall {
             settings: agent.settings.clone(),
             model: optional(&agent.model, "model")?.unwrap_or_default(),
@@ -108,7 +135,28 @@ impl Scheduler {
             prompt: self.with_instructions(task, agent, prompt),
             reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
             working_dir: optional(&agent.working_dir, "working_dir")?,
+            kept,
         })
+    }
+
+    /// Outputs of what the agent needs stand behind its prompt, where it asks for them; and what of them it can read on.
+    fn with_dependencies(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        prompt: String,
+        outputs: &dyn Outputs,
+    ) -> (String, Vec<Digest>) {
+        let Some(tokens) = agent.dependency_outputs else { return (prompt, Vec::new()) };
+        // Who needs nothing itself needs what its group needs.
+        let mut step = task;
+        while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
+            step = group;
+        }
+        match self.dependency_block(step, tokens, outputs) {
+            (block, _) if block.is_empty() => (prompt, Vec::new()),
+            (block, kept) => (format!("{prompt}\n\n{block}"), kept),
+        }
     }
 
     /// The workflow's instructions and the agent's skills stand before every prompt.
@@ -325,8 +373,17 @@ impl Scheduler {
         each: &ForEach,
         outputs: &dyn Outputs,
     ) -> Result<(u32, Payload, Option<Vec<String>>), Failure> {
-        let path = each.source.join(".");
-        let name = &self.node(task).name;
+        let items = match &each.items {
+            Some(items) => items.to_vec(),
+            None => self.listed(task, each, outputs)?,
+        };
+        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
+        let count = items.len() as u32;
+        Ok((count, store(outputs, &Json::Array(items)), keys))
+    }
+
+    /// The list that a fan-out's path leads to.
+    fn listed(&self, task: TaskIx, each: &ForEach, outputs: &dyn Outputs) -> Result<Vec<Json>, Failure> {
         let list = self.value_at(task, &each.source, "source", outputs)?;
         // A JSON text in an input stands for the list it holds.
         let list = match list.as_str().and_then(|text| from_json_text(text).ok()) {
@@ -334,13 +391,12 @@ impl Scheduler {
             None => list,
         };
         let Json::Array(items) = to_json(&list) else {
-            let found = kind_word(&list);
-            let message = format!("for_each `{name}`: source `{path}` is {found}, not a list");
+            let (found, path) = (kind_word(&list), each.source.join("."));
+            let message =
+                format!("for_each `{}`: source `{path}` is {found}, not a list", self.node(task).name);
             return Err(Failure::new(Class::Fatal, message));
         };
-        let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
-        let count = items.len() as u32;
-        Ok((count, store(outputs, &Json::Array(items)), keys))
+        Ok(items)
     }
 
     fn keys(&self, task: TaskIx, key_by: &[String], items: &[Json]) -> Result<Vec<String>, Failure> {

@@ -2,8 +2,8 @@
 
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Budget, TaskId};
-use convoke_plan::{Limits, Node, Workflow};
+use convoke_model::{Budget, Segment, TaskId};
+use convoke_plan::{Kind, Limits, Node, Plan, Workflow};
 use std::sync::Arc;
 
 /// Whose a budget is.
@@ -59,6 +59,19 @@ impl Scheduler {
         }
     }
 
+    /// Every budget that a task draws from, and its tenant; also of one that is gone, or begins anew. What its name says and the
+    /// plan does not know any more is left out.
+    pub fn payers_of(&self, id: &TaskId) -> (Vec<Payer>, Option<Arc<str>>) {
+        if let Some(task) = self.find(id) {
+            return (self.payers(task), self.tenant(task).cloned());
+        }
+        let mut path = Path::new(&self.plan);
+        let _ = id.segments().try_for_each(|segment| path.descend(&segment));
+        let tenant = path.node.and_then(|node| node.labels.tenant.clone());
+        path.payers.extend(path.node.and_then(of_step));
+        (path.payers, tenant)
+    }
+
     /// The budgets of the groups that a task is in.
     fn add_groups(&self, task: TaskIx, payers: &mut Vec<Payer>) {
         let mut within = self.tasks[task].place.within;
@@ -84,4 +97,56 @@ fn of_step(node: &Node) -> Option<Payer> {
 fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
     let budget = limits.budget.clone()?;
     Some(Payer { owner, budget })
+}
+
+/// The way down to a task by its name.
+struct Path<'a> {
+    plan: &'a Plan,
+    workflow: &'a Workflow,
+    id: Option<TaskId>,
+    node: Option<&'a Node>,
+    payers: Vec<Payer>,
+}
+
+impl<'a> Path<'a> {
+    fn new(plan: &'a Plan) -> Path<'a> {
+        let workflow = plan.root();
+        let payers = of_workflow(&workflow.limits, Owner::Run).into_iter().collect();
+        Path { plan, workflow, id: None, node: None, payers }
+    }
+
+    /// Goes one step down; `None` where the plan knows no such step.
+    fn descend(&mut self, segment: &Segment) -> Option<()> {
+        let within = self.node.take();
+        let parent = self.id.take();
+        match within.map(|node| &node.kind) {
+            Some(Kind::SubPlan(sub)) => self.enter(self.plan.workflow(sub.workflow), parent.clone()?),
+            Some(Kind::Parallel(_)) => self.pay_group(within?, parent.clone()?),
+            _ => {}
+        }
+        let name = |node: &&Node| *node.name == segment.node;
+        let node = self.workflow.nodes.iter().find(name)?;
+        let id = |key: Option<&str>| TaskId::new(parent.as_ref(), &segment.node, key, segment.visit);
+        self.id = Some(id(segment.key.as_deref()));
+        self.node = Some(match (&node.kind, &segment.key) {
+            (Kind::ForEach(each), Some(_)) => {
+                // Items of a for_each that is itself an item stand below it, those of any other beside it.
+                let is_item = within.is_some_and(|within| within.name == node.name);
+                self.pay_group(node, if is_item { parent.clone()? } else { id(None) });
+                self.workflow.node(each.body)
+            }
+            _ => node,
+        });
+        Some(())
+    }
+
+    fn enter(&mut self, workflow: &'a Workflow, task: TaskId) {
+        self.workflow = workflow;
+        self.payers.extend(of_workflow(&workflow.limits, Owner::Workflow(task)));
+    }
+
+    fn pay_group(&mut self, group: &Node, task: TaskId) {
+        let budget = group.budget.clone();
+        self.payers.extend(budget.map(|budget| Payer { owner: Owner::Group(task), budget }));
+    }
 }

@@ -64,7 +64,8 @@ pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
         let above = place.within.or(scheduler.frame(place.frame).parent);
         let is_stale = |from: &TaskIx| dropped.contains(from) || opened.contains(from);
         // A member's predecessors are its group's: what is stale there concerns the group.
-        let follows = scheduler.tasks[task].from.iter().any(is_stale);
+        let merged = scheduler.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
+        let follows = scheduler.tasks[task].from.iter().chain(merged).any(is_stale);
         if follows || above.is_some_and(|above| dropped.contains(&above)) {
             dropped.insert(task);
         } else if !scheduler.is_same(task, plan) {
@@ -151,6 +152,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
     match event {
         Event::TaskStarted { task, .. }
         | Event::FannedOut { task, .. }
+        | Event::MergeStarted { task, .. }
+        | Event::Asked { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
@@ -171,6 +174,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::GateAnswered { task, .. }
         | Event::Blocked { task, .. }
         | Event::Fenced { task, .. }
+        | Event::CallReserved { task, .. }
+        | Event::CallLost { task, .. }
         | Event::SummaryStarted { task, .. }
         | Event::ContextTrimmed { task, .. } => Some(task),
         Event::RouteTaken { from, .. } => Some(from),
@@ -235,7 +240,8 @@ impl Scheduler {
             (Kind::ForEach(old), Kind::ForEach(new)) => {
                 let head =
                     (&old.source, &old.variable, &old.key_by) == (&new.source, &new.variable, &new.key_by);
-                head && name(self.workflow_of(task), &old.body) == name(workflow, &new.body)
+                head && old.items == new.items
+                    && name(self.workflow_of(task), &old.body) == name(workflow, &new.body)
             }
             _ => false,
         }

@@ -85,6 +85,8 @@ pub struct Scheduler {
     pub(crate) turn: Turn,
     /// Whether a step was skipped because of a failure that the run lived with.
     pub(crate) missed_steps: bool,
+    /// Whether a merge did without some of its outputs.
+    pub(crate) missed_outputs: bool,
 }
 
 impl Scheduler {
@@ -113,6 +115,7 @@ impl Scheduler {
             finished: None,
             turn: Turn::default(),
             missed_steps: false,
+            missed_outputs: false,
         }
     }
 

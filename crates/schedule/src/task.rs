@@ -5,9 +5,11 @@
 
 use crate::frame::FrameIx;
 use crate::group::Group;
-use convoke_model::{Cause, Failure, Payload, TaskId, Timestamp};
+use crate::merge::Merging;
+use convoke_model::{Cause, Failure, Inquiry, Payload, TaskId, Timestamp, Usage};
 use convoke_plan::NodeIx;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Index of a task in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,6 +59,12 @@ pub(crate) struct Task {
     /// What a person is asked.
     pub ask: Option<Payload>,
     pub group: Option<Box<Group>>,
+    /// What it merges, for reduce and verify.
+    pub merging: Option<Arc<Merging>>,
+    /// What it answers, for a child of such a task.
+    pub question: Option<Arc<Inquiry>>,
+    /// What its own attempts used.
+    pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
     pub frame: Option<FrameIx>,
     pub started: Option<Timestamp>,
@@ -151,6 +159,9 @@ impl Tasks {
             answer: None,
             ask: None,
             group: None,
+            merging: None,
+            question: None,
+            usage: Usage::default(),
             frame: None,
             started: None,
             ended: 0,

@@ -230,6 +230,7 @@ impl World {
             // A simulated run shares nothing with other processes.
             Effect::AskCapacity { .. }
             | Effect::WithdrawAsk(_)
+            | Effect::StopCalls
             | Effect::GiveBack(_)
             | Effect::Heed { .. }
             | Effect::Enter(_)

@@ -87,6 +87,7 @@ fn script(seed: u64, faults: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
             Work::Agent(call) => call.prompt.clone(),
             Work::Script(call) => call.command.clone(),
             Work::Tool(call) => call.tool.clone(),
+            Work::Program(call) => call.agent.prompt.clone(),
         };
         // Behaviour depends on what is asked, not on when: the same after a crash.
         let mut mix = seed;

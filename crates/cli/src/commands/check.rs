@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::diagnostics::{Record, Tally};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use convoke_plan::Plan;
 use convoke_plan::compile::Compiled;
 use std::path::Path;
 
@@ -31,6 +32,12 @@ fn print_json(console: &Console, all: &[Compiled]) -> Result<(), CommandFailure>
     console.json(&records)
 }
 
+/// Steps, groups and bodies of the files; what they ask on their way is no step of its own.
+fn steps(plan: &Plan) -> u64 {
+    let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    nodes.filter(|node| !node.name.starts_with('$')).count() as u64
+}
+
 fn print_text(console: &Console, file: &Path, compiled: &Compiled, strict: bool) {
     compiling::show(console, compiled, strict);
     let tally = Tally::of(&compiled.diagnostics);
@@ -38,8 +45,7 @@ fn print_text(console: &Console, file: &Path, compiled: &Compiled, strict: bool)
         console.complain(&compiling::refusal(file, tally, strict).render(console.paint));
         return;
     }
-    let steps = compiled.plan.as_ref().map_or(0, |plan| plan.workflows.iter().map(|w| w.nodes.len()).sum());
-    let steps = crate::view::words::plural(steps as u64, "step");
+    let steps = crate::view::words::plural(compiled.plan.as_ref().map_or(0, steps), "step");
     let found = if tally == Tally::default() { String::new() } else { format!(", {}", tally.words()) };
     console.conclude(&format!("{} {}: {steps}{found}", console.paint.good("ok:"), file.display()));
 }

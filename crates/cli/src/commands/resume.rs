@@ -76,6 +76,7 @@ pub fn go_on(
     let tape = tape.or_as_started(&started.metadata);
     let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
     crate::driving::resources::require(&plan, &limits)?;
+    crate::driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &tape)?;
     tape.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };

@@ -159,7 +159,7 @@ pub fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     let mut seen = HashSet::new();
     let agents = nodes.filter_map(|node| match &node.kind {
-        Kind::Agent(agent) => Some((&*node.name, &agent.settings.provider)),
+        Kind::Agent(agent) => Some((node.step_name(), &agent.settings.provider)),
         _ => None,
     });
     agents.filter(|(_, provider)| seen.insert(*provider)).collect()
@@ -167,7 +167,7 @@ pub fn providers(plan: &Plan) -> Vec<(&str, &ProviderSettings)> {
 
 fn without_provider(step: &str) -> CommandFailure {
     let failure =
-        CommandFailure::new(Exit::Refused, format!("step `{step}` is an agent, and no provider is set"));
+        CommandFailure::new(Exit::Refused, format!("step `{step}` asks a model, and no provider is set"));
     let advised = advice::to_get_an_answer().iter().fold(failure, |failure, line| failure.hint(*line));
     advised.hint("`convoke doctor` says which providers answer, and with which models")
 }

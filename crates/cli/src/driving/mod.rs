@@ -3,16 +3,19 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
+pub mod admission;
 mod commands;
 mod conclusion;
 mod equipment;
 mod keys;
 mod network;
 pub mod notebook;
+pub mod prices;
 pub mod resources;
 mod share;
 pub mod sharing;
 mod signals;
+mod today;
 mod tools;
 mod washed;
 
@@ -104,6 +107,7 @@ impl Drive<'_> {
             Some(machine) => {
                 let lease = self.console.config.lease;
                 let (shares, remark) = sharing::take_part(&self.state, run, &self.plan, machine, lease)?;
+                today::make_known(self.console, &self.state, &shares.table, &options.limits)?;
                 remark.iter().for_each(|remark| self.console.warn(remark));
                 Some(shares)
             }

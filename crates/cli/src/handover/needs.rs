@@ -87,6 +87,8 @@ fn wanted(work: &Work) -> Option<Vec<String>> {
             let named = call.env.iter().flat_map(|(_, text)| names(text));
             Some(named.chain(owned(&OF_COMMANDS)).collect())
         }
+        // A program's outputs are in this process's memory, and its interpreter is this process's child.
+        Work::Program(_) => None,
         Work::Tool(work) => of_servers(&work.servers),
         Work::Agent(call) => {
             let provider = of_provider(&call.settings.provider)?;

@@ -4,7 +4,8 @@ use super::{State, words};
 use crate::paint::Paint;
 use crate::tape;
 use convoke_model::{
-    Cause, CauseKind, Event, Failure, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, reason,
+    Cause, CauseKind, Event, Failure, Inquiry, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp,
+    Usage, reason,
 };
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
@@ -17,6 +18,10 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::PlanChanged { dropped, .. } => plan_changed(dropped),
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
+        Event::MergeStarted { task, strategy, sources, missing } => {
+            merge_started(task, strategy, sources, missing)
+        }
+        Event::Asked { task, questions } => asked(task, questions),
         Event::AttemptStarted { task, attempt, .. } => attempt_started(task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
@@ -24,6 +29,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
         Event::AttemptTaken { task, pid, .. } => format!("{task} is performed by process {pid}"),
         Event::AttemptLost { task, .. } => format!("{task} was cut off"),
+        Event::CallLost { task, worst, .. } => call_lost(task, worst),
         Event::RetryScheduled { task, at: when } => {
             format!("{task} again in {}", words::duration(when.since(at)))
         }
@@ -44,6 +50,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::BudgetExceeded { spent_micros, budget_micros } => {
             over_budget(*spent_micros, *budget_micros, paint)
         }
+        Event::BudgetSpent { budget, used, limit, then } => budget_spent(budget, *used, *limit, then, paint),
         Event::ContextTrimmed { task, strategy, steps } => trimmed(task, strategy, steps),
         Event::HookRendered { hook, text, .. } => format!("{hook}: {}", words::first_line(text)),
         Event::Noted { task, message, .. } => noted(task.as_ref(), message, paint),
@@ -54,6 +61,28 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         _ => return None,
     };
     Some(text)
+}
+
+fn merge_started(task: &TaskId, strategy: &str, sources: &[TaskId], missing: &[Missing]) -> String {
+    let lacks = match missing.len() {
+        0 => String::new(),
+        count => format!(", {count} missing"),
+    };
+    match (strategy, sources) {
+        ("verify", [answer, ..]) => format!("{task} examines {answer}"),
+        ("progressive", []) => format!("{task} merges outputs as they arrive{lacks}"),
+        _ => format!("{task} merges {}{lacks} ({strategy})", words::plural(sources.len() as u64, "output")),
+    }
+}
+
+fn asked(task: &TaskId, questions: &[Inquiry]) -> String {
+    let word = questions.first().map_or("", |question| question.about.word());
+    format!("{task} asks {} ({word})", words::plural(questions.len() as u64, "question"))
+}
+
+fn call_lost(task: &TaskId, worst: &Usage) -> String {
+    let worst = words::usage(worst).unwrap_or_else(|| "nothing".to_owned());
+    format!("{task}: nobody knows what became of a call; {worst} at worst count as spent")
 }
 
 fn run_started(started: &RunStarted) -> String {
@@ -104,6 +133,11 @@ fn adapted(resource: &str, setting: &str, (from, to): (u64, u64), reason: &str, 
             format!("{resource}: {} instead of {} ({why})", dollars(to), dollars(from))
         }
         _ if is_amount(resource) => format!("{resource}: {to} instead of {from} ({why})"),
+        _ if from == to => format!("{resource}: {to} at once, as before ({why})"),
+        // Calls go well again, with fewer at once than were tried before.
+        _ if to < from && reason == "recovered" => {
+            format!("{resource}: {to} at once instead of {from} (known to be good)")
+        }
         _ => format!("{resource}: {to} at once instead of {from} ({why})"),
     }
 }
@@ -140,6 +174,16 @@ fn route(from: &TaskId, to: &TaskId, on_error: bool) -> String {
 fn over_budget(spent: u64, budget: u64, paint: Paint) -> String {
     let words = format!("budget exceeded: {} of {}", words::money(spent), words::money(budget));
     paint.warn(&words)
+}
+
+fn budget_spent(budget: &str, used: u64, limit: u64, then: &str, paint: Paint) -> String {
+    let amount =
+        |amount: u64| if budget.ends_with("(money)") { words::money(amount) } else { words::count(amount) };
+    let (used, limit) = (amount(used), amount(limit));
+    match then {
+        "report" => paint.warn(&format!("{budget} passed: {used} of {limit}")),
+        _ => format!("{budget} cannot pay another call: {used} of {limit} are spent or set aside"),
+    }
 }
 
 fn trimmed(task: &TaskId, strategy: &str, steps: &[String]) -> String {
@@ -187,5 +231,19 @@ pub fn because(cause: &Cause) -> String {
         CauseKind::TimedOut => of("its time was over"),
         CauseKind::LimitReached => of("a limit was reached"),
         CauseKind::Stopped => of("the run was stopped"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_changed_is_told_as_what_it_is() {
+        let told = |from, to, reason: &str| adapted("model:m", "limit", (from, to), reason, Timestamp(1));
+        assert_eq!(told(4, 2, "rate_limited"), "model:m: 2 at once instead of 4 (rate limited)");
+        assert_eq!(told(2, 3, "recovered"), "model:m: 3 at once instead of 2 (recovered)");
+        assert_eq!(told(1, 1, "rate_limited"), "model:m: 1 at once, as before (rate limited)");
+        assert_eq!(told(4, 3, "recovered"), "model:m: 3 at once instead of 4 (known to be good)");
     }
 }

@@ -124,6 +124,8 @@ impl State {
             Event::PlanChanged { dropped, .. } => self.reopen(&[], dropped),
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
+            Event::MergeStarted { task, .. } => self.open(task, None, at, seq),
+            Event::Asked { task, questions } => self.asked(task, questions.len() as u32, at, seq),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at, seq),
             Event::AttemptFinished { task, usage, .. } => {
                 self.attempt_ended(task, usage, Some(End::Succeeded), at)
@@ -171,6 +173,13 @@ impl State {
             Some(Phase::Holding(members)) => *members,
             _ => Members::default(),
         }
+    }
+
+    fn asked(&mut self, task: &TaskId, count: u32, at: Timestamp, seq: u64) {
+        let before = self.members(task);
+        let members = Members { total: Some(before.total.unwrap_or(0) + count), ..before };
+        self.enter(task, Phase::Holding(members), at, seq);
+        self.announced += u64::from(count);
     }
 
     fn fan_out(&mut self, task: &TaskId, count: u32, at: Timestamp, seq: u64) {
@@ -301,7 +310,7 @@ fn lies_below(task: &TaskId, above: &TaskId) -> bool {
 
 fn wait_for(waits_for: &WaitsFor) -> Wait {
     match waits_for {
-        WaitsFor::Children => Wait::Children,
+        WaitsFor::Children(_) => Wait::Children,
         WaitsFor::Gate(_) => Wait::Person,
         WaitsFor::Time(at) => Wait::Until(*at),
     }

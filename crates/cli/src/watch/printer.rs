@@ -47,6 +47,7 @@ fn is_warning(event: &Event) -> bool {
         event,
         Event::Noted { .. }
             | Event::BudgetExceeded { .. }
+            | Event::BudgetSpent { .. }
             | Event::TaskFailed { .. }
             | Event::AttemptLost { .. }
             | Event::Fenced { .. }
@@ -62,6 +63,8 @@ fn stays_on_screen(event: &Event) -> bool {
             | Event::AttemptStarted { .. }
             | Event::AttemptTaken { .. }
             | Event::FannedOut { .. }
+            | Event::MergeStarted { .. }
+            | Event::Asked { .. }
             | Event::RouteTaken { .. }
             | Event::RetryScheduled { .. }
             | Event::Blocked { .. }

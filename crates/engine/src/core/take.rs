@@ -18,6 +18,9 @@ impl Core {
             What::Reported { task, attempt, report } => {
                 self.take_report(fact.at, task, attempt, report, turn)
             }
+            What::CallAsked { reply, .. } if self.scheduler.is_stopping() => {
+                turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
+            }
             What::CallAsked { task, demand, reply, .. } => {
                 let node = self.scheduler.node(task);
                 self.permits.ask_call(task, node, demand, reply, fact.at, &mut turn.effects);
@@ -40,6 +43,8 @@ impl Core {
             What::Stop { now, by, message } => {
                 turn.consumed.extend(message);
                 self.happen(fact.at, Event::StopRequested { now, by }, turn);
+                self.permits.refuse_waiting(&stopping(), &mut turn.effects);
+                turn.effects.push(Effect::StopCalls);
             }
             What::Unreadable { message } => {
                 turn.consumed.extend(message);
@@ -138,6 +143,10 @@ impl Core {
     ) {
         let learned = self.permits.end_call(task, usage, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        for (task, worst) in self.permits.calls.take_lost() {
+            let (task, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
+            self.push(at, Event::CallLost { task, attempt, worst }, turn);
+        }
     }
 
     /// News of what all processes share.
@@ -325,4 +334,9 @@ impl Core {
         let ask: Option<Ask> = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
         answer.refusal(&ask?)
     }
+}
+
+/// Why a run that is stopping makes no further call. Its attempts go on after a resume, at their last finished turn.
+pub(crate) fn stopping() -> Failure {
+    Failure::new(Class::Cancelled, "the run is stopping; no further call is made").reason(reason::INTERRUPTED)
 }

@@ -207,7 +207,7 @@ enum Begun {
 }
 
 /// The name of a resource in the table, which has room for short ones: a long one is cut and told apart by its digest.
-pub(super) fn table_name(name: &str) -> Cow<'_, str> {
+pub(crate) fn table_name(name: &str) -> Cow<'_, str> {
     if name.len() <= NAME_BYTES {
         return Cow::Borrowed(name);
     }

@@ -3,15 +3,15 @@
 use super::outline::Outline;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::capability::{Capabilities, capabilities};
-use crate::source::workflow::{AgentStep, StepKind};
+use crate::source::workflow::AgentStep;
 
 /// The workflow's own, then those of every agent that says something.
 pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let runtime = &outline.workflow.runtime;
     let steps = outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
-    let agents = steps.filter_map(|step| match &step.kind {
-        StepKind::Agent(agent) => Some((format!("agent `{}`", step.name.value), &**agent)),
-        _ => None,
+    let agents = steps.flat_map(|step| {
+        let owner = format!("agent `{}`", step.name.value);
+        step.models().map(move |agent| (owner.clone(), agent))
     });
     let nobody = AgentStep::default();
     findings.extend(compaction("runtime", &runtime.capabilities, &capabilities(runtime, &nobody)));

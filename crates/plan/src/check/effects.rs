@@ -1,5 +1,6 @@
 //! Things that are written and do nothing: empty prompts, keys of other vendors, tools that nobody offers.
 
+use super::earlier::steps;
 use super::outline::Outline;
 use super::suggest;
 use crate::diagnostic::{Diagnostic, Span};
@@ -16,6 +17,7 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
             tools(outline, step, agent, findings);
         }
     }
+    dependency_outputs(outline, findings);
     runtime(outline, findings);
 }
 
@@ -31,6 +33,21 @@ fn prompt(step: &Step, agent: &AgentStep, findings: &mut Vec<Diagnostic>) {
     };
     findings
         .push(Diagnostic::warning("workflow::empty_prompt", message, place.clone(), "no prompt").help(help));
+}
+
+/// Without needs, there is nothing that could stand behind the prompt. A member has those of its group.
+fn dependency_outputs(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
+    for who in steps(outline) {
+        let StepKind::Agent(agent) = &who.step.kind else { continue };
+        let Some(stated) = agent.dependency_outputs.as_ref() else { continue };
+        if !who.step.common.needs.is_empty() || outline.waits(who.at) {
+            continue;
+        }
+        let message = format!("{}: `dependency_outputs` has no effect without `needs`", who.owner);
+        let found =
+            Diagnostic::warning("workflow::no_effect", message, stated.span.clone(), "depends on nothing");
+        findings.push(found.help("outputs of steps that routes come from are read by templates"));
+    }
 }
 
 fn vendor_keys(step: &Step, agent: &AgentStep, findings: &mut Vec<Diagnostic>) {

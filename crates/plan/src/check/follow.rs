@@ -65,6 +65,8 @@ impl Follow<'_, '_> {
                 | StepKind::Script(_)
                 | StepKind::Set(_)
                 | StepKind::Tool(_)
+                | StepKind::Reduce(_)
+                | StepKind::Verify(_)
                 | StepKind::Wait(_)
                 | StepKind::Workflow(_)
         );

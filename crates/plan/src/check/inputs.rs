@@ -15,6 +15,7 @@ pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Dia
         let owner = format!("{} `{}`", item.word(), item.name().value);
         match item {
             Item::Step(step) => paths.step(&owner, step, ix, findings),
+            Item::ForEach(group) if group.items.is_some() => {}
             Item::ForEach(group) => findings.extend(paths.source(&owner, &group.source, ix)),
             Item::Parallel(_) => {}
         }

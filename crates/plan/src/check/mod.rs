@@ -11,9 +11,12 @@ pub(crate) mod outline;
 pub(crate) mod suggest;
 pub(crate) mod texts;
 
+mod answers;
 mod capabilities;
 mod codes;
 mod duplicates;
+mod earlier;
+mod expects;
 mod explicit;
 mod follow;
 mod groups;
@@ -52,6 +55,8 @@ pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Di
     capabilities::check(&outline, &mut findings);
     timeouts::check(&outline, &mut findings);
     inputs::check(&outline, &reach, &mut findings);
+    answers::check(&outline, &reach, &mut findings);
+    expects::check(&outline, &reach, &mut findings);
     references::check(&outline, &reach, partials, &mut findings);
     findings
 }

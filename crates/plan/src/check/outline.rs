@@ -7,7 +7,8 @@
 use crate::diagnostic::Span;
 use crate::source::Spanned;
 use crate::source::workflow::{
-    Common, ForEach, ForEachBody, GateOption, Hook, ParallelGroup, QuestionsStep, Step, StepKind, Workflow,
+    Common, ForEach, ForEachBody, GateOption, Hook, ParallelGroup, QuestionsStep, ReduceStep, Step, StepKind,
+    Workflow,
 };
 use std::collections::HashMap;
 
@@ -159,6 +160,21 @@ impl<'a> Outline<'a> {
         self.items[ix].common().needs.iter().filter_map(|need| self.find(&need.step.value)).collect()
     }
 
+    /// Whether an item, or a group around it, needs something.
+    pub fn waits(&self, ix: usize) -> bool {
+        let (mut open, mut seen) = (vec![ix], vec![false; self.items.len()]);
+        while let Some(at) = open.pop() {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            if !self.items[at].common().needs.is_empty() {
+                return true;
+            }
+            open.extend(&self.parents[at]);
+        }
+        false
+    }
+
     /// Whether any step waits for another.
     pub fn has_needs(&self) -> bool {
         self.items.iter().any(|item| !item.common().needs.is_empty())
@@ -202,6 +218,50 @@ impl<'a> Outline<'a> {
             Item::ForEach(ForEach { body: Some(ForEachBody::Inline(step)), .. }) => Some((ix, &**step)),
             _ => None,
         })
+    }
+
+    /// The most outputs that a reduce step can get; `None` when only the run tells.
+    pub fn most_sources(&self, step: &Step, reduce: &ReduceStep) -> Option<u64> {
+        let needed = step.common.needs.iter().map(|need| &need.step);
+        let named: Vec<_> = if reduce.of.is_empty() { needed.collect() } else { reduce.of.iter().collect() };
+        let mut known = HashMap::new();
+        self.most_outputs_of(named.into_iter(), &mut known)
+    }
+
+    fn most_outputs_of<'n>(
+        &self,
+        mut names: impl Iterator<Item = &'n Spanned<String>>,
+        known: &mut HashMap<usize, Option<u64>>,
+    ) -> Option<u64> {
+        names.try_fold(0u64, |sum, name| {
+            Some(sum.saturating_add(self.most_outputs(self.find(&name.value)?, known)?))
+        })
+    }
+
+    /// The most outputs of an item, its members' counted. Each is looked at once: in a file that is wrong, groups may
+    /// contain each other.
+    fn most_outputs(&self, ix: usize, known: &mut HashMap<usize, Option<u64>>) -> Option<u64> {
+        if let Some(known) = known.get(&ix) {
+            return *known;
+        }
+        known.insert(ix, None);
+        let found = match self.items[ix] {
+            Item::Step(_) => Some(1),
+            Item::Parallel(group) => self.most_outputs_of(group.agents.iter(), known),
+            Item::ForEach(group) => self.most_items(group, known),
+        };
+        known.insert(ix, found);
+        found
+    }
+
+    fn most_items(&self, group: &ForEach, known: &mut HashMap<usize, Option<u64>>) -> Option<u64> {
+        let items = group.items.as_ref()?.value.len() as u64;
+        match group.body.as_ref()? {
+            ForEachBody::Inline(_) => Some(items),
+            ForEachBody::Run(name) => {
+                Some(items.saturating_mul(self.most_outputs(self.find(&name.value)?, known)?))
+            }
+        }
     }
 
     fn find_parents(&mut self) {

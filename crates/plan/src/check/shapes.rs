@@ -37,6 +37,11 @@ pub(super) struct Missing<'a> {
 
 const GROUP: &[&str] = &["outputs", "errors", "count", "type", "aligned"];
 const COMMAND: &[&str] = &["stdout", "stderr", "exit_code"];
+const REDUCE: &[&str] = &[
+    "result", "strategy", "sources", "missing", "rounds", "calls", "usage", "notes", "vote", "winner",
+    "reason",
+];
+const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage", "notes"];
 const QUESTIONS: &[&str] =
     &["answers", "items", "transcript", "answered_count", "skipped_count", "answered_any", "outcome"];
 /// Names that a map answers to without having them as keys.
@@ -122,6 +127,8 @@ fn step_shape(step: &Step) -> Shape<'_> {
         StepKind::Questions(_) => Shape::Keys(QUESTIONS.to_vec()),
         StepKind::Wait(_) => Shape::Keys(vec!["waited_seconds", "requested_seconds", "interrupted"]),
         StepKind::Terminate(_) => Shape::Keys(vec!["status", "reason", "terminated_by"]),
+        StepKind::Reduce(_) => Shape::Keys(REDUCE.to_vec()),
+        StepKind::Verify(_) => Shape::Keys(VERIFY.to_vec()),
         StepKind::Workflow(_) | StepKind::Unknown => Shape::Open,
     }
 }

@@ -3,8 +3,8 @@
 use super::outline::{Item, Outline};
 use crate::source::Text;
 use crate::source::workflow::{
-    AgentStep, GateStep, Hook, QuestionsFrom, QuestionsStep, Route, ScriptStep, SetStep, SetWhat, Step,
-    StepKind, Templates, TerminateStep, ToolStep, WaitDuration, WaitStep, WorkflowStep,
+    AgentStep, GateStep, Hook, QuestionsFrom, QuestionsStep, ReduceStep, Route, ScriptStep, SetStep, SetWhat,
+    Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration, WaitStep, WorkflowStep,
 };
 
 /// How a text is read.
@@ -111,8 +111,11 @@ impl<'a> Collector<'a, '_> {
             StepKind::Tool(tool) => self.tool(tool),
             StepKind::Wait(wait) => self.wait(wait),
             StepKind::Workflow(call) => self.call(call),
+            StepKind::Reduce(reduce) => self.reduce(reduce),
+            StepKind::Verify(verify) => self.verify(verify),
             StepKind::Unknown => {}
         }
+        self.expectations(step);
     }
 
     fn agent(&mut self, agent: &'a AgentStep) {
@@ -121,6 +124,27 @@ impl<'a> Collector<'a, '_> {
         self.optional("prompt", agent.prompt.as_ref());
         self.optional("reasoning.effort", agent.reasoning_effort.as_ref());
         self.optional("working_dir", agent.working_dir.as_ref());
+    }
+
+    /// Models that the step asks on its way, besides those of its kind.
+    fn expectations(&mut self, step: &'a Step) {
+        if let Some(asked) = &step.common.repair_input {
+            self.agent(asked);
+        }
+    }
+
+    fn reduce(&mut self, reduce: &'a ReduceStep) {
+        self.optional("query", reduce.query.as_ref());
+        self.optional("instructions", reduce.instructions.as_ref());
+        self.optional("rlm.model", reduce.rlm.as_ref().and_then(|rlm| rlm.model.as_ref()));
+        self.agent(&reduce.agent);
+    }
+
+    fn verify(&mut self, verify: &'a VerifyStep) {
+        self.optional("query", verify.query.as_ref());
+        self.optional("constraints", verify.constraints.as_ref());
+        self.agent(&verify.assessor);
+        self.agent(&verify.repairer);
     }
 
     fn gate(&mut self, gate: &'a GateStep) {

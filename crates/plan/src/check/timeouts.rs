@@ -3,7 +3,6 @@
 use super::outline::Outline;
 use crate::diagnostic::Diagnostic;
 use crate::source::settings::Timeouts;
-use crate::source::workflow::StepKind;
 use std::time::Duration;
 
 /// The workflow's own, then those of every agent.
@@ -13,7 +12,7 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     findings.extend(too_long("runtime", &runtime.timeouts, total));
     let steps = outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
     for step in steps {
-        if let StepKind::Agent(agent) = &step.kind {
+        for agent in step.models() {
             findings.extend(too_long(&format!("agent `{}`", step.name.value), &agent.timeouts, total));
         }
     }

@@ -32,6 +32,7 @@ impl Builder<'_> {
             prompt: self.texts.optional(step.prompt.as_ref()).unwrap_or_else(|| literal("")),
             reasoning_effort: self.texts.optional(step.reasoning_effort.as_ref()).or(default_effort),
             working_dir: self.texts.optional(working_dir),
+            dependency_outputs: step.dependency_outputs.as_ref().map(|tokens| tokens.value),
             skills: self.skills.join(self.source, step.skills.as_ref().unwrap_or(&runtime.skills)),
         }
     }

@@ -69,6 +69,13 @@ impl Builder<'_> {
         Some(self.add(node))
     }
 
+    /// An agent that a step has asked on its way: it is tried again and paid for as the step says.
+    pub(super) fn asked_node(&self, name: &str, agent: Agent, step: &source::Step) -> Node {
+        let own = self.own_node(name, Kind::Agent(Box::new(agent)), &step.common.span);
+        let retry = super::node::retry(&own.kind, step.common.retry.as_ref());
+        Node { labels: super::node::labels(&step.common.labels, &self.source.labels), retry, ..own }
+    }
+
     /// A node without edges. The dollar in its name keeps it apart from everything that a template can name.
     fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
         let is_agent = matches!(kind, Kind::Agent(_));
@@ -81,6 +88,8 @@ impl Builder<'_> {
             routes: Vec::new(),
             on_error: Vec::new(),
             inputs: Vec::new(),
+            expects: Vec::new(),
+            repairer: None,
             retry: if is_agent { Retry::agent_default() } else { Retry::once() },
             timeout: None,
             on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },

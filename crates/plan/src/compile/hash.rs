@@ -61,7 +61,21 @@ impl<'a> Hasher<'a> {
         self.spell_out(&mut kind);
         let inputs: Vec<&str> = node.inputs.iter().map(|input| &*input.text).collect();
         let instructions = workflow.instructions.as_deref().filter(|_| matches!(node.kind, Kind::Agent(_)));
-        json!({ "kind": kind, "inputs": inputs, "mode": workflow.context.mode, "instructions": instructions })
+        let mut identity = json!({
+            "kind": kind, "inputs": inputs, "mode": workflow.context.mode, "instructions": instructions,
+        });
+        if !node.expects.is_empty() {
+            identity["expects"] = self.expectations(ix, node);
+        }
+        identity
+    }
+
+    /// What is repaired before a step sees it changes what the step answers.
+    fn expectations(&mut self, ix: WorkflowIx, node: &Node) -> Value {
+        let workflow = self.plan.workflow(ix);
+        let shapes: Vec<Value> =
+            node.expects.iter().map(|one| json!([workflow.node(one.node).name, one.schema])).collect();
+        json!([shapes, node.repairer.map(|repairer| self.node(ix, repairer))])
     }
 
     /// Replaces indexes by what stands behind them, and drops what does not change a result.
@@ -81,6 +95,26 @@ impl<'a> Hasher<'a> {
                 let body = self.member(ix, group.body);
                 fields.insert("body".into(), body);
                 fields.remove("max_concurrent");
+                // As text, so that nothing in them is taken for a template's number.
+                fields.entry("items").and_modify(|items| *items = json!(items.to_string()));
+            }
+            Kind::Reduce(reduce) => {
+                let sources: Vec<_> =
+                    reduce.of.iter().map(|of| self.plan.workflow(ix).node(*of).name.clone()).collect();
+                fields.insert("of".into(), json!(sources));
+                let merger = reduce.merger.map(|merger| self.node(ix, merger));
+                fields.insert("merger".into(), json!(merger));
+                if let (Some(rlm), Some(stated)) = (&reduce.rlm, fields.get_mut("rlm")) {
+                    stated["reader"] = json!(self.node(ix, rlm.reader));
+                }
+            }
+            Kind::Verify(verify) => {
+                let of = self.plan.workflow(ix).node(verify.of).name.clone();
+                fields.insert("of".into(), json!(of));
+                let assessor = self.node(ix, verify.assessor);
+                fields.insert("assessor".into(), json!(assessor));
+                let repairer = self.node(ix, verify.repairer);
+                fields.insert("repairer".into(), json!(repairer));
             }
             Kind::SubPlan(call) => {
                 let workflow = self.workflow(call.workflow);

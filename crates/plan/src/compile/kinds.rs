@@ -36,6 +36,8 @@ impl<'a> Builder<'a> {
             source::StepKind::Tool(tool) => Kind::Tool(Box::new(self.tool(tool))),
             source::StepKind::Wait(wait) => Kind::Wait(self.wait(wait)),
             source::StepKind::Workflow(call) => Kind::SubPlan(self.sub_plan(call)),
+            source::StepKind::Reduce(reduce) => Kind::Reduce(Box::new(self.reduce(step, reduce))),
+            source::StepKind::Verify(verify) => Kind::Verify(Box::new(self.verify(step, verify))),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),
         }
     }
@@ -164,10 +166,11 @@ impl<'a> Builder<'a> {
             }
         };
         let kind = Kind::ForEach(ForEach {
-            source: dotted(&group.source.value),
+            source: if group.items.is_some() { Vec::new() } else { dotted(&group.source.value) },
+            items: group.items.as_ref().map(|items| items.value.clone().into()),
             variable: group.variable.value.as_str().into(),
             body,
-            key_by: group.key_by.as_ref().map(|path| dotted(&path.value)),
+            key_by: group.key_by.as_ref().map(|path| key_path(&path.value)),
             failure_mode: failure_mode(group.failure_mode),
             max_concurrent: group.max_concurrent.as_ref().map_or(MAX_CONCURRENT, |limit| limit.value as u32),
         });
@@ -177,6 +180,11 @@ impl<'a> Builder<'a> {
     pub(super) fn or_empty(&mut self, text: Option<&crate::source::Text>) -> Text {
         self.texts.optional(text).unwrap_or_else(|| Text::Literal("".into()))
     }
+}
+
+/// A dot alone is the item itself.
+fn key_path(path: &str) -> Vec<String> {
+    if path == "." { Vec::new() } else { dotted(path) }
 }
 
 fn dotted(path: &str) -> Vec<String> {

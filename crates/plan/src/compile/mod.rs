@@ -19,21 +19,24 @@ mod kinds;
 mod load;
 mod node;
 mod partials;
+mod prices;
 mod programs;
 mod provider;
+mod reduce;
+mod reduce_shapes;
 mod servers;
 mod skills;
 mod texts;
 mod tool;
 
-pub use inputs::{GivenInput, InputError, check_inputs};
+pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 use crate::source::Sources;
 use convoke_model::{Price, ProviderSettings};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a plan depends on besides its files.
 #[derive(Debug, Clone, Default)]
@@ -76,11 +79,22 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     calls::check(&bundle, &mut diagnostics);
     servers::check(&bundle, &mut diagnostics);
     programs::check(&bundle, options, &mut diagnostics);
+    prices::check(&bundle, options, &mut diagnostics);
     sort(&mut diagnostics, path);
+    say_once(&mut diagnostics);
     let refused =
         bundle.workflows.is_empty() || diagnostics.iter().any(|found| found.severity == Severity::Error);
     let plan = (!refused).then(|| build::build(&bundle, partials, &skills, options));
     Compiled { plan, diagnostics }
+}
+
+/// What holds for two models of one step is found twice, at the place where it is written once.
+fn say_once(diagnostics: &mut Vec<Diagnostic>) {
+    let mut said = HashSet::new();
+    diagnostics.retain(|found| {
+        let place = found.labels.first().map(|label| (label.span.file.path.clone(), label.span.range.start));
+        said.insert((found.code, found.message.clone(), place))
+    });
 }
 
 /// The root file first, then by path; within a file from top to bottom.

@@ -2,6 +2,7 @@
 
 use super::budget;
 use super::build::Builder;
+use super::fields;
 use crate::check::input_reference;
 use crate::plan::*;
 use crate::source::workflow as source;
@@ -17,6 +18,7 @@ impl<'a> Builder<'a> {
     pub(super) fn step(&mut self, step: &'a source::Step) -> Node {
         let kind = self.kind(step);
         let mut node = self.node(&step.name.value, kind, &step.common);
+        node.repairer = step.common.repair_input.as_ref().map(|asked| self.input_repairer(step, asked));
         if let source::StepKind::Agent(agent) = &step.kind {
             node.timeout =
                 node.timeout.or_else(|| agent.timeout_seconds.as_ref().map(|limit| millis(limit.value)));
@@ -40,6 +42,12 @@ impl<'a> Builder<'a> {
             },
             on_error: common.on_error.iter().map(|route| self.error_route(route)).collect(),
             inputs: common.input.iter().filter_map(|text| self.input(&text.value)).collect(),
+            expects: common
+                .expects
+                .iter()
+                .map(|(name, entry)| self.expectation(name, &entry.value))
+                .collect(),
+            repairer: None,
             retry: retry(&kind, common.retry.as_ref()),
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
             on_unknown: on_unknown(&kind, common),
@@ -52,13 +60,17 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn expectation(&self, name: &str, shape: &source::OutputSchema) -> Expectation {
+        Expectation { node: self.named(name), schema: fields::schema(shape) }
+    }
+
     fn need(&self, need: &source::Need) -> Need {
         let requires = match need.requires {
             source::Requires::Success => Requires::Success,
             source::Requires::Completed => Requires::Completed,
             source::Requires::Any => Requires::Any,
         };
-        Need { node: self.named(&need.step.value), requires }
+        Need { node: self.named(&need.step.value), requires, order: need.order }
     }
 
     fn route(&mut self, route: &source::Route) -> Route {
@@ -113,9 +125,13 @@ fn join(source: source::Join) -> Join {
     }
 }
 
-fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
+pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
     let Some(stated) = stated else {
-        return if matches!(kind, Kind::Agent(_)) { Retry::agent_default() } else { Retry::once() };
+        return if matches!(kind, Kind::Agent(_) | Kind::Reduce(_)) {
+            Retry::agent_default()
+        } else {
+            Retry::once()
+        };
     };
     Retry {
         max_attempts: stated.max_attempts.value,
@@ -138,7 +154,7 @@ fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     }
 }
 
-fn labels(step: &source::Labels, workflow: &source::Labels) -> Labels {
+pub(super) fn labels(step: &source::Labels, workflow: &source::Labels) -> Labels {
     let priority = step.priority.as_ref().or(workflow.priority.as_ref());
     let class = step.class.as_ref().or(workflow.class.as_ref());
     let tenant = step.tenant.as_ref().or(workflow.tenant.as_ref());

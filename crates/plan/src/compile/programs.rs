@@ -11,7 +11,7 @@ use crate::check::outline::Outline;
 use crate::diagnostic::Diagnostic;
 use crate::source::settings::Provider;
 use crate::source::words::PROGRAMS;
-use crate::source::workflow::{AgentStep, Step, StepKind, Workflow};
+use crate::source::workflow::{AgentStep, Step, Workflow};
 use convoke_model::ProviderSettings;
 
 /// Programs that are missing, settings of programs where there is none, and what programs have no use for.
@@ -44,13 +44,10 @@ fn providers<'a>(bundle: &'a Bundle, options: &'a Options) -> Vec<Providers<'a>>
     bundle.workflows.iter().map(|one| Providers::new(options, written(one), &inherited)).collect()
 }
 
-/// The agents of a workflow.
+/// The models that the steps of a workflow ask.
 pub(super) fn agents(workflow: &Workflow) -> impl Iterator<Item = (&Step, &AgentStep)> {
     let inline: Vec<_> = Outline::new(workflow).inline().map(|(_, step)| step).collect();
-    workflow.agents.iter().chain(inline).filter_map(|step| match &step.kind {
-        StepKind::Agent(agent) => Some((step, &**agent)),
-        _ => None,
-    })
+    workflow.agents.iter().chain(inline).flat_map(|step| step.models().map(move |agent| (step, agent)))
 }
 
 fn no_program(provider: &Provider, settings: &ProviderSettings) -> Option<Diagnostic> {

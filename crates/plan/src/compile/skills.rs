@@ -2,7 +2,7 @@
 
 use super::load::Bundle;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
-use crate::source::workflow::{ForEachBody, Names, Step, StepKind, Workflow};
+use crate::source::workflow::{ForEachBody, Names, Step, Workflow};
 use crate::source::{Sources, Text, join_beside, read_partial};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,15 +51,8 @@ fn used(workflow: &Workflow) -> Vec<&Names> {
         Some(ForEachBody::Inline(step)) => Some(&**step),
         _ => None,
     });
-    let steps = workflow.agents.iter().chain(inline).filter_map(own_skills);
-    [&workflow.runtime.skills].into_iter().chain(steps).collect()
-}
-
-fn own_skills(step: &Step) -> Option<&Names> {
-    match &step.kind {
-        StepKind::Agent(agent) => agent.skills.as_ref(),
-        _ => None,
-    }
+    let models = workflow.agents.iter().chain(inline).flat_map(Step::models);
+    [&workflow.runtime.skills].into_iter().chain(models.filter_map(|model| model.skills.as_ref())).collect()
 }
 
 fn path(workflow: &Workflow, name: &str) -> String {

@@ -1,6 +1,6 @@
 //! What a node does.
 
-use super::{NodeIx, Span, Text, WorkflowIx};
+use super::{NodeIx, Reduce, Span, Text, Verify, WorkflowIx};
 use crate::template::TemplateId;
 use crate::value::SetType;
 use convoke_model::{AgentSettings, OutputSchema, Servers};
@@ -33,6 +33,10 @@ pub enum Kind {
     Parallel(Parallel),
     /// One node runs once per item.
     ForEach(ForEach),
+    /// Many outputs become one.
+    Reduce(Box<Reduce>),
+    /// An answer is examined, and corrected where it must be.
+    Verify(Box<Verify>),
 }
 
 impl Kind {
@@ -50,6 +54,8 @@ impl Kind {
             Kind::SubPlan(_) => "workflow",
             Kind::Parallel(_) => "parallel",
             Kind::ForEach(_) => "for_each",
+            Kind::Reduce(_) => "reduce",
+            Kind::Verify(_) => "verify",
         }
     }
 
@@ -81,6 +87,9 @@ pub struct Agent {
     pub working_dir: Option<Text>,
     /// Texts of skills, put before the prompt.
     pub skills: Option<Arc<str>>,
+    /// Whether the outputs of what it needs stand behind its prompt, and the most tokens of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependency_outputs: Option<u64>,
 }
 
 /// A command runs.
@@ -288,8 +297,11 @@ pub struct Parallel {
 /// One node runs once per item.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ForEach {
-    /// Where the list is: a dotted path such as `finder.output.items`.
+    /// Where the list is: a dotted path such as `finder.output.items`; empty where `items` are stated.
     pub source: Vec<String>,
+    /// The list itself, where the file states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Arc<Vec<serde_json::Value>>>,
     /// The name of the item in templates.
     pub variable: Arc<str>,
     /// What runs.

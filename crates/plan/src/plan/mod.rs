@@ -6,10 +6,12 @@
 
 mod kind;
 mod node;
+mod reduce;
 mod workflow;
 
 pub use kind::*;
 pub use node::*;
+pub use reduce::*;
 pub use workflow::*;
 
 use crate::template::{ConditionSource, TemplateId, TemplateSource};

@@ -2,7 +2,7 @@
 
 use super::{Kind, NodeIx, Text};
 use crate::template::ConditionId;
-use convoke_model::{Budget, Classes, Digest, Retry};
+use convoke_model::{Budget, Classes, Digest, OutputSchema, Retry};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -25,6 +25,12 @@ pub struct Node {
     pub on_error: Vec<ErrorRoute>,
     /// What it sees in explicit mode.
     pub inputs: Vec<InputRef>,
+    /// What it relies on in outputs of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expects: Vec<Expectation>,
+    /// The agent that puts an output into the expected shape; without one, an output of another shape is a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repairer: Option<NodeIx>,
     /// How it is tried again.
     pub retry: Retry,
     /// How long it may take, over all attempts.
@@ -45,6 +51,14 @@ pub struct Node {
     pub hash: Digest,
 }
 
+impl Node {
+    /// The step that it stands for: its own name, or that of the step that asks it on its way (`$step.merge`).
+    pub fn step_name(&self) -> &str {
+        let asker = self.name.strip_prefix('$').and_then(|name| name.rsplit_once('.'));
+        asker.map_or(&self.name, |(step, _)| step)
+    }
+}
+
 /// A length of time, stated or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,6 +76,9 @@ pub struct Need {
     pub node: NodeIx,
     /// How it must end.
     pub requires: Requires,
+    /// Whether it is about order alone: nothing of its output is passed on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub order: bool,
 }
 
 /// How something needed must end.
@@ -119,6 +136,15 @@ pub struct InputRef {
     pub optional: bool,
     /// As written, for messages.
     pub text: Arc<str>,
+}
+
+/// What a node relies on in another's output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// The other node, which is no group.
+    pub node: NodeIx,
+    /// What its output must look like; further fields may be there.
+    pub schema: OutputSchema,
 }
 
 /// What an `input` reference names.

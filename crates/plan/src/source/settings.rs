@@ -83,6 +83,15 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
+    /// These, and the others where these say nothing.
+    pub fn or(self, other: &Timeouts) -> Timeouts {
+        Timeouts {
+            connect: self.connect.or_else(|| other.connect.clone()),
+            first_token: self.first_token.or_else(|| other.first_token.clone()),
+            idle: self.idle.or_else(|| other.idle.clone()),
+        }
+    }
+
     /// What is stated, by key.
     pub fn stated(&self) -> impl Iterator<Item = (&'static str, &Spanned<Duration>)> {
         let all = [("connect", &self.connect), ("first_token", &self.first_token), ("idle", &self.idle)];

@@ -2,11 +2,13 @@
 
 use convoke_model::{Permissions, Placeholders, StuckAction};
 
+use super::manifest::{Mode, Protocol};
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
-    SetType, Spent, TerminateStatus, TrimStrategy, ValueType,
+    SetType, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
+use crate::plan::{Severity, Strategy, Tie};
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
@@ -38,7 +40,6 @@ macro_rules! words {
 }
 
 words! {
-    ValueType { "string" => String, "number" => Number, "boolean" => Boolean, "array" => Array, "object" => Object }
     ContextMode { "accumulate" => Accumulate, "last_only" => LastOnly, "explicit" => Explicit }
     TrimStrategy { "summarize" => Summarize, "truncate" => Truncate, "drop_oldest" => DropOldest }
     BudgetMode { "audit" => Audit, "enforce" => Enforce }
@@ -54,7 +55,41 @@ words! {
     OnUnknown { "retry" => Retry, "ask" => Ask, "fail" => Fail }
     Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
+    VoteWord { "majority" => Majority, "unanimous" => Unanimous, "threshold" => Threshold, "ranked" => Ranked }
+    Tie { "undecided" => Undecided, "first" => First, "fail" => Fail }
+    Mode { "auto" => Auto, "sequential" => Sequential, "parallel" => Parallel, "mixed" => Mixed, "wave" => Wave }
+    Protocol {
+        "auto" => Auto, "delegation" => Delegation, "handoff" => Handoff, "broadcast" => Broadcast,
+        "voting" => Voting, "consensus" => Consensus, "debate" => Debate,
+    }
     McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+}
+
+impl ValueType {
+    /// The words of files, in the order of the reference; `any` is for schemas that come from elsewhere.
+    pub const WORDS: &'static [&'static str] = &["string", "number", "boolean", "array", "object"];
+
+    /// The word for this value.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Array => "array",
+            Self::Object => "object",
+            Self::Any => "any",
+        }
+    }
+}
+
+impl Words for ValueType {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("string", Self::String),
+        ("number", Self::Number),
+        ("boolean", Self::Boolean),
+        ("array", Self::Array),
+        ("object", Self::Object),
+    ];
 }
 
 impl Words for ErrorClass {
@@ -74,6 +109,24 @@ impl Words for ErrorClass {
     ];
 }
 
+impl Words for Strategy {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("flat", Self::Flat),
+        ("hierarchical", Self::Hierarchical),
+        ("progressive", Self::Progressive),
+        ("rlm", Self::Rlm),
+        ("vote", Self::Vote),
+        ("judge", Self::Judge),
+        ("tournament", Self::Tournament),
+    ];
+}
+
+impl Words for Severity {
+    const PAIRS: &'static [(&'static str, Self)] =
+        &[("low", Self::Low), ("medium", Self::Medium), ("high", Self::High), ("critical", Self::Critical)];
+}
+
 impl Words for Permissions {
     const PAIRS: &'static [(&'static str, Self)] =
         &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
@@ -88,6 +141,11 @@ impl Words for StuckAction {
     const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
 }
 
+/// How outputs are merged.
+pub const STRATEGIES: &[&str] =
+    &["auto", "flat", "hierarchical", "progressive", "rlm", "vote", "judge", "tournament"];
+/// How bad a finding is.
+pub const SEVERITIES: &[&str] = &["low", "medium", "high", "critical"];
 /// Who decides what a coding agent may do.
 pub const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 /// What follows when an agent is stuck.
@@ -164,7 +222,7 @@ pub const SERVICES: &[&str] = &[
     "vllm",
 ];
 /// `kind` at the top of a file.
-pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
+pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest", "team", "plan"];
 
 #[cfg(test)]
 mod tests {
@@ -180,6 +238,12 @@ mod tests {
     #[test]
     fn every_word_of_a_shared_enum_is_listed() {
         let words = |pairs: &[&'static str]| pairs.to_vec();
+        let named: Vec<_> = Strategy::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(STRATEGIES), named);
+        assert!(Strategy::PAIRS.iter().all(|(word, strategy)| strategy.word() == *word));
+        let named: Vec<_> = Severity::ALL.iter().map(|severity| severity.word()).collect();
+        assert_eq!(words(SEVERITIES), named);
+        assert!(Severity::PAIRS.iter().all(|(word, severity)| severity.word() == *word));
         let named: Vec<_> = Permissions::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(PERMISSIONS), named);
         let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();

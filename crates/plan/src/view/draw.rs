@@ -1,7 +1,7 @@
 //! Drawings of a plan as text for other programs: Mermaid and Graphviz.
 
 use super::edges::{Edge, EdgeKind, edges, members};
-use crate::plan::{Kind, Node, NodeIx, Plan, Workflow};
+use crate::plan::{ForEach, Kind, Node, NodeIx, Plan, Workflow};
 use std::fmt::Write;
 
 /// Labels of edges are cut after this many characters.
@@ -120,6 +120,10 @@ fn end_of(edge: &Edge) -> String {
 fn title(node: &Node) -> String {
     match &node.kind {
         Kind::Agent(_) => node.name.to_string(),
+        Kind::ForEach(ForEach { items: Some(items), .. }) => {
+            format!("{} (for each of {} items)", node.name, items.len())
+        }
+        Kind::Reduce(reduce) => format!("{} (reduce, {})", node.name, reduce.strategy.word()),
         Kind::ForEach(group) => format!("{} (for each {})", node.name, group.source.join(".")),
         kind => format!("{} ({})", node.name, kind.word()),
     }

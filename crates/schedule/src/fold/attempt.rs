@@ -2,7 +2,6 @@
 
 use super::Folded;
 use crate::agenda::Todo;
-use crate::frame::FrameIx;
 use crate::scheduler::{IllegalEvent, Scheduler};
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
@@ -65,7 +64,11 @@ impl Scheduler {
                 self.tasks[task].ask = Some(Payload::Inline(ask.clone()));
                 self.todo(Todo::Ask(task));
             }
-            WaitsFor::Children => self.tasks[task].state = TaskState::Open,
+            WaitsFor::Children(wishes) => {
+                self.tasks[task].state = TaskState::Open;
+                self.tasks[task].ask = Some(Payload::Inline(wishes.clone()));
+                self.todo(Todo::Ask(task));
+            }
         }
         Ok(())
     }
@@ -83,7 +86,7 @@ impl Scheduler {
         self.tasks[task].turns.push(piece.clone());
         // The question that led here is answered and acted on.
         self.tasks[task].answer = None;
-        self.spend(self.tasks[task].place.frame, usage);
+        self.spend(task, usage);
         Ok(())
     }
 
@@ -103,15 +106,16 @@ impl Scheduler {
         self.expect(task, what, |state| state == TaskState::Running)?;
         self.running -= 1;
         self.tasks[task].state = TaskState::Failing;
-        self.spend(self.tasks[task].place.frame, usage);
+        self.spend(task, usage);
         Ok(task)
     }
 
-    pub(super) fn spend(&mut self, frame: FrameIx, usage: &Usage) {
+    fn spend(&mut self, task: TaskIx, usage: &Usage) {
         if usage.is_zero() {
             return;
         }
-        let mut next = Some(frame);
+        self.tasks[task].usage += *usage;
+        let mut next = Some(self.tasks[task].place.frame);
         while let Some(ix) = next {
             self.frame_mut(ix).usage += *usage;
             self.look_later(ix);
@@ -135,12 +139,18 @@ impl Scheduler {
 
     pub(super) fn task_woken(&mut self, id: &TaskId) -> Folded {
         let task = self.known(id, "task_woken")?;
-        let fits = |state| matches!(state, TaskState::Backoff(_) | TaskState::Asking | TaskState::Waiting);
+        let fits = |state| {
+            matches!(state, TaskState::Backoff(_) | TaskState::Asking | TaskState::Waiting | TaskState::Open)
+        };
         self.expect(task, "task_woken", fits)?;
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
         let waited = self.tasks[task].state == TaskState::Waiting && self.tasks[task].place.within.is_none();
         self.frame_mut(self.tasks[task].place.frame).waiting -= u32::from(waited);
-        self.offer(task);
+        // Who waited for its children kept its place.
+        match self.tasks[task].placed {
+            true => self.make_ready(task),
+            false => self.offer(task),
+        }
         Ok(())
     }
 

@@ -86,6 +86,7 @@ impl Scheduler {
             self.step_ended(task, end, was);
         }
         self.tell_dependents(task, end);
+        self.tell_arrivals(task);
         self.todo(Todo::Follow(task));
     }
 
@@ -114,6 +115,22 @@ impl Scheduler {
     pub(super) fn unqueue(&mut self, task: TaskIx) {
         if std::mem::take(&mut self.tasks[task].queued) {
             self.queued -= 1;
+        }
+    }
+
+    /// Tells the merges that take outputs as they arrive.
+    fn tell_arrivals(&mut self, task: TaskIx) {
+        let index = self.index.clone();
+        let mut next = Some(task);
+        while let Some(source) = next {
+            let place = self.tasks[source].place;
+            let workflow = self.frame(place.frame).workflow.0 as usize;
+            for merge in &index[workflow].arrivals[self.tasks[source].node.0 as usize] {
+                if let Some(merge) = self.beside(place, *merge) {
+                    self.todo(Todo::Arrived(merge));
+                }
+            }
+            next = place.within;
         }
     }
 

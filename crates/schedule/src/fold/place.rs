@@ -12,7 +12,7 @@ use convoke_plan::Kind;
 
 impl Scheduler {
     /// The task that an event says has begun; its group makes room for it.
-    pub(super) fn begun(&mut self, id: &TaskId, what: &str) -> Result<TaskIx, IllegalEvent> {
+    pub(crate) fn begun(&mut self, id: &TaskId, what: &str) -> Result<TaskIx, IllegalEvent> {
         let task = match self.tasks.find(id) {
             Some(task) => task,
             None => {

@@ -8,7 +8,7 @@ use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Event, TaskId};
-use convoke_plan::Span;
+use convoke_plan::{Kind, Node, Span};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Scheduler {
         self.timers.postpone(idle, |alarm| match alarm {
             Alarm::Wake(_) => false,
             Alarm::Deadline(task) => tasks[task].state != TaskState::Asking,
-            Alarm::FrameDeadline(_) => true,
+            Alarm::FrameDeadline(_) | Alarm::Merge(_) => true,
         });
     }
 
@@ -32,7 +32,7 @@ impl Scheduler {
     pub(super) fn renew_time(&mut self, tasks: &[TaskId]) {
         let renewed: HashSet<TaskIx> = tasks.iter().filter_map(|id| self.tasks.find(id)).collect();
         self.timers.forget(|alarm| match alarm {
-            Alarm::Wake(_) => false,
+            Alarm::Wake(_) | Alarm::Merge(_) => false,
             Alarm::Deadline(task) => renewed.contains(&task),
             Alarm::FrameDeadline(_) => true,
         });
@@ -56,10 +56,19 @@ impl Scheduler {
     }
 
     /// The task's time begins with its first start.
-    pub(super) fn note_start(&mut self, task: TaskIx) {
+    pub(crate) fn note_start(&mut self, task: TaskIx) {
         if self.tasks[task].started.is_none() {
             self.tasks[task].started = Some(self.now);
             self.arm_task(task);
+        }
+    }
+
+    /// A merge with a deadline begins then with what is there.
+    pub(super) fn arm_merge(&mut self, task: TaskIx, node: &Node) {
+        if let Kind::Reduce(reduce) = &node.kind
+            && let Some(limit) = reduce.deadline_ms
+        {
+            self.timers.arm(self.now + Duration::from_millis(limit), Alarm::Merge(task));
         }
     }
 

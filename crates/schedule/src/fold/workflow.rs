@@ -102,8 +102,9 @@ impl Scheduler {
         self.frame_mut(frame).stage = Stage::Working;
         for (ix, node) in workflow.indexed() {
             if !node.needs.is_empty() && !self.index_in(frame).inner[ix.0 as usize] {
-                self.add_step(frame, ix, &[]);
+                let step = self.add_step(frame, ix, &[]);
                 self.frame_mut(frame).waiting += 1;
+                self.arm_merge(step, node);
             }
         }
         for entry in &workflow.entry {

@@ -40,6 +40,13 @@ pub fn what_was_asked(state: &StateDir, stored: &Stored, task: &TaskId) -> Optio
             "system": call.system,
             "prompt": call.prompt,
         }),
+        Work::Program(call) => json!({
+            "provider": call.agent.settings.provider.name,
+            "model": call.agent.model,
+            "system": call.agent.system,
+            "prompt": call.agent.prompt,
+            "outputs": call.sources.len(),
+        }),
         Work::Script(call) => json!({
             "command": call.command,
             "args": call.args,

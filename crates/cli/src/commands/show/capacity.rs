@@ -1,10 +1,10 @@
-//! What a run had to wait for, what limits did meanwhile, and what it spent of its budget.
+//! What a run had to wait for, and what limits did meanwhile.
 //!
 //! From its events, which say that a task waits when what the queue stands still for changes; waits of tasks further back are
 //! not in them. A run that took longer than a moment has also written down how it used its capacity, and that counts all.
 
 use crate::view::words;
-use convoke_model::{Budget, Event, Failure, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{Event, Failure, Stamped, TaskId, Timestamp};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -93,8 +93,11 @@ impl Fared {
         }
         for (name, change) in &self.changes {
             let Change { first, last, reason, times } = change;
-            let often = if *times > 1 { format!(", {times} changes") } else { String::new() };
-            fields.push(("limit", format!("{name} {first} -> {last} ({reason}{often})")));
+            let why = match times {
+                1 => reason.clone(),
+                _ => format!("{times} changes, the last one: {reason}"),
+            };
+            fields.push(("limit", format!("{name} {first} -> {last} ({why})")));
         }
         if self.refused > 0 {
             fields.push(("refused", format!("{} that could never be admitted", self.refused)));
@@ -141,17 +144,6 @@ pub fn now(metrics: &Value) -> Option<String> {
     let causes: Vec<_> = causes.collect();
     let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
     Some(format!("{active} active, {waiting} waiting{causes}"))
-}
-
-/// What was spent of a budget, in words.
-pub fn spent(usage: &Usage, budget: &Budget) -> String {
-    let money =
-        budget.micros.map(|limit| format!("{} of {}", words::money(usage.cost_micros), words::money(limit)));
-    let used = usage.input_tokens + usage.output_tokens;
-    let tokens =
-        budget.tokens.map(|limit| format!("{} of {} tokens", words::count(used), words::count(limit)));
-    let mode = if budget.audit { " (audit)" } else { "" };
-    format!("{}{mode}", money.into_iter().chain(tokens).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -209,17 +201,10 @@ mod tests {
             at(3, Event::TaskFailed { task: task(1), failure }),
         ];
         let expected = [
-            ("limit", "model:m 40 -> 21 (recovered, 2 changes)".to_owned()),
+            ("limit", "model:m 40 -> 21 (2 changes, the last one: recovered)".to_owned()),
             ("refused", "1 that could never be admitted".to_owned()),
         ];
         assert_eq!(Fared::of(&events, None).fields(), expected);
         assert_eq!(Fared::of(&[], None).fields(), []);
-    }
-
-    #[test]
-    fn money_and_tokens_are_held_against_their_budget() {
-        let usage = Usage { cost_micros: 250_000, input_tokens: 900, output_tokens: 100, ..Usage::default() };
-        let budget = Budget { micros: Some(1_000_000), tokens: Some(5000), audit: true, ..Budget::default() };
-        assert_eq!(spent(&usage, &budget), "$0.25 of $1.00, 1000 of 5000 tokens (audit)");
     }
 }

@@ -1,13 +1,14 @@
 //! `convoke show`: a run, or one task of it with its prompt, conversation, attempts and output.
 
 mod asked;
+mod budgets;
 mod capacity;
 mod conversation;
 mod json;
+mod shape;
 mod text;
 
 use crate::args::{Format, ShowArgs};
-use crate::changes;
 use crate::console::Console;
 use crate::driving::notebook::metrics_path;
 use crate::exit::Exit;
@@ -15,18 +16,25 @@ use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
 use conversation::Extent;
+use convoke_engine::budgets::Standing;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
+use convoke_plan::Plan;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A run that is shown.
 struct Shown {
     stored: Stored,
     report: RunReport,
     status: RunStatus,
+    /// What it goes by; `None` when it cannot be read any more.
+    plan: Option<Arc<Plan>>,
     /// What its file says that it may spend.
     budget: Option<Budget>,
+    /// How every budget stands that it is under.
+    budgets: Vec<Standing>,
     /// How it used its capacity, as it has counted itself.
     metrics: Option<Value>,
 }
@@ -47,7 +55,7 @@ fn word(state: TaskWord) -> &'static str {
 /// Shows the run, or the task.
 pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_reading(console);
-    let shown = Shown::open(&state, &args.run)?;
+    let shown = Shown::open(console, &state, &args.run)?;
     match &args.task {
         None => shown.print_run(console, args.format)?,
         Some(name) => match &args.kept {
@@ -58,15 +66,8 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     Ok(Exit::Success)
 }
 
-/// The budget of the run's plan; a plan that cannot be read any more has none to show.
-fn budget(state: &StateDir, stored: &Stored) -> Option<Budget> {
-    let meta = stored.reader.meta().ok()?;
-    let plan = changes::stored_plan(state, &stored.run, &meta, || Ok(stored.events.clone())).ok()?;
-    plan.root().limits.budget.clone()
-}
-
 impl Shown {
-    fn open(state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
+    fn open(console: &Console, state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
         let stored = Stored::open(state, name)?;
         let report = fold(&stored.events);
         let status = report.status.unwrap_or(RunStatus::Running);
@@ -75,10 +76,12 @@ impl Shown {
             RunStatus::Running if live_owner(state, &stored.run)?.is_none() => RunStatus::Interrupted,
             status => status,
         };
-        let budget = budget(state, &stored);
+        let plan = budgets::plan(state, &stored);
+        let budgets = budgets::of(console, plan.as_ref(), &stored);
+        let budget = plan.as_ref().and_then(|plan| plan.root().limits.budget.clone());
         let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
-        Ok(Shown { stored, report, status, budget, metrics })
+        Ok(Shown { stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

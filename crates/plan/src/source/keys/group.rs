@@ -1,6 +1,6 @@
 //! `parallel` and `for_each`.
 
-use super::super::shape::Shape::{Choice, Integer, Object, Step, Text};
+use super::super::shape::Shape::{Any, Choice, Integer, List, Object, Step, Text};
 use super::super::shape::{COUNT, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
 use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
@@ -40,7 +40,8 @@ pub static FOR_EACH: ObjectType = ObjectType {
         required("name", Text, "name of the group"),
         required("type", Choice(&["for_each"]), "always `for_each`"),
         optional("description", Text, "what it is for"),
-        required("source", Text, "path of the list, such as `finder.output.items` or `workflow.input.items`"),
+        optional("source", Text, "path of the list, such as `finder.output.items` or `workflow.input.items`"),
+        optional("items", List(&Any), "the list itself, instead of `source`; its texts are not rendered"),
         required("as", Text, "name of the loop variable"),
         optional("agent", Step, "the step that runs per item"),
         optional("run", Text, "a step or group of the file that runs per item, instead of `agent`"),
@@ -51,7 +52,7 @@ pub static FOR_EACH: ObjectType = ObjectType {
             "what the failure of an item means (default fail_fast)",
         ),
         optional("min", COUNT, "with `failure_mode: quorum`: how many must succeed"),
-        optional("key_by", Text, "path below the item whose value names its result"),
+        optional("key_by", Text, "path below the item whose value names its result; `.` is the item itself"),
         optional("routes", ROUTES, "where to go afterwards; the first that fits is taken"),
         optional("needs", NEEDS, "steps that must have ended before"),
         optional("join", JOIN, "how many of the needs must be met (default all)"),

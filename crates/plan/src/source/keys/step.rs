@@ -8,12 +8,15 @@ use super::super::shape::Shape::{
     Text,
 };
 use super::super::shape::{Key, Shape, TEMPLATE_MAP, TEMPLATES, TEXTS, optional};
-use super::super::words::CONTEXT_TIERS;
+use super::super::words::{CONTEXT_TIERS, SEVERITIES, STRATEGIES};
 use super::super::workflow::{OnUnknown, OutputMode, SetType, TerminateStatus};
 use super::capability::{CAPABILITIES_SHAPE, CRITERIA, WINDOW};
 use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, RESOURCES, RETRY, ROUTES, TIMEOUT};
 use super::output::OUTPUT;
 use super::people::{DIALOG, OPTION, QUESTION};
+use super::reduce::{
+    ASKED, DEPENDENCY_OUTPUTS, EXPECTS, GROUP_TOKENS, MIN_SOURCES, RATIO, REPAIR_INPUT, RLM, ROUNDS, VOTE,
+};
 use super::runtime::{PLUGINS, PROVIDER_SHAPE, REASONING, SANDBOX, TIMEOUTS, VALIDATOR};
 
 /// The types of steps.
@@ -23,30 +26,45 @@ pub enum StepType {
     Agent,
     HumanGate,
     Questions,
+    Reduce,
     Script,
     Set,
     Terminate,
     Tool,
+    Verify,
     Wait,
     Workflow,
 }
 
 impl StepType {
     /// Every type.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Agent,
         Self::HumanGate,
         Self::Questions,
+        Self::Reduce,
         Self::Script,
         Self::Set,
         Self::Terminate,
         Self::Tool,
+        Self::Verify,
         Self::Wait,
         Self::Workflow,
     ];
     /// Their words, in the same order.
-    pub const WORDS: &'static [&'static str] =
-        &["agent", "human_gate", "questions", "script", "set", "terminate", "tool", "wait", "workflow"];
+    pub const WORDS: &'static [&'static str] = &[
+        "agent",
+        "human_gate",
+        "questions",
+        "reduce",
+        "script",
+        "set",
+        "terminate",
+        "tool",
+        "verify",
+        "wait",
+        "workflow",
+    ];
 
     /// The type that a word stands for.
     pub fn from_word(word: &str) -> Option<Self> {
@@ -120,14 +138,20 @@ pub fn step_key(name: &str) -> Option<&'static StepKey> {
 const AGENT: u16 = StepType::Agent.bit();
 const GATE: u16 = StepType::HumanGate.bit();
 const QUESTIONS: u16 = StepType::Questions.bit();
+const REDUCE: u16 = StepType::Reduce.bit();
 const SCRIPT: u16 = StepType::Script.bit();
 const SET: u16 = StepType::Set.bit();
 const TERMINATE: u16 = StepType::Terminate.bit();
 const TOOL: u16 = StepType::Tool.bit();
+const VERIFY: u16 = StepType::Verify.bit();
 const WAIT: u16 = StepType::Wait.bit();
 const WORKFLOW: u16 = StepType::Workflow.bit();
 const ALL: u16 = (1 << StepType::ALL.len()) - 1;
 const PEOPLE: u16 = GATE | QUESTIONS;
+/// Types that ask a model whose keys stand on the step.
+const MODEL: u16 = AGENT | REDUCE | VERIFY;
+/// Those that let it answer in a shape, and judge what it says.
+const ANSWER: u16 = AGENT | REDUCE;
 
 const fn of(used: u16, name: &'static str, shape: Shape, doc: &'static str) -> StepKey {
     StepKey { key: optional(name, shape, doc), used, ignored: 0, must: 0, instead: "" }
@@ -139,6 +163,13 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(ALL, "type", Choice(StepType::WORDS), "what the step does (default agent)"),
     of(ALL, "description", Text, "what it is for"),
     of(ALL, "input", TEXTS, "references that the step sees in explicit mode"),
+    of(ALL, "expects", EXPECTS, "what the step relies on in outputs of others: fields by the step's name"),
+    of(
+        ALL,
+        "repair_input",
+        REPAIR_INPUT,
+        "whether, and by which model, an output is put into the expected shape",
+    ),
     of(ALL & !TERMINATE, "routes", ROUTES, "where to go afterwards; the first that fits is taken")
         .instead("a terminate step ends the workflow, nothing comes after it"),
     of(ALL, "needs", NEEDS, "steps that must have ended before"),
@@ -151,38 +182,73 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(ALL, "labels", Object(&LABELS), "priority, class and tenant"),
     of(AGENT | SCRIPT | TOOL, "resources", RESOURCES, "what it needs besides a permit, such as `{gpu: 1}`"),
     // Agents.
-    of(AGENT, "budget", Object(&BUDGET), "what all its tasks together may spend"),
-    of(AGENT, "provider", PROVIDER_SHAPE, "model service of this step: a name, or a name with settings")
+    of(MODEL, "budget", Object(&BUDGET), "what all its tasks together may spend"),
+    of(MODEL, "provider", PROVIDER_SHAPE, "model service of this step: a name, or a name with settings")
         .ignored_by(GATE),
-    of(AGENT, "model", Template, "model of this step").ignored_by(GATE),
-    of(AGENT, "models", TEXTS, "models of this step: the next one is asked when one cannot answer"),
-    of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked").required_by(GATE),
-    of(AGENT, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
+    of(MODEL, "model", Template, "model of this step").ignored_by(GATE),
+    of(MODEL, "models", TEXTS, "models of this step: the next one is asked when one cannot answer"),
+    of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked")
+        .required_by(GATE)
+        .instead("a reduce or verify step has `query`"),
+    of(ANSWER, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
     of(AGENT, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
-    of(AGENT | SCRIPT | TOOL, "output", OUTPUT, "fields of the output")
+    of(ANSWER | SCRIPT | TOOL, "output", OUTPUT, "fields of the output")
         .ignored_by(GATE | SET | WORKFLOW)
         .instead("a terminate step has `output_template`; questions and wait steps have a fixed output"),
     of(AGENT, "output_mode", Choice(OutputMode::WORDS), "raw text, or JSON where there is any"),
     of(AGENT, "timeout_seconds", Seconds(1.0), "bound of the step in seconds")
         .instead("use `timeout`, which every type of step has"),
-    of(AGENT, "timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the workflow's)"),
-    of(AGENT, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
+    of(MODEL, "timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the workflow's)"),
+    of(MODEL, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
     of(AGENT, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
-    of(AGENT, "capabilities", CAPABILITIES_SHAPE, "what bounds the conversation (default the workflow's)"),
-    of(AGENT, "context_window", WINDOW, "tokens that the model can take in (default the workflow's)"),
-    of(AGENT, "temperature", Number(0.0, 2.0), "randomness of the answers (default the workflow's)"),
-    of(AGENT, "max_tokens", Integer(1, 200_000), "output tokens of one answer (default the workflow's)"),
-    of(AGENT, "success_criteria", CRITERIA, "what the answer must meet: a second model checks it"),
-    of(AGENT, "repair_model", Text, "model that puts the answer into shape when the agent's own could not"),
+    of(ANSWER, "capabilities", CAPABILITIES_SHAPE, "what bounds the conversation (default the workflow's)"),
+    of(MODEL, "context_window", WINDOW, "tokens that the model can take in (default the workflow's)"),
+    of(MODEL, "temperature", Number(0.0, 2.0), "randomness of the answers (default the workflow's)"),
+    of(MODEL, "max_tokens", Integer(1, 200_000), "output tokens of one answer (default the workflow's)"),
+    of(ANSWER, "success_criteria", CRITERIA, "what the answer must meet: a second model checks it"),
+    of(MODEL, "repair_model", Text, "model that puts the answer into shape when the agent's own could not"),
     of(AGENT, "session_key", Text, "conversation shared between steps (claude-agent-sdk only)"),
     of(AGENT, "dialog", Object(&DIALOG), "chat with a person"),
-    of(AGENT, "reasoning", Object(&REASONING), "how hard to think"),
+    of(MODEL, "reasoning", Object(&REASONING), "how hard to think"),
     of(AGENT, "context_tier", ChoiceOrTemplate(CONTEXT_TIERS), "context size class (copilot only)"),
-    of(AGENT, "validator", Object(&VALIDATOR), "a second model that grades the answer"),
+    of(ANSWER, "validator", Object(&VALIDATOR), "a second model that grades the answer"),
     of(AGENT, "sandbox", Object(&SANDBOX), "sandbox of the step (aca only)"),
     of(AGENT | SCRIPT, "working_dir", Template, "directory of the step"),
-    of(AGENT, "skills", TEXTS, "skills (default inherited, `[]` none)"),
+    of(
+        AGENT,
+        "dependency_outputs",
+        DEPENDENCY_OUTPUTS,
+        "whether the outputs of what it needs stand behind its prompt: true, or the most tokens of each",
+    ),
+    of(ANSWER, "skills", TEXTS, "skills (default inherited, `[]` none)"),
     of(AGENT, "plugins", PLUGINS, "plugins (default inherited, `[]` none)"),
+    // One answer from many.
+    of(
+        REDUCE | VERIFY,
+        "of",
+        OneOf(&[Text, TEXTS]),
+        "steps whose outputs are merged, or the step whose answer is examined (default what it needs)",
+    ),
+    of(REDUCE | VERIFY, "query", Template, "what the answer must answer"),
+    of(REDUCE, "strategy", Choice(STRATEGIES), "how outputs are merged (default auto)"),
+    of(REDUCE, "ratio", RATIO, "the most outputs in one call (default 10)"),
+    of(REDUCE, "group_tokens", GROUP_TOKENS, "the most tokens of outputs in one call (default 24000)"),
+    of(REDUCE, "instructions", Template, "further words for whoever merges"),
+    of(REDUCE, "vote", Object(&VOTE), "how votes are counted"),
+    of(REDUCE, "rlm", Object(&RLM), "how programs over outputs are run"),
+    of(REDUCE, "min_sources", MIN_SOURCES, "fewer outputs than this are a failure (default 1)"),
+    of(REDUCE, "deadline", Shape::Duration, "when it begins with what is there, after the workflow's start"),
+    of(VERIFY, "constraints", Template, "what the answer must keep to"),
+    of(VERIFY, "assessor", Object(&ASKED), "the model that looks for what is wrong"),
+    of(VERIFY, "repairer", Object(&ASKED), "the model that corrects"),
+    of(VERIFY, "rounds", ROUNDS, "how often the answer may be corrected (default 2)"),
+    of(VERIFY, "severity", Choice(SEVERITIES), "from here on a finding must be corrected (default medium)"),
+    of(
+        VERIFY,
+        "when_open",
+        Choice(&["report", "fail"]),
+        "what findings that remain come to (default report)",
+    ),
     // People.
     of(GATE, "options", List(&Object(&OPTION)), "answers to choose from")
         .required_by(GATE)

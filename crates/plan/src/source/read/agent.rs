@@ -3,42 +3,33 @@
 use super::super::settings::Sandbox;
 use super::super::text::Text;
 use super::super::workflow::{AgentStep, Dialog, OutputMode, Validator};
+use super::asked::{asked, dependency_outputs};
 use super::capability::{capabilities, success_criteria};
 use super::fields::Fields;
-use super::fixed::{fixed, models};
-use super::provider::provider;
+use super::fixed::fixed;
 use super::{Reader, output, runtime};
 
 /// Reads the keys of an agent.
 pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
     let step = AgentStep {
-        provider: fields.take("provider").and_then(|pair| provider(cx, &pair.value, &fields.owner)),
-        model: fields.template(cx, "model"),
-        models: models(cx, fields, "model"),
         prompt: fields.template(cx, "prompt"),
-        system_prompt: fields.template(cx, "system_prompt"),
         tools: fields.names(cx, "tools"),
         output: output::schema(cx, fields).filter(|schema| !schema.fields.is_empty()),
         output_mode: fields.choice(cx, "output_mode"),
         timeout_seconds: fields.seconds(cx, "timeout_seconds"),
-        timeouts: runtime::timeouts(cx, fields),
-        max_session: fields.seconds(cx, "max_session_seconds"),
-        temperature: fields.number(cx, "temperature"),
-        max_tokens: fields.integer(cx, "max_tokens"),
-        context_window: fields.integer(cx, "context_window"),
         max_agent_iterations: fields.integer(cx, "max_agent_iterations"),
         capabilities: capabilities(cx, fields),
         session_key: fixed(cx, fields, "session_key"),
         dialog: dialog(cx, fields),
-        reasoning_effort: effort(cx, fields),
         context_tier: fields.word_or_template(cx, "context_tier"),
         validator: validator(cx, fields),
         success_criteria: success_criteria(cx, fields),
-        repair_model: fixed(cx, fields, "repair_model"),
         sandbox: sandbox(cx, fields),
         working_dir: fields.template(cx, "working_dir"),
+        dependency_outputs: dependency_outputs(cx, fields),
         skills: fields.names(cx, "skills"),
         plugins: runtime::plugins(cx, fields),
+        ..asked(cx, fields)
     };
     raw_with_schema(cx, fields, &step);
     two_timeouts(cx, fields);
@@ -72,7 +63,8 @@ fn dialog(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Dialog> {
     Some(Dialog { trigger_prompt: trigger_prompt?, span })
 }
 
-fn effort(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Text> {
+/// Reads `reasoning`.
+pub(super) fn effort(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Text> {
     let mut fields = fields.object(cx, "reasoning")?;
     let effort = fields.word_or_template(cx, "effort");
     fields.finish(cx);

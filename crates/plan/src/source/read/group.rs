@@ -2,10 +2,10 @@
 
 use super::super::keys::group::{FOR_EACH, PARALLEL};
 use super::super::text::Spanned;
-use super::super::tree::Node;
+use super::super::tree::{Node, Value};
 use super::super::workflow::{FailureMode, ForEach, ForEachBody, ParallelGroup};
 use super::Reader;
-use super::fields::Fields;
+use super::fields::{Fields, is_template};
 use super::{common, step};
 
 /// Names that a loop variable may not take.
@@ -42,7 +42,8 @@ fn group_name(cx: &mut Reader<'_>, fields: &mut Fields<'_>, what: &str) -> Spann
     name
 }
 
-fn failure_mode(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> FailureMode {
+/// Reads `failure_mode` with its `min`.
+pub(super) fn failure_mode(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> FailureMode {
     let mode = fields.word(cx, "failure_mode");
     let min = fields.integer(cx, "min");
     let is_quorum = mode.as_ref().is_some_and(|mode| mode.value == "quorum");
@@ -71,12 +72,14 @@ pub(super) fn for_each(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
     let name = group_name(cx, &mut fields, "for_each group");
     fields.word(cx, "type");
     let missing = || Spanned::new(String::new(), name.span.clone());
+    fields.exactly_one(cx, "source", "items");
     let source = fields.text(cx, "source");
     let variable = fields.text(cx, "as");
     if let Some(variable) = &variable {
         check_variable(cx, variable, &fields.owner);
     }
     let group = ForEach {
+        items: items(cx, &mut fields),
         source: source.unwrap_or_else(missing),
         variable: variable.unwrap_or_else(missing),
         body: body(cx, &mut fields),
@@ -88,6 +91,23 @@ pub(super) fn for_each(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
     };
     fields.finish(cx);
     Some(group)
+}
+
+/// Reads `items`, which are taken as they are.
+fn items(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<Vec<serde_json::Value>>> {
+    let nodes = fields.list(cx, "items")?;
+    let span = fields.take("items")?.value.span.clone();
+    for node in nodes {
+        if let Value::Scalar(scalar) = &node.value
+            && is_template(&scalar.raw)
+        {
+            let message =
+                format!("`items` of {} are not rendered, and one looks like a template", fields.owner);
+            let finding = cx.warning("workflow::no_effect", message, &node.span, "taken as it is");
+            finding.help = Some("a list that is known when the run starts comes from `source`".to_owned());
+        }
+    }
+    Some(Spanned::new(nodes.iter().map(|node| cx.json(node)).collect(), span))
 }
 
 fn body(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<ForEachBody> {

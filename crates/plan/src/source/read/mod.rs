@@ -5,6 +5,7 @@
 //! the language requires it has been reported.
 
 mod agent;
+mod asked;
 mod budget;
 mod capability;
 mod common;
@@ -14,9 +15,11 @@ mod fixed;
 mod flow;
 mod group;
 mod header;
+mod manifest;
 mod output;
 mod people;
 mod provider;
+mod reduce;
 mod runtime;
 mod scalars;
 mod server;
@@ -26,6 +29,7 @@ mod work;
 
 pub use duration::parse_duration;
 pub(super) use header::workflow;
+pub(super) use manifest::manifest;
 
 use super::sources::Sources;
 use crate::diagnostic::{Diagnostic, Span};

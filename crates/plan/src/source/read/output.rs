@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 use super::super::keys::output::OUTPUT_FIELD;
 use super::super::output::OutputField;
 use super::super::text::Spanned;
-use super::super::tree::{Node, Pair};
-use super::super::workflow::{OutputSchema, ValueType};
+use super::super::tree::{Node, Pair, Value};
+use super::super::workflow::{Entry, OutputSchema, ValueType};
 use super::Reader;
 use super::fields::Fields;
 use crate::diagnostic::Span;
@@ -27,6 +27,24 @@ pub(super) fn schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Out
     let span = fields.take("output")?.value.span.clone();
     let fields = fields.map(cx, "output", root_field)?;
     Some(OutputSchema { fields, span })
+}
+
+/// Reads fields by name, wherever they stand.
+pub(super) fn shape(cx: &mut Reader<'_>, node: &Node, owner: &str) -> Option<OutputSchema> {
+    let pairs = match &node.value {
+        Value::Map(pairs) => pairs,
+        Value::Broken => return None,
+        _ => {
+            let message = format!("{owner} must be a mapping of fields, found {}", node.describe());
+            cx.error("workflow::wrong_type", message, &node.span, "not a mapping");
+            return None;
+        }
+    };
+    let read = |pair: &Pair| {
+        let value = root_field(cx, pair, owner)?;
+        Some((pair.key.value.clone(), Entry { key: pair.key.clone(), value }))
+    };
+    Some(OutputSchema { fields: pairs.iter().filter_map(read).collect(), span: node.span.clone() })
 }
 
 fn root_field(cx: &mut Reader<'_>, pair: &Pair, owner: &str) -> Option<OutputField> {
@@ -120,6 +138,7 @@ pub(super) fn fits(value: &Json, kind: ValueType) -> bool {
         ValueType::Boolean => value.is_boolean(),
         ValueType::Array => value.is_array(),
         ValueType::Object => value.is_object(),
+        ValueType::Any => true,
     }
 }
 

@@ -326,6 +326,7 @@ fn bounds(min: f64, max: f64, endless: bool) -> String {
     match (endless, min == f64::MIN_POSITIVE) {
         (true, true) => "greater than 0".to_owned(),
         (true, false) => format!("at least {min}"),
+        (false, true) => format!("greater than 0 and at most {max}"),
         _ => format!("between {min} and {max}"),
     }
 }

@@ -8,7 +8,7 @@ use super::super::workflow::{Step, StepKind};
 use super::Reader;
 use super::fields::Fields;
 use super::scalars::{Of, head};
-use super::{agent, common, people, tool, work};
+use super::{agent, common, people, reduce, tool, work};
 
 /// Reads a step; `fallback` names it in messages until its own name is known.
 pub(super) fn step(cx: &mut Reader<'_>, node: &Node, fallback: &str) -> Option<Step> {
@@ -69,10 +69,12 @@ fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> St
         StepType::Agent => StepKind::Agent(Box::new(agent::agent(cx, fields))),
         StepType::HumanGate => StepKind::HumanGate(people::gate(cx, fields)),
         StepType::Questions => StepKind::Questions(people::questions(cx, fields)),
+        StepType::Reduce => StepKind::Reduce(Box::new(reduce::reduce(cx, fields))),
         StepType::Script => StepKind::Script(Box::new(work::script(cx, fields))),
         StepType::Set => StepKind::Set(work::set(cx, fields)),
         StepType::Terminate => StepKind::Terminate(work::terminate(cx, fields)),
         StepType::Tool => StepKind::Tool(Box::new(tool::tool(cx, fields))),
+        StepType::Verify => StepKind::Verify(Box::new(reduce::verify(cx, fields))),
         StepType::Wait => StepKind::Wait(work::wait(cx, fields)),
         StepType::Workflow => StepKind::Workflow(work::workflow(cx, fields)),
     }
@@ -134,7 +136,9 @@ fn not_allowed(cx: &mut Reader<'_>, fields: &Fields<'_>, pair: &Pair, kind: Step
 fn owners(row: &StepKey) -> String {
     let types: Vec<&str> = row.owners().map(StepType::word).collect();
     match types.len() {
-        8.. => format!("`{}` belongs to every other type of step", row.key.name),
+        count if count + 1 >= StepType::ALL.len() => {
+            format!("`{}` belongs to every other type of step", row.key.name)
+        }
         _ => format!("`{}` belongs to steps of type {}", row.key.name, types.join(", ")),
     }
 }

@@ -5,6 +5,7 @@ mod corpus;
 mod files;
 mod keys;
 mod properties;
+mod reduce;
 mod steps;
 mod values;
 mod yaml;

@@ -25,6 +25,8 @@ pub struct ForEach {
     pub name: Spanned<String>,
     /// Dotted path to the items, at least three parts; empty when missing (which is reported).
     pub source: Spanned<String>,
+    /// `items`: the list itself, instead of a path.
+    pub items: Option<Spanned<Vec<serde_json::Value>>>,
     /// `as`: the loop variable; empty when missing (which is reported).
     pub variable: Spanned<String>,
     /// What runs per item; `None` when missing or given twice (which is reported).

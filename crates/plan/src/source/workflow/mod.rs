@@ -8,6 +8,7 @@ mod budget;
 mod flow;
 mod group;
 mod people;
+mod reduce;
 mod step;
 mod tool;
 mod work;
@@ -21,6 +22,7 @@ pub use budget::*;
 pub use flow::*;
 pub use group::*;
 pub use people::*;
+pub use reduce::*;
 pub use step::*;
 pub use tool::*;
 pub use work::*;
@@ -109,7 +111,7 @@ pub struct InputField {
     pub span: Span,
 }
 
-/// The five types of inputs and output fields.
+/// The five types of inputs and output fields; and any, which a schema from elsewhere may leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ValueType {
@@ -118,6 +120,7 @@ pub enum ValueType {
     Boolean,
     Array,
     Object,
+    Any,
 }
 
 /// `workflow.context`: what a step sees of the steps before it.

@@ -9,8 +9,8 @@ use super::super::output::OutputField;
 use super::super::settings::{PluginUse, Provider, Sandbox, Timeouts};
 use super::super::text::{Spanned, Text};
 use super::{
-    Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, Retry, Route,
-    ScriptStep, SetStep, TerminateStep, ToolStep, WaitStep, WorkflowStep,
+    Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, ReduceStep,
+    Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep, WaitStep, WorkflowStep,
 };
 use crate::diagnostic::Span;
 
@@ -25,13 +25,31 @@ pub struct Step {
     pub common: Common,
 }
 
-/// Keys that every kind of step has; groups have them too, without `input`, `retry`, `on_unknown`, `idempotent`.
+impl Step {
+    /// The models that it asks: what it is by itself, and those that it asks on its way.
+    pub fn models(&self) -> impl Iterator<Item = &AgentStep> {
+        let own: Vec<&AgentStep> = match &self.kind {
+            StepKind::Agent(agent) => vec![agent],
+            StepKind::Reduce(reduce) if reduce.strategy.value.may_ask() => vec![&reduce.agent],
+            StepKind::Verify(verify) => vec![&verify.assessor, &verify.repairer],
+            _ => Vec::new(),
+        };
+        own.into_iter().chain(self.common.repair_input.as_deref())
+    }
+}
+
+/// Keys that every kind of step has; groups have them too, without `input`, `expects`,
+/// `repair_input`, `retry`, `on_unknown`, `idempotent`.
 #[derive(Debug, Clone)]
 pub struct Common {
     /// `description`.
     pub description: Option<Spanned<String>>,
     /// `input`: references for explicit context, as written (`plan.output.x?`).
     pub input: Names,
+    /// `expects`: what the step relies on in outputs of others, by their name.
+    pub expects: IndexMap<String, Entry<OutputSchema>>,
+    /// `repair_input`: the model that puts an output into the expected shape; `None` means that nobody does.
+    pub repair_input: Option<Box<AgentStep>>,
     /// `routes`, with the place of the key.
     pub routes: Vec<Route>,
     /// Place of the key `routes` if it was written, even as an empty list.
@@ -60,6 +78,31 @@ pub struct Common {
     pub span: Span,
 }
 
+impl Common {
+    /// Of a step that says nothing.
+    pub fn at(span: &Span) -> Self {
+        Self {
+            description: None,
+            input: Vec::new(),
+            expects: IndexMap::new(),
+            repair_input: None,
+            routes: Vec::new(),
+            routes_key: None,
+            needs: Vec::new(),
+            join: None,
+            on_error: Vec::new(),
+            retry: None,
+            timeout: None,
+            on_unknown: None,
+            idempotent: None,
+            labels: Labels::default(),
+            budget: None,
+            resources: IndexMap::new(),
+            span: span.clone(),
+        }
+    }
+}
+
 /// What a step does; one struct per type of the language.
 #[derive(Debug, Clone)]
 pub enum StepKind {
@@ -81,6 +124,10 @@ pub enum StepKind {
     Wait(WaitStep),
     /// Another workflow file runs.
     Workflow(WorkflowStep),
+    /// Outputs are merged.
+    Reduce(Box<ReduceStep>),
+    /// An answer is examined.
+    Verify(Box<VerifyStep>),
     /// Its type could not be read (which is reported); only its name and its edges are known.
     Unknown,
 }
@@ -138,6 +185,8 @@ pub struct AgentStep {
     pub sandbox: Option<Sandbox>,
     /// Directory (template), relative to the workflow file.
     pub working_dir: Option<Text>,
+    /// `dependency_outputs`: outputs of what it needs stand behind its prompt, each up to so many tokens.
+    pub dependency_outputs: Option<Spanned<u64>>,
     /// `None` inherits, empty = none.
     pub skills: Option<Names>,
     /// `None` inherits, empty = none.

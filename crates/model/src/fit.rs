@@ -4,7 +4,7 @@
 //! pattern is searched for. Every message names the field, what is expected and what came, because it is sent back to
 //! the model word for word. A value that fits costs no allocation.
 
-use convoke_model::{OutputField, OutputSchema};
+use crate::{OutputField, OutputSchema};
 use fancy_regex::Regex;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};

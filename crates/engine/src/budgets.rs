@@ -1,0 +1,127 @@
+//! How the budgets of a run stand: what each allows, what is spent of it, and what happened when it was.
+//!
+//! A fold over the run's events, by its plan and what the machine's owner says now. Of budgets of a day only this run's part is
+//! in its events.
+
+use crate::limits::Limits;
+use crate::purses::{Purses, Scope, account_name, limit_of};
+use crate::spending::{Spending, Spent};
+use convoke_govern::{Period, Reason, Unit};
+use convoke_model::{Event, Stamped, TaskId, Usage, WhenSpent};
+use convoke_plan::Plan;
+use convoke_schedule::Scheduler;
+use indexmap::IndexMap;
+use serde::Serialize;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// One budget, in one unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// Its name, such as `budget of step review (money)`.
+    pub name: String,
+    /// Whether it is in millionths of a dollar; else in tokens.
+    pub money: bool,
+    /// How much it allows, with what people have allowed since.
+    pub limit: u64,
+    /// What is known to be spent of it, by this run.
+    pub spent: u64,
+    /// The worst case of calls that nobody knows the end of; it counts as spent.
+    pub lost: u64,
+    /// What is set aside for calls that are under way.
+    pub reserved: u64,
+    /// It counts the runs of a day together.
+    pub day: bool,
+    /// It only reports.
+    pub audit: bool,
+    /// What follows when it is spent.
+    pub when_spent: WhenSpent,
+    /// What followed, in order: `stop`, `degrade`, `ask`, `report`, `wait`, `raise`.
+    pub happened: Vec<String>,
+}
+
+/// Every budget that tasks of a run were under, and those of the run itself.
+pub fn standings(plan: &Arc<Plan>, limits: &Limits, events: &[Stamped]) -> Vec<Standing> {
+    let by_name = Scheduler::new(plan.clone());
+    let purses = Purses::new(limits);
+    if purses.are_needless(&by_name) {
+        return Vec::new();
+    }
+    let scopes = |task: &TaskId| {
+        let (payers, tenant) = by_name.payers_of(task);
+        purses.scopes(payers, tenant.as_ref())
+    };
+    let mut all: IndexMap<String, Standing> = IndexMap::new();
+    for task in tasks(events) {
+        scopes(&task).iter().for_each(|scope| add(&mut all, scope));
+    }
+    let spending = Spending::of(events);
+    let mut count = |spent: &Spent, part: fn(&mut Standing) -> &mut u64| {
+        scopes(&spent.task).iter().for_each(|scope| charge(&mut all, scope, &spent.usage, part));
+    };
+    spending.known.iter().for_each(|spent| count(spent, |standing| &mut standing.spent));
+    spending.lost.iter().for_each(|spent| count(spent, |standing| &mut standing.lost));
+    spending.reserved().for_each(|spent| count(spent, |standing| &mut standing.reserved));
+    events.iter().for_each(|stamped| happen(&mut all, &stamped.event));
+    all.into_values().collect()
+}
+
+/// The tasks that have begun, after the run itself, which is nobody's task.
+fn tasks(events: &[Stamped]) -> impl Iterator<Item = TaskId> {
+    let mut seen = HashSet::new();
+    let begun = events.iter().filter_map(|stamped| match &stamped.event {
+        Event::AttemptStarted { task, .. } => Some(task.clone()),
+        _ => None,
+    });
+    [TaskId("".into())].into_iter().chain(begun).filter(move |task| seen.insert(task.clone()))
+}
+
+const UNITS: [Unit; 2] = [Unit::Money, Unit::Tokens];
+
+fn add(all: &mut IndexMap<String, Standing>, scope: &Scope) {
+    for unit in UNITS {
+        let Some(limit) = limit_of(scope, unit) else { continue };
+        let name = account_name(scope, unit);
+        all.entry(name.clone()).or_insert_with(|| Standing {
+            name,
+            money: unit == Unit::Money,
+            limit,
+            spent: 0,
+            lost: 0,
+            reserved: 0,
+            day: scope.period == Period::Day,
+            audit: scope.budget.audit,
+            when_spent: scope.budget.when_spent.clone(),
+            happened: Vec::new(),
+        });
+    }
+}
+
+fn charge(
+    all: &mut IndexMap<String, Standing>,
+    scope: &Scope,
+    usage: &Usage,
+    part: fn(&mut Standing) -> &mut u64,
+) {
+    for unit in UNITS {
+        if let Some(standing) = all.get_mut(&account_name(scope, unit)) {
+            *part(standing) += if unit == Unit::Money { usage.cost_micros } else { usage.tokens() };
+        }
+    }
+}
+
+fn happen(all: &mut IndexMap<String, Standing>, event: &Event) {
+    let (name, word) = match event {
+        Event::BudgetSpent { budget, then, .. } => (budget, then.as_str()),
+        Event::Blocked { on, .. } => (on, "wait"),
+        Event::LimitAdapted { resource, reason, .. } if reason == Reason::Set.word() => (resource, "raise"),
+        _ => return,
+    };
+    let Some(standing) = all.get_mut(name) else { return };
+    if let Event::LimitAdapted { to, .. } = event {
+        standing.limit = *to;
+    }
+    if standing.happened.last().is_none_or(|last| last != word) {
+        standing.happened.push(word.to_owned());
+    }
+}

@@ -1,0 +1,74 @@
+//! The worker's half: a process that confines itself, then runs one program after the other.
+//!
+//! It trusts its first message, which comes from whoever started it, and nothing after it. It ends when its input does.
+
+mod confine;
+mod desk;
+mod failing;
+mod memory;
+mod print;
+mod seccomp;
+
+use crate::frame::{self, Bounds};
+use crate::limits::Limits;
+use crate::protocol::{Order, Report, VERSION};
+use desk::Desk;
+use memory::Gauge;
+use std::io;
+use std::process::ExitCode;
+use std::thread;
+
+/// Room for programs that call deep and values that are nested deep; it is only used if needed.
+const STACK: usize = 256 * 1024 * 1024;
+
+/// The exit code of a worker that was refused, that failed, or whose program made the interpreter panic.
+const FAILED: u8 = 70;
+
+/// Serves programs on standard input and output until the input ends. Call it first thing in a process that has no other
+/// thread and nothing else to do: descriptors are closed, and system calls taken away for good.
+pub fn serve() -> ExitCode {
+    match greet().and_then(|(limits, lenient)| start(limits, lenient)) {
+        Ok(code) => code,
+        // There is nobody to tell: the host sees that we are gone.
+        Err(_) => ExitCode::from(FAILED),
+    }
+}
+
+/// Hears how to be confined.
+fn greet() -> io::Result<(Limits, bool)> {
+    match frame::read(&mut io::stdin().lock(), Bounds::GREETING)? {
+        Some((Order::Hello { version: VERSION, limits, allow_unsandboxed }, _)) => {
+            Ok((limits, allow_unsandboxed))
+        }
+        _ => Err(io::Error::other("no greeting that we understand")),
+    }
+}
+
+/// Runs programs in a thread that has room; this one only waits for it.
+fn start(limits: Limits, lenient: bool) -> io::Result<ExitCode> {
+    let mut sandbox = confine::before_threads();
+    let gauge = Gauge::open()?;
+    confine::landlock(&mut sandbox);
+    let gauge = gauge.start()?;
+    let programs = move || -> io::Result<ExitCode> {
+        confine::after_threads(&mut sandbox, &limits, &gauge);
+        let runs = sandbox.holds() || lenient;
+        frame::write(&mut io::stdout().lock(), &Report::Ready { version: VERSION, sandbox }, &[])?;
+        if !runs {
+            return Ok(ExitCode::from(FAILED));
+        }
+        gauge.set_baseline();
+        obey(Desk::new(limits, gauge))
+    };
+    let thread = thread::Builder::new().name("programs".into()).stack_size(STACK).spawn(programs)?;
+    thread.join().unwrap_or_else(|_| Ok(ExitCode::from(FAILED)))
+}
+
+fn obey(mut desk: Desk) -> io::Result<ExitCode> {
+    let bounds = desk.bounds();
+    while let Some((order, attached)) = frame::read(&mut io::stdin().lock(), bounds)? {
+        let (report, attachment) = desk.obey(order, attached);
+        frame::write(&mut io::stdout().lock(), &report, &attachment)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

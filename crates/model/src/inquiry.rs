@@ -1,0 +1,171 @@
+//! Questions that a task asks on its way to its own answer; each becomes a child of the task.
+//!
+//! A question names what it is about by task, never by text: prompts are made from outputs when the child starts, so
+//! that a journal holds every output once.
+
+use crate::{JsonText, Payload, TaskId, Usage};
+use serde::{Deserialize, Serialize};
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Inquiry {
+    /// Its place among the task's questions, such as `2.13`: level and number.
+    pub key: String,
+    /// What is asked.
+    pub about: About,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// Make one text of these.
+    Merge {
+        /// In this order.
+        of: Vec<Piece>,
+    },
+    /// Choose one of these.
+    Choose {
+        /// In this order.
+        of: Vec<Piece>,
+    },
+    /// What is wrong with an answer?
+    Assess {
+        /// Whose output the answer is.
+        answer: TaskId,
+    },
+    /// Correct an answer.
+    Correct {
+        /// Whose output the answer is.
+        answer: TaskId,
+        /// Whose output the findings are.
+        findings: TaskId,
+    },
+    /// Put a payload into the shape that a step relies on.
+    Reshape {
+        /// Whose output it is.
+        of: TaskId,
+        /// What does not fit.
+        problem: String,
+    },
+    /// What a program asks a model.
+    Prompt {
+        /// The whole prompt, as a JSON string.
+        text: Payload,
+    },
+    /// A program over some of the outputs.
+    Program {
+        /// What it is to find out, as a JSON string.
+        query: Payload,
+        /// The outputs.
+        of: Vec<TaskId>,
+        /// How many programs stand above it.
+        depth: u32,
+    },
+}
+
+impl About {
+    /// The word for people and ids.
+    pub fn word(&self) -> &'static str {
+        match self {
+            About::Merge { .. } => "merge",
+            About::Choose { .. } => "choose",
+            About::Assess { .. } => "assess",
+            About::Correct { .. } => "correct",
+            About::Reshape { .. } => "repair_input",
+            About::Prompt { .. } => "llm",
+            About::Program { .. } => "rlm",
+        }
+    }
+}
+
+/// An output, or a part of a large one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Piece {
+    /// Whose output.
+    pub task: TaskId,
+    /// Which part: the number of it and how many there are; absent for the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<[u32; 2]>,
+}
+
+impl Piece {
+    /// The whole output of a task.
+    pub fn whole(task: TaskId) -> Piece {
+        Piece { task, part: None }
+    }
+}
+
+/// An output that is not there for a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Whose.
+    pub task: TaskId,
+    /// Why: failed, skipped, cancelled, late.
+    pub cause: String,
+}
+
+/// What a program is to work on: see `agent::program`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProgramCall {
+    /// The model that writes the programs; its prompt is the query alone.
+    pub agent: crate::AgentCall,
+    /// The outputs, in order.
+    pub sources: Vec<ProgramSource>,
+    /// Whose outputs are not there.
+    #[serde(default)]
+    pub missing: Vec<Missing>,
+    /// How many programs stand above it.
+    pub depth: u32,
+    /// The most programs that it may write.
+    pub max_turns: u32,
+    /// How deep programs may stand.
+    pub max_depth: u32,
+    /// The most model calls that it may ask for.
+    pub max_calls: u32,
+    /// Time for its programs, in milliseconds.
+    pub time_ms: u64,
+    /// Memory of a program, in bytes.
+    pub memory: u64,
+    /// Characters that the root may see of what is described or printed.
+    pub metadata_chars: u64,
+    /// Answers to what it asked last, in the order of asking.
+    pub answers: Vec<ProgramAnswer>,
+}
+
+/// One output that programs can look into.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProgramSource {
+    /// Its mark, such as `S12`.
+    pub mark: String,
+    /// Whose output it is.
+    pub task: TaskId,
+    /// What people call it.
+    pub title: String,
+    /// The output, as JSON.
+    pub output: JsonText,
+}
+
+/// The answer to one of a program's questions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProgramAnswer {
+    /// The value; or why there is none.
+    pub answer: Result<JsonText, String>,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// What a program asks, as a suspended attempt says it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wish {
+    /// Ask a model.
+    Prompt(String),
+    /// Let a program look into some of the outputs, named by their marks.
+    Program {
+        /// What it is to find out.
+        query: String,
+        /// The marks.
+        of: Vec<String>,
+    },
+}

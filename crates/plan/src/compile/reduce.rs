@@ -1,0 +1,202 @@
+//! Reduce and verify steps: the nodes that they ask stand beside them, under names that no template can use.
+
+use super::build::Builder;
+use super::reduce_shapes::{choice, findings};
+use crate::check::outline::Item;
+use crate::plan::*;
+use crate::source::workflow as source;
+use convoke_model::{AgentSettings, OutputSchema};
+use std::sync::Arc;
+
+/// Outputs in one call, where nothing is said.
+const RATIO: u32 = 10;
+/// Tokens of outputs in one call, where nothing is said.
+const GROUP_TOKENS: u64 = 24_000;
+/// The share that wins a vote by threshold, where nothing is said.
+const THRESHOLD: f64 = 0.66;
+/// How often an answer is corrected, where nothing is said.
+const ROUNDS: u32 = 2;
+
+/// What whoever merges is told about itself.
+const MERGER: &str = "You merge the outputs of several agents into one answer. Keep every fact, figure, name and \
+    disagreement that the question needs; say where outputs contradict one another; invent nothing. Behind each \
+    statement name the outputs that it came from, as their marks in square brackets.";
+/// What whoever chooses is told about itself.
+const JUDGE: &str = "You choose the best of several answers to one question. Judge what they say, not how long they \
+    are or in which order they stand.";
+/// What whoever writes programs is told about itself.
+const PROGRAMMER: &str = "You answer a question from many outputs that are too large to read at once. You see only \
+    their description and write Python programs that look into them.";
+/// What the model behind `llm` is told about itself.
+const READER: &str = "You do one small piece of a larger task, from the text you are given and nothing else. Answer \
+    with the result alone.";
+/// What the assessor is told about itself.
+const ASSESSOR: &str = "You are an independent assessor. You look for what is wrong with an answer: contradictions, \
+    statements that no output supports, gaps against the question and its constraints. You do not rewrite it and you \
+    report nothing that is right.";
+/// What whoever corrects is told about itself.
+const REPAIRER: &str = "You correct an answer by a list of findings. Change what they name, leave everything else as \
+    it is, and invent nothing: what no output supports is taken out.";
+/// What whoever puts an output into shape is told about itself.
+const INPUT_REPAIRER: &str = "You put a value into a given shape. Keep what it says: rename, convert and rearrange, \
+    and invent nothing. What the value does not say and the shape demands is what you cannot give: say so instead.";
+
+impl Builder<'_> {
+    pub(super) fn reduce(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Reduce {
+        let of = match reduce.of.is_empty() {
+            true => step.common.needs.iter().map(|need| self.named(&need.step.value)).collect(),
+            false => reduce.of.iter().map(|name| self.named(&name.value)).collect(),
+        };
+        let strategy = self.strategy(step, reduce);
+        let merger = strategy.may_ask().then(|| self.merger(step, reduce));
+        let rlm = matches!(strategy, Strategy::Auto | Strategy::Rlm).then(|| self.rlm(step, reduce));
+        Reduce {
+            strategy,
+            of,
+            titles: reduce.titles.clone(),
+            ratio: reduce.ratio.as_ref().map_or(RATIO, |ratio| ratio.value as u32),
+            group_tokens: reduce.group_tokens.as_ref().map_or(GROUP_TOKENS, |tokens| tokens.value),
+            query: self.texts.optional(reduce.query.as_ref()),
+            instructions: self.texts.optional(reduce.instructions.as_ref()),
+            merger,
+            vote: (strategy == Strategy::Vote).then(|| vote(reduce.vote.as_ref())),
+            rlm,
+            min_sources: reduce.min_sources.as_ref().map_or(1, |count| count.value as u32),
+            deadline_ms: reduce.deadline.as_ref().map(|limit| limit.value.as_millis() as u64),
+        }
+    }
+
+    /// What `auto` means where the file tells how many outputs there can be: a few never need a model.
+    fn strategy(&self, step: &source::Step, reduce: &source::ReduceStep) -> Strategy {
+        let stated = reduce.strategy.value;
+        let most = self.outline.most_sources(step, reduce);
+        match most.map(|most| stated.resolve(most as usize)) {
+            Some(Strategy::Flat) => Strategy::Flat,
+            _ => stated,
+        }
+    }
+
+    fn merger(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> NodeIx {
+        let (role, schema) = match reduce.strategy.value {
+            Strategy::Judge | Strategy::Tournament => (JUDGE, Some(choice())),
+            Strategy::Rlm => (PROGRAMMER, None),
+            _ => (MERGER, None),
+        };
+        let raw = schema.is_none() && reduce.agent.output.is_none();
+        self.helper(step, "merge", role, &reduce.agent, schema, raw)
+    }
+
+    fn rlm(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Rlm {
+        let stated = reduce.rlm.clone().unwrap_or_default();
+        let mut reader = source::AgentStep { output: None, system_prompt: None, ..(*reduce.agent).clone() };
+        reader.success_criteria = None;
+        if stated.model.is_some() {
+            (reader.model, reader.models) = (stated.model.clone(), None);
+        }
+        let number = |value: &Option<crate::source::Spanned<u64>>, default: u64| {
+            value.as_ref().map_or(default, |value| value.value)
+        };
+        Rlm {
+            max_turns: number(&stated.max_turns, 8) as u32,
+            max_depth: number(&stated.max_depth, 3) as u32,
+            max_calls: number(&stated.max_calls, 200) as u32,
+            time_ms: stated.time.as_ref().map_or(60_000, |time| time.value.as_millis() as u64),
+            memory: number(&stated.memory_mb, 512) << 20,
+            metadata_chars: number(&stated.metadata_chars, 8_000),
+            reader: self.helper(step, "llm", READER, &reader, None, true),
+        }
+    }
+
+    pub(super) fn verify(&mut self, step: &source::Step, verify: &source::VerifyStep) -> Verify {
+        let needed = || step.common.needs.first().map(|need| &need.step);
+        let of = verify.of.as_ref().or_else(needed).expect("a verify step names what it examines");
+        let mut repairer = verify.repairer.clone();
+        repairer.output = repairer.output.or_else(|| self.declared_output(&of.value));
+        let raw = repairer.output.is_none();
+        Verify {
+            of: self.named(&of.value),
+            query: self.texts.optional(verify.query.as_ref()),
+            constraints: self.texts.optional(verify.constraints.as_ref()),
+            assessor: self.helper(step, "assess", ASSESSOR, &verify.assessor, Some(findings()), false),
+            repairer: self.helper(step, "repair", REPAIRER, &repairer, None, raw),
+            rounds: verify.rounds.as_ref().map_or(ROUNDS, |rounds| rounds.value as u32),
+            severity: verify.severity.as_ref().map_or(Severity::Medium, |severity| severity.value),
+            fail_when_open: verify.fail_when_open,
+        }
+    }
+
+    /// The agent that puts an output into the shape that a step expects; which shape is said in each call.
+    pub(super) fn input_repairer(&mut self, step: &source::Step, asked: &source::AgentStep) -> NodeIx {
+        let asked = source::AgentStep { output: None, output_mode: None, ..asked.clone() };
+        self.helper(step, "repair_input", INPUT_REPAIRER, &asked, None, false)
+    }
+
+    /// What a corrected answer looks like: as the answer did that is corrected.
+    fn declared_output(&self, name: &str) -> Option<source::OutputSchema> {
+        let Item::Step(step) = self.outline.items[self.outline.find(name)?] else { return None };
+        match &step.kind {
+            source::StepKind::Agent(agent) => agent.output.clone(),
+            source::StepKind::Reduce(reduce) => reduce.agent.output.clone(),
+            source::StepKind::Tool(tool) => tool.output.clone(),
+            _ => None,
+        }
+    }
+
+    /// A node that a step has asked on its way. It has no tools, and no skills but those that are
+    /// named for it: what it needs to know is in its prompt.
+    fn helper(
+        &mut self,
+        step: &source::Step,
+        what: &str,
+        role: &str,
+        asked: &source::AgentStep,
+        schema: Option<OutputSchema>,
+        raw: bool,
+    ) -> NodeIx {
+        let skills = asked.skills.clone().unwrap_or_default();
+        let asked = source::AgentStep { tools: Some(Vec::new()), skills: Some(skills), ..asked.clone() };
+        let mut agent = self.agent(&asked, step.common.retry.as_ref());
+        let settings = AgentSettings {
+            schema: schema.or(agent.settings.schema.clone()),
+            raw: raw || agent.settings.raw,
+            ..(*agent.settings).clone()
+        };
+        agent.settings = Arc::new(settings);
+        agent.system = agent.system.or_else(|| Some(Text::Literal(role.into())));
+        let name = self.free_name(format!("${}.{what}", step.name.value));
+        let node = self.asked_node(&name, agent, step);
+        self.add(node)
+    }
+
+    /// A name that no other node has: bodies of two fan-outs may be called alike.
+    fn free_name(&self, name: String) -> String {
+        let is_free = |name: &str| !self.extra.iter().any(|node| &*node.name == name);
+        match is_free(&name) {
+            true => name,
+            false => (2u32..)
+                .map(|count| format!("{name}_{count}"))
+                .find(|name| is_free(name))
+                .expect("numbers go on"),
+        }
+    }
+}
+
+fn vote(stated: Option<&source::VoteSettings>) -> Vote {
+    let stated = stated.cloned().unwrap_or_default();
+    let method = match stated.method.map_or(source::VoteWord::Majority, |method| method.value) {
+        source::VoteWord::Majority => VoteMethod::Majority,
+        source::VoteWord::Unanimous => VoteMethod::Unanimous,
+        source::VoteWord::Ranked => VoteMethod::Ranked,
+        source::VoteWord::Threshold => {
+            VoteMethod::Threshold(stated.threshold.map_or(THRESHOLD, |share| share.value))
+        }
+    };
+    let usual = if method == VoteMethod::Ranked { "ranking" } else { "vote" };
+    Vote {
+        method,
+        field: stated.field.map_or(usual.to_owned(), |field| field.value),
+        options: stated.options.iter().map(|option| option.value.clone()).collect(),
+        tie: stated.tie.map_or(Tie::Undecided, |tie| tie.value),
+        quorum: stated.quorum.map_or(1, |count| count.value as u32),
+    }
+}

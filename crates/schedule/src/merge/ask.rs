@@ -1,0 +1,152 @@
+//! Programs over outputs: what an attempt that writes them is given, and what it asks on the way.
+//!
+//! The attempt suspends with its wishes and holds nothing meanwhile; each wish is a child. When all have ended it is
+//! woken and goes on with their answers. A merge by programs that fails for good goes on by levels.
+
+use super::marks::{index_of, mark};
+use crate::outputs::{Outputs, store};
+use crate::scheduler::Scheduler;
+use crate::task::{TaskIx, TaskState};
+use convoke_model::{
+    About, Class, Event, Failure, Inquiry, JsonText, Payload, ProgramAnswer, ProgramCall, ProgramSource, Wish,
+};
+use convoke_plan::{Kind, Reduce, Strategy};
+use serde_json::Value;
+
+impl Scheduler {
+    /// What an attempt that writes programs is given.
+    pub(crate) fn program_call(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        outputs: &dyn Outputs,
+    ) -> Result<ProgramCall, Failure> {
+        let nobody = || Failure::new(Class::Fatal, "this reduce step has no model that writes programs");
+        let (merger, rlm) = reduce.merger.zip(reduce.rlm.as_ref()).ok_or_else(nobody)?;
+        let Kind::Agent(agent) = &self.workflow_of(task).node(merger).kind else { return Err(nobody()) };
+        let merging = self.merging_of(task).ok_or_else(nobody)?;
+        let mut call = self.agent_call(task, agent, outputs)?;
+        let (query, depth) = self.program_query(task, reduce, outputs)?;
+        call.prompt =
+            if call.prompt.trim().is_empty() { query } else { format!("{}\n\n{query}", call.prompt) };
+        let source = |(index, source): (usize, &TaskIx)| ProgramSource {
+            mark: mark(index),
+            task: self.tasks[*source].id.clone(),
+            title: self.title(*source, Some(reduce)),
+            output: JsonText::of(&self.json_of(*source, outputs)),
+        };
+        Ok(ProgramCall {
+            agent: call,
+            sources: merging.sources.iter().enumerate().map(source).collect(),
+            missing: merging.missing.clone(),
+            depth,
+            max_turns: rlm.max_turns,
+            max_depth: rlm.max_depth,
+            max_calls: rlm.max_calls,
+            time_ms: rlm.time_ms,
+            memory: rlm.memory,
+            metadata_chars: rlm.metadata_chars,
+            answers: self.program_answers(task, outputs),
+        })
+    }
+
+    fn program_query(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        outputs: &dyn Outputs,
+    ) -> Result<(String, u32), Failure> {
+        match self.tasks[task].question.as_ref().map(|question| &question.about) {
+            Some(About::Program { query, depth, .. }) => {
+                let text = self.read(query, outputs).map(|text| text.value()).unwrap_or_default();
+                Ok((text.as_str().unwrap_or_default().to_owned(), *depth))
+            }
+            _ => Ok((self.question_part(task, reduce, outputs)?, 0)),
+        }
+    }
+
+    /// Answers to what was asked last.
+    fn program_answers(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<ProgramAnswer> {
+        let Some(group) = self.tasks[task].group.as_deref() else { return Vec::new() };
+        let goes_on = !self.tasks[task].turns.is_empty();
+        let asked = if goes_on { self.wishes(task, outputs).len() } else { 0 };
+        let from = group.members.len().saturating_sub(asked);
+        group.members[from..].iter().map(|child| self.program_answer(*child, outputs)).collect()
+    }
+
+    fn program_answer(&self, child: TaskIx, outputs: &dyn Outputs) -> ProgramAnswer {
+        let answer = match (self.tasks[child].succeeded(), self.tasks[child].failure.as_deref()) {
+            (true, _) => Ok(JsonText::of(&super::outcome::bare(self.json_of(child, outputs)))),
+            (false, Some(failure)) => Err(failure.message.clone()),
+            (false, None) => Err("it was stopped".to_owned()),
+        };
+        ProgramAnswer { answer, usage: self.asked_so_far(child).1 }
+    }
+
+    fn wishes(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Wish> {
+        let text = self.tasks[task].ask.as_ref().and_then(|ask| self.read(ask, outputs));
+        text.and_then(|text| serde_json::from_str(text.as_str()).ok()).unwrap_or_default()
+    }
+
+    /// Decide: a suspended attempt's wishes become children.
+    pub(crate) fn ask_wishes(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state != TaskState::Open {
+            return;
+        }
+        let asked = self.tasks[task].group.as_deref().map_or(0, |group| group.members.len());
+        let wishes = self.wishes(task, outputs);
+        let question = |(number, wish): (usize, &Wish)| Inquiry {
+            key: (asked + number + 1).to_string(),
+            about: self.about(task, wish, outputs),
+        };
+        let questions = wishes.iter().enumerate().map(question).collect();
+        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+        self.todo(crate::agenda::Todo::Group(task));
+    }
+
+    fn about(&self, task: TaskIx, wish: &Wish, outputs: &dyn Outputs) -> About {
+        let text = |text: &str| -> Payload { store(outputs, &Value::from(text)) };
+        match wish {
+            Wish::Prompt(prompt) => About::Prompt { text: text(prompt) },
+            Wish::Program { query, of } => {
+                let sources =
+                    self.merging_of(task).map(|merging| merging.sources.clone()).unwrap_or_default();
+                let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
+                let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();
+                let depth = match self.tasks[task].question.as_ref().map(|question| &question.about) {
+                    Some(About::Program { depth, .. }) => depth + 1,
+                    _ => 1,
+                };
+                About::Program { query: text(query), of, depth }
+            }
+        }
+    }
+
+    /// Decide: everything that a program asked is answered: its attempt goes on.
+    pub(super) fn program_answered(&mut self, task: TaskIx) {
+        if self.group(task).open == 0 {
+            self.again(task);
+        }
+    }
+
+    /// Decide: a merge by programs has failed for good; it goes on by levels, and says so. False where it cannot.
+    pub(crate) fn fall_back_to_levels(&mut self, task: TaskIx, failure: &Failure) -> bool {
+        let Some(merging) = self.merging_of(task).filter(|merging| merging.strategy == Strategy::Rlm) else {
+            return false;
+        };
+        let final_class = matches!(failure.class, Class::Budget | Class::Cancelled | Class::Security);
+        if self.tasks[task].question.is_some() || final_class || self.tasks[task].cancelling.is_some() {
+            return false;
+        }
+        let id = self.tasks[task].id.clone();
+        let message = format!("the merge by programs failed ({}); it goes on by levels", failure.message);
+        self.emit(Event::Noted { task: Some(id.clone()), code: "rlm_fell_back".to_owned(), message });
+        self.emit(Event::MergeStarted {
+            task: id,
+            strategy: Strategy::Hierarchical.word().to_owned(),
+            sources: merging.sources.iter().map(|source| self.tasks[*source].id.clone()).collect(),
+            missing: merging.missing.clone(),
+        });
+        true
+    }
+}

@@ -1,0 +1,65 @@
+//! A merge or an examination begins.
+
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{About, Class, Event, Failure};
+use convoke_plan::{Reduce, Strategy, Verify};
+
+impl Scheduler {
+    /// Decide: a reduce task can start. Programs need a permit; everything else asks by its children.
+    pub(crate) fn begin_reduce(&mut self, task: TaskIx, reduce: &Reduce) {
+        if self.tasks[task].merging.is_none() {
+            return self.start_merge(task, reduce);
+        }
+        let labels = self.node(task).labels.clone();
+        self.ask_permit(task, &labels);
+    }
+
+    /// Records what is merged, and how; fails where too little is there.
+    pub(super) fn start_merge(&mut self, task: TaskIx, reduce: &Reduce) {
+        if let Some(About::Program { of, .. }) = self.tasks[task].question.as_ref().map(|asked| &asked.about)
+        {
+            let (sources, strategy) = (of.clone(), Strategy::Rlm.word().to_owned());
+            let task = self.tasks[task].id.clone();
+            return self.emit(Event::MergeStarted { task, strategy, sources, missing: Vec::new() });
+        }
+        let found = self.sources(task, reduce);
+        let (there, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|source| source.succeeded);
+        if (there.len() as u32) < reduce.min_sources && reduce.strategy != Strategy::Vote {
+            return self.fail_task(task, self.too_few(task, there.len(), gone.len(), reduce));
+        }
+        let strategy = reduce.strategy.resolve(there.len());
+        // One output is its own summary, whatever the way.
+        let strategy = if there.len() == 1 && strategy == Strategy::Rlm { Strategy::Flat } else { strategy };
+        self.emit(Event::MergeStarted {
+            task: self.tasks[task].id.clone(),
+            strategy: strategy.word().to_owned(),
+            sources: there.iter().map(|source| self.tasks[source.task].id.clone()).collect(),
+            missing: gone.iter().map(|source| self.absence(source.task)).collect(),
+        });
+    }
+
+    pub(super) fn too_few(&self, task: TaskIx, there: usize, gone: usize, reduce: &Reduce) -> Failure {
+        let message = format!(
+            "reduce step `{}`: {there} of {} outputs are there, and it needs {} (min_sources)",
+            self.node(task).name,
+            there + gone,
+            reduce.min_sources,
+        );
+        Failure::new(Class::Fatal, message).reason("too_few_sources")
+    }
+
+    /// Decide: a verify task can start.
+    pub(crate) fn begin_verify(&mut self, task: TaskIx, verify: &Verify) {
+        let Some(answer) = self.source_of(task, verify.of).filter(|of| self.tasks[*of].succeeded()) else {
+            let message = format!("verify step `{}`: there is no answer to examine", self.node(task).name);
+            return self.fail_task(task, Failure::new(Class::Fatal, message).reason("too_few_sources"));
+        };
+        self.emit(Event::MergeStarted {
+            task: self.tasks[task].id.clone(),
+            strategy: "verify".to_owned(),
+            sources: vec![self.tasks[answer].id.clone()],
+            missing: Vec::new(),
+        });
+    }
+}

@@ -1,0 +1,119 @@
+//! Fold: what is merged is known, questions were asked.
+
+use super::Merging;
+use crate::agenda::Todo;
+use crate::fold::{Folded, illegal};
+use crate::group::Group;
+use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::task::{TaskIx, TaskState};
+use convoke_model::{About, Inquiry, Missing, TaskId};
+use convoke_plan::{Kind, NodeIx, Strategy};
+use std::sync::Arc;
+
+impl Scheduler {
+    pub(crate) fn merge_started(
+        &mut self,
+        id: &TaskId,
+        strategy: &str,
+        sources: &[TaskId],
+        missing: &[Missing],
+    ) -> Folded {
+        let task = self.begun(id, "merge_started")?;
+        // A merge of programs that failed goes on by levels.
+        self.expect(task, "merge_started", |state| {
+            matches!(state, TaskState::Ready | TaskState::Waiting | TaskState::Failing | TaskState::Open)
+        })?;
+        let strategy = match strategy {
+            "verify" => Strategy::Flat,
+            word => word_strategy(word)
+                .ok_or_else(|| illegal(&format!("merge_started of {id}"), "no such strategy"))?,
+        };
+        let known = |id: &TaskId| self.known(id, "merge_started");
+        let sources = sources.iter().map(known).collect::<Result<Vec<TaskIx>, IllegalEvent>>()?;
+        self.stop_waiting(task);
+        self.note_start(task);
+        self.missed_outputs |= !missing.is_empty();
+        let collected =
+            self.tasks[task].merging.as_ref().filter(|merging| merging.strategy == Strategy::Progressive);
+        let sources = collected.map_or(sources, |merging| merging.sources.clone());
+        let closed = !missing.is_empty();
+        let merging = Merging { strategy, sources, missing: missing.to_vec(), closed };
+        self.tasks[task].merging = Some(Arc::new(merging));
+        self.tasks[task].turns.clear();
+        if strategy == Strategy::Rlm {
+            self.make_ready(task);
+        } else {
+            self.open_questions(task);
+            self.todo(Todo::Group(task));
+        }
+        Ok(())
+    }
+
+    fn stop_waiting(&mut self, task: TaskIx) {
+        if self.tasks[task].state == TaskState::Waiting && self.tasks[task].place.within.is_none() {
+            let frame = self.tasks[task].place.frame;
+            self.frame_mut(frame).waiting -= 1;
+        }
+    }
+
+    /// A task that asks has a group of children, none of them yet.
+    fn open_questions(&mut self, task: TaskIx) {
+        if self.tasks[task].group.is_none() {
+            self.tasks[task].group = Some(Box::new(Group::default()));
+        }
+        self.tasks[task].state = TaskState::Open;
+    }
+
+    pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
+        let task = self.known(id, "asked")?;
+        self.expect(task, "asked", |state| matches!(state, TaskState::Open | TaskState::Ready))?;
+        self.open_questions(task);
+        for question in questions {
+            let node = self
+                .helper(task, &question.about)
+                .ok_or_else(|| illegal(&format!("asked by {id}"), "its step has nobody to ask that"))?;
+            let child = TaskId::new(Some(id), question.about.word(), Some(&question.key), 1);
+            if self.tasks.find(&child).is_some() {
+                return Err(illegal(&format!("asked by {id}"), "it was asked before"));
+            }
+            let member = self.add_member(task, child, node, None);
+            self.note_arrivals(task, &question.about);
+            self.tasks[member].question = Some(Arc::new(question.clone()));
+            self.group_mut(task).total += 1;
+            self.offer(member);
+        }
+        Ok(())
+    }
+
+    /// A progressive merge's sources are what its questions were about, in order.
+    fn note_arrivals(&mut self, task: TaskIx, about: &About) {
+        let (About::Merge { of }, Some(merging)) = (about, self.tasks[task].merging.as_ref()) else { return };
+        if merging.strategy != Strategy::Progressive {
+            return;
+        }
+        let known = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
+        let new: Vec<TaskIx> = known
+            .filter(|source| self.tasks[*source].question.is_none() && !merging.sources.contains(source))
+            .collect();
+        let merging = self.tasks[task].merging.as_mut().expect("just seen");
+        Arc::make_mut(merging).sources.extend(new);
+    }
+
+    /// The node that answers a question of this kind.
+    fn helper(&self, task: TaskIx, about: &About) -> Option<NodeIx> {
+        let node = self.node(task);
+        match (&node.kind, about) {
+            (_, About::Reshape { .. }) => node.repairer,
+            (Kind::Reduce(reduce), About::Merge { .. } | About::Choose { .. }) => reduce.merger,
+            (Kind::Reduce(reduce), About::Prompt { .. }) => reduce.rlm.as_ref().map(|rlm| rlm.reader),
+            (Kind::Reduce(_), About::Program { .. }) => Some(self.tasks[task].node),
+            (Kind::Verify(verify), About::Assess { .. }) => Some(verify.assessor),
+            (Kind::Verify(verify), About::Correct { .. }) => Some(verify.repairer),
+            _ => None,
+        }
+    }
+}
+
+fn word_strategy(word: &str) -> Option<Strategy> {
+    serde_json::from_value(serde_json::Value::from(word)).ok()
+}

@@ -1,0 +1,124 @@
+//! Merging and choosing by levels: the tree decides, here it is fed and carried out.
+
+use super::marks::index_of;
+use super::tree::{Answer, Bounds, Next, Part, look};
+use super::{Merging, texts};
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{About, Event, Inquiry, Piece, TaskId};
+use convoke_plan::{Reduce, Strategy};
+
+impl Scheduler {
+    /// Decide: asks what can be asked, or ends the merge.
+    pub(super) fn next_level(
+        &mut self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        outputs: &dyn Outputs,
+    ) {
+        let next = self.look_at_levels(task, reduce, merging, outputs);
+        if !next.asks.is_empty() {
+            let questions = next.asks.into_iter().map(|(key, parts)| question(merging.strategy, key, parts));
+            let questions = questions.collect();
+            self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+        } else if next.result.is_some() {
+            self.end_levels(task, reduce, merging, &next, outputs);
+        }
+    }
+
+    pub(super) fn look_at_levels(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        outputs: &dyn Outputs,
+    ) -> Next {
+        let bounds = Bounds {
+            ratio: if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize },
+            tokens: reduce.group_tokens,
+        };
+        let parts = self.parts(merging, bounds);
+        look(parts, bounds, &|key| self.answer_at(task, merging, key, bounds, outputs))
+    }
+
+    /// The sources as pieces; a merge takes large ones in parts, a choice takes each as it is.
+    fn parts(&self, merging: &Merging, bounds: Bounds) -> Vec<Part> {
+        let whole = |source: &TaskIx| Part {
+            piece: Piece::whole(self.tasks[*source].id.clone()),
+            tokens: self.size_of(*source).min((bounds.tokens / 2).max(1)),
+        };
+        match chooses(merging.strategy) {
+            true => merging.sources.iter().map(whole).collect(),
+            false => merging.sources.iter().flat_map(|source| self.cut(*source, bounds.tokens)).collect(),
+        }
+    }
+
+    /// An output as pieces of which two fit into one question.
+    pub(super) fn cut(&self, source: TaskIx, bound: u64) -> Vec<Part> {
+        let (task, tokens, most) = (self.tasks[source].id.clone(), self.size_of(source), (bound / 2).max(1));
+        if tokens <= most {
+            return vec![Part { piece: Piece::whole(task), tokens }];
+        }
+        let of = tokens.div_ceil(most) as u32;
+        let cut = |number| Piece { task: task.clone(), part: Some([number, of]) };
+        (0..of).map(|number| Part { piece: cut(number), tokens: tokens.div_ceil(u64::from(of)) }).collect()
+    }
+
+    fn answer_at(
+        &self,
+        task: TaskIx,
+        merging: &Merging,
+        key: &str,
+        bounds: Bounds,
+        outputs: &dyn Outputs,
+    ) -> Option<Answer> {
+        let id = TaskId::new(Some(&self.tasks[task].id), word(merging.strategy), Some(key), 1);
+        let child = self.tasks.find(&id)?;
+        Some(match self.tasks[child].state {
+            TaskState::Ended(End::Succeeded) if chooses(merging.strategy) => {
+                match self.chosen(child, merging, outputs) {
+                    Some(source) => {
+                        let piece = Piece::whole(self.tasks[source].id.clone());
+                        let tokens = self.size_of(source).min((bounds.tokens / 2).max(1));
+                        Answer::Given(Part { piece, tokens })
+                    }
+                    None => Answer::Failed,
+                }
+            }
+            TaskState::Ended(End::Succeeded) => {
+                Answer::Given(Part { piece: Piece::whole(id), tokens: self.size_of(child) })
+            }
+            TaskState::Ended(_) => Answer::Failed,
+            _ => Answer::Open,
+        })
+    }
+
+    /// The source that a judge chose; it must be one of those it was shown.
+    pub(super) fn chosen(&self, child: TaskIx, merging: &Merging, outputs: &dyn Outputs) -> Option<TaskIx> {
+        let answer = self.json_of(child, outputs);
+        let source = merging.sources[index_of(answer.get("winner")?.as_str()?, merging.sources.len())?];
+        let About::Choose { of } = &self.tasks[child].question.as_ref()?.about else { return None };
+        of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
+    }
+}
+
+fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> Inquiry {
+    let of = parts.into_iter().map(|part| part.piece).collect();
+    let about = if chooses(strategy) { About::Choose { of } } else { About::Merge { of } };
+    Inquiry { key, about }
+}
+
+pub(super) fn chooses(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::Judge | Strategy::Tournament)
+}
+
+fn word(strategy: Strategy) -> &'static str {
+    if chooses(strategy) { "choose" } else { "merge" }
+}
+
+/// A result as text, for marks and sizes.
+pub(super) fn as_text(result: &serde_json::Value) -> String {
+    texts::readable(result)
+}

@@ -1,0 +1,172 @@
+//! What a child is asked, made from outputs when it starts.
+
+use super::Merging;
+use super::levels::chooses;
+use super::marks::mark;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, Piece};
+use convoke_plan::{Kind, Reduce, Text};
+use serde_json::Value;
+use std::fmt::Write;
+use std::sync::Arc;
+
+impl Scheduler {
+    /// Puts a question into the call that asks it.
+    pub(crate) fn put_question(
+        &self,
+        child: TaskIx,
+        question: &Inquiry,
+        mut call: AgentCall,
+        outputs: &dyn Outputs,
+    ) -> Result<AgentCall, Failure> {
+        let task = self.tasks[child].place.within.expect("a question has a task that asks it");
+        let prompt = match (&question.about, &self.node(task).kind) {
+            (About::Merge { of }, Kind::Reduce(reduce)) => self.merge_prompt(task, reduce, of, outputs)?,
+            (About::Choose { of }, Kind::Reduce(reduce)) => {
+                call.settings = Arc::new(self.one_of(task, of, &call.settings));
+                self.choice_prompt(task, reduce, of, outputs)?
+            }
+            (About::Reshape { of, problem }, _) => {
+                return self.put_repair(task, of, problem, call, outputs);
+            }
+            (About::Prompt { text }, _) => self.prompt_text(text, outputs)?,
+            (About::Assess { answer }, Kind::Verify(verify)) => {
+                self.assess_prompt(task, verify, answer, outputs)?
+            }
+            (About::Correct { answer, findings }, Kind::Verify(verify)) => {
+                self.correct_prompt(task, verify, answer, findings, outputs)?
+            }
+            _ => return Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
+        };
+        // The workflow's instructions, if any, stand before it already.
+        call.prompt =
+            if call.prompt.trim().is_empty() { prompt } else { format!("{}\n\n{prompt}", call.prompt) };
+        Ok(call)
+    }
+
+    fn prompt_text(&self, text: &convoke_model::Payload, outputs: &dyn Outputs) -> Result<String, Failure> {
+        let missing = || Failure::new(Class::Fatal, "a program's prompt is missing in the journal");
+        match self.read(text, outputs).ok_or_else(missing)?.value() {
+            Value::String(text) => Ok(text),
+            other => Ok(other.to_string()),
+        }
+    }
+
+    /// A text of the step that asks, as that step sees the world.
+    pub(super) fn stated(
+        &self,
+        task: TaskIx,
+        text: Option<&Text>,
+        what: &str,
+        outputs: &dyn Outputs,
+    ) -> Result<Option<String>, Failure> {
+        let rendered = text.map(|text| self.render(task, text, what, outputs)).transpose()?;
+        Ok(rendered.filter(|text| !text.trim().is_empty()))
+    }
+
+    fn merge_prompt(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        of: &[Piece],
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
+        let merging = self.merging_of(task).ok_or_else(|| Failure::new(Class::Fatal, "no merge"))?;
+        let mut prompt = self.question_part(task, reduce, outputs)?;
+        prompt.push_str("## OUTPUTS\n\n");
+        for piece in of {
+            let text = self.piece_text(piece, outputs);
+            let _ = write!(prompt, "### {}\n\n{text}\n\n", self.heading(reduce, &merging, piece));
+        }
+        prompt.push_str(&missing_part(&merging));
+        prompt.push_str(
+            "## TASK\n\nMerge the outputs above into one text that answers the question. Behind each statement name \
+             the outputs it came from by their marks, such as [S1] or [S2, S5]; marks that stand in a text already \
+             are kept. Say where outputs contradict one another. Answer with the text alone.",
+        );
+        Ok(prompt)
+    }
+
+    fn choice_prompt(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        of: &[Piece],
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
+        let merging = self.merging_of(task).ok_or_else(|| Failure::new(Class::Fatal, "no merge"))?;
+        let mut prompt = self.question_part(task, reduce, outputs)?;
+        prompt.push_str("## ANSWERS\n\n");
+        for piece in of {
+            let each = reduce.group_tokens / of.len().max(1) as u64;
+            let text =
+                self.tasks.find(&piece.task).map(|task| self.shown(task, each, outputs)).unwrap_or_default();
+            let _ = write!(prompt, "### {}\n\n{text}\n\n", self.heading(reduce, &merging, piece));
+        }
+        prompt.push_str("## TASK\n\nChoose the best of these answers. Name its mark and say why.");
+        Ok(prompt)
+    }
+
+    pub(super) fn question_part(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
+        let mut part = String::new();
+        if let Some(words) = self.stated(task, reduce.instructions.as_ref(), "instructions", outputs)? {
+            let _ = write!(part, "{words}\n\n");
+        }
+        if let Some(query) = self.stated(task, reduce.query.as_ref(), "query", outputs)? {
+            let _ = write!(part, "## QUESTION\n\n{query}\n\n");
+        }
+        Ok(part)
+    }
+
+    /// `[S3] research [berlin], part 2 of 4`; what was merged before stands under the marks in its text.
+    fn heading(&self, reduce: &Reduce, merging: &Merging, piece: &Piece) -> String {
+        let Some(task) = self.tasks.find(&piece.task) else { return piece.task.to_string() };
+        let index = merging.sources.iter().position(|source| *source == task);
+        let name = match index {
+            Some(index) => format!("[{}] {}", mark(index), self.title(task, Some(reduce))),
+            None => "merged before".to_owned(),
+        };
+        match piece.part {
+            Some([number, of]) => format!("{name}, part {} of {of}", number + 1),
+            None => name,
+        }
+    }
+
+    /// A judge's answer must name one of those it is shown.
+    fn one_of(&self, task: TaskIx, of: &[Piece], settings: &AgentSettings) -> AgentSettings {
+        let mut settings = settings.clone();
+        let Some(merging) = self.merging_of(task).filter(|merging| chooses(merging.strategy)) else {
+            return settings;
+        };
+        let position =
+            |piece: &Piece| merging.sources.iter().position(|source| self.tasks[*source].id == piece.task);
+        let marks = of.iter().filter_map(position).map(|index| Value::from(mark(index))).collect();
+        if let Some(winner) = settings.schema.as_mut().and_then(|schema| schema.fields.get_mut("winner")) {
+            winner.choices = Some(marks);
+        }
+        settings
+    }
+}
+
+fn missing_part(merging: &Merging) -> String {
+    if merging.missing.is_empty() {
+        return String::new();
+    }
+    let mut part = "## MISSING\n\nThese outputs are not there; say so where it matters:\n".to_owned();
+    for missing in merging.missing.iter().take(50) {
+        let cause: String = missing.cause.chars().take(200).collect();
+        let _ = writeln!(part, "- {}: {cause}", missing.task);
+    }
+    if merging.missing.len() > 50 {
+        let _ = writeln!(part, "- and {} more", merging.missing.len() - 50);
+    }
+    part.push('\n');
+    part
+}

@@ -1,0 +1,75 @@
+//! Whose outputs a merge is about: groups stand for their members, items for themselves.
+
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::Missing;
+use convoke_plan::{NodeIx, Reduce};
+
+/// One source of a merge, there or not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub task: TaskIx,
+    pub succeeded: bool,
+}
+
+impl Scheduler {
+    /// Every source of a reduce task that exists, in the order of the file.
+    pub(super) fn sources(&self, task: TaskIx, reduce: &Reduce) -> Vec<Found> {
+        let roots = reduce.of.iter().filter_map(|node| self.source_of(task, *node));
+        let mut found = Vec::new();
+        roots.for_each(|root| self.add_source(root, &mut found));
+        found
+    }
+
+    /// The task of a source: beside the merge where it is needed, else on the way that led to it.
+    pub(super) fn source_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
+        let needed = self.node(task).needs.iter().any(|need| need.node == node);
+        match needed {
+            true => self.beside(self.tasks[task].place, node),
+            false => self.ancestor_of(task, node),
+        }
+    }
+
+    fn add_source(&self, task: TaskIx, found: &mut Vec<Found>) {
+        let is_group = self.node(task).kind.is_group();
+        match self.tasks[task].group.as_deref().filter(|_| is_group) {
+            Some(group) => group.members.iter().for_each(|member| self.add_source(*member, found)),
+            // A group that never opened (its list could not be read, it was skipped) has no members to name.
+            None => {
+                found.push(Found { task, succeeded: self.tasks[task].succeeded() && !is_group });
+            }
+        }
+    }
+
+    /// Why an output is not there.
+    pub(crate) fn absence(&self, task: TaskIx) -> Missing {
+        let cause = match self.tasks[task].state {
+            TaskState::Ended(End::Failed) => {
+                let failure = self.tasks[task].failure.as_deref();
+                failure.map_or("failed".to_owned(), |failure| format!("failed: {}", failure.message))
+            }
+            TaskState::Ended(End::Skipped) => "skipped".to_owned(),
+            TaskState::Ended(End::Cancelled) => "cancelled".to_owned(),
+            TaskState::Ended(End::Succeeded) => "empty".to_owned(),
+            _ => "late".to_owned(),
+        };
+        Missing { task: self.tasks[task].id.clone(), cause }
+    }
+
+    /// What people call a source: its title or step, with the item's key.
+    pub(crate) fn title(&self, task: TaskIx, reduce: Option<&Reduce>) -> String {
+        let (root, key) = match (self.tasks[task].place.within, self.tasks[task].place.item) {
+            (Some(group), Some(index)) => (group, Some(self.key_of(group, index))),
+            _ => (task, None),
+        };
+        let stated = reduce.and_then(|reduce| {
+            let at = reduce.of.iter().position(|node| *node == self.tasks[root].node)?;
+            reduce.titles.get(at)?.as_deref()
+        });
+        let name = stated.unwrap_or(&self.node(root).name);
+        match key {
+            Some(key) => format!("{name} [{key}]"),
+            None => name.to_owned(),
+        }
+    }
+}

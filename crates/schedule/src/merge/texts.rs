@@ -1,0 +1,121 @@
+//! Outputs as texts: what a model reads of them, how large they are, how large ones are cut into parts.
+
+use super::outcome::is_report;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{Digest, Payload, Piece};
+use serde_json::Value;
+
+/// Characters to a token, as everywhere in this crate.
+const CHARS_PER_TOKEN: u64 = 4;
+
+impl Scheduler {
+    /// An output as JSON.
+    pub(crate) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+        match &self.tasks[task].output {
+            Some(Payload::Gathered) => self.gathered(task, outputs).value(),
+            Some(payload) => self.read(payload, outputs).map_or(Value::Null, |text| text.value()),
+            None => Value::Null,
+        }
+    }
+
+    /// An output as a model reads it.
+    pub(crate) fn text_of(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
+        readable(&self.json_of(task, outputs))
+    }
+
+    /// The text of a piece.
+    pub(super) fn piece_text(&self, piece: &Piece, outputs: &dyn Outputs) -> String {
+        let Some(task) = self.tasks.find(&piece.task) else { return String::new() };
+        let text = self.text_of(task, outputs);
+        match piece.part {
+            None => text,
+            Some([number, of]) => part_of(&text, number, of).to_owned(),
+        }
+    }
+
+    /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
+    pub(crate) fn shown(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
+        let text = self.text_of(task, outputs);
+        let most = (tokens * CHARS_PER_TOKEN) as usize;
+        if text.len() <= most {
+            return text;
+        }
+        let head = &text[..text.floor_char_boundary(most)];
+        let left = text[head.len()..].chars().count();
+        let whole = self
+            .digest_of(task)
+            .map(|digest| format!("; the whole output of `{}` is {digest}", self.tasks[task].id));
+        format!("{head}\n[… {left} more characters{}]", whole.unwrap_or_default())
+    }
+
+    /// The size of an output in tokens, without reading it where its size is known.
+    pub(super) fn size_of(&self, task: TaskIx) -> u64 {
+        let bytes = match &self.tasks[task].output {
+            Some(Payload::Inline(text)) => text.as_str().len() as u64,
+            Some(Payload::Blob { size, .. }) => *size,
+            Some(Payload::Gathered) | None => 0,
+        };
+        bytes.div_ceil(CHARS_PER_TOKEN)
+    }
+
+    /// The address of an output.
+    pub(super) fn digest_of(&self, task: TaskIx) -> Option<Digest> {
+        match self.tasks[task].output.as_ref()? {
+            Payload::Inline(text) => Some(Digest::of(text.as_str().as_bytes())),
+            Payload::Blob { digest, .. } => Some(*digest),
+            Payload::Gathered => None,
+        }
+    }
+}
+
+/// A value as a text: what is a single text stands for itself.
+pub(super) fn readable(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => match fields.get("result") {
+            // The answer of an agent without a declared shape, or of another merge.
+            Some(Value::String(text)) if fields.len() == 1 => text.clone(),
+            Some(result) if is_report(fields) => readable(result),
+            _ => pretty(value),
+        },
+        Value::Null => String::new(),
+        other => pretty(other),
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// The n-th of so many parts of a text, cut between characters.
+pub(super) fn part_of(text: &str, number: u32, of: u32) -> &str {
+    let at = |number: u32| {
+        text.floor_char_boundary((text.len() as u64 * u64::from(number) / u64::from(of.max(1))) as usize)
+    };
+    &text[at(number)..at(number + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_reads_as_its_text_and_a_record_as_json() {
+        assert_eq!(readable(&json!({ "result": "words" })), "words");
+        assert_eq!(readable(&json!("words")), "words");
+        assert_eq!(readable(&json!({ "result": "words", "strategy": "flat", "calls": 0 })), "words");
+        assert_eq!(readable(&json!({ "a": 1 })), "{\n  \"a\": 1\n}");
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_the_whole(text in "\\PC{0,200}", of in 1u32..9) {
+            let all: String = (0..of).map(|number| part_of(&text, number, of)).collect();
+            prop_assert_eq!(all, text);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Examining an answer: assess, correct, assess again, until nothing is left to correct or the rounds are used up.
+//!
+//! The assessor is asked afresh each time and sees the answer, the question and the outputs behind the answer, never
+//! its own earlier words. What remains is reported with the answer; an answer that nobody could examine is a failure.
+
+use super::marks::mark;
+use super::outcome::{bare, usage_value};
+use super::texts::readable;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
+use convoke_plan::Verify;
+use convoke_plan::plan::Severity;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Tokens of the outputs behind an answer that an assessor sees.
+const EVIDENCE_TOKENS: u64 = 24_000;
+
+impl Scheduler {
+    pub(super) fn go_on_verifying(&mut self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) {
+        if self.group(task).open > 0 {
+            return;
+        }
+        let Some(last) = self.group(task).members.last().copied() else {
+            let answer = self.tasks[self.first_answer(task)].id.clone();
+            return self.ask_one(task, 1, About::Assess { answer });
+        };
+        let round = self.group(task).members.len().div_ceil(2) as u32;
+        let question = self.tasks[last].question.clone().expect("a child of a verify task is a question");
+        match (&question.about, self.tasks[last].succeeded()) {
+            (About::Assess { .. }, false) => self.not_examined(task, last, round, verify, outputs),
+            (About::Assess { answer }, true) => {
+                let open = open_findings(&self.json_of(last, outputs), verify.severity);
+                if open == 0 || round > verify.rounds {
+                    return self.end_verify(task, verify, None, outputs);
+                }
+                let findings = self.tasks[last].id.clone();
+                self.ask_one(task, round, About::Correct { answer: answer.clone(), findings });
+            }
+            (_, false) => {
+                let note = format!("correction {round} failed; the answer is the one before it");
+                self.end_verify(task, verify, Some(note), outputs);
+            }
+            (_, true) => {
+                let answer = self.tasks[last].id.clone();
+                self.ask_one(task, round + 1, About::Assess { answer });
+            }
+        }
+    }
+
+    fn first_answer(&self, task: TaskIx) -> TaskIx {
+        self.tasks[task].merging.as_ref().expect("it has begun").sources[0]
+    }
+
+    fn ask_one(&mut self, task: TaskIx, number: u32, about: About) {
+        let questions = vec![Inquiry { key: number.to_string(), about }];
+        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+    }
+
+    /// Nobody could say whether the answer is right: the first time that is a failure, later it is said.
+    fn not_examined(
+        &mut self,
+        task: TaskIx,
+        last: TaskIx,
+        round: u32,
+        verify: &Verify,
+        outputs: &dyn Outputs,
+    ) {
+        let why = self.tasks[last].failure.as_deref().map_or("it was stopped", |failure| &failure.message);
+        if round > 1 {
+            let note = format!("the corrected answer could not be examined: {why}");
+            return self.end_verify(task, verify, Some(note), outputs);
+        }
+        let message =
+            format!("verify step `{}`: the answer could not be examined: {why}", self.node(task).name);
+        let class = self.tasks[last].failure.as_deref().map_or(Class::Fatal, |failure| failure.class);
+        self.fail_task(task, Failure::new(class, message).reason("not_examined"));
+    }
+
+    fn end_verify(&mut self, task: TaskIx, verify: &Verify, note: Option<String>, outputs: &dyn Outputs) {
+        let (findings, open) = self.all_findings(task, verify, note.is_some(), outputs);
+        let corrections = self.answers(task).len() - 1;
+        let verdict = match (open, corrections) {
+            (0, 0) => "clean",
+            (0, _) => "corrected",
+            _ => "open",
+        };
+        if open > 0 && verify.fail_when_open {
+            let message = format!(
+                "verify step `{}`: {open} of {} findings remain after {corrections} corrections",
+                self.node(task).name,
+                findings.len(),
+            );
+            return self.fail_task(task, Failure::new(Class::InvalidOutput, message).reason("findings_open"));
+        }
+        let (calls, usage) = self.asked_so_far(task);
+        let answer = *self.answers(task).last().expect("there is a first answer");
+        let report = json!({
+            "result": bare(self.json_of(answer, outputs)), "verdict": verdict, "findings": findings,
+            "rounds": corrections, "calls": calls, "usage": usage_value(&usage),
+            "notes": note.into_iter().collect::<Vec<_>>(),
+        });
+        self.succeed(task, &report, outputs);
+    }
+
+    /// The answer and its corrections, oldest first.
+    fn answers(&self, task: TaskIx) -> Vec<TaskIx> {
+        let corrected = self.group(task).members.iter().copied().filter(|child| {
+            let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
+            matches!(about, Some(About::Correct { .. })) && self.tasks[*child].succeeded()
+        });
+        std::iter::once(self.first_answer(task)).chain(corrected).collect()
+    }
+
+    /// Every finding with its round and what became of it, and how many must still be corrected.
+    fn all_findings(
+        &self,
+        task: TaskIx,
+        verify: &Verify,
+        unchecked: bool,
+        outputs: &dyn Outputs,
+    ) -> (Vec<Value>, usize) {
+        let assessments: Vec<TaskIx> = self
+            .group(task)
+            .members
+            .iter()
+            .copied()
+            .filter(|child| {
+                let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
+                matches!(about, Some(About::Assess { .. })) && self.tasks[*child].succeeded()
+            })
+            .collect();
+        let (mut all, mut open) = (Vec::new(), 0);
+        for (round, child) in assessments.iter().enumerate() {
+            let last = round + 1 == assessments.len();
+            for mut finding in findings(&self.json_of(*child, outputs)) {
+                let status = match (severity(&finding) >= verify.severity, last || unchecked) {
+                    (false, _) => "noted",
+                    (true, true) => "open",
+                    (true, false) => "corrected",
+                };
+                open += usize::from(status == "open");
+                finding["round"] = json!(round + 1);
+                finding["status"] = json!(status);
+                all.push(finding);
+            }
+        }
+        (all, open)
+    }
+
+    pub(super) fn assess_prompt(
+        &self,
+        task: TaskIx,
+        verify: &Verify,
+        answer: &TaskId,
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
+        let mut prompt = self.stated_part(task, verify, outputs)?;
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, outputs));
+        prompt.push_str(&self.evidence(task, outputs));
+        prompt.push_str(
+            "## TASK\n\nList everything that is wrong with the answer: where it contradicts itself or the outputs, \
+             what no output supports, what the question or its constraints ask for and the answer does not give. \
+             Quote the words that are wrong. An empty list means that nothing is.",
+        );
+        Ok(prompt)
+    }
+
+    pub(super) fn correct_prompt(
+        &self,
+        task: TaskIx,
+        verify: &Verify,
+        answer: &TaskId,
+        assessed: &TaskId,
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
+        let mut prompt = self.stated_part(task, verify, outputs)?;
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, outputs));
+        let said = self.tasks.find(assessed).map(|child| self.json_of(child, outputs)).unwrap_or_default();
+        let open = findings(&said).into_iter().filter(|finding| severity(finding) >= verify.severity);
+        for (number, finding) in open.enumerate() {
+            let field = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+            let _ = write!(
+                prompt,
+                "{}. {} ({}): {}\n   Why: {}\n   Instead: {}\n",
+                number + 1,
+                field("kind"),
+                field("severity"),
+                field("claim"),
+                field("explanation"),
+                field("correction"),
+            );
+        }
+        prompt.push('\n');
+        prompt.push_str(&self.evidence(task, outputs));
+        prompt.push_str(
+            "## TASK\n\nCorrect the answer by these findings and leave the rest as it is. Answer with the whole \
+             corrected answer alone.",
+        );
+        Ok(prompt)
+    }
+
+    fn stated_part(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Result<String, Failure> {
+        let mut part = String::new();
+        if let Some(query) = self.stated(task, verify.query.as_ref(), "query", outputs)? {
+            let _ = write!(part, "## QUESTION\n\n{query}\n\n");
+        }
+        if let Some(words) = self.stated(task, verify.constraints.as_ref(), "constraints", outputs)? {
+            let _ = write!(part, "## CONSTRAINTS\n\n{words}\n\n");
+        }
+        Ok(part)
+    }
+
+    fn answer_text(&self, answer: &TaskId, outputs: &dyn Outputs) -> String {
+        self.tasks.find(answer).map(|task| readable(&bare(self.json_of(task, outputs)))).unwrap_or_default()
+    }
+
+    /// The outputs that the answer was made from: the sources of a merge, else what the step followed.
+    fn evidence(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
+        let answer = self.first_answer(task);
+        let sources = match self.merging_of(answer) {
+            Some(merging) => merging.sources.clone(),
+            None => {
+                self.tasks[answer].from.iter().copied().filter(|from| self.tasks[*from].succeeded()).collect()
+            }
+        };
+        if sources.is_empty() {
+            return String::new();
+        }
+        let each = EVIDENCE_TOKENS / sources.len() as u64;
+        let mut part = "## OUTPUTS BEHIND THE ANSWER\n\n".to_owned();
+        for (index, source) in sources.iter().enumerate() {
+            let text = self.shown(*source, each.max(50), outputs);
+            let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.title(*source, None));
+        }
+        part
+    }
+}
+
+fn findings(said: &Value) -> Vec<Value> {
+    said.get("findings").and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+fn open_findings(said: &Value, from: Severity) -> usize {
+    findings(said).iter().filter(|finding| severity(finding) >= from).count()
+}
+
+/// An unknown severity is taken seriously.
+fn severity(finding: &Value) -> Severity {
+    let word = finding["severity"].as_str().unwrap_or_default();
+    Severity::ALL.into_iter().find(|severity| severity.word() == word).unwrap_or(Severity::High)
+}

@@ -1,0 +1,342 @@
+//! Counting votes. Pure: ballots in, a result with tally and dissent out.
+//!
+//! Who abstains or fails casts no vote: shares are of the votes cast. Options come in the order in which they are
+//! listed, else in which they were first voted for, and that order alone breaks ties where the rule says `first`.
+
+use convoke_plan::{Tie, Vote, VoteMethod};
+use serde_json::{Map, Value, json};
+
+/// What one member said.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ballot {
+    pub member: String,
+    pub said: Said,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said {
+    /// One option, or several with the best first.
+    For(Vec<String>),
+    /// Nothing on purpose.
+    Abstained,
+    /// Something that cannot be counted.
+    Spoilt(String),
+    /// The member failed.
+    Failed(String),
+}
+
+/// What the votes came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Count {
+    pub winner: Option<String>,
+    /// Several options are level at the top.
+    pub tied: Vec<String>,
+    /// The result as it is reported.
+    pub report: Value,
+}
+
+/// Counts votes by a rule.
+pub(crate) fn count(ballots: &[Ballot], rule: &Vote) -> Count {
+    let cast: Vec<&Vec<String>> = ballots.iter().filter_map(votes).collect();
+    let options = options(&cast, rule);
+    let tally = tally(&cast, &options);
+    let (mut winner, tied, rounds) = match rule.method {
+        VoteMethod::Ranked => run_off(&cast, &options),
+        method => {
+            let (winner, tied) = first_past(&tally, cast.len(), method);
+            (winner, tied, Vec::new())
+        }
+    };
+    if winner.is_none() && rule.tie == Tie::First {
+        winner = tied.first().cloned();
+    }
+    if (cast.len() as u32) < rule.quorum {
+        winner = None;
+    }
+    let report = report(ballots, rule, &tally, winner.as_deref(), &tied, cast.len(), rounds);
+    Count { winner, tied, report }
+}
+
+fn votes(ballot: &Ballot) -> Option<&Vec<String>> {
+    match &ballot.said {
+        Said::For(choices) => Some(choices),
+        _ => None,
+    }
+}
+
+fn options(cast: &[&Vec<String>], rule: &Vote) -> Vec<String> {
+    let mut options = rule.options.clone();
+    for choice in cast.iter().copied().flatten() {
+        if !options.contains(choice) {
+            options.push(choice.clone());
+        }
+    }
+    options
+}
+
+/// First choices per option, in the order of the options.
+fn tally(cast: &[&Vec<String>], options: &[String]) -> Vec<(String, usize)> {
+    let votes = |option: &String| cast.iter().filter(|choices| choices.first() == Some(option)).count();
+    options.iter().map(|option| (option.clone(), votes(option))).collect()
+}
+
+fn first_past(tally: &[(String, usize)], cast: usize, method: VoteMethod) -> (Option<String>, Vec<String>) {
+    let most = tally.iter().map(|(_, votes)| *votes).max().unwrap_or(0);
+    let top: Vec<String> = tally
+        .iter()
+        .filter(|(_, votes)| *votes == most && most > 0)
+        .map(|(option, _)| option.clone())
+        .collect();
+    let enough = match method {
+        VoteMethod::Unanimous => most == cast,
+        // A share such as 2/3 must not fail by a rounding error.
+        VoteMethod::Threshold(share) => most as f64 + 1e-9 >= share * cast as f64,
+        VoteMethod::Majority | VoteMethod::Ranked => true,
+    };
+    match top.as_slice() {
+        [one] if enough => (Some(one.clone()), Vec::new()),
+        [_, _, ..] if enough => (None, top),
+        _ => (None, Vec::new()),
+    }
+}
+
+/// Instant run-off: the option with the fewest first places leaves until one has more than half.
+fn run_off(cast: &[&Vec<String>], options: &[String]) -> (Option<String>, Vec<String>, Vec<Value>) {
+    let mut left: Vec<&String> = options.iter().collect();
+    let mut rounds = Vec::new();
+    loop {
+        let first = |choices: &&Vec<String>| choices.iter().find(|choice| left.contains(choice)).cloned();
+        let firsts: Vec<String> = cast.iter().filter_map(first).collect();
+        let votes = |option: &&String| firsts.iter().filter(|first| first == option).count();
+        let standing: Vec<(&String, usize)> = left.iter().map(|option| (*option, votes(option))).collect();
+        rounds.push(Value::Object(
+            standing.iter().map(|(option, votes)| ((*option).clone(), json!(votes))).collect::<Map<_, _>>(),
+        ));
+        if let Some((winner, _)) = standing.iter().find(|(_, votes)| votes * 2 > firsts.len()) {
+            return (Some((*winner).clone()), Vec::new(), rounds);
+        }
+        let Some(fewest) = standing.iter().map(|(_, votes)| *votes).min().filter(|_| !firsts.is_empty())
+        else {
+            return (None, Vec::new(), rounds);
+        };
+        if standing.iter().all(|(_, votes)| *votes == fewest) {
+            let tied = standing.into_iter().map(|(option, _)| option.clone()).collect();
+            return (None, tied, rounds);
+        }
+        left = standing.into_iter().filter(|(_, votes)| *votes > fewest).map(|(option, _)| option).collect();
+    }
+}
+
+fn report(
+    ballots: &[Ballot],
+    rule: &Vote,
+    tally: &[(String, usize)],
+    winner: Option<&str>,
+    tied: &[String],
+    cast: usize,
+    rounds: Vec<Value>,
+) -> Value {
+    let (mut said, mut abstained, mut spoilt, mut failed) = (Map::new(), Vec::new(), Map::new(), Map::new());
+    for ballot in ballots {
+        let member = ballot.member.clone();
+        match &ballot.said {
+            Said::For(choices) if rule.method == VoteMethod::Ranked => {
+                drop(said.insert(member, json!(choices)))
+            }
+            Said::For(choices) => drop(said.insert(member, json!(choices.first()))),
+            Said::Abstained => abstained.push(member),
+            Said::Spoilt(why) => drop(spoilt.insert(member, json!(why))),
+            Said::Failed(why) => drop(failed.insert(member, json!(why))),
+        }
+    }
+    let against =
+        |ballot: &&Ballot| votes(ballot).is_some_and(|said| said.first().map(String::as_str) != winner);
+    let dissent: Vec<&str> = match winner {
+        Some(_) => ballots.iter().filter(against).map(|ballot| ballot.member.as_str()).collect(),
+        None => Vec::new(),
+    };
+    let tally: Map<String, Value> =
+        tally.iter().map(|(option, votes)| (option.clone(), json!(votes))).collect();
+    let mut report = json!({
+        "method": method_word(rule.method), "decided": winner.is_some(), "winner": winner, "tally": tally, "cast": cast,
+        "votes": said, "abstained": abstained, "spoilt": spoilt, "failed": failed, "tie": tied, "dissent": dissent,
+    });
+    if !rounds.is_empty() {
+        report["rounds"] = json!(rounds);
+    }
+    report
+}
+
+fn method_word(method: VoteMethod) -> &'static str {
+    match method {
+        VoteMethod::Majority => "majority",
+        VoteMethod::Unanimous => "unanimous",
+        VoteMethod::Threshold(_) => "threshold",
+        VoteMethod::Ranked => "ranked",
+    }
+}
+
+/// Reads a member's vote from its output: the field that the rule names, the output itself if it is a plain text.
+pub(crate) fn said(output: &Value, rule: &Vote) -> Said {
+    let field = match output {
+        Value::Object(fields) => {
+            fields.get(&rule.field).or_else(|| fields.get("result").filter(|_| fields.len() == 1))
+        }
+        other => Some(other),
+    };
+    let choices = match field {
+        None | Some(Value::Null) => return Said::Abstained,
+        Some(Value::Array(list)) if rule.method == VoteMethod::Ranked => {
+            list.iter().filter_map(option_of).collect()
+        }
+        Some(value) => match option_of(value) {
+            Some(choice) => vec![choice],
+            None => return Said::Spoilt(format!("{} is no vote", short(value))),
+        },
+    };
+    judge(choices, rule)
+}
+
+fn judge(mut choices: Vec<String>, rule: &Vote) -> Said {
+    let mut seen = std::collections::HashSet::new();
+    choices.retain(|choice| seen.insert(choice.clone()));
+    if choices.first().is_none_or(|choice| choice.is_empty() || choice.eq_ignore_ascii_case("abstain")) {
+        return Said::Abstained;
+    }
+    if rule.options.is_empty() {
+        return Said::For(choices);
+    }
+    let listed =
+        |choice: &String| rule.options.iter().find(|option| option.eq_ignore_ascii_case(choice)).cloned();
+    match choices.iter().map(listed).collect::<Option<Vec<_>>>() {
+        Some(known) => Said::For(known),
+        None => Said::Spoilt(format!("`{}` is not among the options", choices.join("`, `"))),
+    }
+}
+
+fn option_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Bool(choice) => Some(if *choice { "yes" } else { "no" }.to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn short(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rule(method: VoteMethod, tie: Tie) -> Vote {
+        let field = if method == VoteMethod::Ranked { "ranking" } else { "vote" };
+        Vote { method, field: field.into(), options: Vec::new(), tie, quorum: 1 }
+    }
+
+    fn ballots(said: &[Said]) -> Vec<Ballot> {
+        said.iter()
+            .enumerate()
+            .map(|(ix, said)| Ballot { member: format!("m{}", ix + 1), said: said.clone() })
+            .collect()
+    }
+
+    fn votes_for(options: &[&str]) -> Vec<Said> {
+        options.iter().map(|option| Said::For(vec![(*option).to_owned()])).collect()
+    }
+
+    #[test]
+    fn most_votes_win_and_dissent_is_named() {
+        let count = count(
+            &ballots(&votes_for(&["a", "b", "a", "a", "b"])),
+            &rule(VoteMethod::Majority, Tie::Undecided),
+        );
+        assert_eq!(count.winner.as_deref(), Some("a"));
+        assert_eq!(count.report["tally"], json!({ "a": 3, "b": 2 }));
+        assert_eq!(count.report["dissent"], json!(["m2", "m5"]));
+    }
+
+    #[test]
+    fn a_failing_member_and_an_abstention_cast_no_vote() {
+        let mut said = votes_for(&["a", "b", "a"]);
+        said.push(Said::Abstained);
+        said.push(Said::Failed("timed out".into()));
+        let count = count(&ballots(&said), &rule(VoteMethod::Threshold(0.66), Tie::Undecided));
+        assert_eq!(count.winner.as_deref(), Some("a"), "two of three votes cast are 66 %");
+        assert_eq!(count.report["cast"], json!(3));
+        assert_eq!(count.report["abstained"], json!(["m4"]));
+        assert_eq!(count.report["failed"], json!({ "m5": "timed out" }));
+    }
+
+    #[test]
+    fn a_tie_is_what_the_rule_says() {
+        let said = ballots(&votes_for(&["b", "a", "a", "b"]));
+        let undecided = count(&said, &rule(VoteMethod::Majority, Tie::Undecided));
+        assert_eq!((undecided.winner, undecided.tied), (None, vec!["b".to_owned(), "a".to_owned()]));
+        let first = count(&said, &rule(VoteMethod::Majority, Tie::First));
+        assert_eq!(first.winner.as_deref(), Some("b"), "voted for first");
+        let listed = Vote { options: vec!["a".into(), "b".into()], ..rule(VoteMethod::Majority, Tie::First) };
+        assert_eq!(count(&said, &listed).winner.as_deref(), Some("a"), "listed first");
+    }
+
+    #[test]
+    fn unanimity_is_of_the_votes_cast() {
+        let mut said = votes_for(&["a", "a"]);
+        said.push(Said::Abstained);
+        let rule = rule(VoteMethod::Unanimous, Tie::Undecided);
+        assert_eq!(count(&ballots(&said), &rule).winner.as_deref(), Some("a"));
+        said.extend(votes_for(&["b"]));
+        assert_eq!(count(&ballots(&said), &rule).winner, None);
+    }
+
+    #[test]
+    fn too_few_votes_decide_nothing() {
+        let rule = Vote { quorum: 3, ..rule(VoteMethod::Majority, Tie::First) };
+        assert_eq!(count(&ballots(&votes_for(&["a", "a"])), &rule).winner, None);
+    }
+
+    #[test]
+    fn ranked_votes_run_off() {
+        let ranked = |lists: &[&[&str]]| -> Vec<Ballot> {
+            let said = lists.iter().map(|list| Said::For(list.iter().map(|s| (*s).to_owned()).collect()));
+            ballots(&said.collect::<Vec<_>>())
+        };
+        let rule = rule(VoteMethod::Ranked, Tie::Undecided);
+        let said = ranked(&[&["a", "b"], &["a", "b"], &["b", "a"], &["b", "a"], &["c", "b"]]);
+        let result = count(&said, &rule);
+        assert_eq!(result.winner.as_deref(), Some("b"), "c leaves, its vote goes to b");
+        assert_eq!(result.report["rounds"].as_array().unwrap().len(), 2);
+        let level = count(&ranked(&[&["a"], &["b"]]), &rule);
+        assert_eq!((level.winner, level.tied.len()), (None, 2));
+    }
+
+    #[test]
+    fn votes_are_read_from_what_members_answer() {
+        let rule =
+            Vote { options: vec!["Yes".into(), "No".into()], ..rule(VoteMethod::Majority, Tie::Undecided) };
+        assert_eq!(said(&json!({ "vote": "yes", "reason": "x" }), &rule), Said::For(vec!["Yes".into()]));
+        assert_eq!(said(&json!({ "vote": null }), &rule), Said::Abstained);
+        assert_eq!(said(&json!({ "vote": "abstain" }), &rule), Said::Abstained);
+        assert_eq!(said(&json!({ "result": " no " }), &rule), Said::For(vec!["No".into()]));
+        assert!(matches!(said(&json!({ "vote": "maybe" }), &rule), Said::Spoilt(_)));
+        assert!(matches!(said(&json!({ "vote": { "x": 1 } }), &rule), Said::Spoilt(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_majority_winner_has_strictly_most_votes(choices in prop::collection::vec(0u8..4, 0..30)) {
+            let said: Vec<Said> = choices.iter().map(|c| Said::For(vec![c.to_string()])).collect();
+            let result = count(&ballots(&said), &rule(VoteMethod::Majority, Tie::Undecided));
+            let votes = |option: u8| choices.iter().filter(|c| **c == option).count();
+            let best = (0..4).map(votes).max().unwrap_or(0);
+            let tops: Vec<u8> = (0..4).filter(|option| best > 0 && votes(*option) == best).collect();
+            match tops.as_slice() {
+                [one] => prop_assert_eq!(result.winner, Some(one.to_string())),
+                _ => prop_assert_eq!(result.winner, None),
+            }
+        }
+    }
+}

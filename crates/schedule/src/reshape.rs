@@ -1,0 +1,129 @@
+//! What a step relies on in the outputs of others, and repairing an output that has another shape.
+//!
+//! The repair is a child of the step that needs it, so it is governed, recorded and paid for like any answer; the
+//! output itself stays as it was, and only this step sees the repaired one.
+
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{TaskIx, TaskState};
+use convoke_model::{About, AgentCall, AgentSettings, Class, Event, Failure, Inquiry, TaskId, fit};
+use convoke_plan::{Expectation, NodeIx};
+use std::sync::Arc;
+
+/// An output that is not as a step expects it.
+struct Misfit<'a> {
+    expectation: &'a Expectation,
+    of: TaskIx,
+    problem: String,
+}
+
+impl Scheduler {
+    /// Decide: whether a step can begin as far as shapes go. If not, a repair was asked for or the step has failed.
+    pub(crate) fn shapes_fit(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
+        let plan = self.plan.clone();
+        let frame = self.tasks[task].place.frame;
+        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
+        let misfits: Vec<Misfit<'_>> =
+            node.expects.iter().filter_map(|expected| self.misfit(task, expected, outputs)).collect();
+        if misfits.is_empty() {
+            return true;
+        }
+        let tried = misfits.iter().any(|misfit| self.repair_of(task, misfit.expectation.node).is_some());
+        if node.repairer.is_none() || tried {
+            self.fail_task(task, self.misfit_failure(task, &misfits, tried));
+            return false;
+        }
+        let question = |misfit: &Misfit<'_>| Inquiry {
+            key: self.node(misfit.of).name.to_string(),
+            about: About::Reshape { of: self.tasks[misfit.of].id.clone(), problem: misfit.problem.clone() },
+        };
+        let questions = misfits.iter().map(question).collect();
+        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+        false
+    }
+
+    fn misfit<'p>(
+        &self,
+        task: TaskIx,
+        expected: &'p Expectation,
+        outputs: &dyn Outputs,
+    ) -> Option<Misfit<'p>> {
+        let of = self.ancestor_of(task, expected.node)?;
+        let seen = self.repaired(task, expected.node).unwrap_or(of);
+        let problem = match self.json_of(seen, outputs) {
+            serde_json::Value::Object(fields) => fit::violations(&expected.schema, &fields).join("; "),
+            other => format!("expected an object, got {}", fit::describe(&other)),
+        };
+        (!problem.is_empty()).then_some(Misfit { expectation: expected, of, problem })
+    }
+
+    fn misfit_failure(&self, task: TaskIx, misfits: &[Misfit<'_>], tried: bool) -> Failure {
+        let words: Vec<String> = misfits
+            .iter()
+            .map(|misfit| format!("output of `{}`: {}", self.node(misfit.of).name, misfit.problem))
+            .collect();
+        let repaired = if tried { ", also after a repair" } else { "" };
+        let message =
+            format!("step `{}` expects another shape{repaired}: {}", self.node(task).name, words.join("; "));
+        let failure = Failure::new(Class::InvalidOutput, message).reason("input_shape");
+        if tried { failure } else { failure.hint("`repair:` lets a model put the output into shape") }
+    }
+
+    /// The repair of a node's output that was made for a task, whatever became of it.
+    fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
+        let name = &self.workflow_of(task).node(node).name;
+        self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "repair_input", Some(name), 1))
+    }
+
+    /// The task whose output a task sees instead of a node's own.
+    pub(crate) fn repaired(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
+        self.node(task).repairer?;
+        self.repair_of(task, node).filter(|repair| self.tasks[*repair].succeeded())
+    }
+
+    /// Whether a task waits for repairs of what it needs.
+    pub(crate) fn awaits_repair(&self, task: TaskIx) -> bool {
+        let asked = |child: &TaskIx| {
+            let question = self.tasks[*child].question.as_ref();
+            question.is_some_and(|question| matches!(question.about, About::Reshape { .. }))
+        };
+        self.tasks[task].state == TaskState::Open
+            && self.tasks[task].group.as_deref().is_some_and(|group| group.members.iter().any(asked))
+    }
+
+    /// Decide: the repairs have ended, well or not: the step begins again and looks.
+    pub(crate) fn repairs_ended(&mut self, task: TaskIx) {
+        if self.group(task).open == 0 {
+            self.again(task);
+        }
+    }
+
+    /// Puts the request for a repair into the call that makes it.
+    pub(crate) fn put_repair(
+        &self,
+        task: TaskIx,
+        of: &TaskId,
+        problem: &str,
+        mut call: AgentCall,
+        outputs: &dyn Outputs,
+    ) -> Result<AgentCall, Failure> {
+        let source = self.tasks.find(of);
+        let expected = source.and_then(|source| {
+            self.node(task).expects.iter().find(|expected| expected.node == self.tasks[source].node)
+        });
+        let (source, expected) = source
+            .zip(expected)
+            .ok_or_else(|| Failure::new(Class::Fatal, "a repair of what is not expected"))?;
+        call.settings = Arc::new(AgentSettings {
+            schema: Some(expected.schema.clone()),
+            raw: false,
+            ..(*call.settings).clone()
+        });
+        call.prompt = format!(
+            "A step relies on data of a certain shape and got other data. Put the data into the shape; change no \
+             value that is there, invent none.\n\n## DATA\n\n{}\n\n## WHAT DOES NOT FIT\n\n{problem}",
+            serde_json::to_string_pretty(&self.json_of(source, outputs)).unwrap_or_default(),
+        );
+        Ok(call)
+    }
+}

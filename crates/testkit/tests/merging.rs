@@ -1,0 +1,460 @@
+//! Making one answer of many, in a simulated world: levels, arrivals, choices, votes, examinations and repairs, each
+//! cut off at every commit and resumed.
+
+use convoke_model::{Assignment, Class, RunStatus, Work};
+use convoke_plan::Plan;
+use convoke_testkit::{Behaviour, Ended, World, plan_of};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_millis(50);
+
+type Says = fn(&str, &str) -> Option<Value>;
+
+/// Every model call takes a tick and answers what `says` gives for task and prompt; nothing is a failure.
+fn world(says: Says) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| {
+        let prompt = match &assignment.work {
+            Work::Agent(call) => call.prompt.clone(),
+            _ => String::new(),
+        };
+        match says(&assignment.task.to_string(), &prompt) {
+            Some(value) => Behaviour::gives(TICK, value),
+            None => Behaviour::fails(TICK, Class::Fatal),
+        }
+    })
+}
+
+fn run(plan: &Arc<Plan>, inputs: Value, limit: u32, says: Says) -> (Ended, World) {
+    let mut world = World::new(plan.clone(), inputs, limit, 1, world(says));
+    (world.finish(), world)
+}
+
+/// Cuts the run off after every commit and resumes it: the end is the same, and nothing that had ended is done again.
+fn resumes_everywhere(plan: &Arc<Plan>, inputs: Value, limit: u32, says: Says, expected: &Ended) {
+    let (_, whole) = run(plan, inputs.clone(), limit, says);
+    for cut in 1..whole.commits.len() {
+        let left = whole.commits[..cut].to_vec();
+        let done: HashSet<String> = left
+            .iter()
+            .flatten()
+            .filter_map(|stamped| match &stamped.event {
+                convoke_model::Event::AttemptFinished { task, .. } => Some(task.to_string()),
+                _ => None,
+            })
+            .collect();
+        let mut again = World::resumed(plan.clone(), limit, left, &whole, world(says));
+        let ended = again.finish();
+        assert_eq!((ended.status, &ended.output), (expected.status, &expected.output), "cut after {cut}");
+        let twice = again.launches.iter().find(|(task, _)| done.contains(&task.to_string()));
+        assert_eq!(twice, None, "cut after {cut}: done twice");
+    }
+}
+
+fn many(count: usize, more: &str) -> Arc<Plan> {
+    let text = format!(
+        "
+workflow: {{name: w, runtime: {{provider: scripted}}, limits: {{max_concurrency: 60}}}}
+for_each:
+  - {{name: a, type: for_each, items: [{}], as: n, max_concurrent: 1000, failure_mode: continue_on_error, agent: {{name: one, prompt: 'say {{{{ n }}}}'}}}}
+agents:
+  - {{name: s, type: reduce, needs: [{{step: a, requires: any}}], {more}}}
+output: {{answer: '{{{{ s.output | json }}}}'}}
+",
+        (0..count).map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+    );
+    plan_of(&text, &[])
+}
+
+fn answer(ended: &Ended) -> Value {
+    ended.output.as_ref().unwrap_or_else(|| panic!("{ended:?}"))["answer"].clone()
+}
+
+fn words(task: &str, prompt: &str) -> Option<Value> {
+    match task.starts_with("s/") {
+        true => Some(json!({ "result": format!("merged {} [S1]", prompt.matches("### ").count()) })),
+        false => Some(json!({ "result": format!("words about {prompt}") })),
+    }
+}
+
+#[test]
+fn three_hundred_outputs_are_merged_in_three_rounds_with_groups_side_by_side() {
+    let plan = many(300, "strategy: hierarchical, query: what?");
+    let (ended, world) = run(&plan, json!({}), 60, words);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    // Five ticks of agents at sixty at once, then 30, 3 and 1 question.
+    assert_eq!(ended.took, TICK * 8);
+    assert_eq!(world.peak, 60);
+    let answer = answer(&ended);
+    assert_eq!((&answer["rounds"], &answer["calls"]), (&json!(3), &json!(34)));
+    assert_eq!(answer["sources"].as_array().unwrap().len(), 300);
+    assert_eq!(answer["sources"][0]["cited"], json!(true));
+    assert_eq!(answer["sources"][1]["cited"], json!(false));
+    assert_eq!(answer["sources"][7]["task"], json!("a[7]"));
+    assert!(answer["sources"][7]["digest"].is_string());
+}
+
+#[test]
+fn a_merge_goes_on_in_its_middle_wherever_it_was_cut_off() {
+    let plan = many(40, "strategy: hierarchical, ratio: 5, query: what?");
+    let (ended, _) = run(&plan, json!({}), 4, words);
+    resumes_everywhere(&plan, json!({}), 4, words, &ended);
+}
+
+#[test]
+fn a_failed_agent_is_missing_and_said_to_be_so() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task == "a[3]" { None } else { words(task, prompt) }
+    }
+    let plan = many(12, "strategy: hierarchical");
+    let (ended, world) = run(&plan, json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Partial, "{ended:?}");
+    let answer = answer(&ended);
+    assert_eq!(answer["missing"][0]["task"], json!("a[3]"));
+    assert_eq!(answer["sources"].as_array().unwrap().len(), 11);
+    resumes_everywhere(&plan, json!({}), 60, says, &ended);
+    drop(world);
+}
+
+#[test]
+fn a_failed_group_is_handed_on_and_a_lost_one_is_said() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task == "s/merge[1.1]" { None } else { words(task, prompt) }
+    }
+    let (ended, _) = run(&many(30, "strategy: hierarchical"), json!({}), 60, says);
+    let answer = answer(&ended);
+    assert_eq!(answer["missing"], json!([]), "ten short outputs fit into the next question");
+    assert!(answer["notes"][0].as_str().unwrap().contains("question 1.1 failed"), "{answer}");
+}
+
+#[test]
+fn a_merge_whose_last_question_fails_has_failed() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task == "s/merge[1.0]" { None } else { words(task, prompt) }
+    }
+    let (ended, _) = run(&many(5, "strategy: hierarchical"), json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Failed);
+    assert!(ended.failure.unwrap().message.contains("its last question failed"));
+}
+
+#[test]
+fn large_outputs_are_merged_in_parts_and_nothing_is_left_out() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task.starts_with("s/") {
+            // Every word of the source that it sees comes back, shorter.
+            true => {
+                let seen: Vec<&str> =
+                    prompt.split_whitespace().filter(|word| word.starts_with("w0")).collect();
+                Some(json!({ "result": seen.join(" ") }))
+            }
+            false => {
+                let words: Vec<String> =
+                    (0..400).map(|n| format!("w0{n} {}", "filler ".repeat(20))).collect();
+                Some(json!({ "result": words.join(" ") }))
+            }
+        }
+    }
+    let (ended, world) = run(&many(2, "strategy: hierarchical, group_tokens: 8000"), json!({}), 60, says);
+    let answer = answer(&ended);
+    let text = answer["result"].as_str().unwrap();
+    for n in 0..400 {
+        assert!(text.split(' ').any(|word| word == format!("w0{n}")), "w0{n} is lost");
+    }
+    assert!(world.launches.len() > 6, "one question would have been too large");
+}
+
+#[test]
+fn flat_has_headings_and_asks_nobody() {
+    let (ended, world) = run(&many(2, "strategy: flat"), json!({}), 60, words);
+    assert_eq!(
+        answer(&ended)["result"],
+        json!("## a [0]\n\nwords about say 0\n\n---\n\n## a [1]\n\nwords about say 1")
+    );
+    assert_eq!(world.launches.len(), 2);
+}
+
+#[test]
+fn one_output_is_the_answer_as_it_stands() {
+    let (ended, world) = run(&many(1, "strategy: hierarchical"), json!({}), 60, words);
+    assert_eq!(answer(&ended)["result"], json!("words about say 0"));
+    assert_eq!(world.launches.len(), 1);
+}
+
+#[test]
+fn outputs_are_merged_as_they_arrive() {
+    let text = "
+workflow: {name: w, runtime: {provider: scripted}}
+for_each:
+  - {name: a, type: for_each, items: [0, 1, 2, 3, 4, 5], as: n, max_concurrent: 2, agent: {name: one, prompt: 'say {{ n }}'}}
+agents:
+  - {name: s, type: reduce, needs: [a], strategy: progressive}
+output: {answer: '{{ s.output | json }}'}
+";
+    let plan = plan_of(text, &[]);
+    let (ended, world) = run(&plan, json!({}), 60, words);
+    let first = world.launches.iter().position(|(task, _)| task.to_string().starts_with("s/")).unwrap();
+    assert!(first < 6, "the first merge began before the last agent: {:?}", world.launches);
+    assert_eq!(answer(&ended)["sources"].as_array().unwrap().len(), 6);
+    // Agents take three ticks, two at once; one merge is left after the last of them.
+    assert_eq!(ended.took, TICK * 4, "{:?}", world.launches);
+    // What arrives when differs after a crash; what is merged does not.
+    for cut in 1..world.commits.len() {
+        let left = world.commits[..cut].to_vec();
+        let mut again = World::resumed(plan.clone(), 60, left, &world, self::world(words));
+        let again = again.finish();
+        let merged = answer(&again)["sources"].as_array().unwrap().len();
+        assert_eq!((again.status, merged), (RunStatus::Succeeded, 6), "cut after {cut}");
+    }
+}
+
+#[test]
+fn at_its_deadline_a_merge_begins_with_what_is_there() {
+    let text = "
+workflow: {name: w, runtime: {provider: scripted}}
+agents:
+  - {name: quick, prompt: quick}
+  - {name: slow, prompt: slow}
+  - {name: s, type: reduce, needs: [quick, slow], strategy: flat, deadline: 1s}
+output: {answer: '{{ s.output | json }}'}
+";
+    let plan = plan_of(&text.replace("name: w,", "name: w, entry_point: [quick, slow],"), &[]);
+    let script = |assignment: &Assignment| {
+        let takes = if assignment.task.to_string() == "slow" { Duration::from_secs(60) } else { TICK };
+        Behaviour::gives(takes, json!({ "result": assignment.task.to_string() }))
+    };
+    let mut world = World::new(plan, json!({}), 4, 1, Box::new(script));
+    let ended = world.finish();
+    assert_eq!((ended.status, ended.took), (RunStatus::Partial, Duration::from_millis(1001)), "{ended:?}");
+    let answer = answer(&ended);
+    assert_eq!(answer["result"], json!("quick"));
+    assert_eq!(answer["missing"], json!([{ "task": "slow", "cause": "late" }]));
+}
+
+#[test]
+fn too_few_outputs_are_a_failure() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task.starts_with("a[") && task != "a[0]" { None } else { words(task, prompt) }
+    }
+    let (ended, _) = run(&many(3, "strategy: flat, min_sources: 2"), json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Failed);
+    assert!(ended.failure.unwrap().message.contains("1 of 3 outputs are there, and it needs 2"));
+}
+
+#[test]
+fn a_tournament_and_a_judge_give_the_winner_as_it_stands() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if !task.starts_with("s/") {
+            return words(task, prompt);
+        }
+        // The best is the one with the greatest number.
+        let marks = prompt
+            .lines()
+            .filter_map(|line| line.strip_prefix("### [S")?.split(']').next()?.parse::<u32>().ok());
+        Some(json!({ "winner": format!("S{}", marks.max()?), "reason": "later" }))
+    }
+    for (strategy, questions) in [("judge", 1), ("tournament", 7)] {
+        let plan = many(8, &format!("strategy: {strategy}"));
+        let (ended, world) = run(&plan, json!({}), 60, says);
+        let answer = answer(&ended);
+        assert_eq!((&answer["result"], &answer["winner"]), (&json!("words about say 7"), &json!("a [7]")));
+        assert_eq!(world.launches.len(), 8 + questions, "{strategy}");
+        resumes_everywhere(&plan, json!({}), 60, says, &ended);
+    }
+}
+
+#[test]
+fn five_members_vote_with_one_abstention_and_one_failure() {
+    fn says(task: &str, _: &str) -> Option<Value> {
+        match task {
+            "board/m1" | "board/m2" => Some(json!({ "vote": "ship", "reason": "ready" })),
+            "board/m3" => Some(json!({ "vote": "wait", "reason": "tests" })),
+            "board/m4" => Some(json!({ "vote": null, "reason": "no opinion" })),
+            _ => None,
+        }
+    }
+    let text = "
+workflow: {name: w, runtime: {provider: scripted}, entry_point: board}
+parallel:
+  - {name: board, agents: [m1, m2, m3, m4, m5], failure_mode: continue_on_error}
+agents:
+  - {name: m1, prompt: vote}
+  - {name: m2, prompt: vote}
+  - {name: m3, prompt: vote}
+  - {name: m4, prompt: vote}
+  - {name: m5, prompt: vote}
+  - {name: s, type: reduce, needs: [{step: board, requires: any}], strategy: vote, vote: {options: [ship, wait]}}
+output: {answer: '{{ s.output | json }}'}
+";
+    let plan = plan_of(text, &[]);
+    let (ended, _) = run(&plan, json!({}), 60, says);
+    let vote = &answer(&ended)["vote"];
+    assert_eq!(vote["winner"], json!("ship"));
+    assert_eq!((&vote["tally"], &vote["cast"]), (&json!({ "ship": 2, "wait": 1 }), &json!(3)));
+    assert_eq!((&vote["dissent"], &vote["abstained"]), (&json!(["m3"]), &json!(["m4"])));
+    assert!(vote["failed"]["m5"].is_string(), "{vote}");
+    resumes_everywhere(&plan, json!({}), 60, says, &ended);
+}
+
+const CHECKED: &str = "
+workflow: {name: w, runtime: {provider: scripted}, entry_point: writer}
+agents:
+  - {name: writer, prompt: write}
+  - {name: checked, type: verify, needs: [writer], query: 'How tall?', rounds: 2}
+output: {answer: '{{ checked.output | json }}'}
+";
+
+fn finding(kind: &str, severity: &str, claim: &str) -> Value {
+    json!({ "kind": kind, "severity": severity, "claim": claim, "explanation": "S1", "correction": "leave out" })
+}
+
+/// An assessor that knows two mistakes, a writer that makes both, a repairer that obeys.
+fn mistaken(task: &str, prompt: &str) -> Option<Value> {
+    match task.split('[').next().unwrap() {
+        "writer" => Some(json!({ "result": "It is 300 m tall. It is 200 m tall. Gold covers it." })),
+        "checked/assess" => {
+            let answer = prompt.split("## ANSWER").nth(1).unwrap();
+            let mut found = Vec::new();
+            if answer.contains("200 m") {
+                found.push(finding("contradiction", "high", "200 m"));
+            }
+            if answer.contains("Gold") {
+                found.push(finding("unsupported_claim", "medium", "Gold covers it"));
+            }
+            found.push(finding("gap", "low", "no source named"));
+            Some(json!({ "findings": found }))
+        }
+        _ => {
+            assert!(prompt.contains("200 m") && prompt.contains("Gold covers it"), "{prompt}");
+            assert!(!prompt.contains("no source named"), "what is only noted is not corrected");
+            Some(json!({ "result": "It is 300 m tall." }))
+        }
+    }
+}
+
+#[test]
+fn a_contradiction_and_an_unsupported_claim_are_corrected_and_reported() {
+    let plan = plan_of(CHECKED, &[]);
+    let (ended, world) = run(&plan, json!({}), 60, mistaken);
+    let answer = answer(&ended);
+    assert_eq!((&answer["result"], &answer["verdict"]), (&json!("It is 300 m tall."), &json!("corrected")));
+    let status: Vec<_> = answer["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| (f["kind"].as_str().unwrap(), f["status"].as_str().unwrap(), f["round"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(
+        status,
+        [
+            ("contradiction", "corrected", 1),
+            ("unsupported_claim", "corrected", 1),
+            ("gap", "noted", 1),
+            ("gap", "noted", 2),
+        ]
+    );
+    assert_eq!(world.launches.len(), 4);
+    resumes_everywhere(&plan, json!({}), 60, mistaken, &ended);
+}
+
+#[test]
+fn what_remains_is_reported_or_is_a_failure() {
+    fn stubborn(task: &str, prompt: &str) -> Option<Value> {
+        match task.starts_with("checked/correct") {
+            true => Some(json!({ "result": "It is 300 m tall. It is 200 m tall. Gold covers it." })),
+            false => mistaken(task, prompt),
+        }
+    }
+    let (ended, world) = run(&plan_of(CHECKED, &[]), json!({}), 60, stubborn);
+    let answer = answer(&ended);
+    assert_eq!((&answer["verdict"], &answer["rounds"]), (&json!("open"), &json!(2)));
+    assert_eq!(world.launches.len(), 6, "one answer, three assessments, two corrections");
+    let strict = CHECKED.replace("rounds: 2", "rounds: 2, when_open: fail");
+    let (ended, _) = run(&plan_of(&strict, &[]), json!({}), 60, stubborn);
+    assert_eq!(ended.status, RunStatus::Failed);
+    assert!(ended.failure.unwrap().message.contains("findings remain after 2 corrections"));
+}
+
+#[test]
+fn an_answer_that_nobody_could_examine_is_a_failure() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task.starts_with("checked/assess") { None } else { mistaken(task, prompt) }
+    }
+    let (ended, _) = run(&plan_of(CHECKED, &[]), json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Failed);
+    assert!(ended.failure.unwrap().message.contains("could not be examined"));
+}
+
+const EXPECTING: &str = "
+workflow: {name: w, runtime: {provider: scripted}, entry_point: maker}
+agents:
+  - {name: maker, prompt: make}
+  - name: user
+    prompt: 'use {{ maker.output.price }}'
+    needs: [maker]
+    expects: {maker: {price: {type: number}}}
+    repair_input: true
+output: {answer: '{{ user.output.result }}'}
+";
+
+#[test]
+fn an_output_of_another_shape_is_repaired_by_a_task_of_its_own() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task {
+            "maker" => Some(json!({ "price": "12 Euro" })),
+            "user" => Some(json!({ "result": prompt })),
+            "user/repair_input[maker]" => {
+                assert!(prompt.contains("12 Euro") && prompt.contains("expected number"), "{prompt}");
+                Some(json!({ "price": 12 }))
+            }
+            _ => None,
+        }
+    }
+    let plan = plan_of(EXPECTING, &[]);
+    let (ended, _) = run(&plan, json!({}), 60, says);
+    assert_eq!(ended.output, Some(json!({ "answer": "use 12" })), "{ended:?}");
+    resumes_everywhere(&plan, json!({}), 60, says, &ended);
+}
+
+#[test]
+fn an_output_that_cannot_be_repaired_fails_the_step_that_needs_it() {
+    fn says(task: &str, _: &str) -> Option<Value> {
+        match task {
+            "maker" => Some(json!({ "price": "12 Euro" })),
+            "user/repair_input[maker]" => Some(json!({ "price": "still words" })),
+            _ => None,
+        }
+    }
+    let (ended, _) = run(&plan_of(EXPECTING, &[]), json!({}), 60, says);
+    let failure = ended.failure.unwrap();
+    assert!(failure.message.contains("also after a repair"), "{}", failure.message);
+    let without = EXPECTING.replace("    repair_input: true\n", "");
+    let (ended, world) = run(&plan_of(&without, &[]), json!({}), 60, says);
+    assert!(ended.failure.unwrap().message.contains("field `price`: expected number"));
+    assert_eq!(world.launches.len(), 1);
+}
+
+#[test]
+fn outputs_of_needs_stand_behind_a_prompt_in_order() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task {
+            "c" => Some(json!({ "result": prompt })),
+            "b" => Some(json!({ "result": "x".repeat(1000) })),
+            _ => Some(json!({ "result": task })),
+        }
+    }
+    let text = "
+workflow: {name: w, runtime: {provider: scripted}, entry_point: [a, b]}
+agents:
+  - {name: a, prompt: a}
+  - {name: b, prompt: b}
+  - {name: c, prompt: c, needs: [b, a], dependency_outputs: 60}
+output: {answer: '{{ c.output.result }}'}
+";
+    let (ended, _) = run(&plan_of(text, &[]), json!({}), 60, says);
+    let prompt = ended.output.unwrap()["answer"].as_str().unwrap().to_owned();
+    let (b, a) = (prompt.find("### b").unwrap(), prompt.find("### a").unwrap());
+    assert!(prompt.starts_with("c\n\n## DEPENDENCY OUTPUTS") && b < a, "{prompt}");
+    assert!(prompt.contains("[… 760 more characters; the whole output of `b` is "), "{prompt}");
+}
