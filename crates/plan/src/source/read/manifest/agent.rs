@@ -165,6 +165,10 @@ fn reject_repeats(cx: &mut Reader<'_>, partitions: &[Spanned<String>], of: Of<'_
 }
 
 fn depends_on(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Dependency> {
+    if let Some(pair) = fields.take("depends_on").filter(|pair| matches!(pair.value.value, Value::Scalar(_)))
+    {
+        return dependency(cx, &pair.value, &fields.owner).into_iter().collect();
+    }
     let items = fields.list(cx, "depends_on").unwrap_or_default();
     items.iter().filter_map(|item| dependency(cx, item, &fields.owner)).collect()
 }
