@@ -77,9 +77,7 @@ impl Scheduler {
 
     /// The task whose output a task sees instead of a node's own.
     pub(crate) fn repaired(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
-        if self.node(task).repairer.is_none() {
-            return None;
-        }
+        self.node(task).repairer?;
         self.repair_of(task, node).filter(|repair| self.tasks[*repair].succeeded())
     }
 
