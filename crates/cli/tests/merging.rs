@@ -80,3 +80,33 @@ for_each:
     world.convoke(&["run", "w.yaml", "-i", "list=[1,2]"]).exits(0);
     assert_eq!(model.asked().len(), 2);
 }
+
+#[test]
+fn an_agent_reads_on_in_a_large_output_of_what_it_needs() {
+    let world = World::with_workflow(
+        "workflow:
+  name: reader
+  entry_point: source
+  runtime: {provider: {name: scripted, file: replies.yaml}}
+agents:
+  - name: source
+    type: script
+    command: sh
+    args: [-c, 'yes filler words | head -c 20000; echo the needle is here']
+  - {name: reader, needs: [source], prompt: Find it., dependency_outputs: 100}
+output: {found: '{{ reader.output.result }}'}
+",
+    );
+    world.write(
+        "replies.yaml",
+        "reader:
+  - {tool_calls: [{name: read_result, arguments: {name: r1, find: needle}}]}
+  - the needle was found
+",
+    );
+    let found = world.convoke(&["run", "w.yaml"]).exits(0).json();
+    assert_eq!(found["found"], "the needle was found");
+    let conversation = world.convoke(&["show", &world.run(), "reader", "--full"]).exits(0).stdout;
+    assert!(conversation.contains("`read_result` with the name `r1` reads it"), "{conversation}");
+    assert!(conversation.contains("the needle is here"), "what it read came back: {conversation}");
+}

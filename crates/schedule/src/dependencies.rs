@@ -6,33 +6,56 @@
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use convoke_model::{Digest, Payload};
 use std::fmt::Write;
 
 /// All outputs of one block together take at most as many tokens as this many of them would.
 const WHOLE_OUTPUTS: u64 = 16;
 
 impl Scheduler {
-    /// The block behind an agent's prompt; empty where it needs nothing.
-    pub(crate) fn dependency_block(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
+    /// The block behind an agent's prompt, empty where it needs nothing, and the outputs that it shows in part.
+    pub(crate) fn dependency_block(
+        &self,
+        task: TaskIx,
+        tokens: u64,
+        outputs: &dyn Outputs,
+    ) -> (String, Vec<Digest>) {
         let place = self.tasks[task].place;
         let needs = self.node(task).needs.iter().filter(|need| !need.order);
         let needs = needs.filter_map(|need| self.beside(place, need.node));
         let mut sources = Vec::new();
         needs.for_each(|need| self.add_members(need, &mut sources));
         if sources.is_empty() {
-            return String::new();
+            return (String::new(), Vec::new());
         }
         let each = (tokens * WHOLE_OUTPUTS / sources.len() as u64).clamp(50, tokens);
-        let mut block = "## DEPENDENCY OUTPUTS\n".to_owned();
+        let (mut block, mut kept) = ("## DEPENDENCY OUTPUTS\n".to_owned(), Vec::new());
         for source in sources {
             let title = self.title(source, None);
             let text = match self.tasks[source].succeeded() {
-                true => self.shown(source, each, outputs),
+                true => self.shown_or_kept(source, each, &mut kept, outputs),
                 false => format!("(no output: {})", self.absence(source).cause),
             };
             let _ = write!(block, "\n### {title}\n\n{text}\n");
         }
-        block
+        (block, kept)
+    }
+
+    /// An output, or the head of a large one with the name by which the agent reads the rest.
+    fn shown_or_kept(
+        &self,
+        source: TaskIx,
+        tokens: u64,
+        kept: &mut Vec<Digest>,
+        outputs: &dyn Outputs,
+    ) -> String {
+        let shown = self.shown(source, tokens, outputs);
+        let Some(Payload::Blob { digest, .. }) = &self.tasks[source].output else { return shown };
+        if shown == self.text_of(source, outputs) {
+            return shown;
+        }
+        kept.push(*digest);
+        format!("{shown}\n[`read_result` with the name `r{}` reads it]", kept.len())
     }
 
     fn add_members(&self, task: TaskIx, found: &mut Vec<TaskIx>) {

@@ -21,7 +21,7 @@ impl Scheduler {
     }
 
     /// An output as a model reads it.
-    pub(super) fn text_of(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
+    pub(crate) fn text_of(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
         readable(&self.json_of(task, outputs))
     }
 
