@@ -426,6 +426,23 @@ fn json_is_as_good_as_yaml_and_includes_work() {
 }
 
 #[test]
+fn a_manifest_that_a_program_wrote_out_in_full_says_no_more_than_it_means() {
+    let plan = plan(
+        r#"{"manifest_id": "manifest:1", "name": "", "coordination_protocol": "auto", "execution_mode": "auto",
+        "max_concurrency": null, "batch_size": null, "query": "q", "context": "", "metadata": {}, "source": "", "kg_template_id": null,
+        "synthesis": {"strategy": "auto", "ratio": 10, "model_id": "", "output_schema": null},
+        "agents": [{"agent_id": "a", "role": "", "department": "general", "tools": [], "model_id": "", "system_prompt": "",
+        "task_template": "", "partitions": [], "depends_on": [], "timeout": null, "memory_channels": ["episodic"],
+        "success_criteria": "", "output_schema": null, "model_role": "", "delegation_model_menu": [], "max_retries": 0}]}"#,
+    );
+    assert_eq!(&*plan.root().name, "main");
+    let only = agent(&plan, "a");
+    assert_eq!(text(&plan, only.system.as_ref().unwrap()), "You are a, a specialist agent.");
+    assert!(text(&plan, &only.prompt).starts_with("{{ workflow.input.query }}"));
+    assert_eq!((only.model.is_none(), node(&plan, "a").retry.max_attempts), (true, 1));
+}
+
+#[test]
 fn the_examples_of_the_documentation_compile() {
     let page = include_str!("../../../docs/manifests.md");
     let mut seen = 0;

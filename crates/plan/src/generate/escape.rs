@@ -7,7 +7,7 @@ use serde_json::Value;
 const DOLLAR: &str = "${CONVOKE_DOLLAR:-$}";
 
 /// A text that a template gives back as it is, also after references to the environment were followed.
-pub(super) fn template(text: &str) -> String {
+pub(crate) fn template(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '$']) {
