@@ -145,6 +145,11 @@ fn mistakes_in_a_team_file_are_shown_in_that_file() {
     assert_eq!(findings(&lonely)[0], ("workflow::unknown_value", 3), "{}", shown(&lonely));
     let both = compiled("team.yaml", "protocol: voting\nquery: q\nmembers: [a, {id: b, depends_on: [a]}]\n");
     assert_eq!(findings(&both), [("workflow::excludes", 3)], "{}", shown(&both));
+    for synthesis in ["hierarchical", "{of: [a]}"] {
+        let text = format!("protocol: voting\nquery: q\nmembers: [a, b]\nsynthesis: {synthesis}\n");
+        let result = compiled("team.yaml", &text);
+        assert_eq!(findings(&result), [("workflow::excludes", 4)], "{}", shown(&result));
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod world;
 
 use convoke_plan::*;
+use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 use serde_json::{Value, json};
 use world::{World, compiled, findings, shown};
 
@@ -88,7 +89,7 @@ fn pe_2_and_3_independent_agents_and_a_diamond() {
     let six = plan(&agents(6));
     assert_eq!(known(&six, "critical_path_length"), json!(1));
     let diamond = plan(
-        "agents:\n  - {id: a, task: t}\n  - {id: b, task: t, depends_on: [a]}\n  - {id: c, task: t, depends_on: [a]}\n  - {id: d, task: t, depends_on: [b, c]}\n",
+        "agents:\n  - {id: a, task: t}\n  - {id: b, task: t, depends_on: a}\n  - {id: c, task: t, depends_on: [a]}\n  - {id: d, task: t, depends_on: [b, c]}\n",
     );
     assert_eq!(known(&diamond, "waves"), json!([["a"], ["b", "c"], ["d"]]));
     assert_eq!(needs(&diamond, "d"), successes(&["b", "c"]));
@@ -422,6 +423,65 @@ fn json_is_as_good_as_yaml_and_includes_work() {
         .file("a.md", "do {{ query }}");
     let plan = world.compile().plan.unwrap();
     assert!(text(&plan, &agent(&plan, "a").prompt).contains("do {{ query }}"));
+}
+
+#[test]
+fn a_manifest_that_a_program_wrote_out_in_full_says_no_more_than_it_means() {
+    let plan = plan(
+        r#"{"manifest_id": "manifest:1", "name": "", "coordination_protocol": "auto", "execution_mode": "auto",
+        "max_concurrency": null, "batch_size": null, "query": "q", "context": "", "metadata": {}, "source": "", "kg_template_id": null,
+        "synthesis": {"strategy": "auto", "ratio": 10, "model_id": "", "output_schema": null},
+        "agents": [{"agent_id": "a", "role": "", "department": "general", "tools": [], "model_id": "", "system_prompt": "",
+        "task_template": "", "partitions": [], "depends_on": [], "timeout": null, "memory_channels": ["episodic"],
+        "success_criteria": "", "output_schema": null, "model_role": "", "delegation_model_menu": [], "max_retries": 0}]}"#,
+    );
+    assert_eq!(&*plan.root().name, "main");
+    let only = agent(&plan, "a");
+    assert_eq!(text(&plan, only.system.as_ref().unwrap()), "You are a, a specialist agent.");
+    assert!(text(&plan, &only.prompt).starts_with("{{ workflow.input.query }}"));
+    assert_eq!((only.model.is_none(), node(&plan, "a").retry.max_attempts), (true, 1));
+}
+
+#[test]
+fn the_examples_of_the_documentation_compile() {
+    let page = include_str!("../../../docs/manifests.md");
+    let mut seen = 0;
+    for block in page.split("```yaml\n").skip(1).chain(page.split("```json\n").skip(1)) {
+        let text = block.split("```").next().unwrap();
+        let result = compiled(text);
+        assert!(result.diagnostics.is_empty(), "{}\n{text}", shown(&result));
+        seen += 1;
+    }
+    assert_eq!(seen, 5);
+}
+
+#[test]
+fn the_schema_beside_the_documents_is_the_one_of_manifests() {
+    let written: Value = serde_json::from_str(include_str!("../../../docs/manifest.schema.json")).unwrap();
+    let same = written == convoke_plan::source::manifest_schema();
+    assert!(same, "write it anew: convoke schema manifest > docs/manifest.schema.json");
+}
+
+proptest! {
+    /// Whatever the order of the file: no agent stands on the level of something it waits for, or before it.
+    #[test]
+    fn levels_respect_dependencies(edges in prop::collection::vec((0usize..12, 0usize..12), 0..30), by in 1usize..12) {
+        // A number that is coprime to 13 makes an order of 12 names that has nothing to do with the edges.
+        let place = |number: usize| (number + 1) * by % 13;
+        let mut lines: Vec<(usize, String)> = (0..12).map(|number| {
+            let before: Vec<String> = edges.iter().filter(|(from, to)| *to == number && from < to).map(|(from, _)| format!("a{from}")).collect();
+            (place(number), format!("  - {{id: a{number}, task: t, depends_on: [{}]}}\n", before.join(", ")))
+        }).collect();
+        lines.sort();
+        let text: String = lines.into_iter().map(|(_, line)| line).collect();
+        let plan = plan(&format!("agents:\n{text}"));
+        let waves = known(&plan, "waves");
+        let level = |number: usize| waves.as_array().unwrap().iter().position(|wave| wave.as_array().unwrap().contains(&json!(format!("a{number}"))));
+        for (from, to) in edges.iter().filter(|(from, to)| from < to) {
+            prop_assert!(level(*from) < level(*to));
+        }
+        prop_assert_eq!(waves.as_array().unwrap().iter().map(|wave| wave.as_array().unwrap().len()).sum::<usize>(), 12);
+    }
 }
 
 #[test]

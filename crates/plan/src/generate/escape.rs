@@ -7,19 +7,23 @@ use serde_json::Value;
 const DOLLAR: &str = "${CONVOKE_DOLLAR:-$}";
 
 /// A text that a template gives back as it is, also after references to the environment were followed.
-pub(super) fn template(text: &str) -> String {
+pub(crate) fn template(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '$']) {
         out.push_str(&rest[..at]);
-        let pair = rest.get(at..at + 2).unwrap_or(&rest[at..at + 1]);
-        match pair {
-            "{{" | "{%" | "{#" => out.push_str(&format!("{{{{ '{pair}' }}}}")),
-            "${" => out.push_str("{{ '$' }}{"),
-            _ => out.push_str(&rest[at..at + 1]),
+        rest = &rest[at..];
+        let taken = match () {
+            () if ["{{", "{%", "{#", "${"].iter().any(|pair| rest.starts_with(pair)) => 2,
+            // Alone it means nothing, but before something of ours it would.
+            () if rest.starts_with("{${") => 1,
+            () => 0,
+        };
+        match taken {
+            0 => out.push_str(&rest[..1]),
+            taken => out.push_str(&format!("{{{{ '{}' }}}}", &rest[..taken])),
         }
-        let taken = if matches!(pair, "{{" | "{%" | "{#" | "${") { 2 } else { 1 };
-        rest = &rest[at + taken..];
+        rest = &rest[taken.max(1)..];
     }
     out.push_str(rest);
     out
@@ -68,7 +72,17 @@ mod tests {
 
     #[test]
     fn dollars_and_braces_stand_for_themselves() {
-        for text in ["${HOME}", "${A:-b}", "$${x}", "${", "a $ b {", "{{ x }} ${y} {% z %} {# w #}"] {
+        for text in [
+            "${HOME}",
+            "${A:-b}",
+            "$${x}",
+            "${",
+            "a $ b {",
+            "{{ x }} ${y} {% z %} {# w #}",
+            "${#",
+            "{${a}",
+            "{{{",
+        ] {
             assert_eq!(followed(&data(text)), text);
             assert_eq!(rendered(&template(text)), text);
         }

@@ -13,6 +13,7 @@ pub mod skill;
 pub mod team;
 pub mod yaml;
 
+pub(crate) use escape::template as literal;
 pub use preset::{Preset, PresetInput, preset, presets};
 
 use serde_json::{Map, Value};

@@ -207,22 +207,10 @@ impl Includes for Loader<'_> {
 fn placed(node: &Rc<Node>, path: String, span: Span) -> Rc<Node> {
     let file = match &node.included {
         // A file that consists of one `!file` tag: the innermost text counts.
-        Some(inner) => return Rc::new(Node { span, included: Some(inner.clone()), ..share(node) }),
+        Some(inner) => return Rc::new(Node { span, included: Some(inner.clone()), ..node.share() }),
         None => node.span.file.clone(),
     };
-    Rc::new(Node { span, included: Some(Included { path, file }), ..share(node) })
-}
-
-fn share(node: &Node) -> Node {
-    let value = match &node.value {
-        Value::Scalar(Scalar { raw, style, inner }) => {
-            Value::Scalar(Scalar { raw: raw.clone(), style: *style, inner: inner.clone() })
-        }
-        Value::Seq(items) => Value::Seq(items.clone()),
-        Value::Map(pairs) => Value::Map(pairs.clone()),
-        Value::Broken => Value::Broken,
-    };
-    Node { value, span: node.span.clone(), included: node.included.clone(), weight: node.weight }
+    Rc::new(Node { span, included: Some(Included { path, file }), ..node.share() })
 }
 
 fn whole_text(file: &Arc<SourceFile>) -> Rc<Node> {

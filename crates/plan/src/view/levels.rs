@@ -1,8 +1,8 @@
 //! Dependency levels and the critical path of a workflow.
 //!
 //! Routes that lead back to something earlier are not followed: a loop counts as one round. Members of a group lie on
-//! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once,
-//! because nobody knows yet how many items there will be.
+//! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once for
+//! each item that the file states, and once where nobody knows yet how many there will be.
 
 use super::edges::{Edge, edges, members};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};
@@ -56,7 +56,8 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
     let depth = chart.longest(&|_| 1.0);
     let timed = chart.longest(&|ix| estimates.get(&*workflow.nodes[ix].name).copied().unwrap_or(1.0));
     let critical_path = timed.path(&chart);
-    let work = (0..chart.count).filter(|ix| chart.works(*ix)).map(|ix| timed.weight[ix]).sum();
+    let times = |ix: usize| chart.times(ix, &|_| None) as f64;
+    let work = (0..chart.count).filter(|ix| chart.works(*ix)).map(|ix| timed.weight[ix] * times(ix)).sum();
     let critical_length = timed.length();
     Levels {
         workflow: workflow.name.to_string(),

@@ -49,7 +49,7 @@ impl Chart<'_> {
     }
 
     /// How often a node runs: once, or for each item of the fan-outs around it.
-    fn times(&self, ix: usize, counts: &dyn Fn(&str) -> Option<u64>) -> u64 {
+    pub fn times(&self, ix: usize, counts: &dyn Fn(&str) -> Option<u64>) -> u64 {
         let mut times = 1u64;
         let mut around = self.parents[ix];
         while let Some(group) = around {

@@ -132,6 +132,11 @@ impl Shown {
         if let Some((id, task)) = self.report.tasks.get_key_value(&TaskId(name.into())) {
             return Ok((id, task));
         }
+        // Manifests call one partition of an agent `agent:partition`.
+        let alias = name.split_once(':').map(|(agent, key)| TaskId::new(None, agent, Some(key), 1));
+        if let Some((id, task)) = alias.and_then(|alias| self.report.tasks.get_key_value(&alias)) {
+            return Ok((id, task));
+        }
         let failure =
             CommandFailure::new(Exit::Usage, format!("run `{}` has no task `{name}`", self.stored.run));
         let names = self.report.tasks.keys().map(|id| &*id.0);

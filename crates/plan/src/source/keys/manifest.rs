@@ -85,7 +85,7 @@ pub static AGENT: Extended = Extended {
             optional("partitions", OneOf(&[TEXTS, Text]), PARTITIONS),
             optional(
                 "depends_on",
-                List(&OneOf(&[Text, Object(&DEPENDENCY)])),
+                OneOf(&[Text, List(&OneOf(&[Text, Object(&DEPENDENCY)]))]),
                 "agents that must have ended before",
             ),
             optional("model_id", Template, "the same as `model`; `provider:model` names the service too"),

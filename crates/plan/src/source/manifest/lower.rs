@@ -32,7 +32,7 @@ pub(in crate::source) fn workflow(
         let answer = synthesis::add(manifest, &mut work, findings);
         workflow.output = Some(report::output(&work, &answer));
     }
-    workflow.metadata.insert("manifest".to_owned(), report::record(&work));
+    workflow.metadata.insert("manifest".to_owned(), report::record(&work, manifest.batch_size.as_ref()));
     workflow.limits.max_iterations = workflow.limits.max_iterations.or(work.iterations);
     workflow.entry_point = work.entry;
     workflow.agents = work.steps;

@@ -93,9 +93,11 @@ pub(super) fn output(work: &Work, answer: &Answer) -> Templates {
 }
 
 /// What is kept with the run: counts, not names, because there may be ten thousand.
-pub(super) fn record(work: &Work) -> Value {
+pub(super) fn record(work: &Work, batch_size: Option<&Spanned<u64>>) -> Value {
     let small = work.shape.known.iter().filter(|(_, value)| !value.is_array());
-    Value::Object(small.map(|(key, value)| (key.clone(), value.clone())).collect())
+    let small = small.map(|(key, value)| (key.clone(), value.clone()));
+    let batch = batch_size.map(|size| ("batch_size".to_owned(), json!(size.value)));
+    Value::Object(small.chain(batch).collect())
 }
 
 #[cfg(test)]

@@ -128,6 +128,19 @@ impl Node {
         Rc::new(Self { value: Value::Broken, span, included: None, weight: Weight::collection() })
     }
 
+    /// The same node again; what stands below it is shared.
+    pub(super) fn share(&self) -> Self {
+        let value = match &self.value {
+            Value::Scalar(Scalar { raw, style, inner }) => {
+                Value::Scalar(Scalar { raw: raw.clone(), style: *style, inner: inner.clone() })
+            }
+            Value::Seq(items) => Value::Seq(items.clone()),
+            Value::Map(pairs) => Value::Map(pairs.clone()),
+            Value::Broken => Value::Broken,
+        };
+        Self { value, span: self.span.clone(), included: self.included.clone(), weight: self.weight }
+    }
+
     /// A text that was made, at the place that it was made from.
     pub(crate) fn text(raw: impl Into<String>, span: &Span) -> Rc<Self> {
         Self::scalar(raw.into(), Style::Verbatim, span)

@@ -20,6 +20,7 @@ use super::synthesis::MERGED;
 use super::texts::Texts;
 use super::{AgentSpec, Manifest, Protocol, Team, agents, lower, report};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::plan::Strategy;
 
 /// Tokens of each output that a member is handed.
 const HANDED_OVER: u64 = 16_000;
@@ -105,9 +106,26 @@ impl<'a> Roster<'a> {
             let place = self.team.protocol.span.clone();
             findings.push(Diagnostic::error("workflow::out_of_range", message, place, "too few agents"));
         }
+        findings.extend(self.contradicted());
         for spec in &self.manifest.agents {
             findings.extend(self.apart(spec).or_else(|| self.taken(spec)));
         }
+    }
+
+    /// The protocol says what the answer is made of; a synthesis that says otherwise contradicts it.
+    fn contradicted(&self) -> Option<Diagnostic> {
+        let (word, step) = (self.team.protocol.value.word(), &self.manifest.synthesis.step);
+        let votes = matches!(self.team.protocol.value, Protocol::Voting | Protocol::Consensus);
+        let (key, place) = match step.of.first() {
+            Some(name) => ("of", &name.span),
+            None if votes && !matches!(step.strategy.value, Strategy::Auto | Strategy::Vote) => {
+                ("strategy", &step.strategy.span)
+            }
+            None => return None,
+        };
+        let message = format!("`{key}` of `synthesis` contradicts the protocol `{word}`");
+        let found = Diagnostic::error("workflow::excludes", message, place.clone(), "keep one of the two");
+        Some(found.also(self.team.protocol.span.clone(), "the protocol"))
     }
 
     fn settings(&self) -> [(&'static str, Option<Span>, bool); 4] {

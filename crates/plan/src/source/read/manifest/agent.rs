@@ -1,12 +1,13 @@
 //! One agent of a manifest.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::super::super::keys::manifest::{AGENT, DEPENDENCY};
 use super::super::super::manifest::{AgentSpec, Dependency, Partitions};
 use super::super::super::text::Spanned;
 use super::super::super::tree::scalar::{Typed, typed};
-use super::super::super::tree::{Node, Value};
+use super::super::super::tree::{Node, Pair, Value};
 use super::super::super::workflow::{AgentStep, Backoff, Common, ErrorClass, FailureMode, Requires, Retry};
 use super::super::fields::Fields;
 use super::super::scalars::Of;
@@ -38,7 +39,8 @@ pub(super) fn agent(
     fallback: String,
     defaults: &Defaults,
 ) -> Option<AgentSpec> {
-    let mut fields = Fields::open_extended(cx, node, &AGENT, fallback)?;
+    let node = said(node);
+    let mut fields = Fields::open_extended(cx, &node, &AGENT, fallback)?;
     let id = id(cx, &mut fields);
     if !id.value.is_empty() {
         fields.owner = format!("agent `{}`", id.value);
@@ -65,6 +67,33 @@ pub(super) fn agent(
     fields.take("delegation_model_menu");
     fields.finish(cx);
     Some(spec)
+}
+
+/// Keys whose empty text says nothing: a manifest that a program wrote has them all.
+const MAY_BE_EMPTY: &[&str] = &[
+    "role",
+    "department",
+    "task",
+    "task_template",
+    "system_prompt",
+    "model",
+    "model_id",
+    "model_role",
+    "success_criteria",
+    "output_schema",
+];
+
+/// The mapping without what says nothing.
+fn said(node: &Node) -> Rc<Node> {
+    let Value::Map(pairs) = &node.value else { return Rc::new(node.share()) };
+    let is_empty = |pair: &Pair| {
+        let blank = matches!(&pair.value.value, Value::Scalar(scalar) if scalar.raw.trim().is_empty());
+        blank && MAY_BE_EMPTY.contains(&pair.key.value.as_str())
+    };
+    match pairs.iter().any(is_empty) {
+        true => Node::map(pairs.iter().filter(|pair| !is_empty(pair)).cloned().collect(), &node.span),
+        false => Rc::new(node.share()),
+    }
 }
 
 /// An empty text says nothing, as in the original.
@@ -165,6 +194,10 @@ fn reject_repeats(cx: &mut Reader<'_>, partitions: &[Spanned<String>], of: Of<'_
 }
 
 fn depends_on(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Dependency> {
+    if let Some(pair) = fields.take("depends_on").filter(|pair| matches!(pair.value.value, Value::Scalar(_)))
+    {
+        return dependency(cx, &pair.value, &fields.owner).into_iter().collect();
+    }
     let items = fields.list(cx, "depends_on").unwrap_or_default();
     items.iter().filter_map(|item| dependency(cx, item, &fields.owner)).collect()
 }

@@ -43,7 +43,7 @@ pub(in crate::source) fn manifest(cx: &mut Reader<'_>, root: &Node) -> Option<Ma
         roles: models::roles(cx, &mut fields),
     };
     let manifest = Manifest {
-        name: fields.text(cx, "name"),
+        name: fields.text(cx, "name").filter(|name| !name.value.trim().is_empty()),
         description: fields.text(cx, "description"),
         version: fields.text(cx, "version"),
         agents: agents(cx, &mut fields, &defaults),
@@ -88,7 +88,7 @@ fn agents(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> 
 fn metadata(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> serde_json::Map<String, serde_json::Value> {
     let mut metadata = header::metadata(cx, fields);
     for key in ["manifest_id", "source"] {
-        if let Some(text) = fields.text(cx, key) {
+        if let Some(text) = fields.text(cx, key).filter(|text| !text.value.is_empty()) {
             metadata.entry(key).or_insert(text.value.into());
         }
     }
