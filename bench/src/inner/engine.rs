@@ -5,7 +5,7 @@ use super::decide::started;
 use crate::child::{Meter, Spent};
 use crate::error::Error;
 use crate::workflow;
-use convoke_agent::{Attempts, NoTools};
+use convoke_agent::{Attempts, NoPrograms, NoTools};
 use convoke_engine::{Clock, Limits, Notice, Options, Outcome, Setup, Start, Watch, prepare};
 use convoke_journal::{Journal, Memory, Owner, RunMeta, Sqlite, StateDir};
 use convoke_model::{Event, JsonText, RunId, RunStatus};
@@ -95,7 +95,12 @@ fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) 
         start: Start::Fresh(Box::new(started(&plan, inputs))),
         plan,
         journal,
-        executor: Arc::new(Attempts::new(Arc::new(providers), Arc::new(commands), Arc::new(NoTools))),
+        executor: Arc::new(Attempts::new(
+            Arc::new(providers),
+            Arc::new(commands),
+            Arc::new(NoTools),
+            Arc::new(NoPrograms),
+        )),
         options: Options {
             max_concurrency: limit,
             interactive: false,

@@ -1,8 +1,8 @@
 //! Performs attempts: the door through which the engine comes in.
 
 use crate::talk::Talk;
-use crate::{Commands, Line, Providers, Toolbox, script, tool};
-use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, ScriptCall, Usage, Work};
+use crate::{Commands, Line, Programmer, Programs, Providers, Toolbox, script, tool};
+use convoke_model::{AgentCall, Assignment, AttemptEnd, Failure, ProgramCall, ScriptCall, Usage, Work};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -12,16 +12,18 @@ pub struct Attempts {
     providers: Arc<dyn Providers>,
     commands: Arc<dyn Commands>,
     toolbox: Arc<dyn Toolbox>,
+    programs: Arc<dyn Programs>,
 }
 
 impl Attempts {
-    /// An executor that asks these providers, runs commands so and has these tools.
+    /// An executor that asks these providers, runs commands so, has these tools and runs programs there.
     pub fn new(
         providers: Arc<dyn Providers>,
         commands: Arc<dyn Commands>,
         toolbox: Arc<dyn Toolbox>,
+        programs: Arc<dyn Programs>,
     ) -> Attempts {
-        Attempts { providers, commands, toolbox }
+        Attempts { providers, commands, toolbox, programs }
     }
 
     /// Runs one attempt to its end. Never panics over what a model or a command says.
@@ -36,7 +38,7 @@ impl Attempts {
         match &assignment.work {
             Work::Agent(call) => self.talk(&assignment, call, line, &cancel).await,
             Work::Script(call) => self.run(&assignment.step, call, line, cancel).await,
-            Work::Program(_) => unused(Failure::new(Class::Fatal, "programs cannot be run here")),
+            Work::Program(call) => self.program(&assignment, call, line, &cancel).await,
             Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, line, cancel).await,
         }
     }
@@ -52,6 +54,23 @@ impl Attempts {
             Ok(provider) => {
                 let toolbox = &*self.toolbox;
                 Talk { assignment, call, provider: &*provider, toolbox, line }.perform(cancel).await
+            }
+            Err(failure) => unused(failure),
+        }
+    }
+
+    async fn program(
+        &self,
+        assignment: &Assignment,
+        call: &ProgramCall,
+        line: &dyn Line,
+        cancel: &CancellationToken,
+    ) -> AttemptEnd {
+        match self.providers.get(&call.agent.settings.provider) {
+            Ok(provider) => {
+                let toolbox = &*self.toolbox;
+                let talk = Talk { assignment, call: &call.agent, provider: &*provider, toolbox, line };
+                Programmer { talk, call, programs: &*self.programs }.perform(cancel).await
             }
             Err(failure) => unused(failure),
         }

@@ -47,6 +47,11 @@ impl<'a> Ledger<'a> {
         std::mem::take(&mut self.total)
     }
 
+    /// What was used since it was last taken.
+    pub fn so_far(&self) -> Usage {
+        self.total
+    }
+
     /// Puts back what was taken for a page that could not be written.
     pub fn put_back(&mut self, used: Usage) {
         self.total += used;

@@ -3,9 +3,10 @@
 //! [`Attempts`] performs an assignment. What to say next is decided apart from saying it: a [`Conversation`] is a value
 //! that takes replies and results of tools and gives requests and calls, knows no clock and no network, and can be
 //! written down between two turns and resumed elsewhere. What keeps it within bounds is in `capability`, a file each; how
-//! answers are read, repaired and looked at is in `judge` and the parts of `conversation`.
+//! answers are read, repaired and looked at is in `judge` and the parts of `conversation`. A model that works with programs
+//! is in `program`.
 //!
-//! Model services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), capacity ([`Admission`]), listeners
+//! Model services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), programs ([`Programs`]), capacity ([`Admission`]), listeners
 //! ([`Sink`]) and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time
 //! limits of tasks belong to the scheduler.
 
@@ -25,6 +26,7 @@ mod judge;
 mod ledger;
 mod offer;
 mod placeholder;
+mod program;
 mod provider;
 mod repair;
 mod script;
@@ -47,6 +49,7 @@ pub use driver::Attempts;
 pub use judge::{Misfit, Reason};
 pub use ledger::{tokens_in, tokens_of};
 pub use offer::Offer;
+pub use program::*;
 pub use provider::*;
 pub use sink::*;
 pub use toolbox::*;

@@ -101,6 +101,8 @@ pub enum Purpose {
     Verify,
     /// It is an answer of another model, put into shape.
     Repair,
+    /// It is a program over outputs.
+    Program,
 }
 
 /// One message of a conversation.

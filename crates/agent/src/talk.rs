@@ -227,7 +227,7 @@ impl Talk<'_> {
     }
 
     /// Ready when the talk must end, with the reason.
-    async fn cut_off(&self, cancel: &CancellationToken) -> Failure {
+    pub(crate) async fn cut_off(&self, cancel: &CancellationToken) -> Failure {
         let session = self.call.settings.session_timeout;
         tokio::select! {
             biased;
@@ -247,7 +247,8 @@ impl Talk<'_> {
         Failure::new(Class::Timeout, message).reason(reason::SESSION_TIMEOUT)
     }
 
-    fn named(&self, mut failure: Failure) -> Failure {
+    /// A failure that says whose it is.
+    pub(crate) fn named(&self, mut failure: Failure) -> Failure {
         failure.message = format!("step `{}`: {}", self.assignment.step, failure.message);
         failure
     }

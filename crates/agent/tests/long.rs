@@ -2,9 +2,9 @@
 //! is parted from its result, it goes on from any page with the same request, and the large values are not held.
 
 use convoke_agent::{
-    Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, Page,
-    Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult,
-    ToolSpec, Toolbox, Unlimited, tokens_in,
+    Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message,
+    NoPrograms, Page, Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall,
+    ToolResult, ToolSpec, Toolbox, Unlimited, tokens_in,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProviderSettings,
@@ -287,7 +287,8 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
 }
 
 async fn attempt(reader: Arc<Reader>, notebook: &Notebook, continues: Vec<JsonText>) -> AttemptEnd {
-    let attempts = Attempts::new(Arc::new(Only(reader)), Arc::new(NoCommands), Arc::new(Library));
+    let attempts =
+        Attempts::new(Arc::new(Only(reader)), Arc::new(NoCommands), Arc::new(Library), Arc::new(NoPrograms));
     attempts.attempt(assignment(continues), notebook, CancellationToken::new()).await
 }
 

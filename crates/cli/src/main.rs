@@ -31,6 +31,10 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before there is a thread or an open file: a worker takes these rights away from itself.
+    if driving::programs::is_worker(std::env::args_os().nth(1).as_deref()) {
+        return convoke_tools::serve_programs();
+    }
     // Help, version and usage errors end the program in here, before any file is read.
     let cli = args::Cli::parse_from(args::as_conductor_writes(std::env::args_os()));
     let console = match console::Console::open(&cli.global) {

@@ -13,7 +13,7 @@ use crate::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use convoke_agent::{Admitted, CallDemand, CallPermit};
 use convoke_govern::{Adapted, Amount, Demand, Lesson, Outcome, Refused, ResourceId, Used};
 use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
-use convoke_plan::{Agent, Kind, Node};
+use convoke_plan::{Agent, Node};
 use convoke_schedule::TaskIx;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -161,17 +161,23 @@ impl Permits {
         Calls::Asked(ready.then(|| Box::from(model)))
     }
 
+    /// How the calls of an attempt are admitted that may make none.
+    pub(crate) fn any_call(&mut self, task: TaskIx, agent: &Agent, now: Timestamp) -> Calls {
+        let service = self.services.of_first(agent, &mut self.governor, now);
+        let counted = self.purses.has(task) || service.is_some() || first_model(agent).is_none();
+        if counted { Calls::Asked(None) } else { Calls::Free }
+    }
+
     /// An attempt asks for a call.
     pub(crate) fn ask_call(
         &mut self,
         task: TaskIx,
-        node: &Node,
+        (node, agent): (&Node, &Agent),
         demand: CallDemand,
         reply: CallReply,
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
-        let Kind::Agent(agent) = &node.kind else { return };
         let service = self.services.of(agent, &demand.model, &mut self.governor, now);
         let before = self.calls.close(task);
         let (kept, other) = match before {

@@ -277,7 +277,8 @@ impl Core {
         match self.scheduler.launch(task, lease, &self.store) {
             Launch::Start(assignment) => {
                 self.permits.paths.begin(task, now);
-                let terms = self.permits.terms(task, self.scheduler.node(task), now, &mut turn.effects);
+                let (node, agent) = (self.scheduler.node(task), self.scheduler.agent_of(task));
+                let terms = self.permits.terms(task, node, agent, now, &mut turn.effects);
                 turn.effects.push(Effect::Launch(task, assignment, terms));
             }
             Launch::Refused => drop(self.permits.end(task, Outcome::Unknown, now, &mut turn.effects)),

@@ -26,7 +26,7 @@ use convoke_govern::{
     ResourceId, Rules, Spec, Used,
 };
 use convoke_model::Timestamp;
-use convoke_plan::{Kind, Labels, Node};
+use convoke_plan::{Agent, Kind, Labels, Node};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -235,6 +235,7 @@ impl Permits {
         tenant.into_iter().chain(named)
     }
 
+    /// What comes with an attempt's permit. Most attempts that run programs only go on with answers, and ask nobody.
     fn first_service(&mut self, node: &Node, now: Timestamp) -> Option<Arc<Service>> {
         let Kind::Agent(agent) = &node.kind else { return None };
         self.services.of_first(agent, &mut self.governor, now)
@@ -242,7 +243,7 @@ impl Permits {
 
     /// The breaker of an agent's step.
     fn breaker_of(&mut self, node: &Node) -> Option<ResourceId> {
-        let Kind::Agent(_) = &node.kind else { return None };
+        let (Kind::Agent(_) | Kind::Reduce(_)) = &node.kind else { return None };
         self.services.of_role(&node.name, &mut self.governor)
     }
 
@@ -365,11 +366,10 @@ impl Permits {
     /// What an answer says about the limits of its service bounds the rates that are configured for it.
     pub(crate) fn limits_seen(
         &mut self,
-        node: &Node,
+        agent: &Agent,
         seen: &convoke_agent::Limits,
         now: Timestamp,
     ) -> Vec<Adapted> {
-        let Kind::Agent(agent) = &node.kind else { return Vec::new() };
         let Some(service) = self.services.of(agent, &seen.model, &mut self.governor, now) else {
             return Vec::new();
         };
@@ -407,13 +407,15 @@ impl Permits {
         &mut self,
         task: TaskIx,
         node: &Node,
+        agent: Option<&Agent>,
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> Terms {
         let fence = self.holdings.fence(task);
-        let calls = match &node.kind {
-            Kind::Agent(agent) => self.first_call(task, agent, now, effects),
-            _ => Calls::Free,
+        let calls = match (&node.kind, agent) {
+            (Kind::Agent(agent), _) => self.first_call(task, agent, now, effects),
+            (_, Some(agent)) => self.any_call(task, agent, now),
+            (_, None) => Calls::Free,
         };
         Terms { fence, calls }
     }

@@ -45,6 +45,8 @@ pub enum Order {
         /// Whether the program is saved where it waits next.
         save: bool,
     },
+    /// Save the program that waits. It goes on waiting.
+    Save,
 }
 
 /// A program to run.
@@ -86,6 +88,8 @@ pub enum Report {
     },
     /// The program failed. Its variables may be attached.
     Failed(Failing),
+    /// The program that waits is attached, unless it is too long.
+    Saved,
     /// The attached state cannot be read.
     Unusable {
         /// Why.

@@ -46,6 +46,23 @@ async fn a_saved_program_goes_on_in_another_worker() {
 }
 
 #[tokio::test]
+async fn a_program_is_saved_only_when_somebody_says_so() {
+    let mut first = worker().await;
+    first.set_saving(false);
+    assert!(matches!(first.save().await, Err(Error::Unusable(_))));
+    let call = called(first.run(program(TWO_CALLS, &["llm"])).await.unwrap());
+    assert_eq!(call.paused, None);
+    let call = called(first.answer(1, Answer::Value(json!({"n": 40}))).await.unwrap());
+    assert_eq!(call.paused, None);
+    let paused = first.save().await.unwrap().unwrap();
+    let mut second = worker().await;
+    let next = second.resume(&paused, 2, Answer::Value(json!({"n": 2})), vec!["llm".into()]).await.unwrap();
+    assert_eq!(ended(next).value, json!(42));
+    // It still waits where it was saved.
+    assert_eq!(ended(first.answer(2, Answer::Value(json!({"n": 3}))).await.unwrap()).value, json!(43));
+}
+
+#[tokio::test]
 async fn calls_are_counted_on_and_named_functions_are_found_after_a_resume() {
     let mut first = worker().await;
     let call = called(first.run(program("f(1)\ng(2)\nh = g\nh(3)", &["f", "g"])).await.unwrap());

@@ -17,6 +17,7 @@ mod payload;
 pub mod reference;
 mod schema;
 pub mod secret;
+pub mod synthesis;
 mod time;
 mod tools;
 mod usage;

@@ -9,7 +9,7 @@ use crate::timer::Timers;
 use crate::values::Values;
 use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
-use convoke_plan::{Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
+use convoke_plan::{Agent, Kind, Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -194,6 +194,15 @@ impl Scheduler {
     /// The node that a task is an instance of.
     pub fn node(&self, task: TaskIx) -> &Node {
         self.workflow_of(task).node(self.tasks[task].node)
+    }
+
+    /// The agent whose model the attempts of a task ask: its own, or who writes its programs.
+    pub fn agent_of(&self, task: TaskIx) -> Option<&Agent> {
+        let agent = match &self.node(task).kind {
+            Kind::Reduce(reduce) => &self.workflow_of(task).node(reduce.merger?).kind,
+            own => own,
+        };
+        if let Kind::Agent(agent) = agent { Some(agent) } else { None }
     }
 
     /// A task's failure, if it failed.

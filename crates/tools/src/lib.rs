@@ -2,7 +2,8 @@
 //!
 //! [`Processes`] runs the commands of script steps for `agent`. Whatever a command starts ends with it, or at the
 //! latest with its cancellation; what a crash of the engine leaves behind is found and ended by [`end_leftovers`].
-//! [`Mcp`] starts the servers that workflows name and calls their tools. How processes are started and ended is
+//! [`Mcp`] starts the servers that workflows name and calls their tools. [`Workers`] runs programs of models, each in a
+//! process of our own binary that does nothing but [`serve_programs`]. How processes are started and ended is
 //! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels.
 
 mod capture;
@@ -10,8 +11,12 @@ mod environment;
 mod launch;
 mod mcp;
 mod process;
+mod programs;
 
+pub use convoke_interpreter::WorkerCommand;
+pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{Leftovers, end_leftovers};
 pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;
+pub use programs::Workers;

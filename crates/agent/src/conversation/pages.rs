@@ -42,6 +42,19 @@ struct Delta {
     state: State,
 }
 
+/// What pages of conversations and of work with programs have in common.
+#[derive(Deserialize)]
+struct Leaf {
+    #[serde(default)]
+    about: Option<Digest>,
+    #[serde(default)]
+    changes: Vec<Change>,
+    #[serde(default)]
+    kept: Vec<Digest>,
+    #[serde(rename = "state")]
+    _state: serde::de::IgnoredAny,
+}
+
 /// A page as whoever looks back reads it.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -54,7 +67,7 @@ pub(crate) struct Page {
 impl Page {
     /// Reads a page; `None` if it is none.
     pub fn read(piece: &JsonText) -> Option<Page> {
-        let Delta { about, changes, kept, .. } = serde_json::from_str(piece.as_str()).ok()?;
+        let Leaf { about, changes, kept, .. } = serde_json::from_str(piece.as_str()).ok()?;
         Some(Page { is_first: about.is_some(), changes, kept })
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    Admission, Admitted, Alone, CallDemand, CallPermit, Diary, Finish, NoTools, Page, Provider, Reply,
-    Report, Request, ScriptResult, Silent, Sink, Unlimited,
+    Admission, Admitted, Alone, CallDemand, CallPermit, Diary, Finish, NoPrograms, NoTools, Page, Provider,
+    Reply, Report, Request, ScriptResult, Silent, Sink, Unlimited,
 };
 use convoke_model::{
     AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
@@ -131,7 +131,10 @@ fn said(text: &str) -> Option<Result<Reply, Failure>> {
 
 fn attempts(replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>) -> (Attempts, Arc<Told>) {
     let told = Arc::new(Told { replies: Mutex::new(replies.into_iter().collect()), ..Told::default() });
-    (Attempts::new(Arc::new(One(told.clone())), Arc::new(Echo), Arc::new(NoTools)), told)
+    (
+        Attempts::new(Arc::new(One(told.clone())), Arc::new(Echo), Arc::new(NoTools), Arc::new(NoPrograms)),
+        told,
+    )
 }
 
 fn agent(session_timeout: Option<Duration>) -> Assignment {

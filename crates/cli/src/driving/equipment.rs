@@ -3,6 +3,7 @@
 use super::commands::Resolving;
 use super::keys::{Gear, Keys};
 use super::network::{network, network_remark_for};
+use super::programs::programs;
 use super::tools::Tools;
 use super::washed::Washed;
 use crate::advice;
@@ -92,7 +93,8 @@ impl Equipment {
 
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
-        let attempts = Attempts::new(self.providers.clone(), self.commands.clone(), self.tools.toolbox());
+        let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
+        let attempts = Attempts::new(self.providers.clone(), commands, toolbox, programs());
         Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
     }
 

@@ -11,6 +11,7 @@ mod keys;
 mod network;
 pub mod notebook;
 pub mod prices;
+pub mod programs;
 pub mod resources;
 mod share;
 pub mod sharing;

@@ -118,7 +118,8 @@ fn end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
             state: json(scrubber, state),
             waits_for: match waits_for {
                 WaitsFor::Gate(ask) => WaitsFor::Gate(json(scrubber, ask)),
-                other => other,
+                WaitsFor::Children(wishes) => WaitsFor::Children(json(scrubber, wishes)),
+                WaitsFor::Time(at) => WaitsFor::Time(at),
             },
             usage,
         },

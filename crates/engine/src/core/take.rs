@@ -8,7 +8,6 @@ use convoke_model::{
     Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, TaskId, Timestamp,
     Usage, reason,
 };
-use convoke_plan::Kind;
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
 impl Core {
@@ -22,8 +21,10 @@ impl Core {
                 turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
             }
             What::CallAsked { task, demand, reply, .. } => {
-                let node = self.scheduler.node(task);
-                self.permits.ask_call(task, node, demand, reply, fact.at, &mut turn.effects);
+                let (node, agent) = (self.scheduler.node(task), self.scheduler.agent_of(task));
+                if let Some(agent) = agent {
+                    self.permits.ask_call(task, (node, agent), demand, reply, fact.at, &mut turn.effects);
+                }
             }
             What::CallEnded { task, attempt, usage, outcome } => {
                 // What an earlier attempt says late is not about the call of this one.
@@ -220,7 +221,7 @@ impl Core {
             if self.scheduler.state(task) != TaskState::Running {
                 continue;
             }
-            if matches!(self.scheduler.node(task).kind, Kind::Agent(_)) && self.fenced.insert(task) {
+            if self.scheduler.agent_of(task).is_some() && self.fenced.insert(task) {
                 let (id, attempt) = (self.scheduler.id(task).clone(), self.scheduler.attempts(task));
                 self.happen(at, Event::Fenced { task: id, attempt, lease: fence.0 }, turn);
                 turn.effects.push(Effect::Abort(task));
@@ -253,8 +254,8 @@ impl Core {
     }
 
     fn take_report(&mut self, at: Timestamp, task: TaskIx, attempt: u32, report: Report, turn: &mut Turn) {
-        if let Report::LimitsSeen(limits) = &report {
-            let adapted = self.permits.limits_seen(self.scheduler.node(task), limits, at);
+        if let (Report::LimitsSeen(limits), Some(agent)) = (&report, self.scheduler.agent_of(task)) {
+            let adapted = self.permits.limits_seen(agent, limits, at);
             adapted.into_iter().for_each(|adapted| self.adapted(adapted, turn));
             self.turn_away(at, turn);
         }

@@ -138,6 +138,32 @@ impl Interpreter {
         self.step(order, &paused.0, call + 1).await
     }
 
+    /// Whether programs are saved wherever they wait and end, as they are at first. Who saves few of many calls says when
+    /// ([`Interpreter::save`]).
+    pub fn set_saving(&mut self, saves: bool) {
+        self.saves = saves;
+    }
+
+    /// Saves the program that waits, which goes on waiting. Nothing if it is longer than may be saved.
+    pub async fn save(&mut self) -> Result<Option<Paused>, Error> {
+        let mut link = self.link.take().ok_or(Error::Gone)?;
+        match link.exchange(&Order::Save, &[], self.limits.frame(), self.limits.silence()).await {
+            Ok((Report::Saved, state)) => {
+                self.link = Some(link);
+                Ok(Some(Paused(state)).filter(|paused| !paused.0.is_empty()))
+            }
+            Ok((Report::Unusable { cause }, _)) => {
+                self.link = Some(link);
+                Err(Error::Unusable(cause))
+            }
+            Ok(_) => Err(Error::Nonsense("did not save".into())),
+            Err(Ending::Died(death, complaint)) => {
+                Err(Error::Nonsense(format!("died ({death}) {complaint}")))
+            }
+            Err(Ending::Nonsense(what)) => Err(Error::Nonsense(what)),
+        }
+    }
+
     /// Lets the worker end, and waits for that.
     pub async fn end(mut self) {
         if let Some(link) = self.link.take() {
@@ -177,6 +203,7 @@ impl Interpreter {
             Report::Unusable { cause } => Err(Error::Unusable(cause)),
             Report::Call(it) => Err(Error::Nonsense(format!("call {} of `{}`", it.call, it.function))),
             Report::Ready { .. } => Err(Error::Nonsense("greeted twice".into())),
+            Report::Saved => Err(Error::Nonsense("saved what nobody asked for".into())),
         }
     }
 

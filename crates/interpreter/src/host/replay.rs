@@ -41,8 +41,9 @@ impl Interpreter {
     /// recorded. A turn that still waits when another follows was given up, and is given up again. Leave out turns
     /// whose worker died: they left no variables.
     pub async fn replay(&mut self, turns: &[Turn]) -> Result<Option<Next>, Error> {
+        let saves = self.saves;
         let stood = self.replay_all(turns).await;
-        self.saves = true;
+        self.saves = saves;
         stood
     }
 

@@ -80,6 +80,7 @@ impl Desk {
                 self.save = save;
                 self.answer(answer)
             }
+            Order::Save => self.save_waiting(),
             Order::Hello { .. } => unusable("greeted twice"),
         }
     }
@@ -202,6 +203,15 @@ impl Desk {
         self.waiting = progress.into_function_call();
         let printed = self.print.take();
         (Report::Call(Calling { call: self.calls, function, args, kwargs, printed }), state)
+    }
+
+    fn save_waiting(&mut self) -> Said {
+        let Some(call) = self.waiting.take() else { return unusable("no program waits") };
+        self.save = true;
+        let progress = ReplProgress::FunctionCall(call);
+        let state = self.saved(SessionRef::Suspended(&progress));
+        self.waiting = progress.into_function_call();
+        (Report::Saved, state)
     }
 
     fn look_up(&mut self, lookup: ReplNameLookup) -> Step {

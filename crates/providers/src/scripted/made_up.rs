@@ -3,7 +3,7 @@
 //! Everything is the simplest thing that fits, and what decides between ways (booleans, choices) is the first or true,
 //! so that loops which wait for approval end.
 
-use convoke_agent::{Request, Role};
+use convoke_agent::{Purpose, Request, Role};
 use convoke_model::{FieldType, OutputField};
 use indexmap::IndexMap;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -18,8 +18,14 @@ const QUOTED: usize = 80;
 /// Patterns that want more than this are not simple.
 const MOST_CHARACTERS: usize = 10_000;
 
+/// What is made up where a program is wanted.
+const PROGRAM: &str = "```python\nfinal(f\"Scripted answer from {len(outputs())} outputs\")\n```";
+
 /// An answer to the request.
 pub fn answer(request: &Request<'_>) -> String {
+    if request.purpose == Purpose::Program {
+        return PROGRAM.to_owned();
+    }
     match request.schema {
         Some(schema) => Value::Object(object(&schema.fields, "")).to_string(),
         None => format!("Scripted answer to: {}", beginning(request)),

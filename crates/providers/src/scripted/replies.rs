@@ -88,7 +88,7 @@ impl Script {
 
     /// The next reply to a request.
     pub fn next(&self, request: &Request<'_>, prompt: &str) -> Option<&Entry> {
-        if request.purpose != Purpose::Answer {
+        if !matches!(request.purpose, Purpose::Answer | Purpose::Program) {
             // How often a helper was asked cannot be told from the task.
             let helper = name(request);
             let fan_out = fan_out(request).map(|step| helper.replacen(request.step, &step, 1));
@@ -113,7 +113,7 @@ fn fan_out(request: &Request<'_>) -> Option<String> {
 /// The name under which the replies to a request are listed.
 pub fn name(request: &Request<'_>) -> String {
     let helper = match request.purpose {
-        Purpose::Answer => "",
+        Purpose::Answer | Purpose::Program => "",
         Purpose::Grade => "/validator",
         Purpose::Verify => "/verifier",
         Purpose::Repair => "/repair",
@@ -123,9 +123,13 @@ pub fn name(request: &Request<'_>) -> String {
 
 /// How many replies must have been used: by earlier visits and attempts of the task, and by the conversation so far.
 fn used_before(request: &Request<'_>) -> usize {
+    let turns = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+    if request.purpose == Purpose::Program {
+        // Most of its attempts only went on with what others answered.
+        return turns;
+    }
     let visits = request.task.segments().last().map_or(1, |segment| segment.visit);
     let before = visits.saturating_sub(1) + request.attempt.saturating_sub(1);
-    let turns = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
     turns.max(before as usize)
 }
 

@@ -3,15 +3,18 @@
 //! The attempt suspends with its wishes and holds nothing meanwhile; each wish is a child. When all have ended it is
 //! woken and goes on with their answers. A merge by programs that fails for good goes on by levels.
 
-use super::marks::{index_of, mark};
+use super::Merging;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
+use convoke_model::synthesis::{bare, index_of, mark};
 use convoke_model::{
     About, Class, Event, Failure, Inquiry, JsonText, Payload, ProgramAnswer, ProgramCall, ProgramSource, Wish,
 };
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 impl Scheduler {
     /// What an attempt that writes programs is given.
@@ -29,15 +32,16 @@ impl Scheduler {
         let (query, depth) = self.program_query(task, reduce, outputs)?;
         call.prompt =
             if call.prompt.trim().is_empty() { query } else { format!("{}\n\n{query}", call.prompt) };
-        let source = |(index, source): (usize, &TaskIx)| ProgramSource {
-            mark: mark(index),
+        let marks = self.marks(task);
+        let source = |source: &TaskIx| ProgramSource {
+            mark: marks.get(source).cloned().unwrap_or_default(),
             task: self.tasks[*source].id.clone(),
             title: self.title(*source, Some(reduce)),
-            output: JsonText::of(&self.json_of(*source, outputs)),
+            output: self.written(*source, outputs),
         };
         Ok(ProgramCall {
             agent: call,
-            sources: merging.sources.iter().enumerate().map(source).collect(),
+            sources: merging.sources.iter().map(source).collect(),
             missing: merging.missing.clone(),
             depth,
             max_turns: rlm.max_turns,
@@ -48,6 +52,21 @@ impl Scheduler {
             metadata_chars: rlm.metadata_chars,
             answers: self.program_answers(task, outputs),
         })
+    }
+
+    /// The merge whose marks count: a program below another one knows the outputs by the same marks, so that what it
+    /// cites means the same above.
+    fn marked(&self, task: TaskIx) -> Option<Arc<Merging>> {
+        let mut task = task;
+        while let Some(above) = self.tasks[task].question.as_ref().and(self.tasks[task].place.within) {
+            task = above;
+        }
+        self.merging_of(task)
+    }
+
+    fn marks(&self, task: TaskIx) -> HashMap<TaskIx, String> {
+        let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
+        sources.into_iter().enumerate().map(|(index, source)| (source, mark(index))).collect()
     }
 
     fn program_query(
@@ -76,7 +95,7 @@ impl Scheduler {
 
     fn program_answer(&self, child: TaskIx, outputs: &dyn Outputs) -> ProgramAnswer {
         let answer = match (self.tasks[child].succeeded(), self.tasks[child].failure.as_deref()) {
-            (true, _) => Ok(JsonText::of(&super::outcome::bare(self.json_of(child, outputs)))),
+            (true, _) => Ok(JsonText::of(&bare(self.json_of(child, outputs)))),
             (false, Some(failure)) => Err(failure.message.clone()),
             (false, None) => Err("it was stopped".to_owned()),
         };
@@ -109,8 +128,7 @@ impl Scheduler {
         match wish {
             Wish::Prompt(prompt) => About::Prompt { text: text(prompt) },
             Wish::Program { query, of } => {
-                let sources =
-                    self.merging_of(task).map(|merging| merging.sources.clone()).unwrap_or_default();
+                let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
                 let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
                 let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();
                 let depth = match self.tasks[task].question.as_ref().map(|question| &question.about) {

@@ -1,11 +1,11 @@
 //! Merging and choosing by levels: the tree decides, here it is fed and carried out.
 
-use super::marks::index_of;
+use super::Merging;
 use super::tree::{Answer, Bounds, Next, Part, look};
-use super::{Merging, texts};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
+use convoke_model::synthesis::{self, index_of};
 use convoke_model::{About, Event, Inquiry, Piece, TaskId};
 use convoke_plan::{Reduce, Strategy};
 
@@ -120,5 +120,5 @@ fn word(strategy: Strategy) -> &'static str {
 
 /// A result as text, for marks and sizes.
 pub(super) fn as_text(result: &serde_json::Value) -> String {
-    texts::readable(result)
+    synthesis::readable(result)
 }

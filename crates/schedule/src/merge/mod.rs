@@ -3,13 +3,12 @@
 //! Such a task holds no permit itself: it asks questions, and each question is a child with a permit, an attempt and an
 //! end of its own. The record of it is two events: `MergeStarted` says what is merged and how, `Asked` which questions
 //! were asked. Everything else follows from these and from the ends of the children, so that a resumed run goes on in
-//! the middle of a merge. `tree`, `vote` and `marks` are pure; the others speak for the scheduler.
+//! the middle of a merge. `tree` and `vote` are pure; the others speak for the scheduler.
 
 mod ask;
 mod begin;
 mod fold;
 mod levels;
-mod marks;
 mod outcome;
 mod progressive;
 mod prompt;

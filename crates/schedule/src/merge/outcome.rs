@@ -2,15 +2,15 @@
 
 use super::Merging;
 use super::levels::{as_text, chooses};
-use super::marks::{cited, mark};
 use super::tree::Next;
 use super::vote::{Ballot, Said, count, said};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
+use convoke_model::synthesis::{bare, cited, mark, usage_value};
 use convoke_model::{Class, Failure, Usage};
 use convoke_plan::{Reduce, Tie};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 impl Scheduler {
     /// One after the other under headings; a single output stands for itself.
@@ -180,31 +180,4 @@ impl Scheduler {
         }
         (calls, usage)
     }
-}
-
-/// A single output as a result: the text of an answer without a declared shape, else the value.
-pub(super) fn bare(value: Value) -> Value {
-    match &value {
-        Value::Object(fields) if fields.len() == 1 && fields.contains_key("result") => {
-            fields["result"].clone()
-        }
-        Value::Object(fields) if fields.contains_key("result") && is_report(fields) => {
-            fields["result"].clone()
-        }
-        _ => value,
-    }
-}
-
-/// Whether this is what a reduce or verify step gives.
-pub(super) fn is_report(fields: &Map<String, Value>) -> bool {
-    fields.contains_key("calls") && (fields.contains_key("strategy") || fields.contains_key("verdict"))
-}
-
-pub(super) fn usage_value(usage: &Usage) -> Value {
-    let mut fields = Map::new();
-    fields.insert("calls".into(), json!(usage.calls));
-    fields.insert("input_tokens".into(), json!(usage.input_tokens));
-    fields.insert("output_tokens".into(), json!(usage.output_tokens));
-    fields.insert("cost_usd".into(), json!(usage.cost_usd()));
-    Value::Object(fields)
 }

@@ -8,6 +8,7 @@ use super::tree::Part;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
+use convoke_model::synthesis::bare;
 use convoke_model::{About, Event, Inquiry, Missing, Piece};
 use convoke_plan::{Kind, Reduce, Strategy};
 use std::collections::HashSet;
@@ -153,7 +154,7 @@ impl Scheduler {
             return self.fail_task(task, self.too_few(task, merging.sources.len(), gone, reduce));
         }
         self.missed_outputs |= !merging.missing.is_empty();
-        let result = super::outcome::bare(self.json_of(last, outputs));
+        let result = bare(self.json_of(last, outputs));
         let rounds = self.group(task).members.len() as u32;
         let report = self.report(task, reduce, &merging, result, rounds, None);
         self.succeed(task, &report, outputs);

@@ -2,10 +2,10 @@
 
 use super::Merging;
 use super::levels::chooses;
-use super::marks::mark;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use convoke_model::synthesis::mark;
 use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, Piece};
 use convoke_plan::{Kind, Reduce, Text};
 use serde_json::Value;

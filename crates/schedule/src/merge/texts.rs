@@ -1,10 +1,10 @@
 //! Outputs as texts: what a model reads of them, how large they are, how large ones are cut into parts.
 
-use super::outcome::is_report;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Digest, Payload, Piece};
+use convoke_model::synthesis::readable;
+use convoke_model::{Digest, JsonText, Payload, Piece};
 use serde_json::Value;
 
 /// Characters to a token, as everywhere in this crate.
@@ -13,10 +13,15 @@ const CHARS_PER_TOKEN: u64 = 4;
 impl Scheduler {
     /// An output as JSON.
     pub(crate) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+        self.written(task, outputs).value()
+    }
+
+    /// An output as it was written, unparsed where it is not made of others'.
+    pub(super) fn written(&self, task: TaskIx, outputs: &dyn Outputs) -> JsonText {
         match &self.tasks[task].output {
-            Some(Payload::Gathered) => self.gathered(task, outputs).value(),
-            Some(payload) => self.read(payload, outputs).map_or(Value::Null, |text| text.value()),
-            None => Value::Null,
+            Some(Payload::Gathered) => self.gathered(task, outputs),
+            Some(payload) => self.read(payload, outputs).unwrap_or_else(|| JsonText::of(&Value::Null)),
+            None => JsonText::of(&Value::Null),
         }
     }
 
@@ -70,25 +75,6 @@ impl Scheduler {
     }
 }
 
-/// A value as a text: what is a single text stands for itself.
-pub(super) fn readable(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Object(fields) => match fields.get("result") {
-            // The answer of an agent without a declared shape, or of another merge.
-            Some(Value::String(text)) if fields.len() == 1 => text.clone(),
-            Some(result) if is_report(fields) => readable(result),
-            _ => pretty(value),
-        },
-        Value::Null => String::new(),
-        other => pretty(other),
-    }
-}
-
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
 /// The n-th of so many parts of a text, cut between characters.
 pub(super) fn part_of(text: &str, number: u32, of: u32) -> &str {
     let at = |number: u32| {
@@ -101,15 +87,6 @@ pub(super) fn part_of(text: &str, number: u32, of: u32) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
-
-    #[test]
-    fn an_answer_reads_as_its_text_and_a_record_as_json() {
-        assert_eq!(readable(&json!({ "result": "words" })), "words");
-        assert_eq!(readable(&json!("words")), "words");
-        assert_eq!(readable(&json!({ "result": "words", "strategy": "flat", "calls": 0 })), "words");
-        assert_eq!(readable(&json!({ "a": 1 })), "{\n  \"a\": 1\n}");
-    }
 
     proptest! {
         #[test]

@@ -3,12 +3,10 @@
 //! The assessor is asked afresh each time and sees the answer, the question and the outputs behind the answer, never
 //! its own earlier words. What remains is reported with the answer; an answer that nobody could examine is a failure.
 
-use super::marks::mark;
-use super::outcome::{bare, usage_value};
-use super::texts::readable;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use convoke_model::synthesis::{bare, mark, readable, usage_value};
 use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
 use convoke_plan::Verify;
 use convoke_plan::plan::Severity;

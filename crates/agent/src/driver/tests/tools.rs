@@ -1,7 +1,7 @@
 //! Agents with tools, from the door that the engine comes in by.
 
 use super::*;
-use crate::{Answered, Asker, Asks, Message, Tool, ToolCall, ToolResult, ToolSpec};
+use crate::{Answered, Asker, Asks, Message, NoPrograms, Tool, ToolCall, ToolResult, ToolSpec};
 use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
@@ -203,7 +203,12 @@ impl Scene {
     }
 
     async fn run_until(&self, cancel: CancellationToken) -> AttemptEnd {
-        let attempts = Attempts::new(Arc::new(self.model.clone()), Arc::new(Echo), self.bench.clone());
+        let attempts = Attempts::new(
+            Arc::new(self.model.clone()),
+            Arc::new(Echo),
+            self.bench.clone(),
+            Arc::new(NoPrograms),
+        );
         attempts.attempt(self.assignment.clone(), &self.desk, cancel).await
     }
 
