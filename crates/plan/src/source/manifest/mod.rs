@@ -1,6 +1,6 @@
 //! Execution manifests: agents with their tasks and dependencies, and one answer.
 //!
-//! `read::manifest` makes the typed form below; [`workflow`] turns it into the workflow that checks, compilation and
+//! `read::manifest` makes the typed form below; `lower` turns it into the workflow that checks, compilation and
 //! runs know. `order` says which agent follows which, `texts` writes prompts, `agents`, `synthesis` and `teams` write
 //! steps, `report` the result. What is wrong between agents (names that stand twice, unknown ones, circles) is found by
 //! the checks of workflows. Invariant: every step keeps the place of the agent that it came from.
