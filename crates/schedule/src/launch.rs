@@ -153,7 +153,7 @@ impl Scheduler {
         while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
             step = group;
         }
-        match self.dependency_block(step, tokens, outputs) {
+        match self.dependency_block(task, step, tokens, outputs) {
             (block, _) if block.is_empty() => (prompt, Vec::new()),
             (block, kept) => (format!("{prompt}\n\n{block}"), kept),
         }

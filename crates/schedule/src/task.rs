@@ -63,6 +63,8 @@ pub(crate) struct Task {
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<Inquiry>>,
+    /// A suspended attempt's wishes that were not asked yet.
+    pub wishes: bool,
     /// What its own attempts used.
     pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
@@ -161,6 +163,7 @@ impl Tasks {
             group: None,
             merging: None,
             question: None,
+            wishes: false,
             usage: Usage::default(),
             frame: None,
             started: None,

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::view::words;
-use convoke_model::Budget;
+use convoke_model::{Budget, WhenSpent};
 use convoke_plan::Plan;
 use convoke_plan::view::{Estimate, estimate};
 use serde_json::{Map, Value};
@@ -24,14 +24,18 @@ pub fn admit(plan: &Plan, inputs: &Map<String, Value>, config: &Config) -> Resul
     }
     let budgets = [("the workflow's budget", &limits.budget), ("budgets.run", &config.limits.run)];
     for (name, budget) in budgets {
-        let Some(budget) = budget.as_ref().filter(|budget| !budget.audit && !budget.lenient) else {
-            continue;
-        };
+        let Some(budget) = budget.as_ref().filter(|budget| is_final(budget)) else { continue };
         if let Some(words) = over(budget, name, &found) {
             return Err(refused(words, &found).hint("raise the budget, or give it less to do"));
         }
     }
     Ok(())
+}
+
+/// Whether nobody and nothing cheaper helps when it is spent.
+fn is_final(budget: &Budget) -> bool {
+    let helps = matches!(budget.when_spent, WhenSpent::Degrade(_) | WhenSpent::Ask);
+    !budget.audit && !budget.lenient && !helps
 }
 
 fn over(budget: &Budget, name: &str, found: &Estimate) -> Option<String> {

@@ -118,7 +118,7 @@ fn tokens(plan: &Plan, text: &Text) -> u64 {
 }
 
 fn certain_characters(template: &str) -> usize {
-    if template.contains("{%") {
+    if template.contains("{%") || template.contains("{#") {
         return 0;
     }
     let outside = |part: &str| part.split_once("}}").map_or(0, |(_, rest)| rest.chars().count());
