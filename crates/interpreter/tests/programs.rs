@@ -36,6 +36,17 @@ async fn values_are_the_same_on_both_sides() {
 }
 
 #[tokio::test]
+async fn a_given_function_goes_over_one_of_python_in_every_program() {
+    let mut worker = worker().await;
+    let call = called(worker.run(program("slice('a', 1)", &["slice", "f"])).await.unwrap());
+    assert_eq!((call.function.as_str(), call.args), ("slice", vec![json!("a"), json!(1)]));
+    ended(worker.answer(1, Answer::Value(Value::Null)).await.unwrap());
+    ended(worker.run(next_program("slice = f = 1", &["slice", "f"])).await.unwrap());
+    let call = called(worker.run(next_program("f(2)", &["slice", "f"])).await.unwrap());
+    assert_eq!((call.function.as_str(), call.args), ("f", vec![json!(2)]));
+}
+
+#[tokio::test]
 async fn python_values_become_json() {
     let text =
         "put(None, True, 2**63, -2**70, 1.0, 'x', (1, 2), {3}, {1: 'a', None: 'b', 2.5: 'c', False: 'd'})";

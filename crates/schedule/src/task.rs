@@ -58,13 +58,13 @@ pub(crate) struct Task {
     pub answer: Option<Payload>,
     /// What a person is asked.
     pub ask: Option<Payload>,
+    /// Whether what its attempt wishes to know is still to be asked.
+    pub wishes: bool,
     pub group: Option<Box<Group>>,
     /// What it merges, for reduce and verify.
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<Inquiry>>,
-    /// A suspended attempt's wishes that were not asked yet.
-    pub wishes: bool,
     /// What its own attempts used.
     pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
@@ -160,10 +160,10 @@ impl Tasks {
             turns: Vec::new(),
             answer: None,
             ask: None,
+            wishes: false,
             group: None,
             merging: None,
             question: None,
-            wishes: false,
             usage: Usage::default(),
             frame: None,
             started: None,

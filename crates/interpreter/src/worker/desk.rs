@@ -107,7 +107,12 @@ impl Desk {
         self.save = start.save;
         self.calls = 0;
         self.print = Print::new(self.limits.printed_bytes);
-        let inputs = start.inputs.into_iter().map(|(name, it)| (name, value::from_json(it))).collect();
+        let mut inputs: Vec<_> =
+            start.inputs.into_iter().map(|(name, it)| (name, value::from_json(it))).collect();
+        // As variables, too: a name that Python knows, such as `slice`, would not be looked up.
+        let function =
+            |name: &String| (name.clone(), MontyObject::Function { name: name.clone(), docstring: None });
+        inputs.extend(self.functions.iter().map(function));
         self.go(|print| repl.feed_start(&start.program, inputs, print))
     }
 

@@ -9,7 +9,7 @@ use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::synthesis::{bare, cited, mark, usage_value};
 use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
-use convoke_plan::{Reduce, Tie};
+use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
 
 impl Scheduler {
@@ -182,8 +182,18 @@ impl Scheduler {
         let (calls, usage) = self.asked_so_far(task);
         json!({
             "result": result, "strategy": merging.strategy.word(), "sources": sources, "missing": merging.missing,
-            "rounds": rounds, "calls": calls, "usage": usage_value(&usage), "notes": [],
+            "rounds": rounds, "calls": calls, "usage": usage_value(&usage),
+            "notes": self.fell_back(task, reduce, merging).into_iter().collect::<Vec<_>>(),
         })
+    }
+
+    /// Of a merge that was to be made by programs and was not: why.
+    fn fell_back(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Option<String> {
+        let meant = reduce.strategy.resolve(merging.sources.len());
+        let failure = self.tasks[task].failure.as_deref();
+        failure.filter(|_| meant == Strategy::Rlm && merging.strategy == Strategy::Hierarchical).map(
+            |failure| format!("the merge by programs failed ({}); it went on by levels", failure.message),
+        )
     }
 
     /// How many questions were asked below a task, and what they used.
