@@ -1,6 +1,7 @@
 //! The benchmarks, one file each.
 
 mod chain;
+mod departments;
 mod fanout;
 mod limit;
 mod memory;
@@ -28,6 +29,11 @@ pub struct Benchmark {
 pub const ALL: &[Benchmark] = &[
     Benchmark { name: startup::NAME, about: "the smallest commands", run: startup::run },
     Benchmark { name: limit::NAME, about: "300 agents of 50 ms under a limit of 60", run: limit::run },
+    Benchmark {
+        name: departments::NAME,
+        about: "a manifest of 300 agents, 50 ms each, and their synthesis",
+        run: departments::run,
+    },
     Benchmark { name: network::NAME, about: "300 agents over HTTP, 200 ms each", run: network::run },
     Benchmark { name: storm::NAME, about: "3 000 calls, a hidden limit of 40, 429s", run: storm::run },
     Benchmark { name: chain::NAME, about: "1 000 agents, one after the other", run: chain::run },

@@ -56,6 +56,17 @@ pub enum Job {
         /// The state folder; none means the memory journal.
         state: Option<PathBuf>,
     },
+    /// The agents of a manifest, 50 ms each, and how their outputs are merged.
+    Manifest {
+        /// How many.
+        count: u32,
+        /// At once.
+        limit: u32,
+        /// The strategy of the synthesis.
+        strategy: String,
+        /// The state folder; none means the memory journal.
+        state: Option<PathBuf>,
+    },
 }
 
 /// Does a job and says what it took, as JSON.
@@ -68,6 +79,7 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
         Job::Serve { latency_ms, most } => serve::run(latency_ms, most),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),
+        Job::Manifest { count, limit, strategy, state } => engine::manifest(count, limit, &strategy, state),
     }?;
     println!("{}", serde_json::to_string(&spent).expect("it is JSON"));
     Ok(ExitCode::SUCCESS)

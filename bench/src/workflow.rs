@@ -67,6 +67,25 @@ output:
     )
 }
 
+/// An execution manifest of `count` agents in seven departments, with one answer of all their outputs.
+pub fn departments(count: u32, limit: u32, strategy: &str, provider: &str) -> String {
+    const NAMES: [&str; 7] =
+        ["engineering", "product", "research", "qa", "finance", "operations", "compliance"];
+    let mut text = format!(
+        "name: enterprise\nquery: How are we doing?\nprovider: {provider}\nmax_concurrency: {limit}\n\
+         synthesis: {{strategy: {strategy}}}\nagents:\n"
+    );
+    for number in 0..count {
+        let department = NAMES[number as usize % NAMES.len()];
+        let _ = writeln!(
+            text,
+            "  - {{id: {department}-{number}, role: Member {number}, department: {department}, task: Report on \
+             {department} as member {number}}}"
+        );
+    }
+    text
+}
+
 /// `count` agents, each after the one before and with its answer.
 pub fn chain(count: usize) -> String {
     let mut text = format!(

@@ -5,7 +5,7 @@ use super::decide::started;
 use crate::child::{Meter, Spent};
 use crate::error::Error;
 use crate::workflow;
-use convoke_agent::{Attempts, NoTools};
+use convoke_agent::{Attempts, NoPrograms, NoTools};
 use convoke_engine::{Clock, Limits, Notice, Options, Outcome, Setup, Start, Watch, prepare};
 use convoke_journal::{Journal, Memory, Owner, RunMeta, Sqlite, StateDir};
 use convoke_model::{Event, JsonText, RunId, RunStatus};
@@ -29,14 +29,25 @@ pub fn fan_out(count: u32, limit: u32) -> Result<Spent, Error> {
     drive(setup, drop)
 }
 
-/// Agents that wait, with a journal in memory or on disk. The time is that until the run's end is in the journal.
+/// Agents that wait, one for each item.
 pub fn wait(count: u32, limit: u32, state: Option<PathBuf>) -> Result<Spent, Error> {
     let plan = compile(&workflow::flat(LATENCY))?;
+    timed(plan, json!({"items": (0..count).collect::<Vec<_>>()}), limit, state)
+}
+
+/// The agents of a manifest, in seven departments, and one answer of all their outputs.
+pub fn manifest(count: u32, limit: u32, strategy: &str, state: Option<PathBuf>) -> Result<Spent, Error> {
+    let plan = compile(&workflow::departments(count, limit, strategy, LATENCY))?;
+    timed(plan, json!({ "query": "How are we doing?", "context": "" }), limit, state)
+}
+
+/// A run with a journal in memory or on disk. The time is that until the run's end is in the journal.
+fn timed(plan: Arc<Plan>, inputs: Value, limit: u32, state: Option<PathBuf>) -> Result<Spent, Error> {
     let journal: Box<dyn Journal> = match state {
         None => Box::new(Memory::new()),
         Some(folder) => Box::new(on_disk(folder, &plan)?),
     };
-    let setup = setup(plan, json!({"items": (0..count).collect::<Vec<_>>()}), limit, journal);
+    let setup = setup(plan, inputs, limit, journal);
     let (started, (sender, ended)) = (Instant::now(), channel());
     let watching =
         |watch| drop(thread::spawn(move || sender.send(end_of_run(watch).map(|end| end - started))));
@@ -84,7 +95,12 @@ fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) 
         start: Start::Fresh(Box::new(started(&plan, inputs))),
         plan,
         journal,
-        executor: Arc::new(Attempts::new(Arc::new(providers), Arc::new(commands), Arc::new(NoTools))),
+        executor: Arc::new(Attempts::new(
+            Arc::new(providers),
+            Arc::new(commands),
+            Arc::new(NoTools),
+            Arc::new(NoPrograms),
+        )),
         options: Options {
             max_concurrency: limit,
             interactive: false,

@@ -158,7 +158,7 @@ impl Conversation {
         };
         Conversation {
             transcript: Transcript::new(opening(premise.call, &premise.call.prompt)),
-            shelf: Shelf::default(),
+            shelf: Shelf::of(premise.call.kept.clone()),
             rejected: Vec::new(),
             state,
             unwritten: pages::Unwritten::beginning(),

@@ -36,6 +36,13 @@ impl Offer {
         Offer { tools, specs, tokens, missing }
     }
 
+    /// Nothing but the tool that reads back.
+    pub fn of_recall() -> Offer {
+        let specs = vec![recall::spec()];
+        let tokens = specs.iter().map(ToolSpec::tokens).sum();
+        Offer { tools: Vec::new(), specs, tokens, missing: Vec::new() }
+    }
+
     /// The tools as a model sees them, with or without the one that reads back.
     pub fn specs(&self, with_recall: bool) -> &[ToolSpec] {
         let most = self.specs.len();

@@ -13,6 +13,11 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
+    /// What a prompt shows in part.
+    pub fn of(kept: Vec<Digest>) -> Shelf {
+        Shelf { kept, unwritten: Vec::new() }
+    }
+
     /// Keeps a value and gives its name.
     pub fn keep(&mut self, value: JsonText) -> String {
         self.kept.push(Digest::of(value.as_str().as_bytes()));

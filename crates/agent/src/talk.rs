@@ -129,7 +129,8 @@ impl Talk<'_> {
         let allowed = settings.tools.as_deref();
         let has_its_own = settings.provider.program.is_some();
         if has_its_own || settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
-            return Ok(Offer::default());
+            let reads = !self.call.kept.is_empty() && !has_its_own;
+            return Ok(if reads { Offer::of_recall() } else { Offer::default() });
         }
         let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
         let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);

@@ -271,6 +271,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         prompt: "Read everything.".into(),
         reasoning_effort: None,
         working_dir: None,
+        kept: Vec::new(),
     };
     Assignment {
         task: TaskId("a".into()),

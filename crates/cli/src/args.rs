@@ -76,8 +76,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what a workflow would do: steps, levels, critical path
     Plan(PlanArgs),
-    /// Print the JSON Schema of workflow files
-    Schema,
+    /// List presets, or say what one takes
+    Presets(PresetsArgs),
+    /// Print the JSON Schema of workflow files, or of execution manifests
+    Schema(SchemaArgs),
     /// List runs, newest first
     Runs(FormatArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
@@ -149,7 +151,7 @@ pub struct RunFlags {
 /// `convoke run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The workflow file
+    /// The file: a workflow, an execution manifest, a team, a planner's output, a skill; or preset:NAME
     pub file: PathBuf,
     /// An input of the workflow; may be repeated
     #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = pair)]
@@ -163,6 +165,9 @@ pub struct RunArgs {
     /// Show what would run and spend nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Print the execution manifest that would run, with the given inputs, and run nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub print_manifest: bool,
     /// A file of scripted replies that answers every agent; for `convoke test`
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["record", "replay", "provider"])]
     pub replies: Option<PathBuf>,
@@ -206,6 +211,34 @@ pub struct PlanArgs {
     /// How to print the plan
     #[arg(long, value_enum, default_value_t)]
     pub format: PlanFormat,
+}
+
+/// `convoke presets`.
+#[derive(Debug, Args)]
+pub struct PresetsArgs {
+    /// Say all about this one
+    pub name: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Of which kind of file
+    #[arg(value_enum, default_value_t)]
+    pub of: SchemaOf,
+}
+
+/// Kinds of files that have a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum SchemaOf {
+    /// Workflow files
+    #[default]
+    Workflow,
+    /// Execution manifests
+    Manifest,
 }
 
 /// Commands that only choose a format.

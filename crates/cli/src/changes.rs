@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::difference::difference;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::presets::PREFIX;
 use crate::sources::Disk;
 use crate::view::words;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
@@ -92,6 +93,11 @@ pub fn look(
     before: &Plan,
     flags: &RunFlags,
 ) -> Result<Current, CommandFailure> {
+    if let Some(made) = before.sources.iter().find(|source| source.path == file && file.starts_with(PREFIX)) {
+        // What was made is nobody's file: its text is in the plan.
+        let compiled = compiling::compile_text(file, &made.text, &console.config, flags.provider.as_deref());
+        return Ok(Current::Same(compiled.plan.map(Box::new)));
+    }
     let mut words = String::new();
     for source in &before.sources {
         let Ok(bytes) = Disk.read(&source.path) else { return Ok(Current::Gone(source.path.clone())) };

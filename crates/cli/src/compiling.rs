@@ -5,10 +5,10 @@ use crate::console::Console;
 use crate::diagnostics::{self, Tally};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::sources::Disk;
+use crate::sources::{Disk, Made};
 use convoke_model::ProviderSettings;
 use convoke_plan::compile::{Compiled, Options, compile};
-use convoke_plan::{Kind, Plan, Text};
+use convoke_plan::{Kind, Plan, Sources, Text};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,11 +22,20 @@ pub fn compile_file(
         let words = format!("workflow file `{}`: its name is not valid UTF-8", file.display());
         return Err(CommandFailure::new(Exit::Refused, words));
     };
-    let mut compiled = compile(path, &Disk, &options(config, provider));
+    Ok(compile_from(path, &Disk, config, provider))
+}
+
+/// The same for a text that is on no disk; what it refers to is.
+pub fn compile_text(path: &str, text: &str, config: &Config, provider: Option<&str>) -> Compiled {
+    compile_from(path, &Made { path, text }, config, provider)
+}
+
+fn compile_from(path: &str, sources: &dyn Sources, config: &Config, provider: Option<&str>) -> Compiled {
+    let mut compiled = compile(path, sources, &options(config, provider));
     if let Some(plan) = &mut compiled.plan {
         give_models(plan, config, provider);
     }
-    Ok(compiled)
+    compiled
 }
 
 /// Shows what was found and gives the plan, unless it must not run.

@@ -12,6 +12,25 @@ const LONGEST: u64 = 256 << 20;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
+/// One text under a name of its own, and the disk behind it.
+#[derive(Debug, Clone, Copy)]
+pub struct Made<'a> {
+    /// The name.
+    pub path: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+impl Sources for Made<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
+        if path == self.path { Ok(self.text.as_bytes().to_vec()) } else { Disk.read(path) }
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        Disk.env(name)
+    }
+}
+
 impl Sources for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
         let about = std::fs::metadata(path).map_err(refusal)?;

@@ -186,6 +186,29 @@ fn a_step_has_a_budget_of_its_own() {
 }
 
 #[test]
+fn a_roles_budget_counts_all_its_visits_and_items() {
+    let world = World::with_workflow(
+        "workflow:
+  name: spender
+  entry_point: again
+  runtime: {provider: {name: scripted, file: replies.yaml}, default_model: dear, max_tokens: 1000}
+  cost: {pricing: {dear: {input_per_mtok: 0, output_per_mtok: 1}}}
+  input: {items: {type: array, default: [1, 2, 3, 4]}}
+agents:
+  - {name: again, prompt: p, budget: {usd: 0.00115}, routes: [{to: each, when: '{{ context.iteration >= 2 }}'}, {to: again}]}
+for_each:
+  - {name: each, type: for_each, source: workflow.input.items, as: item, max_concurrent: 1, agent: {name: worker, prompt: p, budget: {usd: 0.00125}}}
+",
+    );
+    world.write("replies.yaml", "default: {say: done, usage: {prompt_tokens: 1, completion_tokens: 100}}\n");
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step worker"]);
+    assert_eq!(calls(&world), 2 + 3, "two visits of the one, and three of four items of the other");
+    world.write("w.yaml", world.read("w.yaml").replace("0.00115", "0.00105"));
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step again"]);
+    assert_eq!(calls_of(&world, &world.runs()[0]), 1, "the second visit draws from what the first one left");
+}
+
+#[test]
 fn the_budget_of_a_day_is_that_of_all_runs() {
     let world = world("");
     world.write("convoke.toml", "[budgets.day]\nusd = 0.00115\n");
@@ -209,6 +232,27 @@ fn of_a_days_budget_a_person_can_allow_more() {
 fn nobody_waits_for_money_that_never_comes_back() {
     let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: queue");
     world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the run"]);
+}
+
+#[test]
+fn a_cheaper_model_without_a_price_is_refused_before_anything_starts() {
+    let of_file = world("budget_usd: 1, budget_mode: enforce, when_spent: degrade, degrade_to: free");
+    of_file.convoke(&["run", "w.yaml"]).exits(3).mentions(&[
+        "workflow::unpriced_model",
+        "w.yaml:5",
+        "`free`",
+    ]);
+    let configured = world("");
+    configured
+        .write("convoke.toml", "[budgets.day]\nusd = 1\nwhen_spent = \"degrade\"\ndegrade_to = \"free\"\n");
+    let said = configured.convoke(&["run", "w.yaml"]).exits(3);
+    said.mentions(&["convoke.toml:4: `budgets.day.degrade_to` names `free`", "pricing"]);
+    assert!(of_file.runs().is_empty() && configured.runs().is_empty());
+    configured.write(
+        "convoke.toml",
+        configured.read("convoke.toml") + "[pricing.free]\ninput_per_mtok = 0\noutput_per_mtok = 0\n",
+    );
+    configured.convoke(&["run", "w.yaml"]).exits(0);
 }
 
 #[test]

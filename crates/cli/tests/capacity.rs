@@ -216,3 +216,103 @@ agents:
     world.write("convoke.toml", format!("[limits.resources]\n{limits}"));
     world.convoke(&["run", "w.yaml"]).exits(0);
 }
+
+#[test]
+fn a_step_that_waits_for_more_than_a_lowered_limit_fails_and_says_so() {
+    let world = World::with_workflow(
+        "\
+workflow: {name: cards, entry_point: both}
+parallel:
+  - {name: both, agents: [one, two], failure_mode: continue_on_error}
+agents:
+  - name: one
+    type: script
+    command: sh
+    args: [-c, 'mkfifo gate.$$; echo $$ > begun; read word < gate.$$']
+    resources: {gpu: 4}
+  - {name: two, type: script, command: echo, args: [never], resources: {gpu: 3}}
+",
+    );
+    world.write("convoke.toml", "[limits.resources]\ngpu = 4\n");
+    let made = std::process::Command::new("mkfifo").arg(world.work().join("begun")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let run = world.start(&["run", "w.yaml"]);
+    let script = world.read("begun");
+    world.convoke(&["capacity", "set", "gpu=2"]).exits(0);
+    run.await_words("3 are needed and the limit is 2");
+    let_go(&world, &script);
+    let said = run.wait();
+    assert!(said.stderr.contains("step `two` cannot start"), "{said}");
+}
+
+#[test]
+fn what_took_long_in_an_earlier_run_goes_first_in_the_next() {
+    let world = World::with_workflow(
+        "\
+workflow: {name: order, entry_point: both, limits: {max_concurrency: 1}}
+parallel:
+  - {name: both, agents: [quick, slow]}
+agents:
+  - {name: quick, type: script, command: sh, args: [-c, 'echo quick >> log']}
+  - {name: slow, type: script, command: sh, args: [-c, 'echo slow >> log; sleep 0.5']}
+",
+    );
+    for _ in 0..2 {
+        world.convoke(&["run", "w.yaml"]).exits(0);
+    }
+    assert_eq!(world.read("log"), "quick\nslow\nslow\nquick\n");
+}
+
+#[test]
+fn what_somebody_has_set_goes_over_the_configuration_of_runs_that_start_later() {
+    let world = World::with_workflow(
+        "workflow: {name: cards, entry_point: one}
+agents:
+  - {name: one, type: script, command: echo, args: [done], resources: {gpu: 2}}
+",
+    );
+    world.write("one.yaml", world.read("w.yaml").replace("gpu: 2", "gpu: 1"));
+    world.write("convoke.toml", "[limits.resources]\ngpu = 1\n");
+    world.convoke(&["run", "w.yaml"]).exits(3).mentions(&["there will never be more than 1"]);
+    world.convoke(&["run", "one.yaml"]).exits(0);
+    world.convoke(&["capacity", "set", "gpu=2"]).exits(0);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    world.convoke(&["capacity", "set", "gpu=1"]).exits(0);
+    world.convoke(&["run", "w.yaml"]).exits(3).mentions(&["there will never be more than 1", "capacity set"]);
+}
+
+#[test]
+fn a_process_that_asks_for_another_machine_than_there_is_is_told() {
+    let held = held();
+    let mut other = held.world.command(&["run", "w.yaml"]);
+    other.env("CONVOKE_MACHINE_CONCURRENCY", "7");
+    let other = Process::start(other);
+    other.await_words("machine_concurrency 1 is in force (environment variable CONVOKE_MACHINE_CONCURRENCY); this process asked for 7");
+}
+
+#[test]
+fn who_waits_for_a_rate_is_shown_with_what_it_waits_for() {
+    let model = support::model::Model::start(json!({"m": "well"}).as_object().expect("an object"));
+    let world = World::with_workflow(&format!(
+        "workflow:
+  name: slow
+  entry_point: both
+  runtime: {{provider: {{name: vllm, base_url: '{}'}}, default_model: m}}
+parallel: [{{name: both, agents: [a, b]}}]
+agents: [{{name: a, prompt: hi}}, {{name: b, prompt: ho}}]
+",
+        model.url()
+    ));
+    world.write("convoke.toml", "[limits.models.vllm]\nrequests_per_minute = 1\n");
+    let run = world.start(&["run", "w.yaml"]);
+    let pid = run.pid().as_raw_nonzero().get();
+    let mut shown = Value::Null;
+    until("it is shown", || {
+        shown = world.convoke(&["capacity", "--format", "json"]).exits(0).json()["waiting_in_runs"].clone();
+        shown.as_array().is_some_and(|waiting| !waiting.is_empty())
+    });
+    assert_eq!((&shown[0]["pid"], &shown[0]["demands"]), (&json!(pid), &json!(1)), "{shown}");
+    assert!(shown[0]["for"].as_str().is_some_and(|name| name.starts_with("requests:vllm")), "{shown}");
+    let text = world.convoke(&["capacity"]).exits(0).stdout;
+    assert!(text.contains("WAITS FOR") && text.contains("requests:vllm"), "{text}");
+}

@@ -73,6 +73,17 @@ fn a_service_that_answers_with_an_error_is_not_told_to_be_set_up() {
 }
 
 #[test]
+fn a_service_that_cannot_be_reached_is_not_told_to_need_a_key() {
+    let world = World::new();
+    let mut command = world.command(&["doctor", "-p", "openai"]);
+    world
+        .write("convoke.toml", "[providers.openai]\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"x\"\n");
+    let said = world.said(command.output().expect("the program runs"));
+    assert!(said.code == 1 && said.stdout.contains("does not answer"), "{}", said.stdout);
+    assert!(!said.stdout.contains("OPENAI_API_KEY"), "{}", said.stdout);
+}
+
+#[test]
 fn a_coding_agent_that_is_the_default_is_looked_for() {
     let world = World::new();
     world

@@ -76,6 +76,20 @@ fn limits_that_contradict_each_other_are_refused_with_both_places() {
 }
 
 #[test]
+fn contradictions_are_named_beside_other_faults_and_not_because_of_them() {
+    let said = refused(
+        "machine_concurrency = 4\nrun.max_concurrency = 9\n[limits]\nqueue = -5\n\
+         [budgets.day]\nusd = -1\nwhen_spent = 'ask'\n[budgets.run]\nmode = 'audit'\n",
+    );
+    assert_snapshot!(said, @r"
+    error: convoke.toml:4: `limits.queue`: expected a whole number from 1 to 1000000000, found -5
+    error: convoke.toml:6: `budgets.day.usd`: expected dollars, from 0.000001 to 1000000000, found -1
+    error: convoke.toml:2: `run.max_concurrency`: 9 is more than `machine_concurrency` allows, which is 4 (convoke.toml:1)
+    error: convoke.toml:9: `budgets.run.mode`: a budget needs `budgets.run.usd` or `budgets.run.tokens`
+    ");
+}
+
+#[test]
 fn the_environment_is_held_to_the_same_rules() {
     let world = World::with(SMALL);
     for wrong in ["0", "-1", "many", "99999999999999999999", "1000001"] {
@@ -104,6 +118,7 @@ workflow:
   name: training
   entry_point: fan
   limits: {budget_usd: 3, budget_tokens: 9000, budget_mode: enforce, when_spent: degrade, degrade_to: small}
+  cost: {pricing: {small: {input_per_mtok: 0, output_per_mtok: 1}}}
 parallel:
   - {name: fan, agents: [train, count], budget: {tokens: 5000, when_spent: ask}}
 agents:
@@ -138,12 +153,12 @@ fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
     let said = world.run(&["run", "w.yaml"]);
     assert_eq!(said.code, 3);
     assert_snapshot!(said.stderr, @r"
-    error: w.yaml:8: step `train` needs `gpu`, and nobody says how much of that there is
+    error: w.yaml:9: step `train` needs `gpu`, and nobody says how much of that there is
     hint: say it in convoke.toml: limits.resources.gpu = N
     ");
     world.write("convoke.toml", "[limits.resources]\ngpus = 4\ndisk = 1\n");
     assert_snapshot!(world.run(&["run", "w.yaml"]).stderr, @r"
-    error: w.yaml:8: step `train` needs `gpu`, and nobody says how much of that there is
+    error: w.yaml:9: step `train` needs `gpu`, and nobody says how much of that there is
     hint: did you mean `gpus`?
     hint: say it in convoke.toml: limits.resources.gpu = N
     ");
@@ -151,7 +166,7 @@ fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
     let said = world.run(&["run", "w.yaml"]);
     assert_eq!(said.code, 3);
     assert_snapshot!(said.stderr, @r"
-    error: w.yaml:8: step `train` needs 2 of `gpu`, and there will never be more than 1
+    error: w.yaml:9: step `train` needs 2 of `gpu`, and there will never be more than 1
     hint: limits.resources.gpu = 1 is said in convoke.toml:2
     ");
     assert!(!world.state().join("runs").exists(), "nothing was started");

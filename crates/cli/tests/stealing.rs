@@ -360,3 +360,17 @@ fn what_a_stopped_worker_holds_counts_until_it_goes_on() {
     assert_eq!((model.asked().len(), model.most_at_once()), (4, 2));
     dismissed(worker);
 }
+
+#[test]
+fn a_worker_that_may_not_take_what_is_offered_says_why_once() {
+    let world = scripts(3, UNTIL_GO, "");
+    let mut other = world.command(&["work", "--at-once", "4"]);
+    other.env("HOME", "/somewhere/else");
+    let other = worker_as(&world, other);
+    let run = world.start(&["run", "w.yaml", "--share", "--keep", "1"]);
+    other.await_words("offers work that is not taken: a variable that it needs has another value here");
+    world.write("go", "");
+    run.wait().exits(0);
+    let said = dismissed(other);
+    assert_eq!(said.matches("not taken").count(), 1, "{said}");
+}

@@ -177,3 +177,18 @@ fn looking_at_nothing_is_no_error() {
     assert_eq!((said.code, said.stdout.as_str()), (0, "[]\n"));
     assert!(!world.state().exists(), "looking makes nothing");
 }
+
+#[test]
+fn an_answer_that_was_rejected_is_shown() {
+    let world = World::with(
+        "\
+workflow: {name: w, entry_point: a, runtime: {provider: {name: scripted, file: replies.yaml}}}
+agents:
+  - {name: a, prompt: How many?, output: {n: {type: number}}}
+",
+    );
+    world.write("replies.yaml", "default: none that I know of\n");
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    let shown = world.run(&["show", &world.newest(), "a"]).stdout;
+    assert!(shown.contains("what attempt 1 left:") && shown.contains("none that I know of"), "{shown}");
+}

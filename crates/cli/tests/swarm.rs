@@ -5,7 +5,8 @@
 //!
 //!     CONVOKE_SWARM_SECONDS=600 cargo nextest run -p convoke --test swarm --no-capture
 //!
-//! goes on for ten minutes (unless told, one run in each of eight lanes). A failure names its seed; CONVOKE_SEED=N makes the
+//! goes on for ten minutes (unless told, one run in each of eight lanes). The mixed one has conversations, a limit of the
+//! model's, and processes that perform attempts of others' runs. A failure names its seed; CONVOKE_SEED=N makes the
 //! same troubles again, as far as the machine allows.
 #![allow(clippy::print_stderr, reason = "a random test must say its seed, and a measurement its figures")]
 
@@ -14,6 +15,7 @@ mod swarm {
     pub mod handover;
     pub mod judge;
     pub mod lanes;
+    mod mixed;
     pub mod provider;
     pub mod random;
     pub mod samples;
@@ -38,7 +40,7 @@ use swarm::utilisation::{self, Utilisation};
 
 /// Eight processes of three hundred agents.
 fn shape() -> Shape {
-    Shape { lanes: 8, tasks: 300, limit: 40, lease: Duration::from_secs(2) }
+    Shape { lanes: 8, tasks: 300, limit: 40, lease: Duration::from_secs(2), conversing: None }
 }
 
 /// What a process may be given while it is stopped: it has this many demands in the queue of the machine at most.
@@ -99,7 +101,8 @@ struct Figures {
 impl Swarm {
     fn run(seed: u64, time: Duration) -> Swarm {
         let (shape, watch) = (shape(), Watch::new());
-        let provider = Provider::start(watch, Manner { limit: shape.limit, hold: (20, 200), seed });
+        let provider =
+            Provider::start(watch, Manner { limit: shape.limit, hold: (20, 200), seed, turns: false });
         let world = lanes::world(&shape, &provider.url());
         let sampler = Sampler::start(watch, table_of(&world));
         let end = watch.now() + time.as_micros() as u64;

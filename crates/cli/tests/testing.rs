@@ -57,6 +57,15 @@ ok       ./w.yaml: refused
 }
 
 #[test]
+fn a_test_that_names_nobody_to_answer_is_told_so() {
+    let world = greeter("- {name: greets}");
+    let said = world.convoke(&["test", "w.yaml"]).exits(1).stdout;
+    let first = said.lines().nth(1).map(str::trim);
+    let expected = "a step asks a model, and the test names neither a `cassette` nor `replies` to answer";
+    assert_eq!(first, Some(expected), "{said}");
+}
+
+#[test]
 fn programs_get_json() {
     let world = greeter("- {name: greets, replies: replies.yaml}");
     let said = world.convoke(&["test", "w.tests.yaml", "--format", "json"]).exits(0);

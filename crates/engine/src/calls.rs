@@ -436,7 +436,8 @@ fn unpaid(budget: &str, word: &str) -> Failure {
     Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
 }
 
-fn too_much(refused: &Refused) -> Failure {
+/// What an attempt is told whose call can never be made.
+pub(crate) fn too_much(refused: &Refused) -> Failure {
     let hint = match refused {
         Refused::NeverFits { .. } => "shorten the prompt or lower max_tokens, or raise the limit",
         _ => "raise `limits.queue`, or start fewer tasks at once",

@@ -7,12 +7,13 @@ mod take;
 
 pub(crate) use take::stopping;
 
+use crate::calls::too_much;
 use crate::fact::{CallReply, Fact};
 use crate::permits::{Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Setting};
+use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Refused, Setting};
 use convoke_journal::MessageId;
 use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
@@ -225,12 +226,27 @@ impl Core {
         let path = self.permits.paths.of(task, &self.scheduler);
         let refused = self.permits.demand(task, self.scheduler.node(task), path, now).err();
         if let Some(refused) = refused {
-            let step = &self.scheduler.node(task).name;
-            let failure = Failure::new(Class::Capacity, format!("step `{step}` cannot start: {refused}"))
-                .reason("never_fits")
-                .hint("convoke capacity shows every limit and where it comes from");
-            let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
-            self.happen(now, event, turn);
+            self.never_starts(now, task, &refused, turn);
+        }
+    }
+
+    /// A task fails whose permit can never be had.
+    fn never_starts(&mut self, now: Timestamp, task: TaskIx, why: &Refused, turn: &mut Turn) {
+        let step = &self.scheduler.node(task).name;
+        let failure = Failure::new(Class::Capacity, format!("step `{step}` cannot start: {why}"))
+            .reason("never_fits")
+            .hint("convoke capacity shows every limit and where it comes from");
+        let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
+        self.happen(now, event, turn);
+    }
+
+    /// A limit has changed: whoever waits for more than there will ever be fails instead.
+    fn turn_away(&mut self, now: Timestamp, turn: &mut Turn) {
+        for (owner, why) in self.permits.impossible(now) {
+            match owner {
+                Owner::Attempt(task) => self.never_starts(now, task, &why, turn),
+                Owner::Call(call) => self.permits.refuse(call, Err(too_much(&why)), &mut turn.effects),
+            }
         }
     }
 

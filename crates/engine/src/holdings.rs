@@ -131,6 +131,12 @@ impl Holdings {
         }
     }
 
+    /// How many leases of a kind are there to start with, once the machine has said that a further one has to wait.
+    pub fn room(&self, resource: ResourceId) -> Option<u64> {
+        let kind = self.kinds.iter().find(|kind| kind.resource == resource)?;
+        kind.queued.then_some(kind.idle.len() as u64)
+    }
+
     /// Whether waiting for a resource is worth telling: a lease that was only just asked for is not.
     pub fn is_worth_telling(&self, resource: ResourceId) -> bool {
         self.kinds.iter().find(|kind| kind.resource == resource).is_none_or(|kind| kind.queued)

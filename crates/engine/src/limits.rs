@@ -2,6 +2,7 @@
 //!
 //! These limits hold for all processes of one state directory together, but for what is said of a run.
 
+use crate::durations::Durations;
 use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct Limits {
     pub follows_machine: bool,
     /// What earlier runs have learned about services.
     pub learned: Learned,
+    /// How long steps have taken in earlier runs.
+    pub durations: Durations,
 }
 
 /// A limit and where it comes from.

@@ -1,5 +1,6 @@
 //! How driving a run ended.
 
+use crate::durations::Durations;
 use convoke_govern::Learned;
 use convoke_model::{Failure, JsonText, RunStatus, TaskId};
 
@@ -16,6 +17,8 @@ pub struct Outcome {
     pub waiting: Vec<TaskId>,
     /// What was learned about services, for later runs.
     pub learned: Learned,
+    /// How long steps took, for later runs.
+    pub durations: Durations,
 }
 
 impl Outcome {

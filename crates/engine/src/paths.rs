@@ -1,11 +1,12 @@
 //! How much work still depends on a task, along the longest chain: among equals, the one that holds up most goes first.
 //!
-//! Steps take as long as their attempts have taken so far in this run, and a second where nothing is known. Chains are
+//! Steps take as long as their attempts have taken so far in this run, else as in earlier ones, and a second where nothing is known. Chains are
 //! measured again each time twice as many attempts have ended, so that knowing better never costs more than the work.
 
+use crate::durations::{Durations, Known};
 use convoke_model::Timestamp;
 use convoke_plan::view::remaining;
-use convoke_plan::{NodeIx, WorkflowIx};
+use convoke_plan::{Node, NodeIx, Plan, WorkflowIx};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,6 +22,9 @@ pub(crate) struct Paths {
     left: Vec<Vec<f64>>,
     began: HashMap<TaskIx, Timestamp>,
     took: HashMap<Place, Took>,
+    /// How long steps took in earlier runs.
+    earlier: Durations,
+    known: HashMap<Place, Duration>,
     ended: u64,
     measured_at: u64,
     /// Durations do not count: the order must be that of the recording.
@@ -35,8 +39,34 @@ struct Took {
 
 impl Paths {
     /// `is_fixed`: as if nothing were ever known about durations.
-    pub fn new(is_fixed: bool) -> Paths {
-        Paths { is_fixed, ..Paths::default() }
+    pub fn new(is_fixed: bool, earlier: Durations) -> Paths {
+        let earlier = if is_fixed { Durations::default() } else { earlier };
+        Paths { is_fixed, earlier, ..Paths::default() }
+    }
+
+    /// How long steps took in this run.
+    pub fn durations(&self, scheduler: &Scheduler, now: Timestamp) -> Durations {
+        let plan = scheduler.plan();
+        let seen = self.took.iter().map(|((workflow, node), took)| {
+            let node = &plan.workflows[workflow.0 as usize].nodes[node.0 as usize];
+            let ms = u64::try_from((took.total / took.count.max(1)).as_millis()).unwrap_or(u64::MAX);
+            (step_of(node), Known { ms, count: took.count.into(), at: now })
+        });
+        Durations(seen.collect())
+    }
+
+    /// Finds the steps of this plan among what is known.
+    fn recall(&mut self, plan: &Plan) {
+        let earlier = std::mem::take(&mut self.earlier);
+        if earlier.0.is_empty() {
+            return;
+        }
+        for (workflow, at) in plan.workflows.iter().zip(0..) {
+            for (node, ix) in workflow.nodes.iter().zip(0..) {
+                let known = earlier.0.get(&step_of(node)).map(Known::about);
+                self.known.extend(known.map(|known| ((WorkflowIx(at), NodeIx(ix)), known)));
+            }
+        }
     }
 
     /// An attempt has begun.
@@ -71,6 +101,7 @@ impl Paths {
     fn measure(&mut self, scheduler: &Scheduler) {
         self.measured_at = self.ended;
         let plan = scheduler.plan();
+        self.recall(plan);
         let workflows = plan.workflows.iter().zip(0..);
         let left = workflows
             .map(|(workflow, ix)| remaining(plan, workflow, &|node| self.takes((WorkflowIx(ix), node))));
@@ -82,7 +113,15 @@ impl Paths {
     }
 
     fn takes(&self, place: Place) -> f64 {
-        let mean = self.took.get(&place).map_or(UNKNOWN, |took| took.total / took.count.max(1));
+        let mean = self.took.get(&place).map(|took| took.total / took.count.max(1));
+        let mean = mean.or_else(|| self.known.get(&place).copied()).unwrap_or(UNKNOWN);
         mean.as_secs_f64() * 1000.0
     }
+}
+
+/// The name of a step that does the same in another run.
+fn step_of(node: &Node) -> String {
+    let mut hash = node.hash.to_string();
+    hash.truncate(16);
+    hash
 }

@@ -31,6 +31,10 @@ use convoke_schedule::{Scheduler, TaskIx};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Where the table keeps to a service's limit: so many attempts more than that are begun, so that one of them waits
+/// there when a call ends. An attempt has to be on disk before it can ask.
+const AHEAD: u64 = 4;
+
 /// The permits of a run.
 #[derive(Debug)]
 pub struct Permits {
@@ -51,6 +55,8 @@ pub struct Permits {
     pub(crate) paths: Paths,
     /// The run has as many attempts at once as the machine may have.
     follows_machine: bool,
+    /// Attempts that may wait at once.
+    longest_queue: u64,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -112,8 +118,9 @@ impl Permits {
             calls: CallBook::default(),
             adrift: Adrift::default(),
             purses: Purses::new(limits),
-            paths: Paths::new(limits.asks_nobody),
+            paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
+            longest_queue: limits.queue.longest as u64,
             crowded: false,
         };
         permits.name_all(limits);
@@ -156,10 +163,27 @@ impl Permits {
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
         needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
         needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
+        let room = self.room(&needs, now);
         let wants = self.wants(node);
-        needs.extend(self.holdings.demand(task, wants, &mut self.governor).map(|id| Amount::of(id, 1)));
-        let taken = self.governor.demand(Demand { key: key_of(task), rank, needs: &needs }, now);
+        let lease = self.holdings.demand(task, wants, &mut self.governor);
+        let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
+        needs.extend(lease.map(|id| Amount::of(id, 1)));
+        let demand = Demand { key: key_of(task), rank, needs: &needs };
+        let taken = match (self.governor.waiting() as u64) < room.saturating_add(self.longest_queue) {
+            true => self.governor.demand_further(demand, now),
+            false => self.governor.demand(demand, now),
+        };
         taken.inspect_err(|_| self.holdings.forget(task))
+    }
+
+    /// How many with these needs could start now, as far as this process knows: they do not wait, and are not counted by who
+    /// bounds the queue.
+    fn room(&mut self, needs: &[Amount], now: Timestamp) -> u64 {
+        let free = |governor: &mut Governor, need: &Amount| {
+            let free = governor.limit(need.resource).saturating_sub(governor.used(need.resource, now));
+            free / need.count.max(1)
+        };
+        needs.iter().map(|need| free(&mut self.governor, need)).min().unwrap_or(0)
     }
 
     /// Settles what a task's calls are paid from.
@@ -327,6 +351,18 @@ impl Permits {
         }
     }
 
+    /// Who waits for what can never be had any more, and why. They wait no longer.
+    pub(crate) fn impossible(&mut self, now: Timestamp) -> Vec<(Owner, Refused)> {
+        let refused = self.governor.impossible(now).into_iter();
+        let refused: Vec<_> = refused.map(|(key, why)| (owner_of(key), why)).collect();
+        for (owner, _) in &refused {
+            if let Owner::Attempt(task) = owner {
+                self.holdings.forget(*task);
+            }
+        }
+        refused
+    }
+
     /// What an answer says about the limits of its service bounds the rates that are configured for it.
     pub(crate) fn limits_seen(
         &mut self,
@@ -354,7 +390,8 @@ impl Permits {
     /// All processes together know something else of a service.
     pub(crate) fn know(&mut self, learned: &crate::fact::Learned) {
         if let Some(resource) = self.governor.resource(&learned.service) {
-            self.governor.know(resource, learned.knowledge);
+            let ahead = if learned.limited { AHEAD } else { 0 };
+            self.governor.know(resource, learned.knowledge, ahead);
             self.services.limit(resource, learned.limited);
         }
     }

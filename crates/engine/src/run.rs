@@ -3,6 +3,7 @@
 use crate::attempts::Attempts;
 use crate::clock::Clock;
 use crate::core::{Core, Effect};
+use crate::durations::Durations;
 use crate::error::EngineError;
 use crate::fact::{Fact, What};
 use crate::handle::Notice;
@@ -68,7 +69,9 @@ impl Run {
         if let Some(back) = self.core.permits.leave() {
             self.with_steward(|steward| steward.give_back(back));
         }
-        Outcome { learned: self.core.permits.learned(self.clock.now()), ..outcome }
+        let now = self.clock.now();
+        let durations = self.core.permits.paths.durations(&self.core.scheduler, now);
+        Outcome { learned: self.core.permits.learned(now), durations, ..outcome }
     }
 
     fn tell_metrics(&mut self) {
@@ -218,6 +221,7 @@ impl Run {
                 failure: finished.failure.clone(),
                 waiting: Vec::new(),
                 learned: Learned::default(),
+                durations: Durations::default(),
             };
             return Ok(Some(outcome));
         }
@@ -255,7 +259,8 @@ impl Run {
 
 /// The outcome of a run that has not come to its end.
 fn resting(status: RunStatus, waiting: Vec<convoke_model::TaskId>) -> Outcome {
-    Outcome { status, output: None, failure: None, waiting, learned: Learned::default() }
+    let (learned, durations) = (Learned::default(), Durations::default());
+    Outcome { status, output: None, failure: None, waiting, learned, durations }
 }
 
 fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {

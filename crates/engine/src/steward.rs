@@ -49,6 +49,8 @@ struct Office {
     unpaid: Mutex<HashMap<AskNo, Vec<Want>>>,
     closed: AtomicBool,
     stuck: AtomicBool,
+    /// The last heartbeat failed, and that was said.
+    troubled: AtomicBool,
 }
 
 /// A resource of the table.
@@ -87,6 +89,7 @@ impl Steward {
             unpaid: Mutex::default(),
             closed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
+            troubled: AtomicBool::new(false),
         });
         let (orders, inbox) = channel();
         let (clerk, watchman) = (office.clone(), office.clone());

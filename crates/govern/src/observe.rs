@@ -172,9 +172,11 @@ impl Governor {
         std::mem::take(&mut self.lessons)
     }
 
-    /// What all processes together know of a resource by now.
-    pub fn know(&mut self, resource: ResourceId, knowledge: Knowledge) {
+    /// What all processes together know of a resource by now. `ahead`: somebody else keeps to it, and so many more may be
+    /// let in to wait there.
+    pub fn know(&mut self, resource: ResourceId, knowledge: Knowledge, ahead: u64) {
         let known = &mut self.resources[resource.index()];
+        known.ahead = ahead;
         if let Some(learner) = &mut known.learner {
             learner.knowledge = knowledge;
         }

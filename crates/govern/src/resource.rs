@@ -24,6 +24,8 @@ pub(crate) struct Resource {
     pub learner: Option<Learner>,
     /// What is learned of it is learned by all processes together.
     pub taught: bool,
+    /// All processes together keep to what was learned: so many more than that are let in here, to be there when one ends.
+    pub ahead: u64,
     pub breaker: Option<Breaker>,
     pub door: Door,
     pub meter: Meter,
@@ -60,6 +62,7 @@ impl Resource {
             origin: spec.origin,
             share: None,
             taught: false,
+            ahead: 0,
             seen: None,
             door: Door::default(),
             since_turn: 0,
@@ -81,7 +84,7 @@ impl Resource {
     }
 
     fn bounds(&self) -> impl Iterator<Item = (u64, Origin)> {
-        let learned = self.learner.as_ref().map(|learner| (learner.limit(), Origin::Learned));
+        let learned = self.learner.as_ref().map(|learner| (learner.limit() + self.ahead, Origin::Learned));
         let seen = self.seen.map(|seen| (seen, Origin::Provider));
         let share = self.share.map(|share| (share, Origin::Share));
         std::iter::once((self.limit, self.origin)).chain(seen).chain(learned).chain(share)

@@ -10,7 +10,7 @@ use crate::governor::Governor;
 use crate::meter::Meter;
 use crate::resource::Resource;
 use crate::spec::{Amount, Kind, ResourceId};
-use convoke_model::WhenSpent;
+use convoke_model::{Timestamp, WhenSpent};
 
 /// How many leading bits of an estimate count.
 const BITS: u32 = 5;
@@ -61,6 +61,25 @@ impl Governor {
     /// Why nothing of this shape can ever be granted, as limits stand.
     pub(crate) fn never_fits(&mut self, shape: &[Amount], now: u64) -> Option<Refused> {
         shape.iter().find_map(|need| self.resources[need.resource.index()].never_fits(need.count, now))
+    }
+}
+
+impl Governor {
+    /// Demands that wait and can never be granted any more, because a limit was lowered below what they need. They wait no
+    /// longer. To be asked after every limit that is set or seen.
+    pub fn impossible(&mut self, now: Timestamp) -> Vec<(u64, Refused)> {
+        let now = self.tick(now);
+        let mut refused = Vec::new();
+        for lane in self.lanes.busy().to_vec() {
+            let needs = self.lanes[lane].needs.clone();
+            let Some(why @ Refused::NeverFits { .. }) = self.never_fits(&needs, now) else { continue };
+            while let Some((_, key)) = self.lanes[lane].oldest() {
+                self.dequeue(key);
+                self.tally.refuse(&why);
+                refused.push((key, why.clone()));
+            }
+        }
+        refused
     }
 }
 

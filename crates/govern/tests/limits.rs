@@ -264,3 +264,21 @@ proptest! {
         prop_assert_eq!((spent["role"], spent["run"]), (paid, paid));
     }
 }
+
+#[test]
+fn who_waits_for_more_than_a_lowered_limit_is_told_and_waits_no_longer() {
+    let mut governor = Governor::with(Rules::default());
+    let gpu = governor.add(Spec::slots("gpu", 4)).unwrap();
+    for (key, count) in [(1, 4), (2, 3), (3, 1)] {
+        let needs = [Amount::of(gpu, count)];
+        governor.demand(Demand { key, rank: Rank::default(), needs: &needs }, Timestamp(1)).unwrap();
+    }
+    assert_eq!(governor.admit(Timestamp(1)), Admission::Granted(1));
+    assert_eq!(governor.impossible(Timestamp(2)), [], "all can be had one after the other");
+    governor.set_limit(gpu, 2, Origin::Operator, Timestamp(3)).unwrap();
+    let why = Refused::NeverFits { resource: "gpu".into(), count: 3, limit: 2 };
+    assert_eq!(governor.impossible(Timestamp(3)), [(2, why)]);
+    governor.release(1, Used::AsReserved, Outcome::Succeeded, Timestamp(4)).unwrap();
+    assert_eq!(governor.admit(Timestamp(4)), Admission::Granted(3), "who fits goes on");
+    assert_eq!(governor.waiting(), 0);
+}

@@ -14,7 +14,7 @@ pub const VERSION: u32 = 1;
 
 /// What the host says.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "order", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// First: confine yourself, like this.
     Hello {
@@ -66,7 +66,7 @@ pub struct Start {
 
 /// What the worker says.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "report", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Report {
     /// It is confined and runs programs; or it is not, and ends.
     Ready {

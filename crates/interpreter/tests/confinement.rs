@@ -21,8 +21,7 @@ fn attempts(task: &str) -> (Sandbox, BTreeMap<String, String>) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let hello =
-        json!({"order": "hello", "version": 1, "limits": limits(), "allow_unsandboxed": true}).to_string();
+    let hello = json!({"hello": {"version": 1, "limits": limits(), "allow_unsandboxed": true}}).to_string();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&(hello.len() as u32).to_le_bytes()).unwrap();
     stdin.write_all(&[0; 4]).unwrap();
@@ -35,7 +34,7 @@ fn attempts(task: &str) -> (Sandbox, BTreeMap<String, String>) {
     let ready: Value = serde_json::from_slice(&said[8..]).unwrap();
     let tried = tried.lines().filter_map(|line| line.split_once(' '));
     (
-        serde_json::from_value(ready["sandbox"].clone()).unwrap(),
+        serde_json::from_value(ready["ready"]["sandbox"].clone()).unwrap(),
         tried.map(|(name, outcome)| (name.to_string(), outcome.to_string())).collect(),
     )
 }

@@ -4,7 +4,7 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
+    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
     ToolWork, Usage,
 };
 use indexmap::IndexMap;
@@ -71,6 +71,9 @@ pub struct AgentCall {
     pub reasoning_effort: Option<String>,
     /// Where the agent works.
     pub working_dir: Option<String>,
+    /// Large values that the prompt shows in part, as `r1`, `r2`, …: the agent may read the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Digest>,
 }
 
 /// What is fixed about an agent, whatever it is asked.

@@ -88,6 +88,16 @@ pub enum Event {
         /// Whose outputs it does without.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<Missing>,
+        /// Nothing more is waited for.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closed: bool,
+    },
+    /// A merge comes to its end without some outputs that it had begun with.
+    OutputsMissed {
+        /// The task.
+        task: TaskId,
+        /// Which, and why.
+        missing: Vec<Missing>,
     },
     /// A task asks something on its way: each question is a child from here on.
     Asked {

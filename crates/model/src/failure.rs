@@ -182,6 +182,10 @@ pub mod reason {
     pub const CONTEXT_OVERFLOW: &str = "context_overflow";
     /// The lease of an attempt ran out while its process was away.
     pub const FENCED: &str = "fenced";
+    /// An answer does not meet its success criteria; also the code of the note when it is asked for again.
+    pub const CRITERIA_UNMET: &str = "criteria_unmet";
+    /// Nobody could say whether success criteria are met.
+    pub const NO_VERDICT: &str = "no_verdict";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
     /// The engine stopped the attempt because it was told to let go of the run.

@@ -15,7 +15,7 @@ pub struct OutputSchema {
     pub fields: IndexMap<String, OutputField>,
 }
 
-/// The five types of the language.
+/// The five types of the language, and any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FieldType {
@@ -29,6 +29,8 @@ pub enum FieldType {
     Array,
     /// A map.
     Object,
+    /// Anything: a schema from elsewhere may leave it open.
+    Any,
 }
 
 impl FieldType {
@@ -40,6 +42,7 @@ impl FieldType {
             FieldType::Boolean => "boolean",
             FieldType::Array => "array",
             FieldType::Object => "object",
+            FieldType::Any => "any",
         }
     }
 
@@ -51,6 +54,7 @@ impl FieldType {
             FieldType::Boolean => value.is_boolean(),
             FieldType::Array => value.is_array(),
             FieldType::Object => value.is_object(),
+            FieldType::Any => true,
         }
     }
 }
@@ -123,7 +127,9 @@ impl OutputField {
     pub fn json_schema(&self) -> Value {
         let mut schema = Map::new();
         let word = self.ty.word();
-        schema.insert("type".into(), if self.nullable { json!([word, "null"]) } else { json!(word) });
+        if self.ty != FieldType::Any {
+            schema.insert("type".into(), if self.nullable { json!([word, "null"]) } else { json!(word) });
+        }
         let mut put = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
                 schema.insert(key.into(), value);

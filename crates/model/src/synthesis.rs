@@ -64,7 +64,12 @@ pub fn readable(value: &Value) -> String {
 }
 
 fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
+    // Small values are laid out, large ones are as short as their size says.
+    let short = value.to_string();
+    match short.len() {
+        0..=2000 => serde_json::to_string_pretty(value).unwrap_or(short),
+        _ => short,
+    }
 }
 
 /// Whether this is what a reduce or verify step gives.

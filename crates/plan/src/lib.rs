@@ -8,6 +8,7 @@
 pub mod check;
 pub mod compile;
 pub mod diagnostic;
+pub mod generate;
 pub mod plan;
 pub mod source;
 pub mod template;

@@ -309,7 +309,7 @@ fn without_a_declaration_inputs_are_read_by_their_look() {
 fn budgets_and_resources_are_in_the_plan_and_not_in_the_hash() {
     let file = |limits: &str, step: &str, group: &str| {
         format!(
-            "workflow: {{name: w, entry_point: g, limits: {{{limits}}}}}\nparallel:\n  - {{name: g, agents: [a, b]{group}}}\n\
+            "workflow: {{name: w, entry_point: g, limits: {{{limits}}}, cost: {{pricing: {{small: {{input_per_mtok: 0, output_per_mtok: 1}}}}}}}}\nparallel:\n  - {{name: g, agents: [a, b]{group}}}\n\
              agents:\n  - {{name: a, prompt: x{step}}}\n  - {{name: b, type: script, command: ls}}\n"
         )
     };

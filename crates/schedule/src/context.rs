@@ -233,7 +233,7 @@ impl Scheduler {
                 }
             }
             (_, None) => self.visible(task, mode).into_iter().rev().for_each(add),
-            (_, Some(trimmed)) => self.add_trimmed(trimmed, roots, names, outputs),
+            (_, Some(trimmed)) => self.add_trimmed(task, trimmed, roots, names, outputs),
         }
     }
 

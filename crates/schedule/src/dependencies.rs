@@ -6,32 +6,68 @@
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use convoke_model::{Digest, Payload};
 use std::fmt::Write;
 
 /// All outputs of one block together take at most as many tokens as this many of them would.
 const WHOLE_OUTPUTS: u64 = 16;
 
+/// Fewer tokens say nothing.
+const LEAST: u64 = 50;
+
 impl Scheduler {
-    /// The block behind an agent's prompt; empty where it needs nothing.
-    pub(crate) fn dependency_block(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
-        let place = self.tasks[task].place;
-        let needs = self.node(task).needs.iter().filter_map(|need| self.beside(place, need.node));
+    /// The block behind the prompt of a task whose step needs something, empty where it needs nothing, and the outputs that it shows in part.
+    pub(crate) fn dependency_block(
+        &self,
+        task: TaskIx,
+        step: TaskIx,
+        tokens: u64,
+        outputs: &dyn Outputs,
+    ) -> (String, Vec<Digest>) {
+        let place = self.tasks[step].place;
+        let needs = self.node(step).needs.iter().filter(|need| !need.order);
+        let needs = needs.filter_map(|need| self.beside(place, need.node));
         let mut sources = Vec::new();
         needs.for_each(|need| self.add_members(need, &mut sources));
         if sources.is_empty() {
-            return String::new();
+            return (String::new(), Vec::new());
         }
-        let each = (tokens * WHOLE_OUTPUTS / sources.len() as u64).clamp(50, tokens);
-        let mut block = "## DEPENDENCY OUTPUTS\n".to_owned();
-        for source in sources {
+        let all = tokens.saturating_mul(WHOLE_OUTPUTS);
+        let each = (all / sources.len() as u64).max(LEAST).min(tokens);
+        let most = (all / each.max(1)).max(1) as usize;
+        let (mut block, mut kept) = ("## DEPENDENCY OUTPUTS\n".to_owned(), Vec::new());
+        for source in sources.iter().copied().take(most) {
             let title = self.title(source, None);
             let text = match self.tasks[source].succeeded() {
-                true => self.shown(source, each, outputs),
+                true => {
+                    let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);
+                    self.shown_or_kept(seen, each, &mut kept, outputs)
+                }
                 false => format!("(no output: {})", self.absence(source).cause),
             };
             let _ = write!(block, "\n### {title}\n\n{text}\n");
         }
-        block
+        if sources.len() > most {
+            let _ = write!(block, "\n[{} more outputs are not shown here]\n", sources.len() - most);
+        }
+        (block, kept)
+    }
+
+    /// An output, or the head of a large one with the name by which the agent reads the rest.
+    fn shown_or_kept(
+        &self,
+        source: TaskIx,
+        tokens: u64,
+        kept: &mut Vec<Digest>,
+        outputs: &dyn Outputs,
+    ) -> String {
+        let shown = self.shown(source, tokens, outputs);
+        let Some(Payload::Blob { digest, .. }) = &self.tasks[source].output else { return shown };
+        if shown == self.text_of(source, outputs) {
+            return shown;
+        }
+        kept.push(*digest);
+        format!("{shown}\n[`read_result` with the name `r{}` reads it]", kept.len())
     }
 
     fn add_members(&self, task: TaskIx, found: &mut Vec<TaskIx>) {

@@ -110,7 +110,8 @@ impl Scheduler {
             let missing = self.missing(task, input, &format!("step `{name}` has not run before it"));
             return if input.optional { Ok(None) } else { Err(missing) };
         };
-        let mut value = self.entry_value(step, outputs);
+        let seen = self.repaired(task, node).unwrap_or(step);
+        let mut value = self.entry_value(seen, outputs);
         for (depth, field) in path.iter().enumerate() {
             value = match value.get_attr(field).ok().filter(|value| !value.is_undefined()) {
                 Some(value) => value,

@@ -29,9 +29,10 @@ impl Scheduler {
             Event::FannedOut { task, count, items, keys } => {
                 self.fanned_out(task, *count, items, keys.as_deref())
             }
-            Event::MergeStarted { task, strategy, sources, missing } => {
-                self.merge_started(task, strategy, sources, missing)
+            Event::MergeStarted { task, strategy, sources, missing, closed } => {
+                self.merge_started(task, strategy, sources, missing, *closed)
             }
+            Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),

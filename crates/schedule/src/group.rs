@@ -65,7 +65,8 @@ impl Scheduler {
             let key = twice.then(|| position.to_string());
             let name = &workflow.node(*member).name;
             let id = TaskId::new(Some(&self.tasks[task].id.clone()), name, key.as_deref(), 1);
-            self.add_member(task, id, *member, None);
+            let added = self.add_member(task, id, *member, None);
+            self.arm_merge(added, workflow.node(*member));
         }
         let members = self.group(task).members.clone();
         for member in members {
@@ -179,20 +180,24 @@ impl Scheduler {
 
     fn add_item(&mut self, group: TaskIx, index: u32) -> TaskIx {
         let frame = self.tasks[group].place.frame;
-        let (body, name) = {
+        let body = {
             let node = self.workflow_in(frame).node(self.tasks[group].node);
             let Kind::ForEach(spec) = &node.kind else { unreachable!("only for_each has items") };
-            (spec.body, node.name.clone())
+            spec.body
         };
-        let key = self.key_of(group, index);
-        let own = self.tasks[group].id.segments().last().expect("an id has parts");
-        let id = if own.key.is_some() {
-            // A for_each that is itself an item: its items stand below it, or they would clash with its siblings'.
-            TaskId::new(Some(&self.tasks[group].id), &name, Some(&key), 1)
-        } else {
-            TaskId::new(self.tasks[group].id.parent().as_ref(), &name, Some(&key), own.visit)
-        };
+        let id = self.item_id(group, index);
         self.add_member(group, id, body, Some(index))
+    }
+
+    /// The id of an item, begun or not.
+    pub(crate) fn item_id(&self, group: TaskIx, index: u32) -> TaskId {
+        let (name, key) = (&self.node(group).name, self.key_of(group, index));
+        let own = self.tasks[group].id.segments().last().expect("an id has parts");
+        match own.key.is_some() {
+            // A for_each that is itself an item: its items stand below it, or they would clash with its siblings'.
+            true => TaskId::new(Some(&self.tasks[group].id), name, Some(&key), 1),
+            false => TaskId::new(self.tasks[group].id.parent().as_ref(), name, Some(&key), own.visit),
+        }
     }
 
     /// An item's key: what `key_by` found, else its index.

@@ -14,6 +14,8 @@ pub(crate) struct WorkflowIndex {
     pub inner: Vec<bool>,
     /// For each node, the merges that take its output as it arrives.
     pub arrivals: Vec<Vec<NodeIx>>,
+    /// Whether there is such a merge.
+    pub collects: bool,
 }
 
 /// Look-up tables of all workflows of a plan.
@@ -30,12 +32,14 @@ fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
         if let Kind::Reduce(reduce) = &node.kind
             && reduce.strategy == Strategy::Progressive
         {
-            reduce.of.iter().for_each(|of| arrivals[of.0 as usize].push(ix));
+            let needed = node.needs.iter().map(|need| need.node).filter(|need| !reduce.of.contains(need));
+            reduce.of.iter().copied().chain(needed).for_each(|of| arrivals[of.0 as usize].push(ix));
         }
         node.needs.iter().for_each(|need| dependents[need.node.0 as usize].push(ix));
         members(&node.kind).iter().for_each(|member| inner[member.0 as usize] = true);
     }
-    WorkflowIndex { by_name, dependents, inner, arrivals }
+    let collects = arrivals.iter().any(|merges| !merges.is_empty());
+    WorkflowIndex { by_name, dependents, inner, arrivals, collects }
 }
 
 fn members(kind: &Kind) -> &[NodeIx] {

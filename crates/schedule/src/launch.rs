@@ -7,7 +7,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{
-    AgentCall, Answer, Assignment, Class, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
+    AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
 };
 use convoke_plan::compile::{GivenInput, check_inputs};
 use convoke_plan::template::{from_json_text, python_text, to_json};
@@ -15,6 +15,7 @@ use convoke_plan::value::{check_wait, parse_duration, read_output, read_set};
 use convoke_plan::{Agent, ForEach, Kind, Script, Set, Span, SubPlan, Terminate, Text, Wait};
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a granted permit led to.
@@ -73,7 +74,7 @@ impl Scheduler {
         Ok(Assignment {
             task: self.tasks[task].id.clone(),
             attempt: self.tasks[task].attempts + 1,
-            step: node.name.clone(),
+            step: self.step_word(task),
             work,
             seed: self.seed,
             continues: turns.collect::<Result<_, _>>()?,
@@ -81,6 +82,16 @@ impl Scheduler {
             retry: node.retry.clone(),
             failures: self.tasks[task].failures,
         })
+    }
+
+    /// How messages and scripts know who is asked: a step by its name, a helper by its step and what it does.
+    fn step_word(&self, task: TaskIx) -> Arc<str> {
+        match (&self.tasks[task].question, self.tasks[task].place.within) {
+            (Some(question), Some(asks)) => {
+                format!("{}/{}", self.node(asks).name, question.about.word()).into()
+            }
+            _ => self.node(task).name.clone(),
+        }
     }
 
     fn turn(&self, task: TaskIx, piece: &Payload, outputs: &dyn Outputs) -> Result<JsonText, Failure> {
@@ -116,33 +127,35 @@ impl Scheduler {
             text.as_ref().map(|text| self.render(task, text, what, outputs)).transpose()
         };
         let prompt = self.render(task, &agent.prompt, "prompt", outputs)?;
+        let (prompt, kept) = self.with_dependencies(task, agent, prompt, outputs);
         Ok(AgentCall {
             settings: agent.settings.clone(),
             model: optional(&agent.model, "model")?.unwrap_or_default(),
             system: optional(&agent.system, "system_prompt")?,
-            prompt: self.with_instructions(task, agent, self.with_dependencies(task, agent, prompt, outputs)),
+            prompt: self.with_instructions(task, agent, prompt),
             reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
             working_dir: optional(&agent.working_dir, "working_dir")?,
+            kept,
         })
     }
 
-    /// Outputs of what the agent needs stand behind its prompt, where it asks for them.
+    /// Outputs of what the agent needs stand behind its prompt, where it asks for them; and what of them it can read on.
     fn with_dependencies(
         &self,
         task: TaskIx,
         agent: &Agent,
         prompt: String,
         outputs: &dyn Outputs,
-    ) -> String {
-        let Some(tokens) = agent.dependency_outputs else { return prompt };
+    ) -> (String, Vec<Digest>) {
+        let Some(tokens) = agent.dependency_outputs else { return (prompt, Vec::new()) };
         // Who needs nothing itself needs what its group needs.
         let mut step = task;
         while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
             step = group;
         }
-        match self.dependency_block(step, tokens, outputs) {
-            block if block.is_empty() => prompt,
-            block => format!("{prompt}\n\n{block}"),
+        match self.dependency_block(task, step, tokens, outputs) {
+            (block, _) if block.is_empty() => (prompt, Vec::new()),
+            (block, kept) => (format!("{prompt}\n\n{block}"), kept),
         }
     }
 

@@ -76,9 +76,16 @@ impl Scheduler {
     fn add_groups(&self, task: TaskIx, payers: &mut Vec<Payer>) {
         let mut within = self.tasks[task].place.within;
         while let Some(group) = within {
-            let owner = || Owner::Group(self.tasks[group].id.clone());
-            let budget = self.node(group).budget.clone();
-            payers.extend(budget.map(|budget| Payer { owner: owner(), budget }));
+            let node = self.node(group);
+            let payer = match node.kind.is_group() {
+                true => node
+                    .budget
+                    .clone()
+                    .map(|budget| Payer { owner: Owner::Group(self.tasks[group].id.clone()), budget }),
+                // What a step has asked on its way is paid by the step.
+                false => of_step(node),
+            };
+            payers.extend(payer.filter(|payer| !payers.contains(payer)));
             within = self.tasks[group].place.within;
         }
     }
@@ -92,6 +99,16 @@ impl Scheduler {
 fn of_step(node: &Node) -> Option<Payer> {
     let budget = node.budget.clone()?;
     Some(Payer { owner: Owner::Step(node.name.clone()), budget })
+}
+
+/// Whether a name below a step is that of something it asked.
+fn asked_by(step: &Node, segment: &Segment) -> bool {
+    match step.kind {
+        Kind::SubPlan(_) | Kind::Parallel(_) | Kind::ForEach(_) => {
+            step.repairer.is_some() && segment.node == "repair_input"
+        }
+        _ => true,
+    }
 }
 
 fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
@@ -119,6 +136,11 @@ impl<'a> Path<'a> {
     fn descend(&mut self, segment: &Segment) -> Option<()> {
         let within = self.node.take();
         let parent = self.id.take();
+        if let Some(asks) = within.filter(|node| asked_by(node, segment)) {
+            // What a step has asked on its way is paid by the step.
+            (self.node, self.id) = (Some(asks), parent);
+            return Some(());
+        }
         match within.map(|node| &node.kind) {
             Some(Kind::SubPlan(sub)) => self.enter(self.plan.workflow(sub.workflow), parent.clone()?),
             Some(Kind::Parallel(_)) => self.pay_group(within?, parent.clone()?),

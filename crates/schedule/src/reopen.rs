@@ -44,6 +44,9 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     }
     let mut found = Reopening::default();
     scheduler.reopen_frame(FrameIx(0), &mut found);
+    if finished.status == RunStatus::Partial {
+        scheduler.reopen_incomplete(&mut found);
+    }
     Ok(found)
 }
 
@@ -154,6 +157,7 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::FannedOut { task, .. }
         | Event::MergeStarted { task, .. }
         | Event::Asked { task, .. }
+        | Event::OutputsMissed { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
@@ -198,6 +202,64 @@ impl Scheduler {
         }
     }
 
+    /// What was asked on its way led to its failure: asked again, it has another chance.
+    fn begins_anew(&self, task: TaskIx) -> bool {
+        let node = self.node(task);
+        let repaired = || node.expects.iter().any(|expected| self.repair_of(task, expected.node).is_some());
+        matches!(node.kind, Kind::Verify(_)) || repaired()
+    }
+
+    /// Merges that did without some outputs: these get another chance, and what followed from the merge begins anew.
+    fn reopen_incomplete(&self, found: &mut Reopening) {
+        let lacks = |task: &TaskIx| {
+            let merging = self.tasks[*task].merging.as_ref();
+            self.tasks[*task].succeeded() && merging.is_some_and(|merging| !merging.missing.is_empty())
+        };
+        let merges: Vec<TaskIx> = self.tasks.indices().filter(lacks).collect();
+        for merge in &merges {
+            let missing = &self.tasks[*merge].merging.as_ref().expect("just seen").missing;
+            let known = missing.iter().filter_map(|missing| self.tasks.find(&missing.task));
+            known
+                .filter(|task| !self.tasks[*task].succeeded())
+                .for_each(|task| self.reopen_upwards(task, found));
+        }
+        self.restart_followers(merges, found);
+    }
+
+    /// Opens a task and the groups around it.
+    fn reopen_upwards(&self, task: TaskIx, found: &mut Reopening) {
+        if found.tasks.contains(&self.tasks[task].id) {
+            return;
+        }
+        self.reopen_task(task, found);
+        let mut within = self.tasks[task].place.within;
+        while let Some(group) = within {
+            if !found.tasks.contains(&self.tasks[group].id) {
+                found.tasks.push(self.tasks[group].id.clone());
+            }
+            within = self.tasks[group].place.within;
+        }
+    }
+
+    fn restart_followers(&self, merges: Vec<TaskIx>, found: &mut Reopening) {
+        let mut stale: HashSet<TaskIx> = merges.into_iter().collect();
+        for task in self.tasks.indices() {
+            let merged = self.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
+            let follows = self.tasks[task].from.iter().chain(merged).any(|from| stale.contains(from));
+            if follows || self.tasks[task].place.within.is_some_and(|group| stale.contains(&group)) {
+                stale.insert(task);
+            }
+        }
+        let mut ids: Vec<TaskId> = stale.into_iter().map(|task| self.tasks[task].id.clone()).collect();
+        ids.sort();
+        for id in ids {
+            if !found.tasks.contains(&id) {
+                found.tasks.push(id.clone());
+            }
+            found.restarted.push(id);
+        }
+    }
+
     /// A failure that the workflow took care of stays as it is.
     fn is_settled_failure(&self, task: TaskIx) -> bool {
         self.tasks[task].state == TaskState::Ended(End::Failed)
@@ -206,6 +268,10 @@ impl Scheduler {
 
     fn reopen_task(&self, task: TaskIx, found: &mut Reopening) {
         let id = self.tasks[task].id.clone();
+        if self.begins_anew(task) {
+            found.tasks.push(id.clone());
+            return found.restarted.push(id);
+        }
         if let Some(frame) = self.tasks[task].frame {
             if matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Terminated { .. }))) {
                 found.tasks.push(id.clone());

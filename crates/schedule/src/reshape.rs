@@ -50,6 +50,10 @@ impl Scheduler {
     ) -> Option<Misfit<'p>> {
         let of = self.ancestor_of(task, expected.node)?;
         let seen = self.repaired(task, expected.node).unwrap_or(of);
+        // What failed has no shape: who can live without it says so, and nobody makes it up.
+        if !self.tasks[seen].succeeded() {
+            return None;
+        }
         let problem = match self.json_of(seen, outputs) {
             serde_json::Value::Object(fields) => fit::violations(&expected.schema, &fields).join("; "),
             other => format!("expected an object, got {}", fit::describe(&other)),
@@ -70,16 +74,14 @@ impl Scheduler {
     }
 
     /// The repair of a node's output that was made for a task, whatever became of it.
-    fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
+    pub(crate) fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
         let name = &self.workflow_of(task).node(node).name;
         self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "repair_input", Some(name), 1))
     }
 
     /// The task whose output a task sees instead of a node's own.
     pub(crate) fn repaired(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
-        if self.node(task).repairer.is_none() {
-            return None;
-        }
+        self.node(task).repairer?;
         self.repair_of(task, node).filter(|repair| self.tasks[*repair].succeeded())
     }
 
@@ -90,6 +92,7 @@ impl Scheduler {
             question.is_some_and(|question| matches!(question.about, About::Reshape { .. }))
         };
         self.tasks[task].state == TaskState::Open
+            && self.tasks[task].merging.is_none()
             && self.tasks[task].group.as_deref().is_some_and(|group| group.members.iter().any(asked))
     }
 

@@ -200,6 +200,10 @@ impl Scheduler {
         if state.live > 0 && state.live == state.waiting {
             return self.give_up_waiting(frame);
         }
+        if self.index_in(frame).collects && self.close_idle_merge(frame) {
+            return;
+        }
+        let state = self.frame(frame);
         if state.live == 0 {
             self.finish_frame(frame, outputs);
         }

@@ -273,7 +273,9 @@ impl Scheduler {
     }
 
     pub(crate) fn todo(&mut self, todo: Todo) {
-        self.agenda.push_back(todo);
+        if self.agenda.back() != Some(&todo) {
+            self.agenda.push_back(todo);
+        }
     }
 
     /// A workflow may have come to its end; that is seen only when nothing else is left to look at.

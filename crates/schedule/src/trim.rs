@@ -81,6 +81,7 @@ impl Scheduler {
 
     pub(crate) fn add_trimmed(
         &self,
+        task: TaskIx,
         trimmed: &Trimmed,
         roots: &Roots,
         names: &mut Names,
@@ -89,7 +90,8 @@ impl Scheduler {
         for step in &trimmed.kept {
             let name = self.node(*step).name.clone();
             if Self::wants(roots, &name) {
-                let entry = self.entry_value(*step, outputs);
+                let seen = self.repaired(task, self.tasks[*step].node).unwrap_or(*step);
+                let entry = self.entry_value(seen, outputs);
                 names.insert(name, if trimmed.cut { cut_value(&entry) } else { entry });
             }
         }

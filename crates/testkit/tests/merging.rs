@@ -461,6 +461,155 @@ output: {answer: '{{ c.output.result }}'}
     assert!(prompt.contains("[… 760 more characters; the whole output of `b` is "), "{prompt}");
 }
 
+/// Runs, then resumes what has ended, with other answers.
+fn again(plan: &Arc<Plan>, first: Says, second: Says) -> (Ended, Ended, Vec<String>) {
+    let (before, earlier) = run(plan, json!({}), 60, first);
+    let mut later = World::resumed(plan.clone(), 60, earlier.commits.clone(), &earlier, world(second));
+    let after = later.finish();
+    (before, after, later.launches.iter().map(|(task, _)| task.to_string()).collect())
+}
+
+#[test]
+fn steps_that_ask_may_also_have_their_inputs_repaired() {
+    fn says(task: &str, _: &str) -> Option<Value> {
+        match task.split('[').next().unwrap() {
+            "maker" => Some(json!({ "price": "12 Euro" })),
+            "asks/repair_input" => Some(json!({ "price": 12 })),
+            "asks/assess" => Some(json!({ "findings": [] })),
+            _ => None,
+        }
+    }
+    for kind in ["type: verify", "type: reduce, strategy: flat", "type: reduce, strategy: progressive"] {
+        let text = format!(
+            "
+workflow: {{name: w, runtime: {{provider: scripted}}, entry_point: maker}}
+agents:
+  - {{name: maker, prompt: make}}
+  - {{name: asks, {kind}, needs: [maker], expects: {{maker: {{price: {{type: number}}}}}}, repair_input: true}}
+output: {{answer: '{{{{ asks.output | json }}}}'}}
+"
+        );
+        let plan = plan_of(&text, &[]);
+        let (ended, _) = run(&plan, json!({}), 60, says);
+        assert_eq!(ended.status, RunStatus::Succeeded, "{kind}: {ended:?}");
+        resumes_everywhere(&plan, json!({}), 60, says, &ended);
+    }
+}
+
+#[test]
+fn a_progressive_merge_takes_what_is_there_when_it_begins_and_ends_with_its_needs() {
+    for (needs, of) in
+        [("[a]", ""), ("[a, b]", ""), ("[a, b]", ", of: [a]"), ("[a, {step: c, requires: any}]", ", of: [a]")]
+    {
+        let text = format!(
+            "
+workflow: {{name: w, runtime: {{provider: scripted}}, entry_point: [a, b]}}
+agents:
+  - {{name: a, prompt: a}}
+  - {{name: b, prompt: b, routes: [{{to: c, when: 'output.result == \"never\"'}}, {{to: $end}}]}}
+  - {{name: c, prompt: c}}
+  - {{name: s, type: reduce, needs: {needs}{of}, strategy: progressive}}
+  - {{name: z, prompt: 'z {{{{ a.output.result }}}}', needs: [s]}}
+output: {{answer: '{{{{ s.output | json }}}}'}}
+"
+        );
+        let (ended, _) = run(&plan_of(&text, &[]), json!({}), 60, words);
+        assert!(ended.output.is_some(), "needs {needs}{of}: {ended:?}");
+        assert_eq!(answer(&ended)["missing"], json!([]), "{needs}{of}");
+    }
+}
+
+#[test]
+fn outputs_behind_a_question_that_failed_are_named_and_make_the_run_partial() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task == "s/merge[2.0]" { None } else { words(task, prompt) }
+    }
+    let plan = many(8, "strategy: hierarchical, ratio: 2, group_tokens: 20");
+    let (ended, _) = run(&plan, json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Partial, "{ended:?}");
+    let lost: Vec<_> =
+        answer(&ended)["missing"].as_array().unwrap().iter().map(|m| m["task"].clone()).collect();
+    assert_eq!(lost, ["a[0]", "a[1]", "a[2]", "a[3]"]);
+    resumes_everywhere(&plan, json!({}), 60, says, &ended);
+    let strict = many(8, "strategy: hierarchical, ratio: 2, group_tokens: 20, min_sources: 5");
+    let (ended, _) = run(&strict, json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Failed, "four are left, five are needed");
+}
+
+#[test]
+fn a_partial_run_that_is_resumed_gets_what_is_missing_and_merges_again() {
+    fn fails(task: &str, prompt: &str) -> Option<Value> {
+        if task == "a[3]" { None } else { words(task, prompt) }
+    }
+    for strategy in ["hierarchical", "progressive", "flat"] {
+        let plan = many(6, &format!("strategy: {strategy}"));
+        let (before, after, launches) = again(&plan, fails, words);
+        assert_eq!((before.status, after.status), (RunStatus::Partial, RunStatus::Succeeded), "{strategy}");
+        assert_eq!(answer(&after)["sources"].as_array().unwrap().len(), 6);
+        let agents: Vec<_> = launches.iter().filter(|task| task.starts_with("a[")).collect();
+        assert_eq!(agents, ["a[3]"], "{strategy}: only what was missing is asked again");
+    }
+}
+
+#[test]
+fn a_repair_and_an_examination_that_failed_are_made_again() {
+    fn broken(task: &str, prompt: &str) -> Option<Value> {
+        if task.contains("repair_input") || task.contains("assess") { None } else { repaired(task, prompt) }
+    }
+    fn repaired(task: &str, prompt: &str) -> Option<Value> {
+        match task.split('[').next().unwrap() {
+            "maker" => Some(json!({ "price": "12 Euro" })),
+            "user" => Some(json!({ "result": prompt })),
+            "user/repair_input" => Some(json!({ "price": 12 })),
+            "writer" => Some(json!({ "result": "words" })),
+            "checked/assess" => Some(json!({ "findings": [] })),
+            _ => None,
+        }
+    }
+    for text in [EXPECTING, CHECKED] {
+        let (before, after, _) = again(&plan_of(text, &[]), broken, repaired);
+        assert_eq!((before.status, after.status), (RunStatus::Failed, RunStatus::Succeeded), "{after:?}");
+    }
+}
+
+#[test]
+fn items_that_were_never_begun_are_missing_at_a_deadline() {
+    let text = "
+workflow: {name: w, runtime: {provider: scripted}}
+for_each:
+  - {name: a, type: for_each, items: [0, 1, 2, 3, 4], as: n, max_concurrent: 1, agent: {name: one, prompt: 'say {{ n }}'}}
+agents:
+  - {name: s, type: reduce, needs: [{step: a, requires: any}], strategy: flat, deadline: 1s}
+output: {answer: '{{ s.output | json }}'}
+";
+    let script = |_: &Assignment| Behaviour::gives(Duration::from_millis(600), json!({ "result": "x" }));
+    let mut world = World::new(plan_of(text, &[]), json!({}), 4, 1, Box::new(script));
+    let ended = world.finish();
+    let missing: Vec<_> =
+        answer(&ended)["missing"].as_array().unwrap().iter().map(|m| m["task"].clone()).collect();
+    assert_eq!(missing, ["a[1]", "a[2]", "a[3]", "a[4]"], "{ended:?}");
+}
+
+#[test]
+fn every_way_of_seeing_an_output_sees_the_repaired_one() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task {
+            "maker" => Some(json!({ "price": "12 Euro" })),
+            "user" => Some(json!({ "result": prompt })),
+            _ => Some(json!({ "price": 12 })),
+        }
+    }
+    let explicit =
+        EXPECTING.replace("entry_point: maker}", "entry_point: maker, context: {mode: explicit}}").replace(
+            "    needs: [maker]",
+            "    needs: [maker]\n    input: [maker.output.price]\n    dependency_outputs: 10",
+        );
+    let (ended, _) = run(&plan_of(&explicit, &[]), json!({}), 60, says);
+    let prompt =
+        ended.output.unwrap_or_else(|| panic!("{:?}", ended.failure))["answer"].as_str().unwrap().to_owned();
+    assert!(prompt.starts_with("use 12\n") && !prompt.contains("Euro"), "{prompt}");
+}
+
 /// An attempt that writes programs: asks two at once, then one more, and ends with all that it was told.
 fn programs(assignment: &Assignment) -> Behaviour {
     let suspended = |state: Value, wishes: &[Wish]| AttemptEnd::Suspended {

@@ -6,7 +6,7 @@
 use super::{Conversation, Ending, Premise, Stage, opening};
 use crate::grade::{self, Verdict};
 use crate::{Reply, wording};
-use convoke_model::{Class, Failure, JsonText};
+use convoke_model::{Class, Failure, JsonText, reason};
 
 impl Conversation {
     /// Hands an answer that fits to whoever is to look at it first.
@@ -96,7 +96,7 @@ impl Conversation {
                     "step `{}`: nobody can say whether the success criteria are met: {why}",
                     premise.step
                 );
-                Stage::failed(Failure::new(Class::InvalidOutput, message).reason("no_verdict"))
+                Stage::failed(Failure::new(Class::InvalidOutput, message).reason(reason::NO_VERDICT))
             }
         }
     }
@@ -106,11 +106,11 @@ impl Conversation {
         if self.state.retrials == 0 {
             self.rejected.push(in_words(&output));
             let message = format!("step `{step}`: the answer does not meet the success criteria: {words}");
-            return Stage::failed(Failure::new(Class::InvalidOutput, message).reason("criteria_unmet"));
+            return Stage::failed(Failure::new(Class::InvalidOutput, message).reason(reason::CRITERIA_UNMET));
         }
         self.state.retrials -= 1;
         let message = format!("step `{step}`: the success criteria are not met, asking again: {words}");
-        self.note("criteria_unmet", message);
+        self.note(reason::CRITERIA_UNMET, message);
         self.begin_again(premise, &output, issues)
     }
 

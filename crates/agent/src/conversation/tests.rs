@@ -49,6 +49,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         prompt: "How many?".into(),
         reasoning_effort: None,
         working_dir: None,
+        kept: Vec::new(),
     }
 }
 

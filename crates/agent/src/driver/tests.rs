@@ -165,6 +165,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         prompt: "go".into(),
         reasoning_effort: None,
         working_dir: None,
+        kept: Vec::new(),
     };
     assignment(Work::Agent(Box::new(call)))
 }

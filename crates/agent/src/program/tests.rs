@@ -45,6 +45,7 @@ pub(super) fn call_over(outputs: &[Value]) -> ProgramCall {
         prompt: "Which is it?".into(),
         reasoning_effort: None,
         working_dir: None,
+        kept: Vec::new(),
     };
     let source = |(at, output): (usize, &Value)| ProgramSource {
         mark: format!("S{}", at + 1),

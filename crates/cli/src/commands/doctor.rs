@@ -33,6 +33,8 @@ struct Finding {
     /// The models, or why there are none.
     outcome: Result<Vec<String>, Failure>,
     advice: Option<&'static str>,
+    /// It runs on a machine of ours: that nobody is there can be helped.
+    is_local: bool,
 }
 
 /// What can be said about a provider that has no list of models.
@@ -68,10 +70,13 @@ impl Kind {
 impl Finding {
     /// What to do. How to set a service up helps only where nobody answered; one that did says more itself.
     fn remedy<'a>(&'a self, failure: &'a Failure) -> Option<&'a str> {
-        let unheard =
-            matches!(failure.reason.as_deref(), Some("no_credentials" | "connect" | "connect_timeout"));
         let own = failure.hint.as_deref();
-        if unheard { self.advice.or(own) } else { own }
+        match failure.reason.as_deref() {
+            Some("no_credentials") => self.advice.or(own),
+            Some("connect" | "connect_timeout") if self.is_local => self.advice.or(own),
+            Some("connect" | "connect_timeout") => own.or(Some("check the network, and its address")),
+            _ => own,
+        }
     }
 }
 
@@ -111,7 +116,9 @@ fn candidates(config: &Config, wanted: &[String]) -> Vec<(String, Provider)> {
 async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Vec<Finding> {
     let mut asking = JoinSet::new();
     for (at, (name, provider)) in candidates.into_iter().enumerate() {
-        let advice = preset::find(&provider.settings.name).map(|preset| preset.advice);
+        let preset = preset::find(&provider.settings.name);
+        let (advice, is_local) =
+            (preset.map(|preset| preset.advice), preset.is_some_and(|preset| !preset.needs_key));
         let kind = Kind::of(&provider.settings.name);
         let service = match kind {
             Kind::Scripted => Ok(None),
@@ -124,7 +131,7 @@ async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Ve
                 Ok(None) => Ok(Vec::new()),
                 Err(failure) => Err(failure),
             };
-            (at, Finding { name, kind, default: provider.model, outcome, advice })
+            (at, Finding { name, kind, default: provider.model, outcome, advice, is_local })
         });
     }
     let mut findings = asking.join_all().await;

@@ -10,6 +10,7 @@ mod events;
 mod instances;
 mod man;
 mod plan;
+mod presets;
 mod prune;
 mod resume;
 mod run;
@@ -44,7 +45,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),
         Command::Test(args) => test::run(console, &args),
-        Command::Schema => schema::run(console),
+        Command::Schema(args) => schema::run(console, args.of),
+        Command::Presets(args) => presets::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),

@@ -74,7 +74,9 @@ pub fn go_on(
     };
     let plan = with_provider(plan, console, flags);
     let tape = tape.or_as_started(&started.metadata);
-    crate::driving::resources::require(&plan, &console.config.limits)?;
+    let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
+    crate::driving::resources::require(&plan, &limits)?;
+    crate::driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &tape)?;
     tape.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };

@@ -4,17 +4,20 @@ use crate::args::RunArgs;
 use crate::clock;
 use crate::compiling;
 use crate::console::Console;
+use crate::diagnostics;
 use crate::driving::{self, Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::plan_text;
 use crate::stored;
+use crate::subject::Subject;
 use crate::tape::Tape;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{JsonText, Payload, ProviderSettings, RunStarted};
 use convoke_plan::compile::check_inputs;
+use convoke_plan::view::estimate;
 use convoke_plan::{Kind, Plan};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -25,19 +28,42 @@ use std::sync::Arc;
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
-    let compiled = compiling::compile_file(&args.file, &console.config, args.flags.provider.as_deref())?;
-    let mut plan = compiling::accept(console, &args.file, compiled, strict)?;
+    let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
+    let subject = Subject::of(&args.file, given)?;
+    let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
+    let mut plan = compiling::accept(console, &subject.file, compiled, strict)?;
+    if args.print_manifest {
+        return print_manifest(console, &subject, &plan);
+    }
     if let Some(file) = &args.replies {
         answer_from(&mut plan, file);
     }
-    let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
-    let inputs = check_inputs(plan.root(), &given).map_err(|errors| inputs::refused(&errors))?;
+    let inputs = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
-    driving::resources::require(&plan, &console.config.limits)?;
+    driving::admission::admit(&plan, &inputs, &console.config)?;
+    let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
+    driving::resources::require(&plan, &limits)?;
+    driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
-    start(console, args, plan, inputs, equipment)
+    start(console, args, &subject, plan, inputs, equipment)
+}
+
+/// Prints what would run; saved, it runs by itself.
+fn print_manifest(console: &Console, subject: &Subject, plan: &Plan) -> Result<Exit, CommandFailure> {
+    match subject.manifest(plan)? {
+        Ok(text) => {
+            console.data(&text)?;
+            Ok(Exit::Success)
+        }
+        Err(found) => {
+            found.iter().for_each(|one| {
+                console.complain(&diagnostics::draw(one, console.width(), console.paint));
+            });
+            Err(CommandFailure::explained(Exit::Refused))
+        }
+    }
 }
 
 /// Has every agent answered from a file of scripted replies.
@@ -62,6 +88,7 @@ fn dry_run(
     let limit = driving::run_limit(&console.config, &args.flags, plan);
     console.complain(&format!("inputs: {}", serde_json::to_string(inputs).expect("inputs are JSON")));
     console.complain(&format!("at most {limit} attempts at once"));
+    console.complain(&driving::admission::words(&estimate(plan, inputs)));
     console.complain("nothing was run (--dry-run)");
     Ok(Exit::Success)
 }
@@ -69,6 +96,7 @@ fn dry_run(
 fn start(
     console: &Console,
     args: &RunArgs,
+    subject: &Subject,
     plan: Plan,
     inputs: Map<String, Value>,
     equipment: Equipment,
@@ -80,7 +108,7 @@ fn start(
     let started = RunStarted {
         run: run_id(clock::now(), entropy()),
         workflow: plan.root().name.to_string(),
-        file: args.file.display().to_string(),
+        file: subject.file.display().to_string(),
         folder: folder.display().to_string(),
         plan: plan.digest(),
         // However large the inputs are, the first event holds them: nothing else would find them again.

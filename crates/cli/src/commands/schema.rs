@@ -1,11 +1,16 @@
-//! `convoke schema`: the JSON Schema that editors check workflow files with.
+//! `convoke schema`: the JSON Schema that editors check files with.
 
+use crate::args::SchemaOf;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 
 /// Prints the schema.
-pub fn run(console: &Console) -> Result<Exit, CommandFailure> {
-    console.json(&convoke_plan::source::schema())?;
+pub fn run(console: &Console, of: SchemaOf) -> Result<Exit, CommandFailure> {
+    let schema = match of {
+        SchemaOf::Workflow => convoke_plan::source::schema(),
+        SchemaOf::Manifest => convoke_plan::source::manifest_schema(),
+    };
+    console.json(&schema)?;
     Ok(Exit::Success)
 }

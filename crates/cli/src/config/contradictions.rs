@@ -29,6 +29,23 @@ pub fn find(values: &Values, providers: &BTreeMap<String, Provider>) -> Vec<Laye
     found
 }
 
+/// What is worth saying of it beside faults of single values: a value that is wrong may be what another one lacks.
+pub fn beside(found: Vec<LayerError>, faults: &[LayerError]) -> Vec<LayerError> {
+    let unread = faults.iter().any(|fault| fault.key().is_none());
+    let wrong: Vec<&str> = faults.iter().filter_map(LayerError::key).map(table).collect();
+    let names_are_wrong = wrong.iter().any(|table| table.starts_with("providers"));
+    let follows = |fault: &LayerError| {
+        let own = fault.key().map(table).unwrap_or_default();
+        unread || wrong.contains(&own) || names_are_wrong && own.starts_with("limits.models")
+    };
+    found.into_iter().filter(|fault| !follows(fault)).collect()
+}
+
+/// The table that a key stands in; a key of no table stands alone.
+fn table(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(table, _)| table)
+}
+
 struct Check<'a> {
     values: &'a Values,
     providers: &'a BTreeMap<String, Provider>,
@@ -286,7 +303,7 @@ mod tests {
             "f.toml:1: `machine_concurrency`: expected a whole number from 1 to 1000000, found 0",
             "f.toml:2: `limits.queue`: expected a whole number from 1 to 1000000000, found -1",
             "f.toml:3: `limits.resources.gpu`: expected a whole number from 1 to 1000000000, found 2000000000",
-            "f.toml:4: unknown key `limits.x`; known here: models, tenants, resources, queue, age_turn, breaker",
+            "f.toml:4: unknown key `limits.x`; known here: models, tenants, resources, orchestrations, queue, age_turn, breaker",
         ];
         assert_eq!(refusals(&[text]), expected);
     }

@@ -246,7 +246,10 @@ mod tests {
 
     #[test]
     fn what_may_stand_somewhere_can_be_told() {
-        assert_eq!(siblings(&["limits", "x"]), "models, tenants, resources, queue, age_turn, breaker");
+        assert_eq!(
+            siblings(&["limits", "x"]),
+            "models, tenants, resources, orchestrations, queue, age_turn, breaker"
+        );
         assert_eq!(siblings(&["limits", "tenants", "blue", "x"]), "concurrency, weight");
     }
 }

@@ -114,6 +114,14 @@ pub enum LayerError {
 }
 
 impl LayerError {
+    /// The key that it is about; none of a file that cannot be read.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            LayerError::Syntax { .. } => None,
+            LayerError::Value { key, .. } | LayerError::Unknown { key, .. } => Some(key),
+        }
+    }
+
     /// The line that it is about; none outside of files.
     fn line(&self) -> Option<usize> {
         match self {

@@ -5,7 +5,7 @@
 use super::Provider;
 use super::layer::Origin;
 use super::values::Values;
-use convoke_engine::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
+use convoke_engine::{Breaker, BreakerKey, Durations, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 use convoke_govern::Learned;
 use convoke_model::{Budget, WhenSpent};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +33,7 @@ pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
         seed: 0,
         follows_machine: false,
         learned: Learned::default(),
+        durations: Durations::default(),
     }
 }
 

@@ -112,9 +112,8 @@ impl Config {
         }
         let values = Values(values);
         let providers = values.providers();
-        if faults.is_empty() {
-            faults = contradictions::find(&values, &providers);
-        }
+        let contradictions = contradictions::find(&values, &providers);
+        faults.extend(contradictions::beside(contradictions, &faults));
         if !faults.is_empty() {
             return Err(ConfigError::Faults(faults));
         }

@@ -3,12 +3,14 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
+pub mod admission;
 mod commands;
 mod conclusion;
 mod equipment;
 mod keys;
 mod network;
 pub mod notebook;
+pub mod prices;
 pub mod programs;
 pub mod resources;
 mod share;
@@ -105,8 +107,9 @@ impl Drive<'_> {
         let capacity = match &options.limits.machine {
             Some(machine) => {
                 let lease = self.console.config.lease;
-                let shares = sharing::take_part(&self.state, run, &self.plan, machine, lease)?;
+                let (shares, remark) = sharing::take_part(&self.state, run, &self.plan, machine, lease)?;
                 today::make_known(self.console, &self.state, &shares.table, &options.limits)?;
+                remark.iter().for_each(|remark| self.console.warn(remark));
                 Some(shares)
             }
             None => None,
@@ -155,7 +158,7 @@ impl Drive<'_> {
             Listeners { news, equipment: &self.equipment, state: &self.state, run, share: sharing };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
-            notebook::keep(&self.state, &outcome.learned);
+            notebook::keep(&self.state, &outcome.learned, &outcome.durations);
         }
         self.equipment.close().await;
         watcher.thread().unpark();
@@ -167,8 +170,9 @@ impl Drive<'_> {
     fn options(&self, interactive: bool) -> Options {
         let owner = stored::ourselves();
         let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let mut limits = shared_limits(&self.console.config, max_concurrency);
-        limits.learned = notebook::learned(&self.state);
+        let mut limits = sharing::as_set(shared_limits(&self.console.config, max_concurrency), &self.state);
+        let known = notebook::learned(&self.state);
+        (limits.learned, limits.durations) = (known.services, known.durations);
         let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
         limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();
         if self.equipment.is_replay() {
@@ -207,8 +211,9 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         None => None,
     };
     let status = report.status.unwrap_or(RunStatus::Failed);
-    let outcome =
-        Outcome { status, output, failure: report.failure, waiting: Vec::new(), learned: Default::default() };
+    let (learned, durations) = Default::default();
+    let (failure, waiting) = (report.failure, Vec::new());
+    let outcome = Outcome { status, output, failure, waiting, learned, durations };
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
 }
 

@@ -1,10 +1,12 @@
-//! What is kept besides journals: what runs have learned about services, and how a live run uses its capacity.
+//! What is kept besides journals: what runs have learned about services and steps, and how a live run uses its capacity.
 //!
 //! Both are aids. A file that cannot be read or written costs nobody a run, so nothing is said about it.
 
+use convoke_engine::Durations;
 use convoke_govern::{Learned, Metrics};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 fn learned_path(state: &StateDir) -> PathBuf {
@@ -16,19 +18,38 @@ pub fn metrics_path(state: &StateDir, run: &RunId) -> PathBuf {
     state.path().join("runs").join(&*run.0).join("metrics.json")
 }
 
+/// What runs have learned.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Notes {
+    /// How many calls at once services are good for.
+    #[serde(default)]
+    pub services: Learned,
+    /// How long steps take.
+    #[serde(default)]
+    pub durations: Durations,
+}
+
 /// What earlier runs have learned.
-pub fn learned(state: &StateDir) -> Learned {
+pub fn learned(state: &StateDir) -> Notes {
     let text = std::fs::read(learned_path(state)).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
+    // An earlier version kept services only, by their names.
+    let services = || Some(Notes { services: serde_json::from_slice(&text).ok()?, ..Notes::default() });
+    serde_json::from_slice(&text).ok().or_else(services).unwrap_or_default()
 }
 
 /// Keeps what a run has learned, beside what others have. Of two that end at once, one may be forgotten.
-pub fn keep(state: &StateDir, news: &Learned) {
-    if news.0.is_empty() {
+pub fn keep(state: &StateDir, services: &Learned, durations: &Durations) {
+    if services.0.is_empty() && durations.0.is_empty() {
         return;
     }
     let mut all = learned(state);
-    all.0.extend(news.0.iter().map(|(name, limit)| (name.clone(), *limit)));
+    let now = durations.0.values().map(|known| known.at).max().unwrap_or_default();
+    let news = all.durations.learn(durations, now);
+    if !news && services.0.is_empty() {
+        return;
+    }
+    all.services.0.extend(services.0.iter().map(|(name, limit)| (name.clone(), *limit)));
     replace(&learned_path(state), &all);
 }
 
@@ -49,6 +70,7 @@ fn replace(path: &Path, value: &impl serde::Serialize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use convoke_engine::Known;
     use convoke_govern::LearnedLimit;
     use convoke_model::Timestamp;
 
@@ -61,13 +83,24 @@ mod tests {
     fn what_is_learned_adds_up_and_a_broken_file_is_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let state = StateDir::open(folder.path().join("state")).unwrap();
-        assert_eq!(learned(&state), Learned::default());
-        keep(&state, &of("model:a/b", 4));
-        keep(&state, &of("model:c/d", 5));
-        keep(&state, &of("model:a/b", 6));
+        assert_eq!(learned(&state), Notes::default());
+        let known = Known { ms: 5, count: 1, at: Timestamp(1) };
+        let durations = Durations([("step".to_owned(), known)].into());
+        keep(&state, &of("model:a/b", 4), &Durations::default());
+        keep(&state, &of("model:c/d", 5), &durations);
+        keep(&state, &of("model:a/b", 6), &Durations::default());
         let all = learned(&state);
-        assert_eq!((all.0.len(), all.0["model:a/b"].limit), (2, 6));
+        assert_eq!((all.services.0.len(), all.services.0["model:a/b"].limit), (2, 6));
+        assert_eq!(all.durations, durations);
         std::fs::write(learned_path(&state), "{").unwrap();
-        assert_eq!(learned(&state), Learned::default());
+        assert_eq!(learned(&state), Notes::default());
+    }
+
+    #[test]
+    fn what_an_earlier_version_kept_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path().join("state")).unwrap();
+        std::fs::write(learned_path(&state), serde_json::to_vec(&of("model:a/b", 4)).unwrap()).unwrap();
+        assert_eq!(learned(&state).services, of("model:a/b", 4));
     }
 }

@@ -3,7 +3,7 @@
 use crate::failure::CommandFailure;
 use crate::handover::folder_key;
 use convoke_capacity::{Capacity, Identity, Options};
-use convoke_engine::{Shares, Stated};
+use convoke_engine::{Limits, Shares, Stated};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use convoke_plan::{Kind, Node, Plan, Span};
@@ -30,11 +30,31 @@ pub fn take_part(
     plan: &Plan,
     machine: &Stated,
     lease: Duration,
-) -> Result<Shares, CommandFailure> {
+) -> Result<(Shares, Option<String>), CommandFailure> {
     let options = Options { max_call_time: longest_call(plan), ..Options::default() };
     let table = open(state, &plan.root().name, &run.0, options)?;
-    agree(&table, machine).map_err(unusable)?;
-    Ok(Shares { table: Arc::new(table), time_to_live: lease })
+    let remark = agree(&table, machine).map_err(unusable)?;
+    Ok((Shares { table: Arc::new(table), time_to_live: lease }, remark))
+}
+
+/// Limits as somebody has set them for the live machine, where that goes over what the configuration says.
+pub fn as_set(mut limits: Limits, state: &StateDir) -> Limits {
+    if limits.resources.is_empty() && limits.tenants.is_empty() {
+        return limits;
+    }
+    let path = table_path(state);
+    let table = path.exists().then(|| Capacity::observe(&path).ok().flatten()).flatten().unwrap_or_default();
+    let set = |name: String| {
+        let found = table.resources.iter().find(|resource| resource.by_hand && resource.name == name)?;
+        Some(Stated { limit: found.limit.into(), origin: found.origin.clone() })
+    };
+    for (name, stated) in &mut limits.resources {
+        *stated = set(format!("resource:{name}")).unwrap_or_else(|| stated.clone());
+    }
+    for tenant in limits.tenants.iter_mut().filter(|tenant| tenant.concurrency.is_some()) {
+        tenant.concurrency = set(format!("tenant:{}", tenant.name)).or(tenant.concurrency.take());
+    }
+    limits
 }
 
 /// Takes part without a run of its own.
@@ -48,15 +68,20 @@ fn open(state: &StateDir, label: &str, run: &str, options: Options) -> Result<Ca
     Capacity::open(&table_path(state), &identity, options).map_err(unusable)
 }
 
-/// A number that somebody stated goes over one that nobody did.
-fn agree(table: &Capacity, machine: &Stated) -> Result<(), convoke_capacity::Error> {
+/// A number that somebody stated goes over one that nobody did. Says so where another one is in force than was asked for.
+fn agree(table: &Capacity, machine: &Stated) -> Result<Option<String>, convoke_capacity::Error> {
     let limit = u32::try_from(machine.limit).unwrap_or(u32::MAX);
     let defined = table.define(MACHINE, limit, &machine.origin)?;
     let ours_is_stated = machine.origin != DEFAULT || limit > defined.limit;
     if defined.limit != limit && defined.origin == DEFAULT && ours_is_stated {
         table.restate_limit(MACHINE, limit, &machine.origin)?;
+        return Ok(None);
     }
-    Ok(())
+    let differs = defined.limit != limit && machine.origin != DEFAULT;
+    Ok(differs.then(|| {
+        let (in_force, origin) = (defined.limit, defined.origin);
+        format!("machine_concurrency {in_force} is in force ({origin}); this process asked for {limit}")
+    }))
 }
 
 const DEFAULT: &str = "default";

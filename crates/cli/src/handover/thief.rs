@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +56,9 @@ pub struct Thief {
     finishing: CancellationToken,
     stopping: CancellationToken,
     offers: Arc<Notify>,
+    /// Who is told why offers are not taken, and what was said already.
+    voice: Option<UnboundedSender<String>>,
+    said: Mutex<HashSet<String>>,
 }
 
 impl Thief {
@@ -71,7 +75,23 @@ impl Thief {
             finishing: CancellationToken::new(),
             stopping: CancellationToken::new(),
             offers: Arc::default(),
+            voice: None,
+            said: Mutex::default(),
         })
+    }
+
+    /// Says why offers are not taken, each reason once.
+    pub fn telling(mut self, voice: UnboundedSender<String>) -> Thief {
+        self.voice = Some(voice);
+        self
+    }
+
+    fn tell(&self, run: &str, why: &str) {
+        let Some(voice) = &self.voice else { return };
+        let words = format!("run {run} offers work that is not taken: {why}");
+        if self.said.lock().expect("nobody panics while holding it").insert(words.clone()) {
+            let _ = voice.send(words);
+        }
     }
 
     /// Tells it to stop.
@@ -128,8 +148,15 @@ impl Thief {
     }
 
     fn try_to_take(self: &Arc<Self>, open: OpenOffer, tasks: &mut JoinSet<bool>) {
-        if !open.offer.needs.iter().all(|key| self.held.contains(key)) {
-            return;
+        if let Some(lacking) = open.offer.needs.iter().find(|key| !self.held.contains(key)) {
+            // Offers name the folder first, and of variables only digests.
+            let is_folder = open.offer.needs.first() == Some(lacking);
+            let why = if is_folder {
+                "it is run in another folder"
+            } else {
+                "a variable that it needs has another value here"
+            };
+            return self.tell(&open.offer.run, why);
         }
         if let Claimed::Won(claim) = self.table.claim(open.id) {
             let (thief, seat) = (self.clone(), self.seats.take());
@@ -148,7 +175,11 @@ impl Thief {
     /// Goes to the owner with a claim and does what it says.
     async fn meet(&self, open: &OpenOffer, claim: Claim) -> Option<()> {
         let run = RunId(open.offer.run.as_str().into());
-        let stream = socket::connect(&self.state.run_dir(&run)).await.ok().filter(socket::is_ours)?;
+        let Some(stream) = socket::connect(&self.state.run_dir(&run)).await.ok().filter(socket::is_ours)
+        else {
+            self.tell(&open.offer.run, "its process cannot be reached");
+            return None;
+        };
         let mut link = Link::over(stream);
         let (offer, fence, pid) = (claim.id.number, claim.fence, self.table.pid());
         link.send(FromThief::Hello { offer, fence, pid });
@@ -156,6 +187,7 @@ impl Thief {
         let (equipment, assignment) = match self.prepare(&text, &open.offer.payload) {
             Ok(ready) => ready,
             Err(why) => {
+                self.tell(&open.offer.run, &why);
                 link.send(FromThief::Refused { why });
                 link.close().await;
                 return None;

@@ -18,10 +18,13 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::PlanChanged { dropped, .. } => plan_changed(dropped),
         Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
         Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
-        Event::MergeStarted { task, strategy, sources, missing } => {
+        Event::MergeStarted { task, strategy, sources, missing, .. } => {
             merge_started(task, strategy, sources, missing)
         }
         Event::Asked { task, questions } => asked(task, questions),
+        Event::OutputsMissed { task, missing } => {
+            format!("{task} does without {}", words::plural(missing.len() as u64, "output"))
+        }
         Event::AttemptStarted { task, attempt, .. } => attempt_started(task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),

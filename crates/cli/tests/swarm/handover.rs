@@ -28,9 +28,9 @@ impl Handovers {
 }
 
 pub fn measure(seed: u64, tasks: usize) -> Handovers {
-    let shape = Shape { lanes: 2, tasks, limit: 1, lease: Duration::from_secs(10) };
+    let shape = Shape { lanes: 2, tasks, limit: 1, lease: Duration::from_secs(10), conversing: None };
     let watch = Watch::new();
-    let provider = Provider::start(watch, Manner { limit: 1, hold: (1, 5), seed });
+    let provider = Provider::start(watch, Manner { limit: 1, hold: (1, 5), seed, turns: false });
     let world = lanes::world(&shape, &provider.url());
     let mut both: Vec<_> = (0..2).map(|lane| Lane::start(&world, &shape, lane)).collect();
     crate::support::process::until("both runs end", || {

@@ -15,6 +15,8 @@ pub struct Shape {
     pub tasks: usize,
     pub limit: usize,
     pub lease: Duration,
+    /// Runs of conversations, with so many calls to the model at once, whose attempts others may perform.
+    pub conversing: Option<usize>,
 }
 
 /// One of the processes that run at the same time, and its successors.
@@ -44,7 +46,8 @@ pub enum Kind {
 }
 
 /// Writes the workflow of every run of a world; the inputs are each run's own.
-pub fn workflow(lane: usize, url: &str) -> String {
+pub fn workflow(lane: usize, url: &str, conversing: bool) -> String {
+    let output = if conversing { ", output: {n: {type: string}}" } else { "" };
     format!(
         "workflow:
   name: lane-{lane}
@@ -58,7 +61,7 @@ for_each:
     source: workflow.input.items
     as: item
     max_concurrent: 100000
-    agent: {{name: worker, prompt: \"task {{{{ item }}}} please\"}}
+    agent: {{name: worker, prompt: \"task {{{{ item }}}} please\"{output}}}
 output: {{done: \"{{{{ work.count }}}}\"}}
 "
     )
@@ -69,7 +72,11 @@ pub fn world(shape: &Shape, url: &str) -> World {
     let world = World::new()
         .env("CONVOKE_MACHINE_CONCURRENCY", &shape.limit.to_string())
         .env("CONVOKE_LEASE_SECONDS", &shape.lease.as_secs().to_string());
-    (0..shape.lanes).for_each(|lane| world.write(&format!("{lane}.yaml"), workflow(lane, url)));
+    let conversing = shape.conversing.is_some();
+    (0..shape.lanes).for_each(|lane| world.write(&format!("{lane}.yaml"), workflow(lane, url, conversing)));
+    if let Some(calls) = shape.conversing {
+        world.write("convoke.toml", format!("[limits.models.vllm]\nconcurrency = {calls}\n"));
+    }
     world
 }
 
@@ -87,7 +94,11 @@ impl Lane {
         let inputs = format!("{}.json", self.number);
         world.write(&inputs, serde_json::json!({ "items": items }).to_string());
         let file = format!("{}.yaml", self.number);
-        self.process = Some(world.start(&["-q", "run", &file, "--input-file", &inputs]));
+        let mut args = vec!["-q", "run", &file, "--input-file", &inputs];
+        if shape.conversing.is_some() {
+            args.extend(["--share", "--keep", "2"]);
+        }
+        self.process = Some(world.start(&args));
     }
 
     pub fn name(&self) -> (usize, usize) {

@@ -72,6 +72,8 @@ pub struct Manner {
     /// Milliseconds from a request to its answer, at least and at most.
     pub hold: (u64, u64),
     pub seed: u64,
+    /// The first answer to a prompt is in no shape, so that each conversation has a second turn.
+    pub turns: bool,
 }
 
 pub struct Provider {
@@ -165,6 +167,8 @@ struct Connection {
     begin: Option<u64>,
     prompt: Option<Prompt>,
     streams: bool,
+    /// What was said before is in the request.
+    goes_on: bool,
 }
 
 impl Server {
@@ -238,8 +242,14 @@ impl Server {
             self.last += 1;
             let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
             epoll::add(&self.epoll, &stream, epoll::EventData::new_u64(self.last), flags).expect("a socket");
-            let connection =
-                Connection { stream, bytes: Vec::new(), begin: None, prompt: None, streams: false };
+            let connection = Connection {
+                stream,
+                bytes: Vec::new(),
+                begin: None,
+                prompt: None,
+                streams: false,
+                goes_on: false,
+            };
             self.connections.insert(self.last, connection);
         }
     }
@@ -281,6 +291,7 @@ impl Server {
         let text = String::from_utf8_lossy(body).into_owned();
         connection.prompt = Some(prompt_in(&text));
         connection.streams = text.contains("\"stream\":true");
+        connection.goes_on = text.contains("\"assistant\"");
         connection.bytes.clear();
         let (least, most) = self.manner.hold;
         let hold = least * 1000 + self.random.below((most - least) * 1000 + 1);
@@ -289,7 +300,12 @@ impl Server {
 
     fn answer(&mut self, key: u64) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
-        let text = completion(connection.streams);
+        let say = match (self.manner.turns, connection.goes_on) {
+            (true, true) => r#"{\"n\": \"1\"}"#,
+            (true, false) => "in no shape",
+            (false, _) => "done",
+        };
+        let text = completion(connection.streams, say);
         // A few hundred bytes into an empty buffer: they are sent whole, or the connection is gone.
         if connection.stream.write_all(text.as_bytes()).is_err() {
             return self.close(key);
@@ -333,15 +349,16 @@ fn prompt_in(text: &str) -> Prompt {
     Prompt { lane, round, item }
 }
 
-fn completion(streams: bool) -> String {
+/// An answer; `say` is escaped already.
+fn completion(streams: bool, say: &str) -> String {
     let usage = r#""usage":{"prompt_tokens":9,"completion_tokens":1}"#;
     let (kind, body) = if streams {
         let chunk = format!(
-            r#"{{"model":"m","choices":[{{"index":0,"delta":{{"content":"done"}},"finish_reason":"stop"}}],{usage}}}"#
+            r#"{{"model":"m","choices":[{{"index":0,"delta":{{"content":"{say}"}},"finish_reason":"stop"}}],{usage}}}"#
         );
         ("text/event-stream", format!("data: {chunk}\n\ndata: [DONE]\n\n"))
     } else {
-        let message = r#"{"role":"assistant","content":"done"}"#;
+        let message = format!(r#"{{"role":"assistant","content":"{say}"}}"#);
         let choice = format!(r#"{{"index":0,"message":{message},"finish_reason":"stop"}}"#);
         ("application/json", format!(r#"{{"model":"m","choices":[{choice}],{usage}}}"#))
     };

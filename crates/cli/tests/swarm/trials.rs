@@ -22,7 +22,7 @@ struct Trial {
 impl Trial {
     fn new(shape: Shape, hold: (u64, u64)) -> Trial {
         let watch = Watch::new();
-        let provider = Provider::start(watch, Manner { limit: shape.limit, hold, seed: 1 });
+        let provider = Provider::start(watch, Manner { limit: shape.limit, hold, seed: 1, turns: false });
         let world = lanes::world(&shape, &provider.url());
         Trial { watch, shape, provider, world }
     }
@@ -63,7 +63,10 @@ impl Trial {
 
 #[test]
 fn a_process_that_was_away_for_longer_than_its_lease_sends_nothing_more_on_it() {
-    let trial = Trial::new(Shape { lanes: 2, tasks: 3, limit: 3, lease: Duration::from_secs(1) }, (0, 0));
+    let trial = Trial::new(
+        Shape { lanes: 2, tasks: 3, limit: 3, lease: Duration::from_secs(1), conversing: None },
+        (0, 0),
+    );
     trial.provider.be_silent(true);
     let away = trial.lane(0);
     trial.await_in_flight(3);
@@ -97,7 +100,10 @@ fn a_process_that_was_away_for_longer_than_its_lease_sends_nothing_more_on_it() 
 
 #[test]
 fn what_a_killed_process_held_is_used_by_another_within_a_second() {
-    let trial = Trial::new(Shape { lanes: 2, tasks: 5, limit: 5, lease: Duration::from_secs(10) }, (0, 0));
+    let trial = Trial::new(
+        Shape { lanes: 2, tasks: 5, limit: 5, lease: Duration::from_secs(10), conversing: None },
+        (0, 0),
+    );
     trial.provider.be_silent(true);
     let mut killed = trial.lane(0);
     trial.await_in_flight(5);
@@ -125,7 +131,10 @@ fn what_a_killed_process_held_is_used_by_another_within_a_second() {
 
 #[test]
 fn a_process_that_is_stopped_while_it_waits_does_not_keep_what_it_is_given() {
-    let trial = Trial::new(Shape { lanes: 2, tasks: 20, limit: 2, lease: Duration::from_secs(1) }, (0, 0));
+    let trial = Trial::new(
+        Shape { lanes: 2, tasks: 20, limit: 2, lease: Duration::from_secs(1), conversing: None },
+        (0, 0),
+    );
     trial.provider.be_silent(true);
     let going_on = trial.lane(0);
     trial.await_in_flight(2);
@@ -149,7 +158,10 @@ fn a_process_that_is_stopped_while_it_waits_does_not_keep_what_it_is_given() {
 
 #[test]
 fn a_process_that_is_stopped_inside_the_table_is_named_and_nobody_exceeds_a_limit() {
-    let trial = Trial::new(Shape { lanes: 2, tasks: 300, limit: 2, lease: Duration::from_secs(10) }, (0, 1));
+    let trial = Trial::new(
+        Shape { lanes: 2, tasks: 300, limit: 2, lease: Duration::from_secs(10), conversing: None },
+        (0, 1),
+    );
     let mut lanes: Vec<_> = (0..2).map(|lane| trial.lane(lane)).collect();
     lanes.iter().for_each(|lane| trial.await_waiting(lane));
     let inside = hold_inside(&trial);

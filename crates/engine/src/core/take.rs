@@ -168,6 +168,7 @@ impl Core {
                 self.permits.set_limit(&name, to, at);
                 let (setting, reason) = ("limit".into(), format!("set: {origin}"));
                 self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
+                self.turn_away(at, turn);
             }
             Capacity::Shut { service, pause } => {
                 let shut = self.permits.shut(&service, at + pause, at);
@@ -256,6 +257,7 @@ impl Core {
         if let (Report::LimitsSeen(limits), Some(agent)) = (&report, self.scheduler.agent_of(task)) {
             let adapted = self.permits.limits_seen(agent, limits, at);
             adapted.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            self.turn_away(at, turn);
         }
         let id = self.scheduler.id(task).clone();
         let event = match report {

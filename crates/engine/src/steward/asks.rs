@@ -28,7 +28,7 @@ impl Office {
 
     /// Asks for a lease: at once, or with a place in the queue. A process takes few places at a time; what does not get one
     /// waits here for its turn.
-    fn reserve(&self, ask: AskNo, wants: Vec<Want>) {
+    pub(super) fn reserve(&self, ask: AskNo, wants: Vec<Want>) {
         let begun = self.books().begin(ask, wants);
         if let Some(wants) = begun {
             self.request(ask, wants);
@@ -142,7 +142,7 @@ impl Office {
             self.insist(|table| table.restate_limit(&table_name(budget), count(limit), "a person's answer"));
     }
 
-    fn withdraw(&self, ask: AskNo) {
+    pub(super) fn withdraw(&self, ask: AskNo) {
         self.unpaid().remove(&ask);
         let ticket = self.books().withdraw(ask);
         if let Some(ticket) = ticket {
@@ -151,7 +151,7 @@ impl Office {
         }
     }
 
-    fn give_back(&self, back: &Return) {
+    pub(super) fn give_back(&self, back: &Return) {
         let Some(lease) = self.leases().remove(&back.fence) else { return };
         let lingering = self.lingering(&back.used);
         let _ = self.insist(|table| {
@@ -183,14 +183,19 @@ impl Office {
         if let Some(known) = known {
             return Ok(known);
         }
-        let (name, limit, origin) = (&want.of.name, count(want.of.limit), &want.of.origin);
+        let (name, asked, origin) = (&want.of.name, count(want.of.limit), &want.of.origin);
         let short = table_name(name);
         let defined = match want.of.window {
-            Some(window) => table.define_rate(&short, limit, window, origin)?,
-            None => table.define(&short, limit, origin)?,
+            Some(window) => table.define_rate(&short, asked, window, origin)?,
+            None => table.define(&short, asked, origin)?,
         };
         let (id, limit, counts) = (defined.id, defined.limit, want.of.counts);
         self.known().insert(name.clone(), Known { id, limit, counts, learned: false });
+        if defined.limit != asked {
+            let unit = unit(counts);
+            let (from, to) = (u64::from(asked) * unit, u64::from(limit) * unit);
+            self.tell(News::Changed { name: name.clone(), from, to, origin: defined.origin });
+        }
         Ok(defined.id)
     }
 }
@@ -210,6 +215,11 @@ pub(crate) fn table_name(name: &str) -> Cow<'_, str> {
     let mark = &digest[digest.len() - 8..];
     let end = name.floor_char_boundary(NAME_BYTES - mark.len() - 1);
     Cow::Owned(format!("{}~{mark}", &name[..end]))
+}
+
+/// What one of the table's numbers stands for.
+pub(super) fn unit(counts: Counts) -> u64 {
+    if counts == Counts::Money { MONEY_UNIT } else { 1 }
 }
 
 /// The table counts in 32 bits, more than any slot or any minute's tokens.

@@ -1,10 +1,10 @@
 //! Listening: wishes that were granted, and heartbeats.
 
+use super::asks::unit;
 use super::{Known, Office};
 use crate::berth::ORCHESTRATIONS;
 use crate::fact::Capacity as News;
-use crate::terms::{Counts, MONEY_UNIT};
-use convoke_capacity::Waited;
+use convoke_capacity::{Error, Waited};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ impl Office {
     }
 
     /// Looks at everything that waits.
-    fn fetch(&self) {
+    pub(super) fn fetch(&self) {
         let tickets = self.books().tickets();
         for (ticket, ask) in tickets {
             match self.insist(|table| table.fetch(ticket)) {
@@ -60,13 +60,26 @@ impl Office {
         }
     }
 
-    fn heartbeat(&self) {
-        if let Some(Ok(renewal)) = self.insist(|table| table.heartbeat())
-            && !renewal.lost.is_empty()
-        {
-            self.tell(News::Lost { fences: renewal.lost });
+    pub(super) fn heartbeat(&self) {
+        match self.insist(|table| table.heartbeat()) {
+            Some(Ok(renewal)) => {
+                self.troubled.store(false, Ordering::Relaxed);
+                if !renewal.lost.is_empty() {
+                    self.tell(News::Lost { fences: renewal.lost });
+                }
+            }
+            Some(Err(error)) => self.complain(&error),
+            None => {}
         }
         self.look_at_budgets();
+    }
+
+    /// Says once that leases cannot be renewed, and why: they run out, and with them what this process may do.
+    fn complain(&self, error: &Error) {
+        if !self.troubled.swap(true, Ordering::Relaxed) {
+            let message = format!("what this process holds cannot be renewed and will run out: {error}");
+            self.tell(News::Noted { code: "capacity_unusable", message });
+        }
     }
 
     /// Tells the run which limits somebody has changed.
@@ -85,7 +98,7 @@ impl Office {
             let Some(known) = all.get_mut(&name) else { continue };
             let from = std::mem::replace(&mut known.limit, view.limit);
             if from != view.limit {
-                let unit = if known.counts == Counts::Money { MONEY_UNIT } else { 1 };
+                let unit = unit(known.counts);
                 let (from, to) = (u64::from(from) * unit, u64::from(view.limit) * unit);
                 changed.push(News::Changed { name, from, to, origin: view.origin });
             }

@@ -53,13 +53,9 @@ fn nonsense() -> ExitCode {
 /// A worker that was taken over: it claims to be confined, and calls what its program was not given.
 fn liar() -> ExitCode {
     hear();
-    say(
-        r#"{"report":"ready","version":1,"sandbox":{"seccomp":true,"landlock":null,"limits":true,"missing":[]}}"#,
-    );
+    say(r#"{"ready":{"version":1,"sandbox":{"seccomp":true,"landlock":null,"limits":true,"missing":[]}}}"#);
     hear();
-    say(
-        r#"{"report":"call","call":1,"function":"secret","args":[],"kwargs":{},"printed":{"text":"","cut":0}}"#,
-    );
+    say(r#"{"call":{"call":1,"function":"secret","args":[],"kwargs":{},"printed":{"text":"","cut":0}}}"#);
     silent()
 }
 

@@ -47,5 +47,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::unknown_route_target", "a route leads to a step that does not exist"),
     ("workflow::unknown_server", "a step calls a tool of a server that is not declared"),
     ("workflow::unknown_tool", "a tool is used that the workflow or its server does not offer"),
+    ("workflow::unpriced_model", "a budget in money goes on with a model without a price"),
     ("workflow::unreachable", "a step that nothing leads to"),
 ];

@@ -49,5 +49,6 @@ fn field_type(source: ValueType) -> FieldType {
         ValueType::Boolean => FieldType::Boolean,
         ValueType::Array => FieldType::Array,
         ValueType::Object => FieldType::Object,
+        ValueType::Any => FieldType::Any,
     }
 }

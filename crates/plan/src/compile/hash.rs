@@ -106,6 +106,7 @@ impl<'a> Hasher<'a> {
                 fields.insert("merger".into(), json!(merger));
                 if let (Some(rlm), Some(stated)) = (&reduce.rlm, fields.get_mut("rlm")) {
                     stated["reader"] = json!(self.node(ix, rlm.reader));
+                    stated["writer"] = json!(self.node(ix, rlm.writer));
                 }
             }
             Kind::Verify(verify) => {

@@ -36,9 +36,17 @@ pub fn check_inputs(
     workflow: &Workflow,
     given: &[(String, GivenInput)],
 ) -> Result<Map<String, Value>, Vec<InputError>> {
-    let Some(declared) = &workflow.inputs else {
-        return Ok(given.iter().map(|(name, value)| (name.clone(), by_look(value))).collect());
-    };
+    match &workflow.inputs {
+        Some(declared) => check_declared(declared, given),
+        None => Ok(given.iter().map(|(name, value)| (name.clone(), by_look(value))).collect()),
+    }
+}
+
+/// The same for inputs that something else than a workflow declares.
+pub fn check_declared(
+    declared: &IndexMap<String, Input>,
+    given: &[(String, GivenInput)],
+) -> Result<Map<String, Value>, Vec<InputError>> {
     let mut errors: Vec<_> = given.iter().filter_map(|(name, _)| undeclared(declared, name)).collect();
     let mut inputs = Map::new();
     for (name, input) in declared {
@@ -102,6 +110,7 @@ fn input_type(ty: FieldType) -> InputType {
         FieldType::Boolean => InputType::Boolean,
         FieldType::Array => InputType::Array,
         FieldType::Object => InputType::Object,
+        FieldType::Any => unreachable!("inputs have one of five types"),
     }
 }
 

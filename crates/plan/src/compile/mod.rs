@@ -19,6 +19,7 @@ mod kinds;
 mod load;
 mod node;
 mod partials;
+mod prices;
 mod programs;
 mod provider;
 mod reduce;
@@ -28,7 +29,7 @@ mod skills;
 mod texts;
 mod tool;
 
-pub use inputs::{GivenInput, InputError, check_inputs};
+pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -78,6 +79,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     calls::check(&bundle, &mut diagnostics);
     servers::check(&bundle, &mut diagnostics);
     programs::check(&bundle, options, &mut diagnostics);
+    prices::check(&bundle, options, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     let refused =

@@ -70,7 +70,7 @@ impl<'a> Builder<'a> {
             source::Requires::Completed => Requires::Completed,
             source::Requires::Any => Requires::Any,
         };
-        Need { node: self.named(&need.step.value), requires }
+        Need { node: self.named(&need.step.value), requires, order: need.order }
     }
 
     fn route(&mut self, route: &source::Route) -> Route {

@@ -79,7 +79,6 @@ impl Builder<'_> {
     fn merger(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> NodeIx {
         let (role, schema) = match reduce.strategy.value {
             Strategy::Judge | Strategy::Tournament => (JUDGE, Some(choice())),
-            Strategy::Rlm => (PROGRAMMER, None),
             _ => (MERGER, None),
         };
         let raw = schema.is_none() && reduce.agent.output.is_none();
@@ -103,6 +102,14 @@ impl Builder<'_> {
             time_ms: stated.time.as_ref().map_or(60_000, |time| time.value.as_millis() as u64),
             memory: number(&stated.memory_mb, 512) << 20,
             metadata_chars: number(&stated.metadata_chars, 8_000),
+            writer: self.helper(
+                step,
+                "program",
+                PROGRAMMER,
+                &reduce.agent,
+                None,
+                reduce.agent.output.is_none(),
+            ),
             reader: self.helper(step, "llm", READER, &reader, None, true),
         }
     }

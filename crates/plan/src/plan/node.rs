@@ -76,6 +76,9 @@ pub struct Need {
     pub node: NodeIx,
     /// How it must end.
     pub requires: Requires,
+    /// Whether it is about order alone: nothing of its output is passed on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub order: bool,
 }
 
 /// How something needed must end.

@@ -145,6 +145,8 @@ pub struct Rlm {
     pub memory: u64,
     /// Characters that the root sees of the outputs' description, and of what a program printed.
     pub metadata_chars: u64,
+    /// The agent that writes the programs.
+    pub writer: NodeIx,
     /// The agent that `llm` asks.
     pub reader: NodeIx,
 }

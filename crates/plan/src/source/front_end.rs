@@ -1,7 +1,10 @@
-//! Which kind of file a tree is.
+//! Which kind of file a tree is, and the manifest that it stands for.
+
+use std::rc::Rc;
 
 use super::tree::{Node, Value, scalar};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::generate::{planner, team};
 
 /// The kinds of files that Convoke reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +15,10 @@ pub enum FrontEnd {
     PersonaManifest,
     /// Agents with their tasks.
     ExecutionManifest,
+    /// A roster and a protocol.
+    Team,
+    /// What a planner put out.
+    Plan,
 }
 
 /// Tells the kind of a file by its keys, or by `kind:`, which overrides them; `None` when it is neither.
@@ -25,7 +32,9 @@ pub fn recognise(root: &Node) -> Option<FrontEnd> {
         () if stated.is_some() => stated,
         () if has("workflow") => Some(FrontEnd::Workflow),
         () if has("schemaVersion") && has("personas") => Some(FrontEnd::PersonaManifest),
+        () if team::is_team(root) => Some(FrontEnd::Team),
         () if has("agents") => Some(FrontEnd::ExecutionManifest),
+        () if planner::is_plan(root) => Some(FrontEnd::Plan),
         () => None,
     }
 }
@@ -35,33 +44,50 @@ fn from_word(word: &str) -> Option<FrontEnd> {
         "workflow" => Some(FrontEnd::Workflow),
         "persona_manifest" => Some(FrontEnd::PersonaManifest),
         "execution_manifest" => Some(FrontEnd::ExecutionManifest),
+        "team" => Some(FrontEnd::Team),
+        "plan" => Some(FrontEnd::Plan),
         _ => None,
     }
 }
 
-/// What to say about a file that is no workflow.
-pub(super) fn refuse(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
-    let span = Span { file: root.span.file.clone(), range: root.span.range.start..root.span.range.start };
-    let path = scalar::shorten(&root.span.file.path);
-    let supported = "a workflow has a top-level `workflow:`";
-    let recognised = |name: &str, reason: &str| {
-        let message = format!("`{path}` is {name} ({reason}), which is recognised but not yet supported");
-        Diagnostic::error("workflow::unsupported_kind", message, span.clone(), "not a workflow")
-            .help(supported)
-    };
-    match kind {
-        Some(FrontEnd::PersonaManifest) => {
-            recognised("a persona manifest", "`schemaVersion` with `personas`")
-        }
-        Some(FrontEnd::ExecutionManifest) => {
-            recognised("an execution manifest", "`agents` without `workflow`")
-        }
-        _ => {
-            let message = format!("`{path}` is no workflow: it has no top-level `workflow`");
-            let help = "a file is a workflow (`workflow:`), a persona manifest (`schemaVersion` with `personas`) or an \
-                        execution manifest (`agents:` without `workflow:`); `kind:` overrides";
-            Diagnostic::error("workflow::not_a_workflow", message, span, "not a known kind of file")
-                .help(help)
-        }
+/// The execution manifest that a file is or stands for; else its kind, if it has one.
+pub(super) fn manifest_of(root: &Rc<Node>) -> Result<Rc<Node>, Option<FrontEnd>> {
+    match recognise(root) {
+        Some(FrontEnd::ExecutionManifest) => Ok(root.clone()),
+        Some(FrontEnd::Team) => Ok(team::manifest(root)),
+        Some(FrontEnd::Plan) => Ok(planner::manifest(root)),
+        kind => Err(kind),
     }
+}
+
+/// What to say about a file of a kind that cannot run.
+pub(super) fn refuse(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
+    let (span, path) = (beginning(root), scalar::shorten(&root.span.file.path));
+    if kind == Some(FrontEnd::PersonaManifest) {
+        let message = format!(
+            "`{path}` is a persona manifest (`schemaVersion` with `personas`), which is recognised but not yet supported"
+        );
+        return Diagnostic::error("workflow::unsupported_kind", message, span, "not a workflow")
+            .help("a workflow has a top-level `workflow:`");
+    }
+    let message = format!("`{path}` is no workflow: it has no top-level `workflow` and no `agents`");
+    let help = "a file is a workflow (`workflow:`), an execution manifest (`agents:` without `workflow:`), a team \
+                (`members:`), a planner's output (`steps:`) or a persona manifest (`schemaVersion` with `personas`); \
+                `kind:` overrides";
+    Diagnostic::error("workflow::not_a_workflow", message, span, "not a known kind of file").help(help)
+}
+
+/// What to say about a file that stands for no manifest.
+pub(super) fn no_manifest(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
+    if kind != Some(FrontEnd::Workflow) {
+        return refuse(root, kind);
+    }
+    let path = scalar::shorten(&root.span.file.path);
+    let message = format!("`{path}` is a workflow, and no manifest stands behind it");
+    Diagnostic::error("workflow::unsupported_kind", message, beginning(root), "a workflow")
+        .help("`convoke plan FILE` shows what a workflow would do")
+}
+
+fn beginning(root: &Node) -> Span {
+    Span { file: root.span.file.clone(), range: root.span.range.start..root.span.range.start }
 }

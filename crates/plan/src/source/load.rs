@@ -41,20 +41,25 @@ impl<'a> Loader<'a> {
 
     /// Reads the file that a person named; `None` when there is nothing to go on with (which is reported).
     pub fn load_root(&mut self, path: &str) -> Option<Rc<Node>> {
-        let path = normalise(path);
-        let nowhere = start_of(&Arc::new(SourceFile { path: path.clone(), text: String::new() }));
-        let file = match self.read(&path) {
-            Ok(file) => file,
-            Err(problem) => {
-                let message = format!("workflow file `{path}` {}", problem.words);
-                self.diagnostics.push(Diagnostic::error(problem.code, message, nowhere, problem.label));
-                return None;
-            }
-        };
-        self.chain.push(path);
+        let file = self.load_file(path)?;
+        self.chain.push(file.path.clone());
         let built = Builder::new(file.clone(), self).build();
         self.chain.pop();
         self.root_of(built, &file)
+    }
+
+    /// The text of the file that a person named; `None` when it cannot be read (which is reported).
+    pub fn load_file(&mut self, path: &str) -> Option<Arc<SourceFile>> {
+        let path = normalise(path);
+        let nowhere = start_of(&Arc::new(SourceFile { path: path.clone(), text: String::new() }));
+        match self.read(&path) {
+            Ok(file) => Some(file),
+            Err(problem) => {
+                let message = format!("workflow file `{path}` {}", problem.words);
+                self.diagnostics.push(Diagnostic::error(problem.code, message, nowhere, problem.label));
+                None
+            }
+        }
     }
 
     fn root_of(&mut self, built: Built, file: &Arc<SourceFile>) -> Option<Rc<Node>> {
@@ -202,22 +207,10 @@ impl Includes for Loader<'_> {
 fn placed(node: &Rc<Node>, path: String, span: Span) -> Rc<Node> {
     let file = match &node.included {
         // A file that consists of one `!file` tag: the innermost text counts.
-        Some(inner) => return Rc::new(Node { span, included: Some(inner.clone()), ..share(node) }),
+        Some(inner) => return Rc::new(Node { span, included: Some(inner.clone()), ..node.share() }),
         None => node.span.file.clone(),
     };
-    Rc::new(Node { span, included: Some(Included { path, file }), ..share(node) })
-}
-
-fn share(node: &Node) -> Node {
-    let value = match &node.value {
-        Value::Scalar(Scalar { raw, style, inner }) => {
-            Value::Scalar(Scalar { raw: raw.clone(), style: *style, inner: inner.clone() })
-        }
-        Value::Seq(items) => Value::Seq(items.clone()),
-        Value::Map(pairs) => Value::Map(pairs.clone()),
-        Value::Broken => Value::Broken,
-    };
-    Node { value, span: node.span.clone(), included: node.included.clone(), weight: node.weight }
+    Rc::new(Node { span, included: Some(Included { path, file }), ..node.share() })
 }
 
 fn whole_text(file: &Arc<SourceFile>) -> Rc<Node> {

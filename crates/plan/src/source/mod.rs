@@ -12,6 +12,7 @@ mod env;
 mod front_end;
 pub mod keys;
 mod load;
+pub mod manifest;
 mod nearest;
 pub mod output;
 mod read;
@@ -34,12 +35,13 @@ pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;
 pub use read::parse_duration;
-pub use schema::schema;
+pub use schema::{manifest_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
 pub use workflow::Workflow;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
@@ -49,17 +51,69 @@ use crate::diagnostic::{Diagnostic, SourceFile, Span};
 /// Gives the workflow as far as it could be read, and all findings; with an error among them it must not run.
 pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Vec<Diagnostic>) {
     let mut loader = load::Loader::new(sources);
-    let Some(root) = loader.load_root(path) else { return (None, loader.diagnostics) };
-    let kind = recognise(&root);
-    if kind != Some(FrontEnd::Workflow) {
-        loader.diagnostics.push(front_end::refuse(&root, kind));
-        return (None, loader.diagnostics);
-    }
+    let Some(root) = load_any(&mut loader, path) else { return (None, loader.diagnostics) };
     let mut reader = read::Reader::new(sources);
-    let workflow = read::workflow(&mut reader, &root, &normalise(path), &loader.files);
+    let path = normalise(path);
+    let workflow = match front_end::manifest_of(&root) {
+        Ok(manifest) => read_manifest(&mut reader, &manifest, &path, &loader.files),
+        Err(Some(FrontEnd::Workflow)) => read::workflow(&mut reader, &root, &path, &loader.files),
+        Err(kind) => {
+            loader.diagnostics.push(front_end::refuse(&root, kind));
+            None
+        }
+    };
     loader.diagnostics.append(&mut reader.diagnostics);
     loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));
     (workflow, loader.diagnostics)
+}
+
+/// The tree of a file; that of a skill is its manifest.
+fn load_any(loader: &mut load::Loader<'_>, path: &str) -> Option<Rc<tree::Node>> {
+    if !path.ends_with(".md") {
+        return loader.load_root(path);
+    }
+    let file = loader.load_file(path)?;
+    match crate::generate::skill::manifest(&file) {
+        Ok(root) => Some(root),
+        Err(finding) => {
+            loader.diagnostics.push(finding);
+            None
+        }
+    }
+}
+
+/// The execution manifest that a file is, or from which its work is made, as data: references to the environment are
+/// kept. Nothing, and why, for a file that is a workflow or cannot be read.
+pub fn manifest_data(path: &str, sources: &dyn Sources) -> (Option<serde_json::Value>, Vec<Diagnostic>) {
+    let mut loader = load::Loader::new(sources);
+    let root = load_any(&mut loader, path);
+    let manifest = root.and_then(|root| match front_end::manifest_of(&root) {
+        Ok(manifest) => Some(manifest.as_written()),
+        Err(kind) => {
+            loader.diagnostics.push(front_end::no_manifest(&root, kind));
+            None
+        }
+    });
+    (manifest, loader.diagnostics)
+}
+
+/// A YAML text as data.
+#[cfg(test)]
+pub(crate) fn data_of(text: &str) -> Option<serde_json::Value> {
+    let sources = testing::Memory::default().file("data.yaml", text);
+    let mut loader = load::Loader::new(&sources);
+    loader.load_root("data.yaml").map(|root| root.as_written())
+}
+
+/// An execution manifest becomes the workflow that does its work.
+fn read_manifest(
+    reader: &mut read::Reader<'_>,
+    root: &tree::Node,
+    path: &str,
+    files: &[Arc<SourceFile>],
+) -> Option<Workflow> {
+    let manifest = read::manifest(reader, root)?;
+    Some(manifest::workflow(&manifest, &root.span.file, path, files, &mut reader.diagnostics))
 }
 
 /// Findings are told in the order of the text, file by file.

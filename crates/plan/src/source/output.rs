@@ -6,6 +6,27 @@ use super::text::Spanned;
 use super::workflow::{Entry, ValueType};
 use crate::diagnostic::Span;
 
+impl OutputField {
+    /// A required field of a type, without further rules.
+    pub fn plain(kind: ValueType, about: Option<&str>, span: &Span) -> Self {
+        Self {
+            kind: Spanned::new(kind, span.clone()),
+            description: about.map(|text| Spanned::new(text.to_owned(), span.clone())),
+            items: None,
+            properties: None,
+            allowed: None,
+            pattern: None,
+            minimum: None,
+            maximum: None,
+            min_length: None,
+            max_length: None,
+            required: true,
+            nullable: false,
+            span: span.clone(),
+        }
+    }
+}
+
 /// One field of an output schema.
 #[derive(Debug, Clone)]
 pub struct OutputField {

@@ -6,18 +6,30 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::header::FILE;
+use super::keys::manifest::MANIFEST;
 use super::keys::step::{STEP_KEYS, StepType};
-use super::shape::{Key, ObjectType, Shape};
+use super::shape::{Extended, Key, ObjectType, Shape};
 
 /// The JSON Schema (draft 2020-12) of a workflow file.
 pub fn schema() -> Value {
     let mut definitions = Definitions::default();
-    let mut root = definitions.object(&FILE);
+    let root = definitions.object(&FILE);
     definitions.steps();
+    document("Convoke workflow", root, definitions)
+}
+
+/// The JSON Schema (draft 2020-12) of an execution manifest.
+pub fn manifest_schema() -> Value {
+    let mut definitions = Definitions::default();
+    let root = definitions.object(&MANIFEST);
+    document("Convoke execution manifest", root, definitions)
+}
+
+fn document(title: &str, mut root: Value, definitions: Definitions) -> Value {
     let root = root.as_object_mut().map(std::mem::take).unwrap_or_default();
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".into(), json!("Convoke workflow"));
+    schema.insert("title".into(), json!(title));
     schema.extend(root);
     schema.insert("$defs".into(), Value::Object(definitions.0));
     Value::Object(schema)
@@ -64,6 +76,7 @@ impl Definitions {
             Shape::List(element) => json!({ "type": "array", "items": self.shape(element) }),
             Shape::Map(value) => json!({ "type": "object", "additionalProperties": self.shape(value) }),
             Shape::Object(object) => self.reference(object),
+            Shape::Extended(extended) => self.extended(extended),
             Shape::Step => json!({ "$ref": "#/$defs/step" }),
             Shape::OneOf(shapes) => {
                 let shapes: Vec<Value> = shapes.iter().map(|shape| self.shape(shape)).collect();
@@ -74,12 +87,24 @@ impl Definitions {
     }
 
     fn reference(&mut self, object: &'static ObjectType) -> Value {
-        if !self.0.contains_key(object.name) {
-            self.0.insert(object.name.to_owned(), Value::Null);
-            let definition = self.object(object);
-            self.0.insert(object.name.to_owned(), definition);
+        self.defined(object.name, |definitions| definitions.object(object))
+    }
+
+    fn extended(&mut self, extended: &'static Extended) -> Value {
+        self.defined(extended.own.name, |definitions| {
+            let required: Vec<&str> =
+                extended.own.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
+            definitions.mapping(extended.keys(), &required)
+        })
+    }
+
+    fn defined(&mut self, name: &str, define: impl FnOnce(&mut Self) -> Value) -> Value {
+        if !self.0.contains_key(name) {
+            self.0.insert(name.to_owned(), Value::Null);
+            let definition = define(self);
+            self.0.insert(name.to_owned(), definition);
         }
-        json!({ "$ref": format!("#/$defs/{}", object.name) })
+        json!({ "$ref": format!("#/$defs/{name}") })
     }
 
     /// A step has the keys of its type; without `type` it is an agent.

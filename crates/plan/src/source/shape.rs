@@ -1,5 +1,7 @@
 //! What a key may hold: one table per kind of mapping, shared by the readers, the messages and the JSON Schema.
 
+use super::keys::step::step_key;
+
 /// A key of a mapping.
 #[derive(Debug)]
 pub struct Key {
@@ -22,6 +24,28 @@ pub struct ObjectType {
     pub title: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
+}
+
+/// A kind of mapping that has keys of steps besides its own.
+#[derive(Debug)]
+pub struct Extended {
+    /// Its own keys.
+    pub own: ObjectType,
+    /// Names of the keys of steps that it has too.
+    pub of_steps: &'static [&'static str],
+}
+
+impl Extended {
+    /// Every key that may be written, its own first.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> {
+        let own = self.own.keys;
+        own.iter().chain(self.of_steps.iter().filter_map(|name| step_key(name).map(|row| &row.key)))
+    }
+
+    /// The key of this name, whether or not it may be written: readers of steps ask for more than a mapping has.
+    pub fn readable(&self, name: &str) -> Option<&'static Key> {
+        self.own.key(name).or_else(|| step_key(name).map(|row| &row.key))
+    }
 }
 
 /// What a value looks like.
@@ -53,6 +77,8 @@ pub enum Shape {
     Map(&'static Shape),
     /// A mapping with known keys.
     Object(&'static ObjectType),
+    /// A mapping with known keys, some of them those of steps.
+    Extended(&'static Extended),
     /// A mapping of a step, whose keys depend on its type.
     Step,
     /// One of several.

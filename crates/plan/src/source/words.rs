@@ -2,6 +2,7 @@
 
 use convoke_model::{Permissions, Placeholders, StuckAction};
 
+use super::manifest::{Mode, Protocol};
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
@@ -39,7 +40,6 @@ macro_rules! words {
 }
 
 words! {
-    ValueType { "string" => String, "number" => Number, "boolean" => Boolean, "array" => Array, "object" => Object }
     ContextMode { "accumulate" => Accumulate, "last_only" => LastOnly, "explicit" => Explicit }
     TrimStrategy { "summarize" => Summarize, "truncate" => Truncate, "drop_oldest" => DropOldest }
     BudgetMode { "audit" => Audit, "enforce" => Enforce }
@@ -57,7 +57,39 @@ words! {
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
     VoteWord { "majority" => Majority, "unanimous" => Unanimous, "threshold" => Threshold, "ranked" => Ranked }
     Tie { "undecided" => Undecided, "first" => First, "fail" => Fail }
+    Mode { "auto" => Auto, "sequential" => Sequential, "parallel" => Parallel, "mixed" => Mixed, "wave" => Wave }
+    Protocol {
+        "auto" => Auto, "delegation" => Delegation, "handoff" => Handoff, "broadcast" => Broadcast,
+        "voting" => Voting, "consensus" => Consensus, "debate" => Debate,
+    }
     McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+}
+
+impl ValueType {
+    /// The words of files, in the order of the reference; `any` is for schemas that come from elsewhere.
+    pub const WORDS: &'static [&'static str] = &["string", "number", "boolean", "array", "object"];
+
+    /// The word for this value.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Array => "array",
+            Self::Object => "object",
+            Self::Any => "any",
+        }
+    }
+}
+
+impl Words for ValueType {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("string", Self::String),
+        ("number", Self::Number),
+        ("boolean", Self::Boolean),
+        ("array", Self::Array),
+        ("object", Self::Object),
+    ];
 }
 
 impl Words for ErrorClass {
@@ -190,7 +222,7 @@ pub const SERVICES: &[&str] = &[
     "vllm",
 ];
 /// `kind` at the top of a file.
-pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest"];
+pub const FRONT_ENDS: &[&str] = &["workflow", "persona_manifest", "execution_manifest", "team", "plan"];
 
 #[cfg(test)]
 mod tests {

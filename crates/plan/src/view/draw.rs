@@ -2,6 +2,7 @@
 
 use super::edges::{Edge, EdgeKind, edges, members};
 use crate::plan::{ForEach, Kind, Node, NodeIx, Plan, Workflow};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Labels of edges are cut after this many characters.
@@ -61,7 +62,17 @@ impl<'a> Drawing<'a> {
                 inside[member.0 as usize].get_or_insert(ix);
             }
         }
-        Self { workflow, edges: edges(plan, workflow), inside }
+        let mut edges = edges(plan, workflow);
+        let is_needed: HashSet<NodeIx> = edges
+            .iter()
+            .filter(|edge| matches!(edge.kind, EdgeKind::Need(_)))
+            .map(|edge| edge.from)
+            .collect();
+        // That a failure ends its own branch says nothing where others wait for how the step ends.
+        edges.retain(|edge| {
+            edge.kind != EdgeKind::Error || edge.to.is_some() || !is_needed.contains(&edge.from)
+        });
+        Self { workflow, edges, inside }
     }
 
     /// Nodes of the file; those of hooks and summaries are not drawn.

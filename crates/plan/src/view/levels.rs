@@ -1,8 +1,8 @@
 //! Dependency levels and the critical path of a workflow.
 //!
 //! Routes that lead back to something earlier are not followed: a loop counts as one round. Members of a group lie on
-//! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once,
-//! because nobody knows yet how many items there will be.
+//! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once for
+//! each item that the file states, and once where nobody knows yet how many there will be.
 
 use super::edges::{Edge, edges, members};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};
@@ -56,7 +56,8 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
     let depth = chart.longest(&|_| 1.0);
     let timed = chart.longest(&|ix| estimates.get(&*workflow.nodes[ix].name).copied().unwrap_or(1.0));
     let critical_path = timed.path(&chart);
-    let work = (0..chart.count).filter(|ix| chart.works(*ix)).map(|ix| timed.weight[ix]).sum();
+    let times = |ix: usize| chart.times(ix, &|_| None) as f64;
+    let work = (0..chart.count).filter(|ix| chart.works(*ix)).map(|ix| timed.weight[ix] * times(ix)).sum();
     let critical_length = timed.length();
     Levels {
         workflow: workflow.name.to_string(),
@@ -96,17 +97,17 @@ pub fn remaining(plan: &Plan, workflow: &Workflow, estimate: &dyn Fn(NodeIx) -> 
 
 /// What must end before what starts, without anything that leads back. Each node has two points: its start (`2n`) and
 /// its end (`2n + 1`).
-struct Chart<'a> {
-    workflow: &'a Workflow,
-    count: usize,
+pub(super) struct Chart<'a> {
+    pub workflow: &'a Workflow,
+    pub count: usize,
     reached: Vec<bool>,
-    parents: Vec<Option<usize>>,
+    pub parents: Vec<Option<usize>>,
     forward: Vec<(usize, usize)>,
     after: Vec<Vec<usize>>,
 }
 
 impl<'a> Chart<'a> {
-    fn new(plan: &Plan, workflow: &'a Workflow) -> Self {
+    pub fn new(plan: &Plan, workflow: &'a Workflow) -> Self {
         let count = workflow.nodes.len();
         let mut parents = vec![None; count];
         for (ix, node) in workflow.indexed() {
@@ -120,12 +121,12 @@ impl<'a> Chart<'a> {
     }
 
     /// Whether a node does work itself.
-    fn works(&self, ix: usize) -> bool {
+    pub fn works(&self, ix: usize) -> bool {
         self.reached[ix] && !self.workflow.nodes[ix].kind.is_group()
     }
 
     /// The longest way to every point.
-    fn longest(&self, estimate: &dyn Fn(usize) -> f64) -> Longest {
+    pub fn longest(&self, estimate: &dyn Fn(usize) -> f64) -> Longest {
         let points = self.count * 2;
         let weight: Vec<f64> =
             (0..self.count).map(|ix| if self.works(ix) { estimate(ix).max(0.0) } else { 0.0 }).collect();
@@ -172,8 +173,8 @@ impl<'a> Chart<'a> {
     }
 }
 
-struct Longest {
-    at: Vec<f64>,
+pub(super) struct Longest {
+    pub at: Vec<f64>,
     from: Vec<Option<usize>>,
     weight: Vec<f64>,
 }
@@ -192,23 +193,28 @@ impl Longest {
         self.at.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The working nodes along the longest way.
+    /// The names of the working nodes along the longest way.
     fn path(&self, chart: &Chart<'_>) -> Vec<String> {
+        self.indices(chart).into_iter().map(|ix| chart.workflow.nodes[ix].name.to_string()).collect()
+    }
+
+    /// The working nodes along the longest way.
+    pub fn indices(&self, chart: &Chart<'_>) -> Vec<usize> {
         let ends = (0..chart.count).filter(|ix| chart.works(*ix)).map(|ix| ix * 2 + 1);
         let last = ends.fold(None, |best: Option<usize>, end| match best {
             Some(best) if self.at[best] >= self.at[end] => Some(best),
             _ => Some(end),
         });
-        let mut names = Vec::new();
+        let mut found = Vec::new();
         let mut point = last;
         while let Some(at) = point {
             if at % 2 == 1 && chart.works(at / 2) {
-                names.push(chart.workflow.nodes[at / 2].name.to_string());
+                found.push(at / 2);
             }
             point = self.from[at];
         }
-        names.reverse();
-        names
+        found.reverse();
+        found
     }
 }
 

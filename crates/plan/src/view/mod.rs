@@ -5,8 +5,12 @@
 
 mod draw;
 mod edges;
+mod estimate;
 mod levels;
+mod waves;
 
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges};
+pub use estimate::{Estimate, estimate};
 pub use levels::{Levels, PlacedNode, levels, remaining};
+pub use waves::{Waves, waves};

@@ -48,7 +48,7 @@ fn value(name: &str, field: &OutputField, suffix: &str) -> Value {
         return first.clone();
     }
     match field.ty {
-        FieldType::String => Value::String(text(name, field, suffix)),
+        FieldType::String | FieldType::Any => Value::String(text(name, field, suffix)),
         FieldType::Number => number(field),
         FieldType::Boolean => Value::Bool(true),
         FieldType::Array => list(name, field, suffix),

@@ -51,9 +51,16 @@ impl Scheduler {
         waits: &WaitsFor,
         usage: &Usage,
     ) -> Folded {
+        let task = self.known(id, "attempt_suspended")?;
+        if matches!(waits, WaitsFor::Children(_)) && self.merging_of(task).is_none() {
+            return Err(super::illegal(&format!("attempt_suspended of {id}"), "its step asks nobody"));
+        }
         let task = self.stop_running(id, "attempt_suspended", usage)?;
         self.tasks[task].turns.push(state.clone());
-        self.vacate(task);
+        // Who waits for its children keeps its place.
+        if !matches!(waits, WaitsFor::Children(_)) {
+            self.vacate(task);
+        }
         match waits {
             WaitsFor::Time(at) => {
                 self.tasks[task].state = TaskState::Backoff(*at);
@@ -145,6 +152,10 @@ impl Scheduler {
         };
         self.expect(task, "task_woken", fits)?;
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
+        if self.tasks[task].state == TaskState::Open && self.tasks[task].merging.is_none() {
+            // The repairs of what it needs have ended; what it does itself begins now.
+            self.tasks[task].group = None;
+        }
         let waited = self.tasks[task].state == TaskState::Waiting && self.tasks[task].place.within.is_none();
         self.frame_mut(self.tasks[task].place.frame).waiting -= u32::from(waited);
         // Who waited for its children kept its place.

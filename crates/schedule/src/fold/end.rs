@@ -149,6 +149,10 @@ impl Scheduler {
     /// Counts one need of a waiting task as met or unmet.
     pub(crate) fn count_need(&mut self, waiter: TaskIx, task: TaskIx, node: NodeIx, end: End) {
         if self.tasks[waiter].state != TaskState::Waiting {
+            // A merge that has begun follows what arrives later all the same.
+            if self.tasks[waiter].merging.is_some() && end == End::Succeeded {
+                self.follow_need(waiter, task);
+            }
             return;
         }
         let plan = self.plan.clone();
@@ -157,13 +161,17 @@ impl Scheduler {
         let Some(need) = waiting.needs.iter().find(|need| need.node == node) else { return };
         if meets(need, waiting.join, end) {
             self.tasks[waiter].met += 1;
-            let mut from = std::mem::take(&mut self.tasks[waiter].from).into_vec();
-            from.push(task);
-            self.tasks[waiter].from = from.into();
+            self.follow_need(waiter, task);
         } else {
             self.tasks[waiter].unmet += 1;
         }
         self.check_join(waiter, waiting.join, waiting.needs.len() as u32, task, end);
+    }
+
+    fn follow_need(&mut self, waiter: TaskIx, task: TaskIx) {
+        let mut from = std::mem::take(&mut self.tasks[waiter].from).into_vec();
+        from.push(task);
+        self.tasks[waiter].from = from.into();
     }
 
     pub(super) fn check_join(&mut self, waiter: TaskIx, join: Join, total: u32, last: TaskIx, end: End) {

@@ -32,7 +32,8 @@ impl Scheduler {
     pub(super) fn renew_time(&mut self, tasks: &[TaskId]) {
         let renewed: HashSet<TaskIx> = tasks.iter().filter_map(|id| self.tasks.find(id)).collect();
         self.timers.forget(|alarm| match alarm {
-            Alarm::Wake(_) | Alarm::Merge(_) => false,
+            Alarm::Wake(_) => false,
+            Alarm::Merge(_) => true,
             Alarm::Deadline(task) => renewed.contains(&task),
             Alarm::FrameDeadline(_) => true,
         });
@@ -40,6 +41,13 @@ impl Scheduler {
             match self.tasks[task].state {
                 TaskState::Waiting | TaskState::Held | TaskState::Ready => self.tasks[task].started = None,
                 _ => self.arm_task(task),
+            }
+        }
+        for task in self.tasks.indices() {
+            if self.tasks[task].state == TaskState::Waiting {
+                let plan = self.plan.clone();
+                let workflow = plan.workflow(self.frame(self.tasks[task].place.frame).workflow);
+                self.arm_merge(task, workflow.node(self.tasks[task].node));
             }
         }
         for frame in (0..self.frames.len() as u32).map(FrameIx) {
@@ -64,7 +72,7 @@ impl Scheduler {
     }
 
     /// A merge with a deadline begins then with what is there.
-    pub(super) fn arm_merge(&mut self, task: TaskIx, node: &Node) {
+    pub(crate) fn arm_merge(&mut self, task: TaskIx, node: &Node) {
         if let Kind::Reduce(reduce) = &node.kind
             && let Some(limit) = reduce.deadline_ms
         {

@@ -25,8 +25,8 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> Result<ProgramCall, Failure> {
         let nobody = || Failure::new(Class::Fatal, "this reduce step has no model that writes programs");
-        let (merger, rlm) = reduce.merger.zip(reduce.rlm.as_ref()).ok_or_else(nobody)?;
-        let Kind::Agent(agent) = &self.workflow_of(task).node(merger).kind else { return Err(nobody()) };
+        let rlm = reduce.rlm.as_ref().ok_or_else(nobody)?;
+        let Kind::Agent(agent) = &self.workflow_of(task).node(rlm.writer).kind else { return Err(nobody()) };
         let merging = self.merging_of(task).ok_or_else(nobody)?;
         let mut call = self.agent_call(task, agent, outputs)?;
         let (query, depth) = self.program_query(task, reduce, outputs)?;
@@ -149,6 +149,9 @@ impl Scheduler {
 
     /// Decide: a merge by programs has failed for good; it goes on by levels, and says so. False where it cannot.
     pub(crate) fn fall_back_to_levels(&mut self, task: TaskIx, failure: &Failure) -> bool {
+        if !matches!(&self.node(task).kind, Kind::Reduce(reduce) if reduce.merger.is_some()) {
+            return false;
+        }
         let Some(merging) = self.merging_of(task).filter(|merging| merging.strategy == Strategy::Rlm) else {
             return false;
         };
@@ -164,6 +167,7 @@ impl Scheduler {
             strategy: Strategy::Hierarchical.word().to_owned(),
             sources: merging.sources.iter().map(|source| self.tasks[*source].id.clone()).collect(),
             missing: merging.missing.clone(),
+            closed: true,
         });
         true
     }

@@ -21,7 +21,8 @@ impl Scheduler {
         {
             let (sources, strategy) = (of.clone(), Strategy::Rlm.word().to_owned());
             let task = self.tasks[task].id.clone();
-            return self.emit(Event::MergeStarted { task, strategy, sources, missing: Vec::new() });
+            let (missing, closed) = (Vec::new(), true);
+            return self.emit(Event::MergeStarted { task, strategy, sources, missing, closed });
         }
         let found = self.sources(task, reduce);
         let (there, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|source| source.succeeded);
@@ -34,8 +35,13 @@ impl Scheduler {
         self.emit(Event::MergeStarted {
             task: self.tasks[task].id.clone(),
             strategy: strategy.word().to_owned(),
-            sources: there.iter().map(|source| self.tasks[source.task].id.clone()).collect(),
-            missing: gone.iter().map(|source| self.absence(source.task)).collect(),
+            // What arrives is taken by the questions about it.
+            sources: match strategy {
+                Strategy::Progressive => Vec::new(),
+                _ => there.iter().map(|source| self.tasks[source.task].id.clone()).collect(),
+            },
+            missing: self.missing_of(task, reduce, &gone),
+            closed: true,
         });
     }
 
@@ -60,6 +66,7 @@ impl Scheduler {
             strategy: "verify".to_owned(),
             sources: vec![self.tasks[answer].id.clone()],
             missing: Vec::new(),
+            closed: true,
         });
     }
 }

@@ -17,26 +17,24 @@ impl Scheduler {
         strategy: &str,
         sources: &[TaskId],
         missing: &[Missing],
+        closed: bool,
     ) -> Folded {
         let task = self.begun(id, "merge_started")?;
-        // A merge of programs that failed goes on by levels.
+        // A merge of programs that failed goes on by levels, and one that collects is closed.
         self.expect(task, "merge_started", |state| {
             matches!(state, TaskState::Ready | TaskState::Waiting | TaskState::Failing | TaskState::Open)
         })?;
-        let strategy = match strategy {
-            "verify" => Strategy::Flat,
-            word => word_strategy(word)
-                .ok_or_else(|| illegal(&format!("merge_started of {id}"), "no such strategy"))?,
-        };
+        let strategy = self
+            .strategy(task, strategy, sources.len())
+            .ok_or_else(|| illegal(&format!("merge_started of {id}"), "its step does not merge so"))?;
         let known = |id: &TaskId| self.known(id, "merge_started");
         let sources = sources.iter().map(known).collect::<Result<Vec<TaskIx>, IllegalEvent>>()?;
         self.stop_waiting(task);
         self.note_start(task);
         self.missed_outputs |= !missing.is_empty();
-        let collected =
+        let collects =
             self.tasks[task].merging.as_ref().filter(|merging| merging.strategy == Strategy::Progressive);
-        let sources = collected.map_or(sources, |merging| merging.sources.clone());
-        let closed = !missing.is_empty();
+        let sources = collects.map_or(sources, |merging| merging.sources.clone());
         let merging = Merging { strategy, sources, missing: missing.to_vec(), closed };
         self.tasks[task].merging = Some(Arc::new(merging));
         self.tasks[task].turns.clear();
@@ -46,6 +44,35 @@ impl Scheduler {
             self.open_questions(task);
             self.todo(Todo::Group(task));
         }
+        Ok(())
+    }
+
+    /// The strategy that a word stands for, where the step can merge so.
+    fn strategy(&self, task: TaskIx, word: &str, sources: usize) -> Option<Strategy> {
+        match (&self.node(task).kind, word) {
+            (Kind::Verify(_), "verify") => (sources == 1).then_some(Strategy::Flat),
+            (Kind::Reduce(reduce), word) => {
+                let strategy = word_strategy(word)?;
+                let able = match strategy {
+                    Strategy::Auto => false,
+                    Strategy::Flat => true,
+                    Strategy::Vote => reduce.vote.is_some(),
+                    Strategy::Rlm => reduce.rlm.is_some(),
+                    _ => reduce.merger.is_some(),
+                };
+                able.then_some(strategy)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn outputs_missed(&mut self, id: &TaskId, missing: &[Missing]) -> Folded {
+        let task = self.known(id, "outputs_missed")?;
+        let Some(merging) = self.tasks[task].merging.as_mut() else {
+            return Err(illegal(&format!("outputs_missed of {id}"), "it merges nothing"));
+        };
+        Arc::make_mut(merging).missing.extend(missing.iter().cloned());
+        self.missed_outputs = true;
         Ok(())
     }
 
@@ -65,8 +92,11 @@ impl Scheduler {
     }
 
     pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
-        let task = self.known(id, "asked")?;
-        self.expect(task, "asked", |state| matches!(state, TaskState::Open | TaskState::Ready))?;
+        let task = self.begun(id, "asked")?;
+        let repairs = questions.iter().any(|question| matches!(question.about, About::Reshape { .. }));
+        let fits = if repairs { TaskState::Ready } else { TaskState::Open };
+        self.expect(task, "asked", |state| state == fits)?;
+        self.note_start(task);
         self.open_questions(task);
         self.tasks[task].wishes = false;
         for question in questions {

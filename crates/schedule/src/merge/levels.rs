@@ -40,7 +40,7 @@ impl Scheduler {
             tokens: reduce.group_tokens,
         };
         let parts = self.parts(merging, bounds);
-        look(parts, bounds, &|key| self.answer_at(task, merging, key, bounds, outputs))
+        look(parts, bounds, &|key, of| self.answer_at(task, merging, key, of, bounds, outputs))
     }
 
     /// The sources as pieces; a merge takes large ones in parts, a choice takes each as it is.
@@ -71,11 +71,15 @@ impl Scheduler {
         task: TaskIx,
         merging: &Merging,
         key: &str,
+        of: &[Part],
         bounds: Bounds,
         outputs: &dyn Outputs,
     ) -> Option<Answer> {
         let id = TaskId::new(Some(&self.tasks[task].id), word(merging.strategy), Some(key), 1);
         let child = self.tasks.find(&id)?;
+        if !self.is_about(child, of) {
+            return Some(Answer::Other);
+        }
         Some(match self.tasks[child].state {
             TaskState::Ended(End::Succeeded) if chooses(merging.strategy) => {
                 match self.chosen(child, merging, outputs) {
@@ -93,6 +97,13 @@ impl Scheduler {
             TaskState::Ended(_) => Answer::Failed,
             _ => Answer::Open,
         })
+    }
+
+    /// Whether a question was about exactly these pieces.
+    fn is_about(&self, child: TaskIx, parts: &[Part]) -> bool {
+        let Some(question) = &self.tasks[child].question else { return false };
+        let (About::Merge { of } | About::Choose { of }) = &question.about else { return false };
+        of.len() == parts.len() && of.iter().zip(parts).all(|(piece, part)| *piece == part.piece)
     }
 
     /// The source that a judge chose; it must be one of those it was shown.

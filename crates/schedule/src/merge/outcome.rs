@@ -8,7 +8,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::synthesis::{bare, cited, mark, usage_value};
-use convoke_model::{Class, Failure, Usage};
+use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
 
@@ -47,16 +47,52 @@ impl Scheduler {
         let Some(last) = last else {
             return self.fail_task(task, self.all_lost(task));
         };
+        let lost = self.lost_sources(next);
+        let left = merging.sources.len() - lost.len();
+        if (left as u32) < reduce.min_sources {
+            let gone = merging.missing.len() + lost.len();
+            return self.fail_task(task, self.too_few(task, left, gone, reduce));
+        }
+        if !lost.is_empty() {
+            // Recorded, so that the run is known to lack them also after a crash.
+            self.emit(Event::OutputsMissed { task: self.tasks[task].id.clone(), missing: lost });
+        }
+        let merging = self.merging_of(task).expect("it merges");
         let result = bare(self.json_of(last, outputs));
-        let mut report = self.report(task, reduce, merging, result, next.levels, None);
+        let mut report = self.report(task, reduce, &merging, result, next.levels, None);
         if chooses(merging.strategy) {
-            self.add_choice(task, reduce, merging, last, &mut report, outputs);
+            self.add_choice(task, reduce, &merging, last, &mut report, outputs);
         }
-        self.add_losses(next, &mut report);
-        if !next.lost.is_empty() {
-            report["notes"].as_array_mut().expect("a list").push(json!("some outputs are not in the result"));
-        }
+        let notes = next.carried.iter().map(|key| {
+            Value::from(format!("question {key} failed; its outputs went into the next one as they were"))
+        });
+        report["notes"].as_array_mut().expect("a list").extend(notes);
         self.succeed(task, &report, outputs);
+    }
+
+    /// The sources behind questions that failed and whose outputs nobody has merged.
+    fn lost_sources(&self, next: &Next) -> Vec<Missing> {
+        let mut lost: Vec<Missing> = Vec::new();
+        for (key, parts) in &next.lost {
+            let mut sources = Vec::new();
+            parts.iter().for_each(|part| self.add_origins(&part.piece, &mut sources));
+            for task in sources {
+                if !lost.iter().any(|missing| missing.task == task) {
+                    lost.push(Missing { task, cause: format!("question {key} failed") });
+                }
+            }
+        }
+        lost
+    }
+
+    /// The sources that a piece was made of.
+    fn add_origins(&self, piece: &Piece, found: &mut Vec<TaskId>) {
+        let task = self.tasks.find(&piece.task);
+        let question = task.and_then(|task| self.tasks[task].question.as_ref());
+        match question.map(|question| &question.about) {
+            Some(About::Merge { of }) => of.iter().for_each(|piece| self.add_origins(piece, found)),
+            _ => found.push(piece.task.clone()),
+        }
     }
 
     fn all_lost(&self, task: TaskIx) -> Failure {
@@ -87,22 +123,6 @@ impl Scheduler {
         let choices: Vec<Value> = children.iter().filter_map(choice).collect();
         report["reason"] = choices.last().map_or(Value::Null, |last| last["reason"].clone());
         report["choices"] = json!(choices);
-    }
-
-    /// Groups that could not be merged are said: handed on as they were, or missing.
-    fn add_losses(&self, next: &Next, report: &mut Value) {
-        let notes = next.carried.iter().map(|key| {
-            Value::from(format!("question {key} failed; its outputs went into the next one as they were"))
-        });
-        report["notes"].as_array_mut().expect("a list").extend(notes);
-        let mut missing: Vec<Value> = Vec::new();
-        for (key, parts) in &next.lost {
-            for part in parts {
-                let cause = format!("question {key} failed");
-                missing.push(json!({ "task": part.piece.task, "cause": cause }));
-            }
-        }
-        report["missing"].as_array_mut().expect("a list").extend(missing);
     }
 
     /// Votes are counted; nothing decided is a result, unless the rule says otherwise.

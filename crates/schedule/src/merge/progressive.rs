@@ -5,6 +5,7 @@
 
 use super::Merging;
 use super::tree::Part;
+use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
@@ -27,6 +28,7 @@ impl Scheduler {
                 strategy: Strategy::Progressive.word().to_owned(),
                 sources: Vec::new(),
                 missing: Vec::new(),
+                closed: false,
             }),
             TaskState::Open => self.look_at_group(task, outputs),
             _ => {}
@@ -50,15 +52,39 @@ impl Scheduler {
         self.todo(crate::agenda::Todo::Losers(task));
     }
 
+    /// Nothing more is waited for.
     fn close_arrivals(&mut self, task: TaskIx, reduce: &Reduce) {
-        let late = self.sources(task, reduce).into_iter().filter(|source| !source.succeeded);
-        let missing = late.map(|source| self.absence(source.task)).collect();
+        let gone: Vec<_> =
+            self.sources(task, reduce).into_iter().filter(|source| !source.succeeded).collect();
+        let missing = self.missing_of(task, reduce, &gone);
         self.emit(Event::MergeStarted {
             task: self.tasks[task].id.clone(),
             strategy: Strategy::Progressive.word().to_owned(),
             sources: Vec::new(),
             missing,
+            closed: true,
         });
+    }
+
+    /// Decide: nothing else of a workflow goes on, so what a collecting merge still waits for never comes.
+    pub(crate) fn close_idle_merge(&mut self, frame: FrameIx) -> bool {
+        let idle = |step: &TaskIx| {
+            self.is_collecting(*step)
+                && self.tasks[*step].state == TaskState::Open
+                && self.group(*step).open == 0
+        };
+        let idle: Vec<TaskIx> = self.frame(frame).steps.iter().copied().filter(idle).collect();
+        let state = self.frame(frame);
+        let Some(step) = idle.first().copied().filter(|_| state.live == state.waiting + idle.len() as u32)
+        else {
+            return false;
+        };
+        let plan = self.plan.clone();
+        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[step].node);
+        if let Kind::Reduce(reduce) = &node.kind {
+            self.close_arrivals(step, reduce);
+        }
+        true
     }
 
     fn is_collecting(&self, task: TaskIx) -> bool {
@@ -79,14 +105,18 @@ impl Scheduler {
         }
         let current = self.text_so_far(task);
         let mut pool: Vec<Part> = current.iter().map(|child| self.whole(*child)).collect();
-        self.new_arrivals(task, reduce, merging, &mut pool);
+        self.new_arrivals(task, reduce, &mut pool);
         if pool.len() >= 2 {
             let key = (self.group(task).members.len() + 1).to_string();
             let of = pool.into_iter().map(|part| part.piece).collect();
             let questions = vec![Inquiry { key, about: About::Merge { of } }];
             self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-        } else if merging.closed || self.all_needs_ended(task) {
+        } else if merging.closed {
             self.end_progressive(task, reduce, merging, pool, outputs);
+        } else if self.all_needs_ended(task) {
+            self.close_arrivals(task, reduce);
+        } else {
+            self.look_later(self.tasks[task].place.frame);
         }
     }
 
@@ -99,25 +129,36 @@ impl Scheduler {
         self.group(task).members.iter().rev().copied().find(|child| self.tasks[*child].succeeded())
     }
 
-    /// Outputs that no question was about yet, in the order of arriving, as many as fit.
-    fn new_arrivals(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, pool: &mut Vec<Part>) {
-        let taken: HashSet<TaskIx> = merging.sources.iter().copied().collect();
+    /// Outputs, or parts of them, that no question was about yet, in the order of arriving, as many as fit.
+    fn new_arrivals(&self, task: TaskIx, reduce: &Reduce, pool: &mut Vec<Part>) {
+        let taken = self.taken(task);
         let mut new: Vec<TaskIx> = self
             .sources(task, reduce)
             .into_iter()
-            .filter(|source| source.succeeded && !taken.contains(&source.task))
+            .filter(|source| source.succeeded)
             .map(|source| source.task)
             .collect();
         new.sort_by_key(|source| self.tasks[*source].ended);
         let mut tokens: u64 = pool.iter().map(|part| part.tokens).sum();
-        for source in new {
-            let parts = self.cut(source, reduce.group_tokens);
-            tokens += parts.iter().map(|part| part.tokens).sum::<u64>();
+        let parts = new.into_iter().flat_map(|source| self.cut(source, reduce.group_tokens));
+        for part in parts.filter(|part| !taken.contains(&part.piece)) {
+            tokens += part.tokens;
             if pool.len() >= 2 && tokens > reduce.group_tokens {
                 return;
             }
-            pool.extend(parts);
+            pool.push(part);
         }
+    }
+
+    /// What questions were about.
+    fn taken(&self, task: TaskIx) -> HashSet<Piece> {
+        let questions =
+            self.group(task).members.iter().filter_map(|child| self.tasks[*child].question.as_ref());
+        let pieces = questions.flat_map(|question| match &question.about {
+            About::Merge { of } => of.clone(),
+            _ => Vec::new(),
+        });
+        pieces.collect()
     }
 
     fn all_needs_ended(&self, task: TaskIx) -> bool {
@@ -140,20 +181,23 @@ impl Scheduler {
         let Some(last) = last else {
             return self.fail_task(task, self.too_few(task, 0, merging.missing.len(), reduce));
         };
-        let mut merging = merging.clone();
+        let lost = self.lost_arrivals(task);
+        let left = merging
+            .sources
+            .iter()
+            .filter(|source| !lost.iter().any(|gone| gone.task == self.tasks[**source].id));
+        let left = left.count().max(usize::from(self.tasks[last].question.is_none()));
+        if (left as u32) < reduce.min_sources {
+            let gone = merging.missing.len() + lost.len();
+            return self.fail_task(task, self.too_few(task, left, gone, reduce));
+        }
+        if !lost.is_empty() {
+            self.emit(Event::OutputsMissed { task: self.tasks[task].id.clone(), missing: lost });
+        }
+        let mut merging = (*self.merging_of(task).expect("it merges")).clone();
         if self.tasks[last].question.is_none() && !merging.sources.contains(&last) {
             merging.sources.push(last);
         }
-        if !merging.closed {
-            let gone = self.sources(task, reduce).into_iter().filter(|source| !source.succeeded);
-            merging.missing = gone.map(|source| self.absence(source.task)).collect();
-        }
-        merging.missing.extend(self.lost_arrivals(task));
-        if (merging.sources.len() as u32) < reduce.min_sources {
-            let gone = merging.missing.len();
-            return self.fail_task(task, self.too_few(task, merging.sources.len(), gone, reduce));
-        }
-        self.missed_outputs |= !merging.missing.is_empty();
         let result = bare(self.json_of(last, outputs));
         let rounds = self.group(task).members.len() as u32;
         let report = self.report(task, reduce, &merging, result, rounds, None);
@@ -169,10 +213,12 @@ impl Scheduler {
             let own = |piece: &&Piece| {
                 self.tasks.find(&piece.task).is_some_and(|source| self.tasks[source].question.is_none())
             };
-            lost.extend(of.iter().filter(own).map(|piece| Missing {
-                task: piece.task.clone(),
-                cause: format!("question {} failed", question.key),
-            }));
+            for piece in of.iter().filter(own) {
+                if !lost.iter().any(|missing: &Missing| missing.task == piece.task) {
+                    let cause = format!("question {} failed", question.key);
+                    lost.push(Missing { task: piece.task.clone(), cause });
+                }
+            }
         }
         lost
     }

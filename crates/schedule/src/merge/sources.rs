@@ -3,7 +3,7 @@
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::Missing;
-use convoke_plan::{NodeIx, Reduce};
+use convoke_plan::{Kind, NodeIx, Reduce};
 
 /// One source of a merge, there or not.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,21 @@ impl Scheduler {
                 found.push(Found { task, succeeded: self.tasks[task].succeeded() && !is_group });
             }
         }
+    }
+
+    /// Sources without an output, and items that were never begun.
+    pub(super) fn missing_of(&self, task: TaskIx, reduce: &Reduce, gone: &[Found]) -> Vec<Missing> {
+        let mut missing: Vec<Missing> = gone.iter().map(|source| self.absence(source.task)).collect();
+        let roots = reduce.of.iter().filter_map(|node| self.source_of(task, *node));
+        for group in roots.filter(|root| matches!(self.node(*root).kind, Kind::ForEach(_))) {
+            let Some(state) = self.tasks[group].group.as_deref() else { continue };
+            let unbegun = state.members.len() as u32..state.total;
+            missing.extend(
+                unbegun
+                    .map(|index| Missing { task: self.item_id(group, index), cause: "not begun".to_owned() }),
+            );
+        }
+        missing
     }
 
     /// Why an output is not there.

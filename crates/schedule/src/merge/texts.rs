@@ -26,7 +26,7 @@ impl Scheduler {
     }
 
     /// An output as a model reads it.
-    pub(super) fn text_of(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
+    pub(crate) fn text_of(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
         readable(&self.json_of(task, outputs))
     }
 
@@ -43,7 +43,7 @@ impl Scheduler {
     /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
     pub(crate) fn shown(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
         let text = self.text_of(task, outputs);
-        let most = (tokens * CHARS_PER_TOKEN) as usize;
+        let most = tokens.saturating_mul(CHARS_PER_TOKEN) as usize;
         if text.len() <= most {
             return text;
         }

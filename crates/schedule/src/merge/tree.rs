@@ -27,6 +27,8 @@ pub(crate) enum Answer {
     Open,
     Given(Part),
     Failed,
+    /// It was about other pieces: a question before a run was reopened.
+    Other,
 }
 
 /// What follows from pieces and answers.
@@ -50,14 +52,17 @@ enum Slot {
     Parts(Vec<Part>),
 }
 
+/// How the question with a key stands, given what it would be about now.
+type Answers<'a> = dyn Fn(&str, &[Part]) -> Option<Answer> + 'a;
+
 struct Look<'a> {
     bounds: Bounds,
-    answer: &'a dyn Fn(&str) -> Option<Answer>,
+    answer: &'a Answers<'a>,
     next: Next,
 }
 
 /// Looks at a merge: what may be asked now, and what came of it.
-pub(crate) fn look(parts: Vec<Part>, bounds: Bounds, answer: &dyn Fn(&str) -> Option<Answer>) -> Next {
+pub(crate) fn look(parts: Vec<Part>, bounds: Bounds, answer: &Answers<'_>) -> Next {
     let mut look = Look { bounds, answer, next: Next::default() };
     let mut slots: Vec<Slot> = match parts.len() {
         0 | 1 => vec![Slot::Parts(parts)],
@@ -130,17 +135,22 @@ impl Look<'_> {
         parts.len() <= 2 || total(parts) <= self.bounds.tokens
     }
 
-    fn ask(&mut self, key: String, parts: Vec<Part>, carries: bool) -> Slot {
+    fn ask(&mut self, mut key: String, parts: Vec<Part>, carries: bool) -> Slot {
         if parts.len() <= 1 {
             return Slot::Parts(parts);
         }
         self.next.levels = 1;
-        match (self.answer)(&key) {
+        let mut answer = (self.answer)(&key, &parts);
+        while answer == Some(Answer::Other) {
+            key.push('+');
+            answer = (self.answer)(&key, &parts);
+        }
+        match answer {
             None => {
                 self.next.asks.push((key, parts));
                 Slot::Pending
             }
-            Some(Answer::Open) => Slot::Pending,
+            Some(Answer::Open | Answer::Other) => Slot::Pending,
             Some(Answer::Given(part)) => Slot::Parts(vec![part]),
             // What one question could not merge the next may, if there is room for it there.
             Some(Answer::Failed) if carries && total(&parts) <= self.bounds.tokens / 2 => {
@@ -201,7 +211,7 @@ mod tests {
         let answers: RefCell<HashMap<String, Answer>> = RefCell::default();
         let mut rounds = Vec::new();
         loop {
-            let known = |key: &str| answers.borrow().get(key).cloned();
+            let known = |key: &str, _: &[Part]| answers.borrow().get(key).cloned();
             let next = look(parts(sizes), bounds, &known);
             if next.result.is_some() {
                 assert!(next.asks.is_empty(), "a result while something is asked");
@@ -235,7 +245,7 @@ mod tests {
             _ => Some(Answer::Open),
         };
         // Four groups of two; the next level's first group has both of its pieces.
-        let next = look(parts(&[10; 8]), Bounds { ratio: 2, tokens: 1000 }, &|key| match key {
+        let next = look(parts(&[10; 8]), Bounds { ratio: 2, tokens: 1000 }, &|key, _| match key {
             "2.0" => None,
             key => done(key),
         });

@@ -15,6 +15,8 @@ use std::fmt::Write;
 
 /// Tokens of the outputs behind an answer that an assessor sees.
 const EVIDENCE_TOKENS: u64 = 24_000;
+/// And of each of them at least; fewer would say nothing.
+const LEAST_TOKENS: u64 = 50;
 
 impl Scheduler {
     pub(super) fn go_on_verifying(&mut self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) {
@@ -78,7 +80,7 @@ impl Scheduler {
     }
 
     fn end_verify(&mut self, task: TaskIx, verify: &Verify, note: Option<String>, outputs: &dyn Outputs) {
-        let (findings, open) = self.all_findings(task, verify, note.is_some(), outputs);
+        let (findings, open) = self.all_findings(task, verify, outputs);
         let corrections = self.answers(task).len() - 1;
         let verdict = match (open, corrections) {
             (0, 0) => "clean",
@@ -113,13 +115,7 @@ impl Scheduler {
     }
 
     /// Every finding with its round and what became of it, and how many must still be corrected.
-    fn all_findings(
-        &self,
-        task: TaskIx,
-        verify: &Verify,
-        unchecked: bool,
-        outputs: &dyn Outputs,
-    ) -> (Vec<Value>, usize) {
+    fn all_findings(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> (Vec<Value>, usize) {
         let assessments: Vec<TaskIx> = self
             .group(task)
             .members
@@ -134,7 +130,7 @@ impl Scheduler {
         for (round, child) in assessments.iter().enumerate() {
             let last = round + 1 == assessments.len();
             for mut finding in findings(&self.json_of(*child, outputs)) {
-                let status = match (severity(&finding) >= verify.severity, last || unchecked) {
+                let status = match (severity(&finding) >= verify.severity, last) {
                     (false, _) => "noted",
                     (true, true) => "open",
                     (true, false) => "corrected",
@@ -229,8 +225,12 @@ impl Scheduler {
         }
         let each = EVIDENCE_TOKENS / sources.len() as u64;
         let mut part = "## OUTPUTS BEHIND THE ANSWER\n\n".to_owned();
-        for (index, source) in sources.iter().enumerate() {
-            let text = self.shown(*source, each.max(50), outputs);
+        let most = (EVIDENCE_TOKENS / LEAST_TOKENS) as usize;
+        if sources.len() > most {
+            let _ = write!(part, "The first {most} of {} outputs:\n\n", sources.len());
+        }
+        for (index, source) in sources.iter().enumerate().take(most) {
+            let text = self.shown(*source, each.max(LEAST_TOKENS), outputs);
             let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.title(*source, None));
         }
         part

@@ -1,12 +1,13 @@
 //! The shared table for programs.
 
+use super::runs::{self, Waiting};
 use convoke_capacity::{LeaseState, LeaseView, ResourceView, Snapshot, WaiterView};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Duration;
 
 /// The whole table. Where there is none, `table` is null and every list is empty.
-pub fn table(path: &Path, snapshot: Option<&Snapshot>) -> Value {
+pub fn table(path: &Path, snapshot: Option<&Snapshot>, inside: &[Waiting]) -> Value {
     let Some(snapshot) = snapshot else {
         return json!({"table": null, "limits": [], "leases": [], "waiting": []});
     };
@@ -16,6 +17,7 @@ pub fn table(path: &Path, snapshot: Option<&Snapshot>) -> Value {
         "limits": snapshot.resources.iter().map(|resource| limit(resource, snapshot)).collect::<Vec<_>>(),
         "leases": snapshot.leases.iter().map(lease).collect::<Vec<_>>(),
         "waiting": snapshot.waiters.iter().map(waiter).collect::<Vec<_>>(),
+        "waiting_in_runs": inside.iter().map(runs::record).collect::<Vec<_>>(),
         "since_boot": {
             "grants": counters.grants,
             "releases": counters.releases,

@@ -3,6 +3,7 @@
 //! Looking takes no part and needs no lock, so it works while the table is stuck, and says who holds it up.
 
 mod json;
+mod runs;
 mod set;
 mod text;
 
@@ -28,9 +29,11 @@ pub fn run(console: &Console, args: &CapacityArgs) -> Result<Exit, CommandFailur
         return set::run(console, &set.limits);
     }
     let (path, snapshot) = look(console)?;
+    let state = stored::for_reading(console);
+    let inside = snapshot.as_ref().map(|snapshot| runs::waiting(&state, snapshot)).unwrap_or_default();
     match (args.format, snapshot) {
-        (Format::Json, snapshot) => console.json(&json::table(&path, snapshot.as_ref()))?,
-        (Format::Text, Some(snapshot)) => console.data(&text::table(&snapshot))?,
+        (Format::Json, snapshot) => console.json(&json::table(&path, snapshot.as_ref(), &inside))?,
+        (Format::Text, Some(snapshot)) => console.data(&text::table(&snapshot, &inside))?,
         (Format::Text, None) => console.say(NOTHING_SHARED),
     }
     Ok(Exit::Success)

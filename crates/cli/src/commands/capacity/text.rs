@@ -1,5 +1,6 @@
 //! The shared table for people: limits, then who holds them, then who waits.
 
+use super::runs::Waiting;
 use crate::view::words;
 use comfy_table::{Table, presets};
 use convoke_capacity::{LeaseState, ResourceView, Snapshot};
@@ -7,10 +8,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Everything, as three tables; the last two only if there is something in them.
-pub fn table(snapshot: &Snapshot) -> String {
+pub fn table(snapshot: &Snapshot, inside: &[Waiting]) -> String {
     let mut parts = vec![limits(&snapshot.resources)];
     parts.extend(holders(snapshot));
-    parts.extend(waiters(snapshot));
+    parts.extend(waiters(snapshot, inside));
     if snapshot.torn {
         parts.push("the table changed while it was looked at: parts may not fit together\n".to_owned());
     }
@@ -85,7 +86,7 @@ fn holders(snapshot: &Snapshot) -> Option<String> {
     (!held.is_empty()).then(|| lines(&table))
 }
 
-fn waiters(snapshot: &Snapshot) -> Option<String> {
+fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
     let mut waiting: BTreeMap<(u32, &str, String), (u32, Duration)> = BTreeMap::new();
     for waiter in snapshot.waiters.iter().filter(|waiter| !waiter.granted) {
         let entry = waiting.entry((waiter.pid, &waiter.run, wanted(&waiter.amounts))).or_default();
@@ -101,7 +102,11 @@ fn waiters(snapshot: &Snapshot) -> Option<String> {
             words::duration(*longest),
         ]);
     }
-    (!waiting.is_empty()).then(|| lines(&table))
+    for waiting in inside {
+        let Waiting { pid, run, on, demands } = waiting;
+        table.add_row([on.clone(), demands.to_string(), process(*pid), run.clone(), "-".to_owned()]);
+    }
+    (!waiting.is_empty() || !inside.is_empty()).then(|| lines(&table))
 }
 
 fn wanted(amounts: &[(String, u32)]) -> String {

@@ -16,6 +16,7 @@ impl Shown {
             report.tasks.iter().map(|(id, task)| self.task_json(id, task, None)).collect();
         let mut waiting: Vec<_> = self.stored.open_gates().into_keys().collect();
         waiting.sort();
+        let waves = self.waves();
         Ok(json!({
             "id": self.stored.run,
             "workflow": started.map(|started| &started.workflow),
@@ -36,6 +37,11 @@ impl Shown {
             "budgets": self.budgets,
             "capacity": Fared::of(&self.stored.events, self.metrics.as_ref()).record(),
             "metrics": self.metrics,
+            "levels": waves.as_ref().map(|waves| &waves.levels),
+            "critical_path": waves.as_ref().map(|waves| &waves.critical_path),
+            "critical_path_length": waves.as_ref().map(|waves| waves.critical_path.len()),
+            "parallelism_ratio": waves.as_ref().map(|waves| waves.parallelism_ratio),
+            "verification": self.verification(),
             "tasks": tasks?,
         }))
     }

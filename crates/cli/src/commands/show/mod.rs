@@ -5,6 +5,7 @@ mod budgets;
 mod capacity;
 mod conversation;
 mod json;
+mod shape;
 mod text;
 
 use crate::args::{Format, ShowArgs};
@@ -19,13 +20,17 @@ use convoke_engine::budgets::Standing;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
+use convoke_plan::Plan;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A run that is shown.
 struct Shown {
     stored: Stored,
     report: RunReport,
     status: RunStatus,
+    /// What it goes by; `None` when it cannot be read any more.
+    plan: Option<Arc<Plan>>,
     /// What its file says that it may spend.
     budget: Option<Budget>,
     /// How every budget stands that it is under.
@@ -73,10 +78,10 @@ impl Shown {
         };
         let plan = budgets::plan(state, &stored);
         let budgets = budgets::of(console, plan.as_ref(), &stored);
-        let budget = plan.and_then(|plan| plan.root().limits.budget.clone());
+        let budget = plan.as_ref().and_then(|plan| plan.root().limits.budget.clone());
         let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
-        Ok(Shown { stored, report, status, budget, budgets, metrics })
+        Ok(Shown { stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {
@@ -125,6 +130,11 @@ impl Shown {
 
     fn find(&self, name: &str) -> Result<(&TaskId, &TaskReport), CommandFailure> {
         if let Some((id, task)) = self.report.tasks.get_key_value(&TaskId(name.into())) {
+            return Ok((id, task));
+        }
+        // Manifests call one partition of an agent `agent:partition`.
+        let alias = name.split_once(':').map(|(agent, key)| TaskId::new(None, agent, Some(key), 1));
+        if let Some((id, task)) = alias.and_then(|alias| self.report.tasks.get_key_value(&alias)) {
             return Ok((id, task));
         }
         let failure =

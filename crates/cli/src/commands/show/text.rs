@@ -74,6 +74,10 @@ impl Shown {
         }
         let command = format!("convoke show {} '{id}'", self.stored.run);
         text.push_str(&conversation::text(&self.conversations(id)?, task.state, extent, &command));
+        for attempt in &task.attempts {
+            let left = self.value(attempt.partial.as_ref())?;
+            section(&mut text, &format!("what attempt {} left", attempt.attempt), left.as_ref());
+        }
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
         section(&mut text, "output", self.value(task.output.as_ref())?.as_ref());
@@ -105,7 +109,8 @@ fn attempt_row(attempt: &AttemptReport) -> String {
     let by = attempt.taken_by.map(|pid| format!(", performed by process {pid}")).unwrap_or_default();
     let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
     let why = attempt.failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default();
-    format!("attempt {} {how} {took}{by}{used}{why}\n", attempt.attempt)
+    let took = if took.is_empty() { took } else { format!(" {took}") };
+    format!("attempt {} {how}{took}{by}{used}{why}\n", attempt.attempt)
 }
 
 fn tool_row(name: &str, calls: &ToolReport) -> String {
@@ -139,4 +144,26 @@ fn section(text: &mut String, name: &str, value: Option<&JsonText>) {
 
 fn indented(words: &str) -> String {
     words.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::Usage;
+
+    #[test]
+    fn an_attempt_without_an_end_says_so_and_nothing_more() {
+        let attempt = AttemptReport {
+            attempt: 1,
+            started_at: Timestamp(0),
+            taken_by: None,
+            ended_at: None,
+            failure: None,
+            partial: None,
+            usage: Usage::default(),
+        };
+        assert_eq!(attempt_row(&attempt), "attempt 1 has no end\n");
+        let ended = AttemptReport { ended_at: Some(Timestamp(20_000)), ..attempt };
+        assert_eq!(attempt_row(&ended), "attempt 1 took 20 ms\n");
+    }
 }

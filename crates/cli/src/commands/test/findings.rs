@@ -19,6 +19,8 @@ pub struct Found {
     steps: Vec<String>,
     /// What was said on standard error, and why it failed.
     said: String,
+    /// A model was asked for something that is on no cassette.
+    pub unanswered: bool,
 }
 
 impl Found {
@@ -30,8 +32,11 @@ impl Found {
     /// A run, as its events tell it.
     pub fn of(events: &[Stamped], status: String, output: Option<Value>, mut said: String) -> Found {
         let mut used = Usage::default();
-        let mut ran = Vec::new();
+        let (mut ran, mut unanswered) = (Vec::new(), false);
         for stamped in events {
+            if let Event::AttemptFailed { failure, .. } = &stamped.event {
+                unanswered |= failure.reason.as_deref() == Some("not_on_cassette");
+            }
             match &stamped.event {
                 Event::AttemptFinished { usage, .. }
                 | Event::AttemptFailed { usage, .. }
@@ -46,7 +51,7 @@ impl Found {
                 _ => {}
             }
         }
-        Found { status, calls: used.calls, output, ran, said, steps: Vec::new() }
+        Found { status, calls: used.calls, output, ran, said, steps: Vec::new(), unanswered }
     }
 
     /// The same, of a workflow with these steps.
@@ -141,6 +146,7 @@ mod tests {
         let output = Some(json!({"score": 9, "tags": ["a", {"b": 1, "c": 2}]}));
         let ran = vec![TaskId("write#2".into()), TaskId("all/slow".into())];
         Found {
+            unanswered: false,
             status: "succeeded".into(),
             calls: 3,
             output,

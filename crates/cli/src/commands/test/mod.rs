@@ -12,6 +12,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use case::{Case, Suite};
+use findings::Found;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -54,11 +55,20 @@ pub fn run(console: &Console, args: &TestArgs) -> Result<Exit, CommandFailure> {
 
 fn judge(suite: &Suite, case: &Case, record: bool) -> Result<Verdict, CommandFailure> {
     let (status, calls, problems) = match trial::run(suite, case, record)? {
-        Ok(found) => (found.status.clone(), found.calls, findings::problems(&case.expect, &found)),
+        Ok(found) => (found.status.clone(), found.calls, problems(case, &found)),
         Err(problem) => ("not_run".to_owned(), 0, vec![problem]),
     };
     let (file, name) = (suite.workflow.display().to_string(), case.name.clone());
     Ok(Verdict { file, name, passed: problems.is_empty(), status, calls, problems })
+}
+
+/// What is not as expected; a test that names nobody to answer is told so first.
+fn problems(case: &Case, found: &Found) -> Vec<String> {
+    let problems = findings::problems(&case.expect, found);
+    let nobody = found.unanswered && case.cassette.is_none() && case.replies.is_none();
+    let why = "a step asks a model, and the test names neither a `cassette` nor `replies` to answer";
+    let why = (nobody && !problems.is_empty()).then(|| why.to_owned());
+    why.into_iter().chain(problems).collect()
 }
 
 fn text(console: &Console, verdict: &Verdict) -> String {

@@ -7,6 +7,7 @@ pub mod capability;
 pub mod flow;
 pub mod group;
 pub mod header;
+pub mod manifest;
 pub mod output;
 pub mod people;
 pub mod reduce;

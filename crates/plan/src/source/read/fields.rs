@@ -6,7 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::super::nearest::nearest;
-use super::super::shape::{Key, ObjectType, Shape};
+use super::super::shape::{Extended, Key, ObjectType, Shape};
 use super::super::text::{SecretText, Spanned, Text};
 use super::super::tree::{Node, Pair, Value};
 use super::super::words::Words;
@@ -33,6 +33,7 @@ pub(super) struct Fields<'t> {
 enum KeySet {
     Object(&'static ObjectType),
     Step,
+    Extended(&'static Extended),
 }
 
 impl KeySet {
@@ -40,6 +41,16 @@ impl KeySet {
         match self {
             Self::Object(object) => object.key(name),
             Self::Step => super::super::keys::step::step_key(name).map(|row| &row.key),
+            Self::Extended(extended) => extended.readable(name),
+        }
+    }
+
+    /// The keys that may be written here, with the title of the mapping; `None` for steps, which judge them elsewhere.
+    fn allowed(self) -> Option<(Vec<&'static Key>, &'static str)> {
+        match self {
+            Self::Object(object) => Some((object.keys.iter().collect(), object.title)),
+            Self::Extended(extended) => Some((extended.keys().collect(), extended.own.title)),
+            Self::Step => None,
         }
     }
 }
@@ -61,6 +72,18 @@ impl<'t> Fields<'t> {
                 None
             }
         }
+    }
+
+    /// Opens a mapping that has keys of steps besides its own; `None` when it is no mapping (which is reported).
+    pub fn open_extended(
+        cx: &mut Reader<'_>,
+        node: &'t Node,
+        extended: &'static Extended,
+        owner: String,
+    ) -> Option<Self> {
+        let mut fields = Self::open(cx, node, &extended.own, owner)?;
+        fields.keys = KeySet::Extended(extended);
+        Some(fields)
     }
 
     /// Opens the mapping of a step.
@@ -104,7 +127,7 @@ impl<'t> Fields<'t> {
         self.keys.key(name).map_or(Shape::Any, |key| key.shape)
     }
 
-    fn of<'s>(&'s self, key: &'s str) -> Of<'s> {
+    pub fn of<'s>(&'s self, key: &'s str) -> Of<'s> {
         Of { key, owner: &self.owner }
     }
 
@@ -297,13 +320,16 @@ impl<'t> Fields<'t> {
 
     /// Reports what is missing and what is left over.
     pub fn finish(self, cx: &mut Reader<'_>) {
-        let KeySet::Object(object) = self.keys else { return };
-        for key in object.keys.iter().filter(|key| key.required) {
+        let Some((keys, title)) = self.keys.allowed() else { return };
+        for key in keys.iter().filter(|key| key.required) {
             self.require(cx, key.name);
         }
-        for (pair, _) in self.pairs.iter().zip(&self.taken).filter(|(_, taken)| !**taken) {
-            let known = object.keys.iter().map(|key| key.name);
-            cx.unknown_key(&pair.key, &self.owner, object.title, known);
+        let known = keys.iter().map(|key| key.name);
+        for (pair, taken) in self.pairs.iter().zip(&self.taken) {
+            // A reader of steps takes keys that a mapping of another kind need not have.
+            if !taken || !known.clone().any(|name| name == pair.key.value) {
+                cx.unknown_key(&pair.key, &self.owner, title, known.clone());
+            }
         }
     }
 

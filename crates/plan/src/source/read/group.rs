@@ -42,7 +42,8 @@ fn group_name(cx: &mut Reader<'_>, fields: &mut Fields<'_>, what: &str) -> Spann
     name
 }
 
-fn failure_mode(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> FailureMode {
+/// Reads `failure_mode` with its `min`.
+pub(super) fn failure_mode(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> FailureMode {
     let mode = fields.word(cx, "failure_mode");
     let min = fields.integer(cx, "min");
     let is_quorum = mode.as_ref().is_some_and(|mode| mode.value == "quorum");

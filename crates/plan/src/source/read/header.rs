@@ -43,7 +43,7 @@ fn steps(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Step> {
     items(cx, fields, "agents", "step", |cx, node, fallback| step::step(cx, node, &fallback))
 }
 
-fn items<T>(
+pub(super) fn items<T>(
     cx: &mut Reader<'_>,
     fields: &mut Fields<'_>,
     key: &str,
@@ -152,7 +152,16 @@ fn has_needs(workflow: &Workflow) -> bool {
 }
 
 fn inputs(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<IndexMap<String, Entry<InputField>>> {
-    fields.map(cx, "input", |cx, pair, _| input(cx, &pair.value, &pair.key.value))
+    inputs_at(cx, fields, "input")
+}
+
+/// Reads declared inputs below a key.
+pub(super) fn inputs_at(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    key: &str,
+) -> Option<IndexMap<String, Entry<InputField>>> {
+    fields.map(cx, key, |cx, pair, _| input(cx, &pair.value, &pair.key.value))
 }
 
 fn input(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<InputField> {
@@ -192,7 +201,7 @@ fn context(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ContextSettings {
     context
 }
 
-fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
+pub(super) fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
     let Some(mut fields) = fields.object(cx, "limits") else { return Limits::default() };
     let limits = Limits {
         max_iterations: fields.integer(cx, "max_iterations"),
@@ -209,7 +218,7 @@ fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
     limits
 }
 
-fn cost(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Cost {
+pub(super) fn cost(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Cost {
     let Some(mut fields) = fields.object(cx, "cost") else { return Cost::default() };
     let cost = Cost {
         show_per_agent: fields.flag(cx, "show_per_agent", true),
@@ -235,7 +244,7 @@ fn pricing(cx: &mut Reader<'_>, node: &Node, model: &str) -> Option<Pricing> {
     Some(pricing)
 }
 
-fn hooks(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Hooks {
+pub(super) fn hooks(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Hooks {
     let Some(mut fields) = fields.object(cx, "hooks") else { return Hooks::default() };
     let hooks = Hooks {
         on_start: hook(cx, &mut fields, "on_start"),
@@ -269,7 +278,10 @@ fn hook(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Hook>
     }
 }
 
-fn metadata(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> serde_json::Map<String, serde_json::Value> {
+pub(super) fn metadata(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+) -> serde_json::Map<String, serde_json::Value> {
     let pairs = fields.entries(cx, "metadata").unwrap_or_default();
     pairs.iter().map(|pair| (pair.key.value.clone(), cx.json(&pair.value))).collect()
 }

@@ -15,6 +15,7 @@ mod fixed;
 mod flow;
 mod group;
 mod header;
+mod manifest;
 mod output;
 mod people;
 mod provider;
@@ -28,6 +29,7 @@ mod work;
 
 pub use duration::parse_duration;
 pub(super) use header::workflow;
+pub(super) use manifest::manifest;
 
 use super::sources::Sources;
 use crate::diagnostic::{Diagnostic, Span};

@@ -138,6 +138,7 @@ pub(super) fn fits(value: &Json, kind: ValueType) -> bool {
         ValueType::Boolean => value.is_boolean(),
         ValueType::Array => value.is_array(),
         ValueType::Object => value.is_object(),
+        ValueType::Any => true,
     }
 }
 

@@ -92,7 +92,8 @@ fn no_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, key: &str, strategy: Stra
     cx.warning("workflow::no_effect", message, place, "has no effect").help = Some(help.to_owned());
 }
 
-fn vote(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<VoteSettings> {
+/// Reads `vote`.
+pub(super) fn vote(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<VoteSettings> {
     let mut fields = fields.object(cx, "vote")?;
     let read = VoteSettings {
         method: fields.choice(cx, "method"),

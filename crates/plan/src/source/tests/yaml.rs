@@ -104,7 +104,6 @@ fn what_is_no_workflow_says_so() {
         (b"a: \xff\n", "file::not_utf8", "line 1"),
         (b"\x7fELF\x00\x01", "file::not_utf8", "binary"),
         (b"a: 1\n", "workflow::not_a_workflow", "`workflow`"),
-        (b"agents: []\n", "workflow::unsupported_kind", "execution manifest"),
         (b"schemaVersion: 1\npersonas: []\n", "workflow::unsupported_kind", "persona manifest"),
         (b"kind: persona_manifest\nworkflow: {}\n", "workflow::unsupported_kind", "persona manifest"),
     ];

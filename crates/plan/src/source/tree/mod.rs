@@ -79,6 +79,13 @@ pub struct Pair {
     pub value: Rc<Node>,
 }
 
+impl Pair {
+    /// An entry under a name of our own; its place is that of the value.
+    pub(crate) fn new(key: &str, value: Rc<Node>) -> Self {
+        Self { key: Spanned::new(key.to_owned(), value.span.clone()), value }
+    }
+}
+
 /// The file that a node came from.
 #[derive(Debug, Clone)]
 pub struct Included {
@@ -119,6 +126,60 @@ impl Node {
     /// A node for something that was already reported.
     pub(super) fn broken(span: Span) -> Rc<Self> {
         Rc::new(Self { value: Value::Broken, span, included: None, weight: Weight::collection() })
+    }
+
+    /// The same node again; what stands below it is shared.
+    pub(super) fn share(&self) -> Self {
+        let value = match &self.value {
+            Value::Scalar(Scalar { raw, style, inner }) => {
+                Value::Scalar(Scalar { raw: raw.clone(), style: *style, inner: inner.clone() })
+            }
+            Value::Seq(items) => Value::Seq(items.clone()),
+            Value::Map(pairs) => Value::Map(pairs.clone()),
+            Value::Broken => Value::Broken,
+        };
+        Self { value, span: self.span.clone(), included: self.included.clone(), weight: self.weight }
+    }
+
+    /// A text that was made, at the place that it was made from.
+    pub(crate) fn text(raw: impl Into<String>, span: &Span) -> Rc<Self> {
+        Self::scalar(raw.into(), Style::Verbatim, span)
+    }
+
+    /// A number, a boolean or a word that was made.
+    pub(crate) fn plain(raw: impl Into<String>, span: &Span) -> Rc<Self> {
+        Self::scalar(raw.into(), Style::Plain, span)
+    }
+
+    fn scalar(raw: String, style: Style, span: &Span) -> Rc<Self> {
+        let weight = Weight::scalar(raw.len());
+        let value = Value::Scalar(Scalar { raw, style, inner: span.clone() });
+        Rc::new(Self { value, span: span.clone(), included: None, weight })
+    }
+
+    /// A list that was made.
+    pub(crate) fn list(items: Vec<Rc<Node>>, span: &Span) -> Rc<Self> {
+        let weight = items.iter().fold(Weight::collection(), |sum, item| sum.with(item.weight));
+        Rc::new(Self { value: Value::Seq(items), span: span.clone(), included: None, weight })
+    }
+
+    /// A mapping that was made.
+    pub(crate) fn map(pairs: Vec<Pair>, span: &Span) -> Rc<Self> {
+        let weight = pairs.iter().fold(Weight::collection(), |sum, pair| sum.with(pair.value.weight));
+        Rc::new(Self { value: Value::Map(pairs), span: span.clone(), included: None, weight })
+    }
+
+    /// The value as JSON, as it is written: references to the environment stay references.
+    pub(crate) fn as_written(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Scalar(scalar) => scalar::as_written(scalar),
+            Value::Seq(items) => items.iter().map(|item| item.as_written()).collect(),
+            Value::Map(pairs) => {
+                let fields = pairs.iter().map(|pair| (pair.key.value.clone(), pair.value.as_written()));
+                serde_json::Value::Object(fields.collect())
+            }
+            Value::Broken => serde_json::Value::Null,
+        }
     }
 
     /// The value of a key, if this is a mapping that has it.

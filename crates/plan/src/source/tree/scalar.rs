@@ -28,6 +28,18 @@ pub fn typed(scalar: &Scalar) -> Typed<'_> {
     }
 }
 
+/// A scalar as JSON; a number without a finite value stays text.
+pub(super) fn as_written(scalar: &Scalar) -> serde_json::Value {
+    match typed(scalar) {
+        Typed::Null => serde_json::Value::Null,
+        Typed::Bool(value) => value.into(),
+        Typed::Integer(value) => value.into(),
+        Typed::Float(value) => serde_json::Number::from_f64(value)
+            .map_or_else(|| scalar.raw.as_str().into(), serde_json::Value::Number),
+        Typed::Text(text) => text.into(),
+    }
+}
+
 fn plain(raw: &str) -> Typed<'_> {
     match raw {
         "" | "~" | "null" | "Null" | "NULL" => Typed::Null,

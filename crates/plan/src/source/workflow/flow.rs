@@ -29,6 +29,8 @@ pub struct Need {
     pub step: Spanned<String>,
     /// Which ends of it are good enough.
     pub requires: Requires,
+    /// Whether it is about order alone; files of this kind have no key for it.
+    pub order: bool,
     /// Place of the entry.
     pub span: Span,
 }

@@ -111,7 +111,7 @@ pub struct InputField {
     pub span: Span,
 }
 
-/// The five types of inputs and output fields.
+/// The five types of inputs and output fields; and any, which a schema from elsewhere may leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ValueType {
@@ -120,6 +120,7 @@ pub enum ValueType {
     Boolean,
     Array,
     Object,
+    Any,
 }
 
 /// `workflow.context`: what a step sees of the steps before it.

@@ -78,6 +78,31 @@ pub struct Common {
     pub span: Span,
 }
 
+impl Common {
+    /// Of a step that says nothing.
+    pub fn at(span: &Span) -> Self {
+        Self {
+            description: None,
+            input: Vec::new(),
+            expects: IndexMap::new(),
+            repair_input: None,
+            routes: Vec::new(),
+            routes_key: None,
+            needs: Vec::new(),
+            join: None,
+            on_error: Vec::new(),
+            retry: None,
+            timeout: None,
+            on_unknown: None,
+            idempotent: None,
+            labels: Labels::default(),
+            budget: None,
+            resources: IndexMap::new(),
+            span: span.clone(),
+        }
+    }
+}
+
 /// What a step does; one struct per type of the language.
 #[derive(Debug, Clone)]
 pub enum StepKind {

@@ -1,0 +1,158 @@
+//! Presets: manifests for work that comes up again and again, made from a few inputs.
+
+use convoke_model::FieldType;
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::{Document, presets as made};
+use crate::plan::Input;
+
+/// A named way to make a manifest.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// Its name, as in `preset:NAME`.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// What it takes.
+    pub inputs: &'static [PresetInput],
+    /// Makes the manifest of values that fit the inputs; or says what is wrong with them.
+    pub(super) make: fn(&Given<'_>) -> Result<Value, String>,
+}
+
+/// One input of a preset.
+#[derive(Debug, Clone, Copy)]
+pub struct PresetInput {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: FieldType,
+    /// Its value when it is not given, as JSON; without one it must be given.
+    pub default: Option<&'static str>,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+/// What every preset takes besides its own inputs.
+const COMMON: &[PresetInput] = &[
+    PresetInput::optional("context", FieldType::String, "\"\"", "what every agent is told besides its task"),
+    PresetInput::optional(
+        "model",
+        FieldType::String,
+        "\"\"",
+        "model of all agents (default: the configured one)",
+    ),
+    PresetInput::optional("max_concurrency", FieldType::Number, "60", "agents at one time"),
+    PresetInput::optional("verify", FieldType::Boolean, "false", "examine the answer before it is given"),
+];
+
+impl PresetInput {
+    /// An input that must be given.
+    pub(super) const fn required(name: &'static str, ty: FieldType, about: &'static str) -> Self {
+        Self { name, ty, default: None, about }
+    }
+
+    /// An input that may be left out.
+    pub(super) const fn optional(
+        name: &'static str,
+        ty: FieldType,
+        default: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Self { name, ty, default: Some(default), about }
+    }
+}
+
+/// Every preset that there is without a file.
+pub fn presets() -> &'static [Preset] {
+    made::ALL
+}
+
+/// The preset of this name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    made::ALL.iter().find(|preset| preset.name == name)
+}
+
+impl Preset {
+    /// What it takes, as a workflow would declare it.
+    pub fn declared(&self) -> IndexMap<String, Input> {
+        let input = |input: &PresetInput| Input {
+            ty: input.ty,
+            required: input.default.is_none(),
+            default: input.default.map(|text| serde_json::from_str(text).expect("defaults are JSON")),
+            description: Some(input.about.to_owned()),
+        };
+        self.inputs.iter().chain(COMMON).map(|each| (each.name.to_owned(), input(each))).collect()
+    }
+
+    /// The manifest for these values, which fit what it declares; or what is wrong with them.
+    pub fn manifest(&self, values: &Map<String, Value>) -> Result<Document, String> {
+        let given = Given(values);
+        let made = (self.make)(&given)?;
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), json!(self.name));
+        fields.insert("source".to_owned(), json!(format!("preset:{}", self.name)));
+        fields.extend(Document::from(made).0);
+        given.add_common(&mut fields)?;
+        Ok(Document(fields))
+    }
+}
+
+/// The values that a preset was given.
+pub(super) struct Given<'a>(&'a Map<String, Value>);
+
+impl Given<'_> {
+    /// A text that says something.
+    pub fn text(&self, name: &str) -> Result<String, String> {
+        let text = self.words(name);
+        if text.trim().is_empty() { Err(format!("`{name}` is empty")) } else { Ok(text) }
+    }
+
+    /// A text, which may be empty.
+    pub fn words(&self, name: &str) -> String {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// A list with something in it, each a text.
+    pub fn list(&self, name: &str) -> Result<Vec<String>, String> {
+        let items = self.0.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let text = |item: &Value| match item {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let items: Vec<String> = items.iter().map(text).collect();
+        match items.iter().enumerate().find(|(index, item)| items[..*index].contains(item)) {
+            _ if items.is_empty() => Err(format!("`{name}` is empty")),
+            Some((_, item)) => Err(format!("`{item}` stands twice in `{name}`")),
+            None => Ok(items),
+        }
+    }
+
+    /// A whole number within bounds.
+    pub fn count(&self, name: &str, least: u64, most: u64) -> Result<u64, String> {
+        let number = self.0.get(name).and_then(Value::as_f64).unwrap_or_default();
+        let fits = number.fract() == 0.0 && number >= least as f64 && number <= most as f64;
+        if fits {
+            Ok(number as u64)
+        } else {
+            Err(format!("`{name}` must be a whole number between {least} and {most}"))
+        }
+    }
+
+    fn add_common(&self, fields: &mut Map<String, Value>) -> Result<(), String> {
+        for name in ["context", "model"] {
+            let words = self.words(name);
+            if !words.is_empty() {
+                fields.insert(name.to_owned(), json!(words));
+            }
+        }
+        let at_once = self.count("max_concurrency", 1, 100_000)?;
+        if at_once != 60 {
+            fields.insert("max_concurrency".to_owned(), json!(at_once));
+        }
+        if self.0.get("verify") == Some(&json!(true)) {
+            fields.insert("verify".to_owned(), json!(true));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! From a manifest to the workflow that does its work.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::super::text::{Spanned, Text};
+use super::super::workflow::{
+    AgentStep, ContextSettings, Entry, ForEach, InputField, Names, ParallelGroup, Step, ValueType,
+    VoteSettings, Workflow,
+};
+use super::order::Order;
+use super::texts::{Texts, is_rendered, uses_query};
+use super::{CONCURRENCY, Manifest, Mode, agents, report, synthesis, teams};
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
+
+/// The workflow of a manifest; what contradicts itself between its agents is added to the findings.
+pub(in crate::source) fn workflow(
+    manifest: &Manifest,
+    file: &Arc<SourceFile>,
+    path: &str,
+    files: &[Arc<SourceFile>],
+    findings: &mut Vec<Diagnostic>,
+) -> Workflow {
+    let mut work = match &manifest.team {
+        Some(team) => teams::work(manifest, team, findings),
+        None => by_dependencies(manifest, findings),
+    };
+    let mut workflow = empty(manifest, file, path, files);
+    // Without sources something is wrong that is said already.
+    if !work.sources.is_empty() {
+        let answer = synthesis::add(manifest, &mut work, findings);
+        workflow.output = Some(report::output(&work, &answer));
+    }
+    workflow.metadata.insert("manifest".to_owned(), report::record(&work, manifest.batch_size.as_ref()));
+    workflow.limits.max_iterations = workflow.limits.max_iterations.or(work.iterations);
+    workflow.entry_point = work.entry;
+    workflow.agents = work.steps;
+    workflow.parallel = work.parallel;
+    workflow.for_each = work.for_each;
+    workflow
+}
+
+/// Steps and what is known about them, while they are being made.
+pub(super) struct Work {
+    /// All steps so far.
+    pub steps: Vec<Step>,
+    /// All groups so far.
+    pub parallel: Vec<ParallelGroup>,
+    /// All fan-outs so far.
+    pub for_each: Vec<ForEach>,
+    /// Where it begins, where needs do not say it.
+    pub entry: Names,
+    /// Steps that routes may start, where there are routes.
+    pub iterations: Option<Spanned<u64>>,
+    /// Whose outputs the answer is made of, each with what people call it.
+    pub sources: Vec<Source>,
+    /// How the answer's step is reached.
+    pub reached: Reached,
+    /// Where the answer's step leads back to while nothing is decided.
+    pub leads_back: Option<LeadsBack>,
+    /// Who merges, where an agent does.
+    pub merger: Option<AgentStep>,
+    /// How votes are counted, where the answer is a vote.
+    pub vote: Option<VoteSettings>,
+    /// What the result says about how the work was done.
+    pub shape: report::Shape,
+}
+
+/// Something that the answer is made of.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    /// The name of a step or group, with a place.
+    pub name: Spanned<String>,
+    /// The agent's role, where it says more than the name.
+    pub title: Option<String>,
+    /// How many outputs it stands for; `None` when nobody knows yet.
+    pub count: Option<usize>,
+}
+
+/// A route from the answer's step to an earlier one.
+#[derive(Debug, Clone)]
+pub(super) struct LeadsBack {
+    /// The step or group.
+    pub to: String,
+    /// While this holds.
+    pub when: String,
+}
+
+/// How the step that makes the answer begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// When all its sources have ended, well or not.
+    EndOfAll,
+    /// When its only source has succeeded: without that one there is nothing to answer with.
+    SuccessOfOne,
+    /// A route leads to it.
+    Route,
+}
+
+impl Work {
+    /// Whether a name is taken.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.steps.iter().any(|step| step.name.value == name)
+            || self.parallel.iter().any(|group| group.name.value == name)
+            || self.for_each.iter().any(|group| group.name.value == name)
+    }
+
+    /// A name for a step of our own, which templates can use.
+    pub fn free_name(&self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        while self.is_taken(&name) {
+            name.push('_');
+        }
+        name
+    }
+}
+
+/// Agents that follow one another by their dependencies, and by the mode.
+pub(super) fn by_dependencies(manifest: &Manifest, findings: &mut Vec<Diagnostic>) -> Work {
+    let mut order = Order::new(&manifest.agents);
+    let count = order.count();
+    let mode = resolve(manifest.mode, count, order.has_dependencies());
+    let turns = turns(manifest, &order, mode);
+    if mode == Mode::Sequential || manifest.barrier {
+        order.in_turn(&turns);
+    }
+    let texts = Texts::new(manifest);
+    let makes = agents::Makes { manifest, order: &order, texts: &texts, mode, alone: count == Some(1) };
+    let mut work = Work {
+        steps: Vec::new(),
+        parallel: Vec::new(),
+        for_each: Vec::new(),
+        entry: Vec::new(),
+        iterations: None,
+        sources: agents::sources(manifest, &order),
+        reached: if count == Some(1) { Reached::SuccessOfOne } else { Reached::EndOfAll },
+        leads_back: None,
+        merger: None,
+        vote: None,
+        shape: report::by_levels(mode, &order, &turns),
+    };
+    for unit in 0..order.units.len() {
+        makes.add(unit, &mut work);
+    }
+    agents::same_for_all(manifest, findings);
+    work
+}
+
+/// What `auto` means: alone in sequence, up to five without dependencies in parallel, else by levels.
+fn resolve(mode: Mode, count: Option<usize>, has_dependencies: bool) -> Mode {
+    match (mode, count) {
+        (Mode::Auto, Some(1)) => Mode::Sequential,
+        (Mode::Auto, Some(2..=5)) if !has_dependencies => Mode::Parallel,
+        (Mode::Auto, _) => Mode::Wave,
+        (stated, _) => stated,
+    }
+}
+
+/// Which units are one level: all that could run at once, or fewer where the manifest bounds them.
+fn turns(manifest: &Manifest, order: &Order<'_>, mode: Mode) -> Vec<Vec<usize>> {
+    if mode == Mode::Sequential {
+        return order.sequence().into_iter().map(|unit| vec![unit]).collect();
+    }
+    let size = manifest.batch_size.as_ref().filter(|_| manifest.barrier).map(|size| size.value as usize);
+    let levels = order.levels();
+    match size {
+        Some(size) => levels.iter().flat_map(|level| level.chunks(size).map(<[usize]>::to_vec)).collect(),
+        None => levels,
+    }
+}
+
+fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
+    let mut limits = manifest.limits.clone();
+    let concurrency = || Spanned::new(CONCURRENCY, manifest.span.clone());
+    limits.max_concurrency = limits.max_concurrency.or_else(|| Some(concurrency()));
+    Workflow {
+        file: file.clone(),
+        path: path.to_owned(),
+        files: files.to_vec(),
+        span: manifest.span.clone(),
+        name: manifest.name.clone().unwrap_or_else(|| Spanned::new(stem(path), manifest.span.clone())),
+        description: manifest.description.clone(),
+        version: manifest.version.clone(),
+        entry_point: Vec::new(),
+        runtime: manifest.runtime.clone(),
+        input: Some(inputs(manifest)),
+        context: ContextSettings::default(),
+        limits,
+        cost: manifest.cost.clone(),
+        hooks: manifest.hooks.clone(),
+        metadata: manifest.metadata.clone(),
+        instructions: manifest.instructions.clone(),
+        labels: manifest.labels.clone(),
+        tools: manifest.tools.clone(),
+        agents: Vec::new(),
+        parallel: Vec::new(),
+        for_each: Vec::new(),
+        output: None,
+    }
+}
+
+/// The name of a file without folder and ending.
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    if stem.is_empty() { "manifest".to_owned() } else { stem.to_owned() }
+}
+
+/// `query` and `context`, then what the manifest declares.
+fn inputs(manifest: &Manifest) -> IndexMap<String, Entry<InputField>> {
+    let mut inputs = IndexMap::new();
+    let needed = manifest.agents.iter().any(uses_query);
+    let texts = [
+        ("query", &manifest.query, needed, "what is to be answered"),
+        ("context", &manifest.context, false, "what every agent is told besides its task"),
+    ];
+    for (name, text, required, about) in texts {
+        let is_template = text.as_ref().is_some_and(|text| is_rendered(manifest, text));
+        let declared = manifest.inputs.as_ref().is_some_and(|inputs| inputs.contains_key(name));
+        if !is_template && !declared {
+            let field = text_input(text.as_ref(), required, about, &manifest.span);
+            inputs.insert(
+                name.to_owned(),
+                Entry { key: Spanned::new(name.to_owned(), manifest.span.clone()), value: field },
+            );
+        }
+    }
+    inputs.extend(manifest.inputs.clone().unwrap_or_default());
+    inputs
+}
+
+fn text_input(text: Option<&Text>, required: bool, about: &str, span: &Span) -> InputField {
+    let value = |text: &Text| Spanned::new(serde_json::Value::from(text.value.as_str()), text.span.clone());
+    InputField {
+        kind: Spanned::new(ValueType::String, span.clone()),
+        required: required && text.is_none(),
+        default: text.map(value),
+        description: Some(Spanned::new(about.to_owned(), span.clone())),
+        span: text.map_or_else(|| span.clone(), |text| text.span.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_follows_the_number_of_agents_and_their_dependencies() {
+        let cases = [
+            (1, false, Mode::Sequential),
+            (2, false, Mode::Parallel),
+            (5, false, Mode::Parallel),
+            (2, true, Mode::Wave),
+            (6, false, Mode::Wave),
+            (51, true, Mode::Wave),
+        ];
+        for (count, dependencies, expected) in cases {
+            assert_eq!(resolve(Mode::Auto, Some(count), dependencies), expected, "{count} {dependencies}");
+        }
+        assert_eq!(resolve(Mode::Auto, None, false), Mode::Wave);
+        assert_eq!(resolve(Mode::Mixed, Some(1), false), Mode::Mixed);
+    }
+
+    #[test]
+    fn a_file_without_a_name_has_the_name_of_its_file() {
+        for (path, name) in [
+            ("a/b.yaml", "b"),
+            ("b.c.json", "b.c"),
+            ("b", "b"),
+            ("preset:x", "preset:x"),
+            (".yaml", "manifest"),
+        ] {
+            assert_eq!(stem(path), name);
+        }
+    }
+}

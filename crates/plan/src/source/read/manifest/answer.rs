@@ -1,0 +1,106 @@
+//! `synthesis` and `verify`: what makes the answer, and who examines it.
+
+use serde_json::{Map, Value as Json};
+
+use super::super::super::keys::manifest::{SYNTHESIS, VERIFY};
+use super::super::super::manifest::{Synthesis, Verification};
+use super::super::super::text::Spanned;
+use super::super::super::tree::Value;
+use super::super::super::words::{STRATEGIES, Words};
+use super::super::super::workflow::{AgentStep, Common, ReduceStep, VerifyStep};
+use super::super::fields::Fields;
+use super::super::scalars::Of;
+use super::super::{Reader, common, reduce};
+use super::output_schema::output_schema;
+use super::{Defaults, models, one_of};
+use crate::diagnostic::Span;
+use crate::plan::Strategy;
+
+/// Reads `synthesis`: a strategy, or settings.
+pub(super) fn synthesis(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> Synthesis {
+    let Some(pair) = fields.take("synthesis") else { return unstated(Strategy::Auto, &fields.head) };
+    if !matches!(pair.value.value, Value::Map(_)) {
+        let of = Of { key: "synthesis", owner: &fields.owner };
+        let word = cx.choice(&pair.value, of, STRATEGIES);
+        let strategy = word.and_then(|word| Strategy::from_word(word.value)).unwrap_or(Strategy::Auto);
+        return unstated(strategy, &pair.value.span);
+    }
+    let owner = fields.owner_of("synthesis");
+    let Some(mut fields) = Fields::open_extended(cx, &pair.value, &SYNTHESIS, owner) else {
+        return unstated(Strategy::Auto, &pair.value.span);
+    };
+    let mut step = reduce::reduce(cx, &mut fields);
+    models::choose(cx, &mut fields, &mut step.agent, &defaults.roles);
+    one_of(cx, &fields, &["output_schema", "output"]);
+    step.agent.output = output_schema(cx, &mut fields).or(step.agent.output.take());
+    let common = common::of_step(cx, &mut fields);
+    fields.finish(cx);
+    Synthesis { step, common }
+}
+
+fn unstated(strategy: Strategy, span: &Span) -> Synthesis {
+    let step = ReduceStep {
+        of: Vec::new(),
+        titles: Vec::new(),
+        strategy: Spanned::new(strategy, span.clone()),
+        ratio: None,
+        group_tokens: None,
+        query: None,
+        instructions: None,
+        agent: Box::default(),
+        vote: None,
+        rlm: None,
+        min_sources: None,
+        deadline: None,
+    };
+    Synthesis { step, common: Common::at(span) }
+}
+
+/// Reads `verify`, or `metadata.verify` of the original, which is about criteria only.
+pub(super) fn verification(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    metadata: &Map<String, Json>,
+) -> Verification {
+    let Some(pair) = fields.take("verify") else {
+        return Verification { criteria: metadata.get("verify") == Some(&Json::Bool(true)), answer: None };
+    };
+    let of = Of { key: "verify", owner: &fields.owner };
+    match &pair.value.value {
+        Value::Map(_) => examined(cx, fields, &pair.value),
+        Value::Scalar(scalar) if scalar.raw == "criteria" => Verification { criteria: true, answer: None },
+        _ => {
+            let wanted = cx.boolean(&pair.value, of).unwrap_or(false);
+            let plain = || (plain_verify(), Common::at(&pair.value.span));
+            Verification { criteria: wanted, answer: wanted.then(plain) }
+        }
+    }
+}
+
+fn examined(
+    cx: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    node: &super::super::super::tree::Node,
+) -> Verification {
+    let Some(mut fields) = Fields::open_extended(cx, node, &VERIFY, fields.owner_of("verify")) else {
+        return Verification { criteria: true, answer: None };
+    };
+    let step = reduce::verify(cx, &mut fields);
+    let criteria = fields.flag(cx, "criteria", true);
+    let common = common::of_step(cx, &mut fields);
+    fields.finish(cx);
+    Verification { criteria, answer: Some((step, common)) }
+}
+
+fn plain_verify() -> VerifyStep {
+    VerifyStep {
+        of: None,
+        query: None,
+        constraints: None,
+        assessor: Box::new(AgentStep::default()),
+        repairer: Box::new(AgentStep::default()),
+        rounds: None,
+        severity: None,
+        fail_when_open: false,
+    }
+}

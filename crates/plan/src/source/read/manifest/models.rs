@@ -1,0 +1,107 @@
+//! Models as manifests name them: `provider:model`, and roles that stand for models.
+
+use indexmap::IndexMap;
+
+use super::super::super::nearest::nearest;
+use super::super::super::settings::{Program, Provider, Runtime};
+use super::super::super::text::{Spanned, Text};
+use super::super::super::words::PROVIDERS;
+use super::super::super::workflow::{AgentStep, Entry};
+use super::super::Reader;
+use super::super::fields::Fields;
+use super::super::scalars::Of;
+use crate::diagnostic::Span;
+
+/// Models by role.
+pub(super) type Roles = IndexMap<String, Entry<Spanned<String>>>;
+
+/// Names of services that manifests use besides ours.
+const ALIASES: &[(&str, &str)] =
+    &[("google", "gemini"), ("google-gla", "gemini"), ("google-vertex", "gemini"), ("azure-openai", "azure")];
+
+/// Reads `model_roles`.
+pub(super) fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Roles {
+    let read = |cx: &mut Reader<'_>, pair: &super::super::super::tree::Pair, owner: &str| {
+        cx.text(&pair.value, Of { key: &pair.key.value, owner })
+    };
+    fields.map(cx, "model_roles", read).unwrap_or_default()
+}
+
+/// Gives an agent the model that it names by itself, by `model_id` or by its role.
+pub(super) fn choose(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut AgentStep, roles: &Roles) {
+    super::one_of(cx, fields, &["model", "model_id", "models"]);
+    let id = fields.template(cx, "model_id");
+    let role = fields.text(cx, "model_role").filter(|role| !role.value.trim().is_empty());
+    if step.models.is_some() {
+        return;
+    }
+    let named = step.model.take().or(id).filter(|model| !model.value.trim().is_empty());
+    step.model = named.or_else(|| of_role(cx, fields, role?, roles));
+    if let Some((provider, model)) = step.model.as_ref().and_then(parted) {
+        if step.provider.is_none() {
+            step.provider = Some(provider);
+        }
+        step.model = Some(model);
+    }
+}
+
+/// A role without a model is no error: the agent has the one of all agents.
+fn of_role(cx: &mut Reader<'_>, fields: &Fields<'_>, role: Spanned<String>, roles: &Roles) -> Option<Text> {
+    if let Some(entry) = roles.get(&role.value) {
+        return Some(Text::opaque(entry.value.value.clone(), entry.value.span.clone()));
+    }
+    let message = format!("`model_role` of {}: no model has the role `{}`", fields.owner, role.value);
+    let finding = cx.warning("workflow::no_effect", message, &role.span, "has no effect");
+    let near = nearest(&role.value, roles.keys().map(String::as_str));
+    finding.help = Some(match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("say it in `model_roles`: {{{}: MODEL}}", role.value),
+    });
+    None
+}
+
+/// `provider:model`, where the first is the name of a service; `llama3:8b` is a model.
+fn parted(text: &Text) -> Option<(Provider, Text)> {
+    let (service, model) = text.value.split_once(':')?;
+    let service = service_of(service)?;
+    Some((named(service, &text.span), Text::opaque(model, text.span.clone())))
+}
+
+fn service_of(name: &str) -> Option<&'static str> {
+    let known = PROVIDERS.iter().find(|known| **known == name).copied();
+    known.or_else(|| ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, service)| *service))
+}
+
+/// The model of agents that name none.
+pub(super) fn default(runtime: &mut Runtime, model: Spanned<String>) {
+    let text = Text::opaque(model.value.clone(), model.span.clone());
+    match parted(&text) {
+        Some((provider, name)) => {
+            runtime.default_model = Some(Spanned::new(name.value, name.span));
+            runtime.provider = runtime.provider.take().or(Some(provider));
+        }
+        None => runtime.default_model = Some(model),
+    }
+}
+
+/// A provider that is written as a bare name.
+fn named(name: &str, span: &Span) -> Provider {
+    Provider {
+        name: Spanned::new(name.to_owned(), span.clone()),
+        base_url: None,
+        api_key: None,
+        api_key_file: None,
+        bearer_token: None,
+        auth_token: None,
+        runtime_token: None,
+        headers: IndexMap::new(),
+        service: None,
+        wire_api: None,
+        file: None,
+        latency_ms: None,
+        program: Program::default(),
+        vendor: IndexMap::new(),
+        short: true,
+        span: span.clone(),
+    }
+}

@@ -1,0 +1,199 @@
+//! What a plan will ask for, as far as that is known before it runs.
+//!
+//! Two numbers: the least that is certain (steps that run whatever is answered, with the texts that stand in the file),
+//! and the most (every step once, whole answers). Loops count as one round. Fan-outs over lists that nobody knows yet
+//! are named, not guessed.
+
+use crate::plan::{Agent, ForEach, Kind, NodeIx, Plan, Strategy, Text, Workflow};
+use convoke_model::Price;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// Characters to a token.
+const CHARS_PER_TOKEN: u64 = 4;
+/// Tokens of an answer where nobody says.
+const ANSWER_TOKENS: u64 = 4096;
+
+/// What a run will need.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Estimate {
+    /// Tasks that run whatever is answered.
+    pub tasks: u64,
+    /// Model calls among them.
+    pub calls: u64,
+    /// Tokens that will be sent at least.
+    pub least_tokens: u64,
+    /// Millionths of a dollar that will be spent at least; what has no price costs nothing here.
+    pub least_micros: u64,
+    /// Millionths of a dollar with whole answers, tools and further turns not counted.
+    pub most_micros: u64,
+    /// Fan-outs whose lists are not known yet.
+    pub unknown: Vec<String>,
+}
+
+/// Looks at a plan and the inputs it is given.
+pub fn estimate(plan: &Plan, inputs: &Map<String, Value>) -> Estimate {
+    let mut look = Look { plan, inputs, found: Estimate::default() };
+    look.workflow(plan.root(), 1, 0);
+    look.found
+}
+
+struct Look<'a> {
+    plan: &'a Plan,
+    inputs: &'a Map<String, Value>,
+    found: Estimate,
+}
+
+/// Sub-workflows below this depth are not looked into: one may call itself.
+const DEEPEST: u32 = 10;
+
+impl Look<'_> {
+    fn workflow(&mut self, workflow: &Workflow, times: u64, depth: u32) {
+        for ix in certain(workflow) {
+            self.node(workflow, ix, times, depth);
+        }
+    }
+
+    fn node(&mut self, workflow: &Workflow, ix: NodeIx, times: u64, depth: u32) {
+        let node = workflow.node(ix);
+        self.found.tasks = self.found.tasks.saturating_add(times);
+        match &node.kind {
+            Kind::Agent(agent) => self.agent(workflow, agent, times),
+            Kind::Parallel(group) => {
+                group.members.iter().for_each(|member| self.node(workflow, *member, times, depth));
+            }
+            Kind::ForEach(each) => match self.count(each, depth) {
+                Some(items) => self.node(workflow, each.body, times.saturating_mul(items), depth),
+                None => self.found.unknown.push(node.name.to_string()),
+            },
+            Kind::SubPlan(sub) if depth < DEEPEST => {
+                self.workflow(self.plan.workflow(sub.workflow), times, depth + 1);
+            }
+            Kind::Reduce(reduce) if matches!(reduce.strategy, Strategy::Judge) => {
+                reduce.merger.iter().for_each(|merger| self.node(workflow, *merger, times, depth));
+            }
+            Kind::Verify(verify) => self.node(workflow, verify.assessor, times, depth),
+            _ => {}
+        }
+    }
+
+    fn agent(&mut self, workflow: &Workflow, agent: &Agent, times: u64) {
+        let tokens = |text: &Text| tokens(self.plan, text);
+        let sent = tokens(&agent.prompt) + agent.system.as_ref().map_or(0, tokens);
+        let answer = agent.settings.max_tokens.unwrap_or(ANSWER_TOKENS);
+        let price = match &agent.model {
+            Some(Text::Literal(model)) => workflow.pricing.get(&**model).copied().unwrap_or_default(),
+            _ => Price::default(),
+        };
+        let least = sent as f64 * price.input_per_mtok;
+        let most = least + answer as f64 * price.output_per_mtok;
+        self.found.calls = self.found.calls.saturating_add(times);
+        self.found.least_tokens = self.found.least_tokens.saturating_add(sent.saturating_mul(times));
+        self.found.least_micros = self.found.least_micros.saturating_add((least * times as f64) as u64);
+        self.found.most_micros = self.found.most_micros.saturating_add((most * times as f64) as u64);
+    }
+
+    /// How many items there are, where the file or the inputs say.
+    fn count(&self, each: &ForEach, depth: u32) -> Option<u64> {
+        if let Some(items) = &each.items {
+            return Some(items.len() as u64);
+        }
+        let path: Vec<&str> = each.source.iter().map(String::as_str).collect();
+        let ["workflow", "input", rest @ ..] = path.as_slice() else { return None };
+        let first = self.inputs.get(*rest.first()?).filter(|_| depth == 0)?;
+        let list = rest[1..].iter().try_fold(first, |value, key| value.get(key))?;
+        let parsed = list.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        parsed.as_ref().unwrap_or(list).as_array().map(|items| items.len() as u64)
+    }
+}
+
+/// The least that a text comes to: the characters outside its braces, nothing where a part may be left out.
+fn tokens(plan: &Plan, text: &Text) -> u64 {
+    let characters = match text {
+        Text::Literal(text) => text.chars().count(),
+        Text::Template(id) => certain_characters(&plan.templates[id.0 as usize].text),
+    };
+    (characters as u64).div_ceil(CHARS_PER_TOKEN)
+}
+
+fn certain_characters(template: &str) -> usize {
+    if template.contains("{%") || template.contains("{#") {
+        return 0;
+    }
+    let outside = |part: &str| part.split_once("}}").map_or(0, |(_, rest)| rest.chars().count());
+    let mut parts = template.split("{{");
+    let first = parts.next().map_or(0, |part| part.chars().count());
+    first + parts.map(outside).sum::<usize>()
+}
+
+/// Steps that run whatever is answered: where the workflow begins, and what needs nothing but such steps.
+fn certain(workflow: &Workflow) -> Vec<NodeIx> {
+    let mut sure: Vec<NodeIx> = workflow.entry.clone();
+    let mut known: HashSet<NodeIx> = sure.iter().copied().collect();
+    loop {
+        let next: Vec<NodeIx> = workflow
+            .indexed()
+            .filter(|(ix, node)| {
+                let met = node.needs.iter().all(|need| known.contains(&need.node));
+                !known.contains(ix) && !node.needs.is_empty() && met
+            })
+            .map(|(ix, _)| ix)
+            .collect();
+        if next.is_empty() {
+            return sure;
+        }
+        known.extend(next.iter().copied());
+        sure.extend(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Sources;
+    use serde_json::json;
+
+    struct Only(&'static str);
+
+    impl Sources for Only {
+        fn read(&self, _: &str) -> Result<Vec<u8>, crate::source::SourceReadError> {
+            Ok(self.0.as_bytes().to_vec())
+        }
+        fn env(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    fn plan(text: &'static str) -> Plan {
+        crate::compile::compile("w.yaml", &Only(text), &Default::default()).plan.expect("it compiles")
+    }
+
+    #[test]
+    fn only_what_is_certain_counts() {
+        let text = "
+workflow:
+  name: w
+  runtime: {provider: scripted, default_model: m}
+  input: {list: {type: array}}
+  cost: {pricing: {m: {input_per_mtok: 1000, output_per_mtok: 1000}}}
+for_each:
+  - {name: known, type: for_each, items: [1, 2, 3], as: n, agent: {name: a, prompt: 'twelve chars {{ n }}', max_tokens: 10}}
+  - {name: given, type: for_each, needs: [known], source: workflow.input.list, as: n, agent: {name: b, prompt: x}}
+  - {name: later, type: for_each, needs: [known], source: known.outputs.x, as: n, agent: {name: c, prompt: x}}
+agents:
+  - {name: start, type: set, value: '1', routes: [{to: maybe, when: 'output > 3'}, {to: $end}]}
+  - {name: maybe, prompt: x}
+";
+        let text: &'static str =
+            Box::leak(text.replace("name: w\n", "name: w\n  entry_point: [known, start]\n").into_boxed_str());
+        let inputs = json!({ "list": [1, 2] });
+        let found = estimate(&plan(text), inputs.as_object().unwrap());
+        assert_eq!((found.tasks, found.calls), (1 + 3 + 1 + 2 + 1 + 1, 5));
+        assert_eq!(found.unknown, ["later"]);
+        // Thirteen characters are four tokens, three times; one for each of the two others.
+        assert_eq!(found.least_tokens, 14);
+        assert_eq!(found.least_micros, 14_000);
+        assert_eq!(found.most_micros, 14_000 + 3 * 10_000 + 2 * 4096 * 1000);
+    }
+}

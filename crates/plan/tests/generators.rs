@@ -1,0 +1,195 @@
+//! Generators: what they make is a manifest that compiles, and that runs unchanged when it is saved.
+
+mod world;
+
+use convoke_plan::compile::{Compiled, GivenInput, Options, check_declared, compile};
+use convoke_plan::generate::{Document, Preset, preset, presets, skill, yaml};
+use convoke_plan::source::manifest_data;
+use convoke_plan::*;
+use serde_json::{Map, Value, json};
+use world::{World, findings, shown};
+
+/// Values for everything that presets ask for.
+fn values(preset: &Preset) -> Map<String, Value> {
+    let given = [
+        ("topics", json!(["solar", "${HOME}", "{{ x }}", 7])),
+        ("targets", json!(["a", "b"])),
+        ("files", json!(["a.rs"])),
+        ("items", json!(["one", "x".repeat(300)])),
+        ("map", json!("count {{ things }} in ${HOME}")),
+        ("query", json!("what is {{ this }} for ${USER}?")),
+    ];
+    let declared = preset.declared();
+    let given: Vec<(String, GivenInput)> = given
+        .into_iter()
+        .filter(|(name, _)| declared.contains_key(*name))
+        .map(|(name, value)| (name.to_owned(), GivenInput::Json(value)))
+        .collect();
+    check_declared(&declared, &given).unwrap_or_else(|errors| panic!("{}: {errors:?}", preset.name))
+}
+
+fn made(name: &str, more: Value) -> Result<Document, String> {
+    let preset = preset(name).unwrap_or_else(|| panic!("no preset {name}"));
+    let mut values = values(preset);
+    values.extend(Document::from(more).0);
+    preset.manifest(&values)
+}
+
+fn compiled(path: &str, text: &str) -> Compiled {
+    compile(path, &World::default().file(path, text), &Options::default())
+}
+
+fn plan(path: &str, text: &str) -> Plan {
+    let result = compiled(path, text);
+    assert!(result.diagnostics.is_empty(), "{}\n{text}", shown(&result));
+    result.plan.expect("nothing is wrong")
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    let own = plan.root().nodes.iter().map(|node| &*node.name);
+    own.filter(|name| !name.starts_with('$') && !name.contains('.')).collect()
+}
+
+/// The manifest that a file stands for, printed.
+fn printed(path: &str, text: &str) -> String {
+    let (data, found) = manifest_data(path, &World::default().file(path, text));
+    assert!(found.is_empty(), "{}", found[0].message);
+    yaml::print(&data.expect("a manifest"))
+}
+
+#[test]
+fn every_preset_makes_a_manifest_without_findings() {
+    let wanted = [
+        "fan_out_research",
+        "fan_out_audit",
+        "map_reduce",
+        "debate",
+        "red_team",
+        "best_of_n",
+        "tournament",
+        "heavy_thinking",
+    ];
+    for name in wanted {
+        assert!(preset(name).is_some(), "{name}");
+    }
+    for preset in presets() {
+        let text = preset.manifest(&values(preset)).unwrap().yaml();
+        let plan = plan("preset.yaml", &text);
+        assert_eq!(&*plan.root().name, preset.name);
+        assert_eq!(plan.root().metadata["source"], json!(format!("preset:{}", preset.name)));
+    }
+}
+
+#[test]
+fn texts_that_were_given_stand_for_themselves() {
+    let text = made("fan_out_research", json!({})).unwrap().yaml();
+    let plan = plan("preset.yaml", &text);
+    assert_eq!(
+        plan.root().inputs.as_ref().unwrap()["query"].default,
+        Some(json!("what is {{ this }} for ${USER}?"))
+    );
+    let node = plan.root().nodes.iter().find(|node| &*node.name == "researcher").unwrap();
+    let Kind::ForEach(fan_out) = &node.kind else { panic!("a fan-out") };
+    let items = fan_out.items.as_ref().unwrap();
+    assert_eq!(items.as_slice(), [json!("solar"), json!("${HOME}"), json!("{{ x }}"), json!("7")]);
+}
+
+#[test]
+fn a_saved_manifest_is_the_same_manifest() {
+    for preset in presets() {
+        let text = preset.manifest(&values(preset)).unwrap().yaml();
+        assert_eq!(printed("saved.yaml", &text), text, "{}", preset.name);
+    }
+}
+
+#[test]
+fn presets_say_what_is_wrong_with_their_inputs() {
+    assert_eq!(made("fan_out_research", json!({"topics": []})).unwrap_err(), "`topics` is empty");
+    assert_eq!(
+        made("fan_out_research", json!({"topics": ["a", "a"]})).unwrap_err(),
+        "`a` stands twice in `topics`"
+    );
+    assert!(made("best_of_n", json!({"n": 1})).unwrap_err().contains("`n` must be a whole number between 2"));
+    assert!(made("debate", json!({"sides": ["one"]})).unwrap_err().contains("at least two"));
+    assert!(made("debate", json!({"query": " "})).unwrap_err().contains("`query` is empty"));
+}
+
+#[test]
+fn heavy_thinking_ends_in_a_deliberator_that_waits_for_all_thinkers() {
+    let plan = plan("p.yaml", &made("heavy_thinking", json!({"k": 7})).unwrap().yaml());
+    assert_eq!(names(&plan), ["deliberator", "synthesis", "thinker"]);
+    let thinkers = plan.root().nodes.iter().find(|node| &*node.name == "thinker").unwrap();
+    let Kind::ForEach(fan_out) = &thinkers.kind else { panic!("a fan-out") };
+    assert_eq!(fan_out.items.as_ref().unwrap().len(), 7);
+}
+
+const TEAM: &str = "name: board\ngoal: ship?\nprotocol: consensus\nrounds: 4\nvote: {options: [yes it is, no]}\nmembers:\n  - ann\n  - {name: bob, role: engineer, model: '${MODEL:-m}'}\n";
+
+#[test]
+fn a_team_file_is_a_manifest_in_other_words() {
+    let plan = plan("team.yaml", TEAM);
+    assert_eq!(names(&plan), ["ann", "bob", "rounds", "synthesis", "positions"]);
+    let text = printed("team.yaml", TEAM);
+    let again = self::plan("saved.yaml", &text);
+    assert_eq!(names(&again), names(&plan));
+    assert!(text.contains("${MODEL:-m}"), "references are kept:\n{text}");
+    assert!(text.contains("team:\n  protocol: consensus\n  rounds: 4\n"), "{text}");
+}
+
+#[test]
+fn mistakes_in_a_team_file_are_shown_in_that_file() {
+    let result = compiled("team.yaml", "protocol: debat\nmembers: [a, b]\nrounds: 0\nquery: q\n");
+    let expected = [("workflow::unknown_value", 1), ("workflow::out_of_range", 3)];
+    assert_eq!(findings(&result)[..2], expected, "{}", shown(&result));
+    let lonely = compiled("team.yaml", "protocol: debate\nmembers: [a, b]\njudge: c\nquery: q\n");
+    assert_eq!(findings(&lonely)[0], ("workflow::unknown_value", 3), "{}", shown(&lonely));
+    let both = compiled("team.yaml", "protocol: voting\nquery: q\nmembers: [a, {id: b, depends_on: [a]}]\n");
+    assert_eq!(findings(&both), [("workflow::excludes", 3)], "{}", shown(&both));
+    for synthesis in ["hierarchical", "{of: [a]}"] {
+        let text = format!("protocol: voting\nquery: q\nmembers: [a, b]\nsynthesis: {synthesis}\n");
+        let result = compiled("team.yaml", &text);
+        assert_eq!(findings(&result), [("workflow::excludes", 4)], "{}", shown(&result));
+    }
+}
+
+#[test]
+fn what_a_planner_put_out_runs() {
+    let text = r#"{"goal": "answer", "steps": [
+      {"node_id": "search", "refined_subtask": "find {{ it }}", "depends_on": [], "timeout": 3600.0, "is_parallel": true},
+      {"node_id": "write", "refined_subtask": "", "depends_on": ["search"], "timeout": 30}
+    ]}"#;
+    let plan = plan("plan.json", text);
+    assert_eq!(names(&plan), ["search", "write", "synthesis"]);
+    let node = |name: &str| plan.root().nodes.iter().find(|node| &*node.name == name).unwrap();
+    assert_eq!((&node("search").timeout, &node("write").timeout), (&None, &Some(Span::Millis(30_000))));
+    assert_eq!(node("write").needs.len(), 1);
+    let again = self::plan("saved.yaml", &printed("plan.json", text));
+    assert_eq!(names(&again), names(&plan));
+}
+
+const SKILL: &str = "# Report\n\nBe kind.\n\n### Step 1: Research Agent [depends_on: none]\nUse `${HOME}` and {{ this }}.\n\n### Step 2: Writer [depends_on: Research Agent]\nWrite.\n";
+
+#[test]
+fn a_skill_is_a_file_of_steps() {
+    let plan = plan("skill.md", SKILL);
+    assert_eq!(names(&plan), ["research-agent", "writer", "synthesis"]);
+    assert_eq!(plan.root().inputs.as_ref().unwrap()["context"].default, Some(json!("Be kind.")));
+    assert_eq!(names(&self::plan("saved.yaml", &printed("skill.md", SKILL))), names(&plan));
+    assert_eq!(skill::steps(SKILL).len(), 2);
+}
+
+#[test]
+fn a_skill_that_waits_for_nobody_known_is_refused_at_the_heading() {
+    let result = compiled("skill.md", &SKILL.replace("Research Agent]", "researcher]"));
+    assert_eq!(findings(&result), [("workflow::unknown_dependency", 8)], "{}", shown(&result));
+    let none = compiled("skill.md", "# Only prose\n");
+    assert_eq!(findings(&none), [("workflow::not_a_workflow", 1)], "{}", shown(&none));
+}
+
+#[test]
+fn a_workflow_has_no_manifest() {
+    let text = "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: x}]\n";
+    let (data, found) = manifest_data("w.yaml", &World::default().file("w.yaml", text));
+    assert!(data.is_none());
+    assert_eq!(found[0].code, "workflow::unsupported_kind");
+}
