@@ -4,7 +4,7 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Remedy, Retry, Servers, TaskId, Timestamp,
+    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Remedy, Retry, Servers, TaskId, Timestamp,
     ToolWork, Usage,
 };
 use indexmap::IndexMap;
@@ -306,7 +306,7 @@ pub enum AttemptEnd {
 #[serde(rename_all = "snake_case")]
 pub enum WaitsFor {
     /// Answers to what it asks: a list of [`Wish`](crate::Wish).
-    Children(JsonText),
+    Children(Payload),
     /// A person; the payload is the question.
     Gate(JsonText),
     /// A moment.

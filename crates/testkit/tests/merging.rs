@@ -2,7 +2,7 @@
 //! cut off at every commit and resumed.
 
 use convoke_model::{
-    Assignment, AttemptEnd, Class, JsonText, ProgramCall, RunStatus, Usage, WaitsFor, Wish, Work,
+    Assignment, AttemptEnd, Class, JsonText, Payload, ProgramCall, RunStatus, Usage, WaitsFor, Wish, Work,
 };
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, Ended, World, plan_of};
@@ -614,7 +614,7 @@ fn every_way_of_seeing_an_output_sees_the_repaired_one() {
 fn programs(assignment: &Assignment) -> Behaviour {
     let suspended = |state: Value, wishes: &[Wish]| AttemptEnd::Suspended {
         state: JsonText::of(&state),
-        waits_for: WaitsFor::Children(JsonText::of(wishes)),
+        waits_for: WaitsFor::Children(Payload::Inline(JsonText::of(wishes))),
         usage: Usage { calls: 1, ..Usage::default() },
     };
     let prompt = |text: &str| Wish::Prompt(text.to_owned());

@@ -17,7 +17,7 @@ use crate::{Finish, Page, Purpose, Question, Reply};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convoke_model::{
-    AttemptEnd, Class, Digest, Failure, JsonText, OutputSchema, ProgramCall, WaitsFor, Wish,
+    AttemptEnd, Class, Digest, Failure, JsonText, OutputSchema, Payload, ProgramCall, WaitsFor, Wish,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -67,7 +67,8 @@ impl<'a> Programmer<'a> {
         match closing {
             Ok(Closing::Finished(output)) => AttemptEnd::Finished { output, usage },
             Ok(Closing::Suspended { state, wishes }) => {
-                AttemptEnd::Suspended { state, waits_for: WaitsFor::Children(JsonText::of(&wishes)), usage }
+                let waits_for = WaitsFor::Children(Payload::Inline(JsonText::of(&wishes)));
+                AttemptEnd::Suspended { state, waits_for, usage }
             }
             Err(failure) => AttemptEnd::Failed { failure, usage, partial: None },
         }

@@ -6,8 +6,9 @@ use crate::{
     Provider, Providers, Purpose, Reply, Report, Request, Role, ScriptResult, Sink, Unlimited,
 };
 use convoke_model::{
-    AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProgramAnswer,
-    ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, TaskId, Usage, WaitsFor, Wish, Work,
+    AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, Payload,
+    ProgramAnswer, ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, TaskId, Usage, WaitsFor,
+    Wish, Work,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -329,7 +330,7 @@ fn answered(answer: Result<&str, &str>) -> ProgramAnswer {
 }
 
 fn wishes(waits: &WaitsFor) -> Vec<Wish> {
-    let WaitsFor::Children(wishes) = waits else { panic!("{waits:?}") };
+    let WaitsFor::Children(Payload::Inline(wishes)) = waits else { panic!("{waits:?}") };
     serde_json::from_str(wishes.as_str()).unwrap()
 }
 

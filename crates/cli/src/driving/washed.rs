@@ -6,7 +6,7 @@
 
 use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Line, Page, Report, Sink};
 use convoke_engine::Executor;
-use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Usage, WaitsFor};
+use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, Usage, WaitsFor};
 use convoke_providers::Scrubber;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
@@ -118,8 +118,10 @@ fn end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
             state: json(scrubber, state),
             waits_for: match waits_for {
                 WaitsFor::Gate(ask) => WaitsFor::Gate(json(scrubber, ask)),
-                WaitsFor::Children(wishes) => WaitsFor::Children(json(scrubber, wishes)),
-                WaitsFor::Time(at) => WaitsFor::Time(at),
+                WaitsFor::Children(Payload::Inline(wishes)) => {
+                    WaitsFor::Children(Payload::Inline(json(scrubber, wishes)))
+                }
+                other => other,
             },
             usage,
         },

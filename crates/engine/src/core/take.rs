@@ -6,7 +6,7 @@ use convoke_agent::{Page, Report};
 use convoke_govern::Outcome;
 use convoke_model::{
     Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, TaskId, Timestamp,
-    Usage, reason,
+    Usage, WaitsFor, reason,
 };
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
@@ -99,6 +99,12 @@ impl Core {
             }
             AttemptEnd::Suspended { state, waits_for, usage } => {
                 let state = self.store.payload(state);
+                let waits_for = match waits_for {
+                    WaitsFor::Children(Payload::Inline(wishes)) => {
+                        WaitsFor::Children(self.store.payload(wishes))
+                    }
+                    other => other,
+                };
                 Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
             }
             // Decided in this turn, as after a crash.

@@ -73,7 +73,7 @@ impl Scheduler {
             }
             WaitsFor::Children(wishes) => {
                 self.tasks[task].state = TaskState::Open;
-                self.tasks[task].ask = Some(Payload::Inline(wishes.clone()));
+                self.tasks[task].ask = Some(wishes.clone());
                 self.tasks[task].wishes = true;
                 self.todo(Todo::Ask(task));
             }
