@@ -113,6 +113,7 @@ fn a_dry_run_spends_nothing() {
       limits: 10 iterations, 100000 tasks
     inputs: {"who":"world"}
     at most 60 attempts at once
+    estimate: at least 1 task and 0 model calls
     nothing was run (--dry-run)
     "#);
     assert!(!world.state().exists());

@@ -374,6 +374,7 @@ fn models_that_are_asked_on_the_way_are_agents_of_the_plan() {
             "check",
             "each",
             "$synthesis.merge",
+            "$synthesis.program",
             "$synthesis.llm",
             "$check.assess",
             "$check.repair",
