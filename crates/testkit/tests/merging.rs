@@ -673,13 +673,34 @@ fn what_programs_ask_is_asked_once_wherever_it_was_cut_off() {
 
 #[test]
 fn a_merge_whose_programs_fail_goes_on_by_levels_and_says_why() {
-    let plan = many(12, "strategy: rlm, ratio: 6");
-    let script = |assignment: &Assignment| match &assignment.work {
-        Work::Program(_) => Behaviour::fails(TICK, Class::Fatal),
-        _ => Behaviour::gives(TICK, json!({ "result": "words" })),
-    };
-    let ended = World::new(plan, json!({}), 60, 1, Box::new(script)).finish();
-    let answer = answer(&ended);
-    assert_eq!((&answer["strategy"], &answer["rounds"]), (&json!("hierarchical"), &json!(2)));
-    assert!(answer["notes"][0].as_str().unwrap().starts_with("the merge by programs failed ("), "{answer}");
+    // It fails at once, or after it has asked something.
+    fn at_once(assignment: &Assignment) -> Behaviour {
+        match &assignment.work {
+            Work::Program(_) => Behaviour::fails(TICK, Class::Fatal),
+            _ => Behaviour::gives(TICK, json!({ "result": "words" })),
+        }
+    }
+    fn later(assignment: &Assignment) -> Behaviour {
+        match &assignment.work {
+            Work::Program(_) if assignment.continues.is_empty() => programs(assignment),
+            _ => at_once(assignment),
+        }
+    }
+    for (script, asked) in [(at_once as fn(&Assignment) -> Behaviour, 0), (later, 2)] {
+        let plan = many(12, "strategy: rlm, ratio: 6");
+        let mut whole = World::new(plan.clone(), json!({}), 60, 1, Box::new(script));
+        let ended = whole.finish();
+        let answer = answer(&ended);
+        let facts = (&answer["strategy"], &answer["rounds"], &answer["calls"]);
+        assert_eq!(facts, (&json!("hierarchical"), &json!(2), &json!(3 + asked)), "{answer}");
+        assert!(
+            answer["notes"][0].as_str().unwrap().starts_with("the merge by programs failed ("),
+            "{answer}"
+        );
+        for cut in 1..whole.commits.len() {
+            let left = whole.commits[..cut].to_vec();
+            let resumed = World::resumed(plan.clone(), 60, left, &whole, Box::new(script)).finish();
+            assert_eq!((resumed.status, &resumed.output), (ended.status, &ended.output), "cut after {cut}");
+        }
+    }
 }
