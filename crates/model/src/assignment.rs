@@ -4,8 +4,8 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Remedy, Retry, Servers, TaskId, Timestamp,
-    ToolWork, Usage,
+    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Remedy, Retry, Servers, TaskId,
+    Timestamp, ToolWork, Usage,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
