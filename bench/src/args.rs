@@ -37,6 +37,8 @@ pub enum What {
     Fanout,
     /// 300 agents of 50 ms under a limit of 60
     Limit,
+    /// A manifest of 300 agents in seven departments, and one answer of all
+    Departments,
     /// 300 agents that ask a service over HTTP
     Network,
     /// 3 000 calls to a service that takes 40 at once and says 429 to the rest
