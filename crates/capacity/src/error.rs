@@ -33,7 +33,7 @@ pub enum Error {
     },
     /// A process holds the table and does not go on: stopped, most likely. Nothing can be granted until it continues
     /// or ends.
-    #[error("capacity table: process {pid} has held it for {since:?} and does not go on")]
+    #[error("capacity table: {} has held it for {since:?} and does not go on", holder(*pid))]
     Stuck {
         /// The process, as it sees itself; zero if it could not be read.
         pid: u32,
@@ -105,5 +105,12 @@ pub enum Error {
 impl Error {
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid { what: what.into() }
+    }
+}
+
+fn holder(pid: u32) -> String {
+    match pid {
+        0 => "a process".to_owned(),
+        pid => format!("process {pid}"),
     }
 }

@@ -84,7 +84,9 @@ impl From<CapacityError> for CommandFailure {
         // Its words hold the cause already.
         let failure = CommandFailure::new(Exit::State, error.to_string());
         match &error {
-            CapacityError::Stuck { pid, .. } => failure.hint(crate::commands::capacity::advice(*pid)),
+            CapacityError::Stuck { pid, .. } if *pid > 0 => {
+                failure.hint(crate::commands::capacity::advice(*pid))
+            }
             _ => failure,
         }
     }

@@ -2,17 +2,20 @@
 
 use crate::failure::CommandFailure;
 use crate::handover::folder_key;
-use convoke_capacity::{Capacity, Identity, Options};
+use convoke_capacity::{Capacity, Error, Identity, Options};
 use convoke_engine::{Limits, Shares, Stated};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use convoke_plan::{Kind, Node, Plan, Span};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A command without a time limit may go on for this long after its process was stopped.
 const ANY_TIME: Duration = Duration::from_secs(24 * 3600);
+
+/// How long a run waits at its start for a process that has the table for itself and does not go on.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The name of attempts at once, of all processes together.
 pub const MACHINE: &str = "machine";
@@ -33,7 +36,7 @@ pub fn take_part(
 ) -> Result<(Shares, Option<String>), CommandFailure> {
     let options = Options { max_call_time: longest_call(plan), ..Options::default() };
     let table = open(state, &plan.root().name, &run.0, options)?;
-    let remark = agree(&table, machine).map_err(unusable)?;
+    let remark = patiently(|| agree(&table, machine)).map_err(unusable)?;
     Ok((Shares { table: Arc::new(table), time_to_live: lease }, remark))
 }
 
@@ -65,11 +68,23 @@ pub fn watch(state: &StateDir, label: &str) -> Result<Capacity, CommandFailure> 
 fn open(state: &StateDir, label: &str, run: &str, options: Options) -> Result<Capacity, CommandFailure> {
     let here = std::env::current_dir().unwrap_or_default().display().to_string();
     let identity = Identity { label: label.to_owned(), run: run.to_owned(), working_dir: folder_key(&here) };
-    Capacity::open(&table_path(state), &identity, options).map_err(unusable)
+    patiently(|| Capacity::open(&table_path(state), &identity, options.clone())).map_err(unusable)
+}
+
+/// Whoever was stopped while it had the table for itself is mostly let go on soon: a run need not fail for that.
+fn patiently<T>(mut act: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    let begin = Instant::now();
+    loop {
+        match act() {
+            // It has waited already before it says so.
+            Err(Error::Stuck { .. }) if begin.elapsed() < PATIENCE => {}
+            result => return result,
+        }
+    }
 }
 
 /// A number that somebody stated goes over one that nobody did. Says so where another one is in force than was asked for.
-fn agree(table: &Capacity, machine: &Stated) -> Result<Option<String>, convoke_capacity::Error> {
+fn agree(table: &Capacity, machine: &Stated) -> Result<Option<String>, Error> {
     let limit = u32::try_from(machine.limit).unwrap_or(u32::MAX);
     let defined = table.define(MACHINE, limit, &machine.origin)?;
     let ours_is_stated = machine.origin != DEFAULT || limit > defined.limit;
