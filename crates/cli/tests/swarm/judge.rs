@@ -189,6 +189,8 @@ fn gained(stop: &Trouble, samples: &[Sample]) -> usize {
     let during =
         samples[begin..].iter().take_while(|sample| sample.at < stop.end).filter(|sample| !sample.torn);
     let parts = during.filter_map(|sample| sample.instances.get(&stop.pid)).filter(|part| part.stopped);
+    // The first sample that sees it stopped may have counted its leases before it was; the next one began afterwards.
+    let parts = parts.skip(1);
     let mut held = parts.map(|part| part.in_use + part.quarantined);
     let first = held.next().unwrap_or(0);
     held.max().unwrap_or(0).saturating_sub(first)
