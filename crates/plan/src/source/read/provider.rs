@@ -71,7 +71,8 @@ pub(super) fn provider(cx: &mut Reader<'_>, node: &Node, owner: &str) -> Option<
     Some(provider)
 }
 
-fn short(name: Spanned<String>) -> Provider {
+/// A provider that is written as a bare name.
+pub(super) fn short(name: Spanned<String>) -> Provider {
     Provider {
         span: name.span.clone(),
         name,

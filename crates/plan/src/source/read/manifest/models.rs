@@ -3,12 +3,13 @@
 use indexmap::IndexMap;
 
 use super::super::super::nearest::nearest;
-use super::super::super::settings::{Program, Provider, Runtime};
+use super::super::super::settings::{Provider, Runtime};
 use super::super::super::text::{Spanned, Text};
 use super::super::super::words::PROVIDERS;
 use super::super::super::workflow::{AgentStep, Entry};
 use super::super::Reader;
 use super::super::fields::Fields;
+use super::super::provider;
 use super::super::scalars::Of;
 use crate::diagnostic::Span;
 
@@ -86,22 +87,5 @@ pub(super) fn default(runtime: &mut Runtime, model: Spanned<String>) {
 
 /// A provider that is written as a bare name.
 fn named(name: &str, span: &Span) -> Provider {
-    Provider {
-        name: Spanned::new(name.to_owned(), span.clone()),
-        base_url: None,
-        api_key: None,
-        api_key_file: None,
-        bearer_token: None,
-        auth_token: None,
-        runtime_token: None,
-        headers: IndexMap::new(),
-        service: None,
-        wire_api: None,
-        file: None,
-        latency_ms: None,
-        program: Program::default(),
-        vendor: IndexMap::new(),
-        short: true,
-        span: span.clone(),
-    }
+    provider::short(Spanned::new(name.to_owned(), span.clone()))
 }
