@@ -84,7 +84,7 @@ impl Ord for TaskId {
         let mut theirs = other.segments();
         for mine in self.segments() {
             let Some(their) = theirs.next() else { return Ordering::Greater };
-            let by_part = mine.node.cmp(&their.node).then_with(|| cmp_key(&mine.key, &their.key));
+            let by_part = cmp_text(&mine.node, &their.node).then_with(|| cmp_key(&mine.key, &their.key));
             let ordering = by_part.then_with(|| mine.visit.cmp(&their.visit));
             if ordering != Ordering::Equal {
                 return ordering;
@@ -102,13 +102,18 @@ impl PartialOrd for TaskId {
 
 fn cmp_key(mine: &Option<String>, their: &Option<String>) -> Ordering {
     match (mine, their) {
-        (Some(a), Some(b)) => match (a.parse::<u64>(), b.parse::<u64>()) {
-            (Ok(a_number), Ok(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
-            (Ok(_), Err(_)) => Ordering::Less,
-            (Err(_), Ok(_)) => Ordering::Greater,
-            (Err(_), Err(_)) => a.cmp(b),
-        },
+        (Some(a), Some(b)) => cmp_text(a, b),
         _ => mine.is_some().cmp(&their.is_some()),
+    }
+}
+
+/// Numbers as numbers, and before words.
+fn cmp_text(a: &str, b: &str) -> Ordering {
+    match (a.parse::<u64>(), b.parse::<u64>()) {
+        (Ok(a_number), Ok(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
     }
 }
 

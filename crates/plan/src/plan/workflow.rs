@@ -1,6 +1,6 @@
 //! One workflow of a plan: its nodes, where it starts, what it takes and gives, and its limits.
 
-use super::{Node, NodeIx, Text};
+use super::{Node, NodeIx, Pipeline, Text};
 use convoke_model::{Budget, FieldType, Price};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub struct Workflow {
     pub pricing: Arc<IndexMap<String, Price>>,
     /// How costs are shown.
     pub show_costs: ShowCosts,
+    /// What holds for it as a pipeline of personas, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Pipeline>,
 }
 
 impl Workflow {
