@@ -151,6 +151,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        show_tools: false,
         servers: Arc::default(),
         capabilities: Default::default(),
         success_criteria: None,

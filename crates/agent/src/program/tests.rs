@@ -32,6 +32,7 @@ pub(super) fn call_over(outputs: &[Value]) -> ProgramCall {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        show_tools: false,
         servers: Default::default(),
         capabilities: Default::default(),
         success_criteria: None,

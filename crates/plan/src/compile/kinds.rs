@@ -38,6 +38,7 @@ impl<'a> Builder<'a> {
             source::StepKind::Workflow(call) => Kind::SubPlan(self.sub_plan(call)),
             source::StepKind::Reduce(reduce) => Kind::Reduce(Box::new(self.reduce(step, reduce))),
             source::StepKind::Verify(verify) => Kind::Verify(Box::new(self.verify(step, verify))),
+            source::StepKind::Goal(goal) => Kind::Goal(Box::new(self.goal(step, goal))),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),
         }
     }

@@ -13,6 +13,7 @@ mod calls;
 mod coders;
 mod extras;
 mod fields;
+mod goal;
 mod hash;
 mod inputs;
 mod kinds;

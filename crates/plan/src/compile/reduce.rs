@@ -176,7 +176,7 @@ impl Builder<'_> {
     }
 
     /// A name that no other node has: bodies of two fan-outs may be called alike.
-    fn free_name(&self, name: String) -> String {
+    pub(super) fn free_name(&self, name: String) -> String {
         let is_free = |name: &str| !self.extra.iter().any(|node| &*node.name == name);
         match is_free(&name) {
             true => name,

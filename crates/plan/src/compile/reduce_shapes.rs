@@ -27,11 +27,11 @@ pub(super) fn findings() -> OutputSchema {
     schema([("findings", list)])
 }
 
-fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
+pub(super) fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
     OutputSchema { fields: named(fields) }
 }
 
-fn object<const N: usize>(fields: [(&str, OutputField); N]) -> OutputField {
+pub(super) fn object<const N: usize>(fields: [(&str, OutputField); N]) -> OutputField {
     OutputField { properties: Some(named(fields)), ..OutputField::of(FieldType::Object) }
 }
 
@@ -39,11 +39,11 @@ fn named<const N: usize>(fields: [(&str, OutputField); N]) -> IndexMap<String, O
     fields.into_iter().map(|(name, field)| (name.to_owned(), field)).collect()
 }
 
-fn told(ty: FieldType, description: &str) -> OutputField {
+pub(super) fn told(ty: FieldType, description: &str) -> OutputField {
     OutputField { description: Some(description.to_owned()), ..OutputField::of(ty) }
 }
 
-fn one_of(words: &[&str]) -> OutputField {
+pub(super) fn one_of(words: &[&str]) -> OutputField {
     let choices = words.iter().map(|word| Value::from(*word)).collect();
     OutputField { choices: Some(choices), ..OutputField::of(FieldType::String) }
 }
