@@ -2,7 +2,7 @@
 
 use super::decision::{Act, Decision};
 use super::gather::Past;
-use super::{route, tools};
+use super::route;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
@@ -97,13 +97,14 @@ impl Scheduler {
     /// A task with the tools that may be used, and those that may not.
     fn with_known_tools(&self, goal: TaskIx, mut item: Item) -> (Item, Vec<String>) {
         let Some((_, spec)) = self.goal_of(goal) else { return (item, Vec::new()) };
-        let wanted = std::mem::take(&mut item.tools);
-        let (known, unknown): (Vec<_>, Vec<_>) = wanted
-            .into_iter()
-            .map(|tool| (tools::known(spec, &tool), tool))
-            .partition(|(known, _)| known.is_some());
-        item.tools = known.into_iter().filter_map(|(known, _)| known).collect();
-        (item, unknown.into_iter().map(|(_, tool)| tool).collect())
+        let (wanted, mut unknown) = (std::mem::take(&mut item.tools), Vec::new());
+        for tool in wanted {
+            match spec.allowed(&tool) {
+                allowed if allowed.is_empty() => unknown.push(tool),
+                allowed => item.tools.extend(allowed),
+            }
+        }
+        (item, unknown)
     }
 
     /// The same again after the back-off of whoever does it: base x 2^(failures - 1).

@@ -132,7 +132,7 @@ impl Look<'_, '_> {
         if self.item.item.depth >= bounds.max_depth {
             return Some(format!("tasks stand at most {} deep (max_depth)", bounds.max_depth));
         }
-        if self.children() >= bounds.max_children {
+        if self.item.children() >= bounds.max_children {
             return Some(format!("a task has at most {} children (max_children)", bounds.max_children));
         }
         (*self.left == 0).then(|| format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks))
@@ -179,7 +179,7 @@ impl Look<'_, '_> {
 
     fn terms(&self) -> Terms<'static> {
         let bounds = self.state.goal.bounds;
-        let room = bounds.max_children.saturating_sub(self.children());
+        let room = bounds.max_children.saturating_sub(self.item.children());
         let (most, because) = match room <= *self.left {
             true => (room, "max_children"),
             false => (*self.left, "max_tasks"),
@@ -188,16 +188,12 @@ impl Look<'_, '_> {
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {
-        let first = self.children() + 1;
+        let first = self.item.children() + 1;
         let nothing_else = |short: &str| TaskId::new(Some(&self.item.id), short, None, 1);
         let items = tasks.items(&self.item.id, first, self.item.item.depth + 1, &nothing_else);
         *self.left -= items.len() as u32;
         let reason = format!("it is done by {} children", items.len());
         self.decide("add_tasks", reason, None, Act::Add(items))
-    }
-
-    fn children(&self) -> u32 {
-        self.item.steps.iter().filter(|step| matches!(step, Step::Child(_))).count() as u32
     }
 
     /// It could not be taken apart: what failed before stays failed, and what was not done yet is done directly.
@@ -322,7 +318,7 @@ impl Look<'_, '_> {
 
     fn check_tool(&self, action: Action, tool: Option<&str>) -> Result<(), String> {
         match (action, tool) {
-            (Action::AlternativeTool, Some(tool)) if !self.state.goal.allows(tool) => {
+            (Action::AlternativeTool, Some(tool)) if self.state.goal.allowed(tool).is_empty() => {
                 Err(format!("there is no tool `{tool}`"))
             }
             _ => Ok(()),
@@ -330,8 +326,8 @@ impl Look<'_, '_> {
     }
 
     fn take(&self, action: Action, failure: &Failure, reason: String, note: Option<String>) -> Decision {
-        let note =
-            Some(note.map_or_else(|| action.word().to_owned(), |note| format!("{}: {note}", action.word())));
+        let way = note.map_or_else(|| action.word().to_owned(), |note| format!("{}: {note}", action.word()));
+        let note = Some(format!("{way}\nThe last try failed: {}", failure.message));
         let (role, act) = match action {
             Action::Retry => (None, Act::Retry),
             Action::RepairParameters | Action::AlternativeTool => {

@@ -145,7 +145,7 @@ impl Scheduler {
     }
 
     fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
-        if about.duty == Duty::Reconcile {
+        if about.shows_children() {
             return json!([]);
         }
         self.seen(about, outputs).into_iter().map(|seen| self.seen_value(about, &seen)).collect()
@@ -160,7 +160,7 @@ impl Scheduler {
     }
 
     fn children_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
-        if about.duty != Duty::Reconcile {
+        if !about.shows_children() {
             return json!([]);
         }
         let seen = self.seen(about, outputs);
@@ -175,7 +175,7 @@ impl Scheduler {
                 "status": status_word(child), "summary": summary, "result": result,
             })
         };
-        about.children().map(child).collect()
+        about.children().into_iter().map(child).collect()
     }
 
     /// All tasks right below the goal, and what went wrong further down.
@@ -223,18 +223,25 @@ impl<'a> About<'a> {
         self.at.map(|at| &self.state.items[at])
     }
 
-    fn children(&self) -> impl Iterator<Item = &ItemState<'a>> {
-        let batch = self.own().map(|item| item.batch(&self.state)).unwrap_or_default();
-        batch.into_iter().map(|child| &self.state.items[child])
+    /// Whether what tasks came to is put together here.
+    fn shows_children(&self) -> bool {
+        matches!(self.duty, Duty::Reconcile | Duty::Finalise)
+    }
+
+    /// The tasks that are put together: those of the task, or those of the goal.
+    fn children(&self) -> Vec<&ItemState<'a>> {
+        match self.own() {
+            Some(item) => item.batch(&self.state).into_iter().map(|child| &self.state.items[child]).collect(),
+            None => self.state.top().collect(),
+        }
     }
 
     /// Whose results are shown: declared inputs, the children that are put together, or all that the answer is made of.
     fn sources(&self) -> Vec<TaskId> {
-        match (self.duty, self.own()) {
-            (Duty::Reconcile, _) => self.children().map(|child| child.id.clone()).collect(),
-            (Duty::Finalise | Duty::Classify, _) => self.state.top().map(|item| item.id.clone()).collect(),
-            (_, Some(item)) => item.item.inputs.clone(),
-            (_, None) => Vec::new(),
+        match self.own() {
+            _ if self.shows_children() => self.children().iter().map(|child| child.id.clone()).collect(),
+            Some(item) => item.item.inputs.clone(),
+            None => Vec::new(),
         }
     }
 
@@ -250,12 +257,15 @@ impl<'a> About<'a> {
     fn bounds(&self) -> Json {
         let bounds = self.goal.bounds;
         let left = self.state.tasks_left();
-        let depth_left = match self.own() {
-            Some(item) => bounds.max_depth.saturating_sub(item.item.depth),
-            None => bounds.max_depth,
+        let (depth_left, children) = match self.own() {
+            Some(item) => {
+                let room = bounds.max_children.saturating_sub(item.children());
+                (bounds.max_depth.saturating_sub(item.item.depth), room.min(left))
+            }
+            None => (bounds.max_depth, left),
         };
         json!({
-            "depth_left": depth_left, "children": bounds.max_children.min(left), "tasks_left": left,
+            "depth_left": depth_left, "children": children, "tasks_left": left,
             "rounds_left": bounds.max_rounds.saturating_sub(self.state.rounds()),
         })
     }

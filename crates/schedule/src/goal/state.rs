@@ -111,6 +111,11 @@ impl<'a> ItemState<'a> {
         if let Standing::Ended(end) = self.standing { Some(end) } else { None }
     }
 
+    /// How many children it has.
+    pub fn children(&self) -> u32 {
+        self.steps.iter().filter(|step| matches!(step, Step::Child(_))).count() as u32
+    }
+
     /// Whether it was made to recover its parent.
     pub fn recovers(&self, state: &State<'_>) -> bool {
         self.parent.is_some_and(|parent| self.item.replaces.contains(&state.items[parent].id))

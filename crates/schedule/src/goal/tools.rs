@@ -3,21 +3,7 @@
 use super::contract::Said;
 use super::state::{ItemState, State, Step, Told};
 use convoke_model::Duty;
-use convoke_plan::{Action, Goal};
-
-/// A tool as the goal knows it; `None` where it may not be used.
-pub(crate) fn known(goal: &Goal, tool: &str) -> Option<String> {
-    let same = |known: &&String| **known == *tool || short(known) == short(tool);
-    let found = goal.tools.iter().find(|known| **known == *tool).or_else(|| goal.tools.iter().find(same));
-    match found {
-        Some(known) => Some(known.clone()),
-        None => goal.allows(tool).then(|| tool.to_owned()),
-    }
-}
-
-fn short(name: &str) -> &str {
-    name.rsplit_once("__").map_or(name, |(_, name)| name)
-}
+use convoke_plan::Action;
 
 /// The tools that whoever does a task may use; `None` is all of the goal's.
 pub(crate) fn for_task(
@@ -34,7 +20,7 @@ pub(crate) fn for_task(
     let analysed = item.steps.iter().find_map(|step| match step {
         Step::Duty(Duty::Analyse, Told::Said(said)) => match &**said {
             Said::Size { tools, .. } => {
-                Some(tools.iter().filter_map(|tool| known(state.goal, tool)).collect())
+                Some(tools.iter().flat_map(|tool| state.goal.allowed(tool)).collect())
             }
             _ => None,
         },
@@ -49,11 +35,13 @@ pub(crate) fn for_task(
 fn alternatives(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
     let said = item.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Recover, Told::Said(said)) => match &**said {
-            Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => known(state.goal, tool),
+            Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {
+                Some(state.goal.allowed(tool))
+            }
             _ => None,
         },
         _ => None,
     });
     let others = || state.goal.tools.iter().filter(|tool| !item.item.tools.contains(tool)).cloned().collect();
-    said.map_or_else(others, |tool| vec![tool])
+    said.filter(|tools| !tools.is_empty()).unwrap_or_else(others)
 }
