@@ -91,7 +91,7 @@ impl Scheduler {
         let (goal, spec) = self.goal_of(task)?;
         let state = self.goal_state(goal, spec, Past::Ends, Some(outputs));
         let item = state.by_id.get(&self.tasks[task].id)?;
-        super::items::last_failure(&state, &state.items[*item])
+        super::mend::last_failure(&state, &state.items[*item])
     }
 
     fn item_state<'a>(

@@ -12,6 +12,7 @@ mod decision;
 mod fold;
 mod gather;
 mod items;
+mod mend;
 mod outcome;
 mod prompt;
 mod proposal;

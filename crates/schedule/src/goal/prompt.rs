@@ -4,7 +4,7 @@
 //! holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
 use super::gather::Past;
-use super::items;
+use super::mend;
 use super::outcome::{reason, status_word};
 use super::state::{ItemState, State};
 use super::tools;
@@ -195,7 +195,7 @@ impl Scheduler {
     }
 
     fn failure_shown(&self, about: &About<'_>) -> Json {
-        let Some(failure) = about.own().and_then(|item| items::last_failure(&about.state, item)) else {
+        let Some(failure) = about.own().and_then(|item| mend::last_failure(&about.state, item)) else {
             return Json::Null;
         };
         let attempts = |member: &TaskIx| self.tasks[*member].attempts;
@@ -271,7 +271,7 @@ impl<'a> About<'a> {
     }
 
     fn actions(&self) -> Vec<&'static str> {
-        let ways = self.at.filter(|_| self.duty == Duty::Recover).map(|at| items::ways(&self.state, at));
+        let ways = self.at.filter(|_| self.duty == Duty::Recover).map(|at| mend::ways(&self.state, at));
         ways.unwrap_or_default().into_iter().map(|action| action.word()).collect()
     }
 }

@@ -337,7 +337,7 @@ fn large_tasks_spawn_without_asking_and_small_ones_are_done() {
 }
 
 #[test]
-fn a_refused_spawn_is_done_directly_and_says_why() {
+fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
     let mut shallow = goal();
     shallow.bounds.max_depth = 0;
     let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
@@ -393,7 +393,7 @@ fn the_result_of_an_only_child_is_its_parents() {
 }
 
 #[test]
-fn skips_follow_declared_inputs_and_nothing_else() {
+fn defect_6_skips_follow_declared_inputs_and_nothing_else() {
     let impossible =
         Draft { skip_probability: 90, skip_reason: "there is no network".into(), ..draft("a", &[]) };
     let similar = Draft { description: "using the previous task do a".into(), ..draft("c", &[]) };
@@ -444,7 +444,7 @@ fn a_failure_is_recovered_as_its_class_says_and_never_twice_in_the_same_way() {
 }
 
 #[test]
-fn a_strategy_that_is_not_left_is_refused_once_and_then_the_first_is_taken() {
+fn defect_5_a_strategy_that_is_not_left_is_refused_once_and_then_the_first_is_taken() {
     let mut goal = goal();
     goal.policies = [(Class::Fatal, vec![Action::RepairParameters, Action::Skip])].into();
     let mut play = planned(goal, vec![draft("a", &[])]);
