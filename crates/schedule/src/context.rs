@@ -174,6 +174,7 @@ impl Scheduler {
         self.add_loop_variables(task, roots, &mut names, outputs);
         self.add_error(task, roots, &mut names);
         self.summary_sources(task, &mut names, outputs);
+        self.add_duty_names(task, roots, &mut names, outputs)?;
         Ok(names)
     }
 
@@ -249,7 +250,9 @@ impl Scheduler {
     /// What a finished step is in templates: `name.output`, or a group's own keys.
     pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
-            return map_value([("error", self.error_value(step, failure))]);
+            let error = ("error", self.error_value(step, failure));
+            let answer = self.goal_answer(step, outputs).map(|answer| ("output", from_json(&answer)));
+            return map_value([error].into_iter().chain(answer));
         }
         let value = self.output_value(step, outputs);
         if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }

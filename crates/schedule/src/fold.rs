@@ -34,6 +34,8 @@ impl Scheduler {
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
+            Event::Routed { about, chosen, .. } => self.routed(about.as_ref(), chosen),
+            Event::Guided { text, .. } => self.guided(text),
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
@@ -79,8 +81,6 @@ impl Scheduler {
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
-            | Event::Routed { .. }
-            | Event::Guided { .. }
             | Event::StateChanged { .. }
             | Event::Announced { .. }
             | Event::FilesSeen { .. }
@@ -109,6 +109,7 @@ impl Scheduler {
                 self.timers.arm(until, Alarm::Wake(task));
             }
             (Kind::Parallel(_), ..) => self.open_parallel(task),
+            (Kind::Goal(_), ..) => self.open_goal(task),
             (Kind::SubPlan(sub), _, Some(inputs)) => {
                 let workflow = sub.workflow;
                 self.open_sub_plan(task, workflow, inputs);
@@ -116,7 +117,7 @@ impl Scheduler {
             _ => {
                 return Err(illegal(
                     &format!("task_started of {id}"),
-                    "it is no wait, group or sub-workflow",
+                    "it is no wait, group, goal or sub-workflow",
                 ));
             }
         }

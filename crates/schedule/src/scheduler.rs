@@ -99,8 +99,10 @@ pub struct Scheduler {
     pub(crate) turn: Turn,
     /// Whether a step was skipped because of a failure that the run lived with.
     pub(crate) missed_steps: bool,
-    /// Whether a merge did without some of its outputs.
+    /// Whether a merge did without some of its outputs, or a goal left tasks out.
     pub(crate) missed_outputs: bool,
+    /// What people said to the run on its way.
+    pub(crate) guidance: Vec<String>,
 }
 
 impl Scheduler {
@@ -130,6 +132,7 @@ impl Scheduler {
             turn: Turn::default(),
             missed_steps: false,
             missed_outputs: false,
+            guidance: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! from (`from`), which is all that its context is made of.
 
 use crate::frame::FrameIx;
+use crate::goal::Course;
 use crate::group::Group;
 use crate::merge::Merging;
 use convoke_model::{Cause, Failure, Inquiry, Payload, TaskId, Timestamp, Usage};
@@ -65,6 +66,8 @@ pub(crate) struct Task {
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<Inquiry>>,
+    /// How the work on it went, for tasks of a goal and their duties.
+    pub course: Option<Box<Course>>,
     /// What its own attempts used.
     pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
@@ -164,6 +167,7 @@ impl Tasks {
             group: None,
             merging: None,
             question: None,
+            course: None,
             usage: Usage::default(),
             frame: None,
             started: None,

@@ -1,6 +1,7 @@
 //! Payloads as templates see them, read once and kept for a while.
 
 use crate::frame::FrameIx;
+use crate::goal::Said;
 use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
@@ -19,6 +20,8 @@ pub(crate) struct Values {
     outputs: RefCell<HashMap<TaskIx, Value>>,
     inputs: RefCell<HashMap<u32, Value>>,
     items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
+    /// What the duties of goals answered.
+    pub(crate) said: RefCell<HashMap<TaskIx, Arc<Said>>>,
 }
 
 /// Values kept at most; beyond that the cache starts anew.
@@ -32,6 +35,7 @@ impl Values {
             outputs: RefCell::default(),
             inputs: RefCell::default(),
             items: RefCell::default(),
+            said: RefCell::default(),
         }
     }
 }

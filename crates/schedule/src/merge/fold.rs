@@ -94,8 +94,12 @@ impl Scheduler {
     pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
         let task = self.begun(id, "asked")?;
         let repairs = questions.iter().any(|question| matches!(question.about, About::Reshape { .. }));
-        let fits = if repairs { TaskState::Ready } else { TaskState::Open };
-        self.expect(task, "asked", |state| state == fits)?;
+        let waits = self.item_of(task).is_some();
+        self.expect(task, "asked", |state| match state {
+            TaskState::Ready => repairs,
+            TaskState::Waiting => waits,
+            state => state == TaskState::Open && !repairs,
+        })?;
         self.note_start(task);
         self.open_questions(task);
         self.tasks[task].wishes = false;
@@ -111,7 +115,8 @@ impl Scheduler {
             self.note_arrivals(task, &question.about);
             self.tasks[member].question = Some(Arc::new(question.clone()));
             self.group_mut(task).total += 1;
-            self.offer(member);
+            self.note_strategy(task, member);
+            self.place_question(task, member, question);
         }
         Ok(())
     }
@@ -140,6 +145,7 @@ impl Scheduler {
             (Kind::Reduce(_), About::Program { .. }) => Some(self.tasks[task].node),
             (Kind::Verify(verify), About::Assess { .. }) => Some(verify.assessor),
             (Kind::Verify(verify), About::Correct { .. }) => Some(verify.repairer),
+            (Kind::Goal(_) | Kind::Item(_), about) => self.goal_helper(task, about),
             _ => None,
         }
     }

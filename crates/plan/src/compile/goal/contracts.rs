@@ -33,7 +33,7 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
         Duty::Classify => schema([
             ("done", told(FieldType::Boolean, "whether no further task is needed")),
             ("reason", text("why")),
-            ("tasks", tasks()),
+            ("tasks", further_tasks()),
         ]),
         Duty::Finalise => schema([
             ("message", OutputField { min_length: Some(1), max_length: Some(4000), ..text("the answer") }),
@@ -54,6 +54,15 @@ fn recovery() -> OutputSchema {
         ("next_steps", text("what to do differently")),
         ("tool", optional(OutputField { nullable: true, ..text("the other tool, by its name") })),
     ])
+}
+
+/// The tasks of a later round, which may make up for failed ones.
+fn further_tasks() -> OutputField {
+    let mut tasks = tasks();
+    let task = tasks.items.as_mut().and_then(|task| task.properties.as_mut());
+    let replaces = optional(list(FieldType::String, "ids of failed tasks that it makes up for"));
+    task.map(|task| task.insert("replaces".to_owned(), replaces));
+    tasks
 }
 
 /// The tasks of a plan.
