@@ -1,4 +1,5 @@
-//! Repairs of inputs on their way through trouble: the step that asked is cancelled, or its run is resumed after it ended.
+//! Steps that ask on their way, above all for repairs of their inputs, in trouble: they are cancelled, stopped, or take too
+//! long, and their run is resumed after it ended.
 
 use convoke_model::{Assignment, Class, Event, RunStatus, Work};
 use convoke_plan::Plan;
@@ -42,6 +43,19 @@ fn is_over(world: &World, what: &str) {
     assert_eq!(left, [], "{what}: these have no end");
     assert_eq!(world.running(), 0, "{what}: attempts go on");
     assert!(scheduler.finished().is_some(), "{what}");
+}
+
+/// Tasks that had ended well and were begun again by who took the run over.
+fn done_twice(before: &World, after: &World) -> Vec<String> {
+    let done: HashSet<_> = before
+        .events()
+        .filter_map(|stamped| match &stamped.event {
+            Event::AttemptFinished { task, .. } => Some(task.clone()),
+            _ => None,
+        })
+        .collect();
+    let again = after.launches.iter().filter(|(task, _)| done.contains(task));
+    again.map(|(task, _)| task.to_string()).collect()
 }
 
 const CHILD: &str = "
@@ -92,28 +106,53 @@ fn a_sub_workflow_goes_on_behind_the_repair_of_its_input() {
     }
 }
 
+const CHECKED: &str = "
+workflow: {name: w, runtime: {provider: scripted}, entry_point: maker}
+agents:
+  - {name: maker, prompt: make}
+  - {name: checked, type: verify, needs: [maker], query: how?, rounds: 1}
+output: {said: '{{ checked.output.verdict }}'}
+";
+
+/// The first examination finds something, the second nothing.
+fn examined(assignment: &Assignment) -> Behaviour {
+    match assignment.task.to_string().as_str() {
+        "checked/assess[1]" => Behaviour::gives(
+            TICK,
+            json!({ "findings": [
+                { "kind": "gap", "severity": "high", "claim": "x", "explanation": "y", "correction": "z" },
+            ]}),
+        ),
+        "checked/assess[2]" => Behaviour::gives(TICK, json!({ "findings": [] })),
+        _ => shaped(assignment),
+    }
+}
+
 #[test]
-fn a_run_that_is_stopped_around_a_repaired_sub_workflow_ends_and_can_go_on() {
-    let plan = with_sub("");
-    let mut whole = world(&plan, 4, shaped);
+fn a_run_that_is_stopped_while_it_asks_ends_and_goes_on_with_the_answers_it_has() {
+    stops_anywhere(&with_sub(""), shaped);
+    stops_anywhere(&with_items(2, "fail_fast", "output: {n: '{{ each.count }}'}"), none_fails);
+    stops_anywhere(&plan_of(CHECKED, &[]), examined);
+}
+
+fn stops_anywhere(plan: &Arc<Plan>, script: Script) {
+    let mut whole = world(plan, 4, script);
     let expected = whole.finish();
+    assert_eq!(expected.status, RunStatus::Succeeded, "{expected:?}");
     for at in 1..whole.commits.len() {
         for (now, stubborn) in [(true, false), (true, true), (false, false)] {
             let what = format!("stopped after {at}, now {now}, done already {stubborn}");
-            let mut stopped = world(&plan, 4, shaped);
+            let mut stopped = world(plan, 4, script);
             stopped.stubborn = stubborn;
             stopped.run(at);
             let ended = stopped.stop(now);
             is_over(&stopped, &what);
-            resumes_alike(&plan, &stopped, shaped, &ended);
+            resumes_alike(plan, &stopped, script, &ended);
             if ended.status != RunStatus::Succeeded {
-                let mut later = resumed(&plan, 4, stopped.commits.len(), &stopped, shaped);
+                let mut later = resumed(plan, 4, stopped.commits.len(), &stopped, script);
                 let went_on = later.finish();
-                assert_eq!(
-                    (went_on.status, went_on.output),
-                    (expected.status, expected.output.clone()),
-                    "{what}"
-                );
+                assert_eq!((went_on.status, &went_on.output), (expected.status, &expected.output), "{what}");
+                assert_eq!(done_twice(&stopped, &later), [""; 0], "{what}");
                 is_over(&later, &what);
             }
         }
@@ -135,6 +174,7 @@ fn a_repaired_sub_workflow_is_cancelled_with_its_group_wherever_it_stands() {
         resumes_alike(&plan, &cancelled, script, &ended);
         let mut later = resumed(&plan, 4, cancelled.commits.len(), &cancelled, shaped);
         assert_eq!(later.finish().output, Some(json!({ "said": "two 12" })));
+        assert_eq!(done_twice(&cancelled, &later), [""; 0]);
     }
     assert!(reached.contains("both/sub/one") && reached.contains("both/sub/two"), "{reached:?}");
 }
@@ -271,5 +311,23 @@ output: {answer: '{{ s.output | json }}'}";
                 "{places}, cut after {cut}"
             );
         }
+    }
+}
+
+#[test]
+fn who_failed_behind_its_repair_goes_on_with_it() {
+    fn second_fails(assignment: &Assignment) -> Behaviour {
+        match assignment.task.to_string() == "each[1]" {
+            true => Behaviour::fails(TICK, Class::Fatal),
+            false => none_fails(assignment),
+        }
+    }
+    for places in [1, 2, 10] {
+        let plan = with_items(places, "all_or_nothing", "output: {n: '{{ each.count }}'}");
+        let mut first = world(&plan, 4, second_fails);
+        assert_eq!(first.finish().status, RunStatus::Failed, "{places}");
+        let mut second = resumed(&plan, 4, first.commits.len(), &first, none_fails);
+        assert_eq!(second.finish().status, RunStatus::Succeeded, "{places}");
+        assert_eq!(launched(&second), ["each[1]"], "{places}: its input is in shape already");
     }
 }
