@@ -28,6 +28,7 @@ mod parsed;
 mod partials;
 mod predicates;
 mod python;
+mod quoted;
 mod references;
 mod renderer;
 mod rewrite;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use minijinja::{Environment, Error, ErrorKind, Value};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::condition::{self, BEFORE, Flattened};
 use super::environment::environment;
@@ -21,6 +22,7 @@ use super::expression;
 use super::is_literal;
 use super::limits::{OUTPUT_BYTES, too_large};
 use super::partials::{candidates, path_and_root, resolve, template_name};
+use super::quoted;
 use super::rewrite::rewrite;
 use super::tail::{self, Tail};
 
@@ -160,6 +162,14 @@ impl Renderer {
         }
     }
 
+    /// What a template's text is read as where it is the JSON of a value, if that is known without writing it.
+    pub fn read_back(&self, id: TemplateId, context: impl FnOnce() -> Value) -> Option<Json> {
+        quoted::quoted(&self.template(id).1.text)?;
+        let template = self.environment.get_template(&format!("j{}", id.0)).ok()?;
+        let captured = template.render_captured(context()).ok()?;
+        quoted::read_back(&expression::value_of(captured.state())?)
+    }
+
     /// Whether a condition holds; its context also answers to the flattened names.
     pub fn test(&self, id: ConditionId, context: Value) -> Result<bool, RenderError> {
         let name = &self.conditions[id.0 as usize];
@@ -180,6 +190,7 @@ enum Named<'t> {
     Tail(&'t TemplateSource),
     Condition(&'t ConditionSource),
     Expression(&'t TemplateSource),
+    Quoted(&'t TemplateSource),
     Partial(&'t str, &'t str),
 }
 
@@ -194,6 +205,7 @@ impl Texts {
             tail::PREFIX => self.templates.get(at).map(Named::Tail),
             b'c' => self.conditions.get(at).map(Named::Condition),
             b'v' => self.templates.get(at).map(Named::Expression),
+            b'j' => self.templates.get(at).map(Named::Quoted),
             _ => None,
         }
     }
@@ -206,6 +218,7 @@ impl Texts {
             Named::Partial(_, text) => rewrite(text).text,
             Named::Condition(source) => rewrite(&condition::template(&source.text).0).text,
             Named::Expression(source) => rewrite(&expression::template(&source.text).0).text,
+            Named::Quoted(source) => expression::naming(quoted::quoted(&source.text)?),
         })
     }
 
@@ -241,8 +254,8 @@ impl Texts {
                 (source.text.as_ref(), rewrite(&template), shift, None)
             }
             Some(Named::Partial(path, text)) => (text, rewrite(text), 0, Some(path.to_owned())),
-            // Only whole templates are asked about: what fails is rendered again as one.
-            Some(Named::Template(source) | Named::Tail(source)) => {
+            // What fails in another guise is rendered again as a whole, so only that is asked about.
+            Some(Named::Template(source) | Named::Tail(source) | Named::Quoted(source)) => {
                 (source.text.as_ref(), rewrite(&source.text), 0, None)
             }
             None => ("", rewrite(""), 0, None),
