@@ -13,6 +13,7 @@ pub use cause::{Cause, CauseKind, Ending};
 pub use run::{RunStarted, RunStatus};
 
 use crate::{Digest, Failure, Inquiry, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// An event with its place in the journal and its time.
