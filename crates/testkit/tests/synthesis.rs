@@ -270,3 +270,75 @@ proptest! {
         }
     }
 }
+
+/// What a member of a board does.
+#[derive(Debug, Clone)]
+enum Member {
+    Votes(&'static str),
+    Abstains,
+    Fails,
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    prop_oneof![
+        4 => prop::sample::select(vec!["ship", "wait", "stop"]).prop_map(Member::Votes),
+        1 => Just(Member::Abstains),
+        1 => Just(Member::Fails),
+    ]
+}
+
+fn board(members: &[Member]) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    let members = members.to_vec();
+    Box::new(move |assignment| {
+        let task = assignment.task.to_string();
+        let index: usize = task.trim_start_matches("a[").trim_end_matches(']').parse().unwrap();
+        let takes = Duration::from_millis(1 + index as u64 * 7 % 5);
+        match &members[index] {
+            Member::Votes(option) => Behaviour::gives(takes, json!({ "vote": option, "reason": "so" })),
+            Member::Abstains => Behaviour::gives(takes, json!({ "vote": null, "reason": "so" })),
+            Member::Fails => Behaviour::fails(takes, Class::Fatal),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_board_comes_to_what_its_votes_say_whoever_abstains_or_fails(
+        members in prop::collection::vec(member(), 1..9),
+        needed in prop::sample::select(vec![("majority", 0), ("unanimous", 100), ("threshold, threshold: 0.75", 75)]),
+        limit in 1u32..6,
+        cut in 0f64..1.0,
+    ) {
+        // Where every member fails, their group does, and there is nothing to count.
+        prop_assume!(members.iter().any(|member| !matches!(member, Member::Fails)));
+        let (method, percent) = needed;
+        let plan = plan(members.len(), 10, &format!("strategy: vote, vote: {{method: {method}, options: [stop, ship, wait]}}"));
+        let mut whole = World::new(plan.clone(), json!({}), limit, 1, board(&members));
+        let ended = whole.finish();
+        let vote = &ended.output.as_ref().unwrap_or_else(|| panic!("{ended:?}"))["answer"]["vote"];
+
+        let of = |option: &str| members.iter().filter(|m| matches!(m, Member::Votes(own) if *own == option)).count();
+        let (ship, wait, stop) = (of("ship"), of("wait"), of("stop"));
+        let (cast, most) = (ship + wait + stop, ship.max(wait).max(stop));
+        prop_assert_eq!(&vote["tally"], &json!({ "stop": stop, "ship": ship, "wait": wait }));
+        prop_assert_eq!(&vote["cast"], &json!(cast));
+        let top: Vec<&str> = ["ship", "wait", "stop"].into_iter().filter(|o| of(o) == most && most > 0).collect();
+        let winner = top.first().filter(|_| top.len() == 1 && most * 100 >= cast * percent);
+        prop_assert_eq!(&vote["winner"], &json!(winner));
+        let who = |wanted: fn(&Member) -> bool| -> BTreeSet<String> {
+            let those = members.iter().enumerate().filter(|(_, member)| wanted(member));
+            those.map(|(index, _)| format!("a [{index}]")).collect()
+        };
+        let abstained = vote["abstained"].as_array().unwrap().iter().map(|m| m.as_str().unwrap().to_owned());
+        prop_assert_eq!(abstained.collect::<BTreeSet<_>>(), who(|member| matches!(member, Member::Abstains)));
+        let failed = vote["failed"].as_object().unwrap().keys().cloned();
+        prop_assert_eq!(failed.collect::<BTreeSet<_>>(), who(|member| matches!(member, Member::Fails)));
+
+        let at = 1 + ((whole.commits.len() - 2) as f64 * cut) as usize;
+        let left = whole.commits[..at].to_vec();
+        let again = World::resumed(plan.clone(), limit, left, &whole, board(&members)).finish();
+        prop_assert_eq!((again.status, again.output), (ended.status, ended.output));
+    }
+}
