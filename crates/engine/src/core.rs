@@ -40,6 +40,17 @@ pub enum Effect {
     Abort(TaskIx),
     /// Stop every attempt.
     AbortAll,
+    /// Look whether files exist. The answer is a fact.
+    Look(TaskIx, Vec<String>),
+    /// Change what the runs of the project share. The answer is a fact.
+    Patch {
+        /// The task that changes it.
+        task: TaskIx,
+        /// Names the change in this run.
+        key: String,
+        /// The change.
+        patch: convoke_model::JsonText,
+    },
     /// Tell an attempt that what it wrote down is on disk.
     Acknowledge(oneshot::Sender<()>),
     /// Let attempts make no further call: the run is stopping.
@@ -217,6 +228,13 @@ impl Core {
                 self.permits.withdraw(task);
             }
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
+            Command::Look { task, paths } => turn.effects.push(Effect::Look(task, paths)),
+            Command::Patch { task, patch } => {
+                let key = self.scheduler.id(task).to_string();
+                if let Some(patch) = self.store.text(&patch) {
+                    turn.effects.push(Effect::Patch { task, key, patch });
+                }
+            }
         }
     }
 

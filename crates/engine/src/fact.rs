@@ -85,6 +85,31 @@ pub enum What {
         /// The inbox message that brought it.
         message: Option<MessageId>,
     },
+    /// A person says something to the run.
+    Guided {
+        /// The words.
+        text: String,
+        /// Who.
+        by: String,
+        /// The inbox message that brought it.
+        message: Option<MessageId>,
+    },
+    /// Files were looked for.
+    FilesSeen {
+        /// The task that is decided about.
+        task: TaskIx,
+        /// Those that exist.
+        present: Vec<String>,
+        /// Those that do not.
+        absent: Vec<String>,
+    },
+    /// What the runs of the project share was read, or changed for a task.
+    ProjectSeen {
+        /// The task whose change is in it.
+        task: Option<TaskIx>,
+        /// As it is now; or why it could not be had.
+        state: Result<crate::project::ProjectState, Failure>,
+    },
     /// Somebody asked the run to end.
     Stop {
         /// At once.

@@ -39,6 +39,11 @@ impl Handle {
         self.send(What::Answered { task, answer, by: by.into(), message: None });
     }
 
+    /// Says something to whoever is asked from now on.
+    pub fn guide(&self, text: impl Into<String>, by: impl Into<String>) {
+        self.send(What::Guided { text: text.into(), by: by.into(), message: None });
+    }
+
     /// Asks the run to end: attempts finish first, or are stopped at once.
     pub fn stop(&self, now: bool, by: impl Into<String>) {
         self.send(What::Stop { now, by: by.into(), message: None });

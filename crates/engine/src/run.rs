@@ -6,8 +6,9 @@ use crate::core::{Core, Effect};
 use crate::durations::Durations;
 use crate::error::EngineError;
 use crate::fact::{Fact, What};
-use crate::handle::Notice;
+use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
+use crate::project::Projects;
 use crate::steward::Steward;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
@@ -33,6 +34,9 @@ pub struct Run {
     pub(crate) attempts: Attempts,
     pub(crate) steward: Option<Arc<Steward>>,
     pub(crate) facts: UnboundedReceiver<Fact>,
+    /// For answers to what the run itself asks of the outside.
+    pub(crate) handle: Handle,
+    pub(crate) project: Option<Arc<dyn Projects>>,
     pub(crate) clock: Clock,
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
     pub(crate) interrupted_at: Option<Instant>,
@@ -85,6 +89,8 @@ impl Run {
         match effect {
             Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
+            Effect::Look(task, paths) => self.look(task, paths),
+            Effect::Patch { task, key, patch } => self.patch_project(task, key, patch),
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),
@@ -267,6 +273,7 @@ fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
     let id = Some(message.id);
     let what = match message.body {
         Message::Answer { task, answer, by } => What::Answered { task, answer, by, message: id },
+        Message::Guide { text, by } => What::Guided { text, by, message: id },
         Message::Stop { now, by } => What::Stop { now, by, message: id },
         Message::Unreadable { .. } => What::Unreadable { message: id },
     };

@@ -10,6 +10,7 @@ use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
 use crate::permits::{Permits, Said};
+use crate::project::Projects;
 use crate::run::{METRICS_PERIOD, Run};
 use crate::spending::{Spending, total};
 use crate::steward::Steward;
@@ -43,6 +44,8 @@ pub struct Setup {
     pub clock: Clock,
     /// What all processes of the machine share; `None`: this run shares nothing.
     pub capacity: Option<Shares>,
+    /// What it shares with other runs of its project, where that is kept somewhere.
+    pub project: Option<Arc<dyn Projects>>,
 }
 
 /// A run's part in what all processes of the machine share.
@@ -117,6 +120,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         steward,
         writer,
         facts,
+        handle: handle.clone(),
+        project: setup.project,
         clock,
         watchers: Some(watchers),
         interrupted_at: None,

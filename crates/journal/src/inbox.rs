@@ -31,6 +31,13 @@ pub enum Message {
         /// Who answers.
         by: String,
     },
+    /// Words for whoever is asked from now on.
+    Guide {
+        /// The words.
+        text: String,
+        /// Who says so.
+        by: String,
+    },
     /// Stop the run.
     Stop {
         /// At once, without letting attempts finish.

@@ -30,6 +30,13 @@ pub enum Ask {
         /// The form may be given up.
         allow_abort: bool,
     },
+    /// A plan that a model made: may it be carried out, perhaps changed?
+    Plan {
+        /// The question.
+        prompt: String,
+        /// The plan, as YAML that a person can edit.
+        plan: String,
+    },
     /// An attempt that a crash cut off: did it happen?
     Unknown {
         /// What is not known.
@@ -99,9 +106,14 @@ pub enum Answer {
         #[serde(default)]
         skipped_rest: bool,
     },
+    /// The plan is to be carried out as it stands here.
+    Plan {
+        /// The plan, as YAML.
+        plan: String,
+    },
     /// A cut-off attempt: try it again.
     Retry,
-    /// A cut-off attempt: take it as failed.
+    /// A cut-off attempt: take it as failed; a plan: do not carry it out.
     Fail,
 }
 
@@ -117,6 +129,7 @@ impl Answer {
             (Ask::Questions { questions, allow_abort, .. }, Answer::Questions { answers, aborted, .. }) => {
                 refused_form(questions, *allow_abort, answers, *aborted)
             }
+            (Ask::Plan { .. }, Answer::Plan { .. } | Answer::Fail) => None,
             (Ask::Unknown { .. }, Answer::Retry | Answer::Fail) => None,
             _ => Some("it asks something else".into()),
         }

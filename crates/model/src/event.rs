@@ -13,6 +13,7 @@ pub use cause::{Cause, CauseKind, Ending};
 pub use run::{RunStarted, RunStatus};
 
 use crate::{Digest, Failure, Inquiry, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// An event with its place in the journal and its time.
@@ -110,6 +111,81 @@ pub enum Event {
         task: TaskId,
         /// What.
         questions: Vec<Inquiry>,
+    },
+    /// Who does what next on the way to a goal, or whether a phase starts: a decision, with its reason.
+    Routed {
+        /// The goal or phase that it is decided for.
+        task: TaskId,
+        /// What comes next: a duty, `start`, `skip`, `spawn`, `end`, …
+        chosen: String,
+        /// Why.
+        reason: String,
+        /// The task that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<TaskId>,
+        /// Who is to do it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        role: Option<String>,
+    },
+    /// A person says something to a live run; whoever is asked from here on hears it.
+    Guided {
+        /// The words.
+        text: String,
+        /// Who.
+        by: String,
+    },
+    /// A phase changed what the run keeps for its later phases.
+    StateChanged {
+        /// The phase.
+        task: TaskId,
+        /// Flags that were set or cleared.
+        #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+        flags: IndexMap<String, bool>,
+        /// Values that were set; null takes one away.
+        #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+        metadata: IndexMap<String, serde_json::Value>,
+    },
+    /// Something happened in the world that the pipeline is about (a domain event); it may start phases.
+    Announced {
+        /// The phase that says so.
+        task: TaskId,
+        /// In which try.
+        attempt: u32,
+        /// What: `validation_passed`, `tasks_planned`, …
+        kind: String,
+        /// Whether it follows from the phase's status; else its worker said so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        implied: bool,
+        /// What is said about it.
+        payload: Payload,
+    },
+    /// Files that a decision depends on were looked for.
+    FilesSeen {
+        /// The phase that the decision is about.
+        task: TaskId,
+        /// Those that exist.
+        present: Vec<String>,
+        /// Those that do not.
+        absent: Vec<String>,
+    },
+    /// What the runs of a project share, as it was when the run began or after a phase had changed it.
+    ProjectSeen {
+        /// The phase whose changes are in it; absent at the start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// Which state of it.
+        revision: u64,
+        /// The whole of it.
+        context: Payload,
+    },
+    /// What an attempt may do and use; before its start.
+    ContractResolved {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The contract.
+        contract: crate::Contract,
     },
     /// An attempt holds its permit and is about to be launched.
     AttemptStarted {

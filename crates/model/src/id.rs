@@ -84,7 +84,7 @@ impl Ord for TaskId {
         let mut theirs = other.segments();
         for mine in self.segments() {
             let Some(their) = theirs.next() else { return Ordering::Greater };
-            let by_part = mine.node.cmp(&their.node).then_with(|| cmp_key(&mine.key, &their.key));
+            let by_part = cmp_text(&mine.node, &their.node).then_with(|| cmp_key(&mine.key, &their.key));
             let ordering = by_part.then_with(|| mine.visit.cmp(&their.visit));
             if ordering != Ordering::Equal {
                 return ordering;
@@ -102,13 +102,18 @@ impl PartialOrd for TaskId {
 
 fn cmp_key(mine: &Option<String>, their: &Option<String>) -> Ordering {
     match (mine, their) {
-        (Some(a), Some(b)) => match (a.parse::<u64>(), b.parse::<u64>()) {
-            (Ok(a_number), Ok(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
-            (Ok(_), Err(_)) => Ordering::Less,
-            (Err(_), Ok(_)) => Ordering::Greater,
-            (Err(_), Err(_)) => a.cmp(b),
-        },
+        (Some(a), Some(b)) => cmp_text(a, b),
         _ => mine.is_some().cmp(&their.is_some()),
+    }
+}
+
+/// Numbers as numbers, and before words.
+fn cmp_text(a: &str, b: &str) -> Ordering {
+    match (a.parse::<u64>(), b.parse::<u64>()) {
+        (Ok(a_number), Ok(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
     }
 }
 
@@ -179,9 +184,16 @@ impl Digest {
     }
 }
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Written in one piece: a report of many sources is mostly digests.
+        let mut digits = [0; 64];
+        for (byte, pair) in self.0.iter().zip(digits.chunks_exact_mut(2)) {
+            pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+        f.write_str(std::str::from_utf8(&digits).expect("digits are ASCII"))
     }
 }
 

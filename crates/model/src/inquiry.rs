@@ -3,7 +3,7 @@
 //! A question names what it is about by task, never by text: prompts are made from outputs when the child starts, so
 //! that a journal holds every output once.
 
-use crate::{JsonText, Payload, TaskId, Usage};
+use crate::{Duty, Item, JsonText, Payload, TaskId, Usage};
 use serde::{Deserialize, Serialize};
 
 /// One question.
@@ -62,6 +62,36 @@ pub enum About {
         /// How many programs stand above it.
         depth: u32,
     },
+    /// A task on the way to a goal; it asks on its own way.
+    Item(Box<Item>),
+    /// What somebody contributes on the way to a goal.
+    Duty {
+        /// What.
+        duty: Duty,
+        /// Why, or how this time: the strategy that is tried, what was wrong before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// A phase of a pipeline is tried.
+    Try {
+        /// The try before it, which was not accepted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<TaskId>,
+    },
+    /// Work that a phase hands to a child.
+    Intent {
+        /// In whose role.
+        persona: String,
+        /// What it is given, as JSON.
+        task: Payload,
+        /// How deep it stands.
+        depth: u32,
+    },
+    /// What the children of a try came to is made into the phase's own result.
+    Aggregate {
+        /// The try that handed the work out.
+        of: TaskId,
+    },
 }
 
 impl About {
@@ -75,6 +105,21 @@ impl About {
             About::Reshape { .. } => "repair_input",
             About::Prompt { .. } => "llm",
             About::Program { .. } => "rlm",
+            About::Item(_) => "task",
+            About::Duty { duty, .. } => duty.word(),
+            About::Try { .. } => "try",
+            About::Intent { .. } => "child",
+            About::Aggregate { .. } => "aggregate",
+        }
+    }
+}
+
+impl Inquiry {
+    /// The id of the child that answers. Tasks of a goal are a tree of numbers: `goal/2/1`.
+    pub fn child_of(&self, task: &TaskId) -> TaskId {
+        match self.about {
+            About::Item(_) => TaskId::new(Some(task), &self.key, None, 1),
+            _ => TaskId::new(Some(task), self.about.word(), Some(&self.key), 1),
         }
     }
 }

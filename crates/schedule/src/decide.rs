@@ -60,6 +60,9 @@ impl Scheduler {
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
             Kind::Reduce(reduce) => self.begin_reduce(task, reduce),
             Kind::Verify(verify) => self.begin_verify(task, verify),
+            Kind::Goal(goal) => self.begin_goal(task, goal, outputs),
+            Kind::Item(_) => self.begin_item(task, outputs),
+            Kind::Phase(phase) => self.begin_phase(task, phase, outputs),
         }
     }
 

@@ -79,6 +79,13 @@ impl Scheduler {
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
+            | Event::Routed { .. }
+            | Event::Guided { .. }
+            | Event::StateChanged { .. }
+            | Event::Announced { .. }
+            | Event::FilesSeen { .. }
+            | Event::ProjectSeen { .. }
+            | Event::ContractResolved { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }

@@ -146,7 +146,7 @@ impl Scheduler {
                 let Some(Ask::Questions { questions, .. }) = ask else { return };
                 form_output(&questions, answers, *aborted, *skipped_rest)
             }
-            Answer::Retry | Answer::Fail => return,
+            Answer::Plan { .. } | Answer::Retry | Answer::Fail => return,
         };
         self.succeed(task, &output, outputs);
     }

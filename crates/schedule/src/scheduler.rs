@@ -27,6 +27,20 @@ pub enum Command {
     Withdraw(TaskIx),
     /// Stop the running attempt.
     Abort(TaskIx),
+    /// Look whether files exist that a decision depends on; `FilesSeen` answers.
+    Look {
+        /// The task that is decided about.
+        task: TaskIx,
+        /// The files, below the folder of the run.
+        paths: Vec<String>,
+    },
+    /// Change what the runs of the project share; `ProjectSeen` answers.
+    Patch {
+        /// The task that changes it; its id names the patch.
+        task: TaskIx,
+        /// The change.
+        patch: Payload,
+    },
 }
 
 /// What one call of [`Scheduler::decide`] came to.
@@ -153,6 +167,11 @@ impl Scheduler {
     /// Whoever performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
         self.todo(crate::agenda::Todo::Lost(task));
+    }
+
+    /// Where the run was started.
+    pub fn folder(&self) -> &str {
+        &self.folder
     }
 
     /// How the run ended, once it has.

@@ -228,6 +228,7 @@ impl World {
             Effect::Acknowledge(written) => drop(written.send(())),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
             // A simulated run shares nothing with other processes.
+            Effect::Look(..) | Effect::Patch { .. } => {}
             Effect::AskCapacity { .. }
             | Effect::WithdrawAsk(_)
             | Effect::StopCalls

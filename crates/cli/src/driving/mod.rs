@@ -124,6 +124,7 @@ impl Drive<'_> {
         let setup = Setup {
             options,
             capacity,
+            project: None,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor,

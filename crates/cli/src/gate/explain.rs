@@ -9,6 +9,7 @@ pub fn explain(run: &RunId, task: &TaskId, ask: &Ask) -> String {
     match ask {
         Ask::Choice { prompt, options } => choice(&mut text, run, task, prompt, options),
         Ask::Questions { prompt, questions, .. } => form(&mut text, run, task, prompt.as_deref(), questions),
+        Ask::Plan { prompt, plan } => planned(&mut text, run, task, prompt, plan),
         Ask::Unknown { prompt } => unknown(&mut text, run, task, prompt),
     }
     text
@@ -41,6 +42,14 @@ fn form(text: &mut String, run: &RunId, task: &TaskId, prompt: Option<&str>, que
     }
     let answers: Vec<_> = questions.iter().map(|question| format!("{}=TEXT", word(&question.id))).collect();
     command(text, run, task, &answers.join(" "));
+}
+
+fn planned(text: &mut String, run: &RunId, task: &TaskId, prompt: &str, plan: &str) {
+    indent(text, prompt);
+    indent(text, plan);
+    command(text, run, task, "approve");
+    command(text, run, task, "@PLAN.yaml");
+    command(text, run, task, "fail");
 }
 
 fn unknown(text: &mut String, run: &RunId, task: &TaskId, prompt: &str) {

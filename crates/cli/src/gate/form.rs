@@ -35,9 +35,22 @@ pub fn ask(terminal: &mut dyn Terminal, task: &TaskId, ask: &Ask) -> Asked {
     let answer = match ask {
         Ask::Choice { prompt, options } => choice(terminal, prompt, options),
         Ask::Questions { .. } => form(terminal, ask),
+        Ask::Plan { prompt, plan } => planned(terminal, prompt, plan),
         Ask::Unknown { prompt } => unknown(terminal, prompt),
     };
     answer.map_or_else(|end| end, Asked::Answered)
+}
+
+fn planned(terminal: &mut dyn Terminal, prompt: &str, plan: &str) -> Step<Answer> {
+    terminal.show(&format!("{}\n\n{}\n", prompt.trim_end(), plan.trim_end()));
+    numbered(terminal, ["carry it out", "do not"].into_iter());
+    loop {
+        match read(terminal, "> ")?.trim() {
+            "1" | "y" | "yes" | "approve" => return Ok(Answer::Plan { plan: plan.to_owned() }),
+            "2" | "n" | "no" | "fail" => return Ok(Answer::Fail),
+            _ => terminal.show("type a number\n"),
+        }
+    }
 }
 
 fn choice(terminal: &mut dyn Terminal, prompt: &str, options: &[AskOption]) -> Step<Answer> {

@@ -21,6 +21,7 @@ pub fn reply(ask: &Ask, given: &Given) -> Result<Answer, String> {
     let answer = match ask {
         Ask::Choice { options, .. } => choice(options, given)?,
         Ask::Questions { .. } => form(given)?,
+        Ask::Plan { plan, .. } => planned(plan, given)?,
         Ask::Unknown { .. } => unknown(given)?,
     };
     match answer.refusal(ask) {
@@ -54,6 +55,15 @@ fn choice(options: &[AskOption], given: &Given) -> Result<Answer, String> {
             Err(format!("option `{value}` asks for a text: --input {name}=TEXT"))
         }
         _ => Ok(Answer::Choice { value: value.clone(), input }),
+    }
+}
+
+fn planned(plan: &str, given: &Given) -> Result<Answer, String> {
+    match given.values.as_slice() {
+        [word] if word == "approve" => Ok(Answer::Plan { plan: plan.to_owned() }),
+        [word] if word == "fail" => Ok(Answer::Fail),
+        [text] => Ok(Answer::Plan { plan: text.clone() }),
+        _ => Err("a plan takes one answer: `approve`, `fail`, or the plan as it should be".to_owned()),
     }
 }
 

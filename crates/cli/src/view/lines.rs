@@ -22,6 +22,11 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             merge_started(task, strategy, sources, missing)
         }
         Event::Asked { task, questions } => asked(task, questions),
+        Event::Routed { task, chosen, reason, about, .. } => {
+            format!("{}: {chosen} ({reason})", about.as_ref().unwrap_or(task))
+        }
+        Event::Guided { text, by } => format!("guidance of {by}: {}", words::first_line(text)),
+        Event::Announced { task, kind, .. } => format!("{task} announces {kind}"),
         Event::OutputsMissed { task, missing } => {
             format!("{task} does without {}", words::plural(missing.len() as u64, "output"))
         }
@@ -226,6 +231,8 @@ pub fn because(cause: &Cause) -> String {
         CauseKind::NeedFailed => of("something it needs failed"),
         CauseKind::NeedSkipped => of("something it needs did not run"),
         CauseKind::NeedNotReached => of("something it needs was never reached"),
+        CauseKind::NotTriggered => of("no edge that leads to it was taken"),
+        CauseKind::NotPossible => of("whoever planned it says that it cannot be done"),
         CauseKind::JoinUnmet => of("its join can no longer be met"),
         CauseKind::JoinDecided => of("a join was decided without it"),
         CauseKind::GroupFailed => of("its group failed"),

@@ -89,6 +89,7 @@ fn first_option(ask: &Ask) -> Answer {
         Ask::Questions { .. } => {
             Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false }
         }
+        Ask::Plan { plan, .. } => Answer::Plan { plan: plan.clone() },
         Ask::Unknown { .. } => Answer::Retry,
     }
 }

@@ -47,6 +47,15 @@ impl Core {
                 self.permits.refuse_waiting(&stopping(), &mut turn.effects);
                 turn.effects.push(Effect::StopCalls);
             }
+            What::Guided { text, by, message } => {
+                turn.consumed.extend(message);
+                self.happen(fact.at, Event::Guided { text, by }, turn);
+            }
+            What::FilesSeen { task, present, absent } => {
+                let task = self.scheduler.id(task).clone();
+                self.happen(fact.at, Event::FilesSeen { task, present, absent }, turn);
+            }
+            What::ProjectSeen { task, state } => self.take_project(fact.at, task, state, turn),
             What::Unreadable { message } => {
                 turn.consumed.extend(message);
                 let message = "a message in the inbox was written by a newer version and is ignored".into();
@@ -59,6 +68,25 @@ impl Core {
                 self.interrupt = Some(by);
                 self.let_nobody_begin();
             }
+        }
+    }
+
+    /// What the project's runs share has changed for a task; or it could not, and the task fails.
+    fn take_project(
+        &mut self,
+        at: Timestamp,
+        task: Option<TaskIx>,
+        state: Result<crate::ProjectState, Failure>,
+        turn: &mut Turn,
+    ) {
+        let task = task.map(|task| self.scheduler.id(task).clone());
+        match (state, task) {
+            (Ok(state), task) => {
+                let context = self.store.payload(state.context);
+                self.happen(at, Event::ProjectSeen { task, revision: state.revision, context }, turn);
+            }
+            (Err(failure), Some(task)) => self.happen(at, Event::TaskFailed { task, failure }, turn),
+            (Err(failure), None) => self.note(at, None, "project_unread", failure.message, turn),
         }
     }
 

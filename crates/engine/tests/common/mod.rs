@@ -136,6 +136,7 @@ pub async fn drive_by(
             limits: Limits::default(),
         },
         capacity: None,
+        project: None,
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     };

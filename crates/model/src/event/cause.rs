@@ -52,6 +52,10 @@ pub enum CauseKind {
     NeedSkipped,
     /// Something it needs was never reached by a route.
     NeedNotReached,
+    /// None of the edges that lead to it was taken.
+    NotTriggered,
+    /// Whoever planned it says, with a reason, that it cannot be done.
+    NotPossible,
     /// Its join can no longer be met.
     JoinUnmet,
     /// A join was decided without it.

@@ -85,6 +85,7 @@ impl Builder<'_> {
             kind,
             needs: Vec::new(),
             join: Join::All,
+            triggers: Vec::new(),
             routes: Vec::new(),
             on_error: Vec::new(),
             inputs: Vec::new(),

@@ -121,6 +121,23 @@ impl<'a> Hasher<'a> {
                 let workflow = self.workflow(call.workflow);
                 fields.insert("workflow".into(), json!(workflow));
             }
+            Kind::Goal(goal) => {
+                let duties: Vec<_> =
+                    goal.duties.iter().map(|(duty, node)| json!([duty, self.node(ix, *node)])).collect();
+                fields.insert("duties".into(), json!(duties));
+                fields.remove("item");
+            }
+            Kind::Item(_) => drop(fields.remove("goal")),
+            Kind::Phase(phase) => {
+                let worker = self.node(ix, phase.worker);
+                fields.insert("worker".into(), json!(worker));
+                let children: Vec<_> = phase
+                    .children
+                    .iter()
+                    .map(|child| json!([child.persona, self.node(ix, child.worker), child.clearance]))
+                    .collect();
+                fields.insert("children".into(), json!(children));
+            }
             Kind::Script(_) | Kind::Set(_) | Kind::Wait(_) | Kind::Terminate(_) => {}
         }
     }
@@ -137,7 +154,7 @@ impl<'a> Hasher<'a> {
         let edges: Vec<Value> = workflow
             .nodes
             .iter()
-            .map(|node| json!([node.name, node.needs, node.join, node.routes, node.on_error]))
+            .map(|node| json!([node.name, node.needs, node.join, node.triggers, node.routes, node.on_error]))
             .collect();
         let mut whole = json!({
             "nodes": nodes, "edges": edges, "entry": workflow.entry, "inputs": workflow.inputs, "output": workflow.output,

@@ -34,6 +34,7 @@ impl<'a> Builder<'a> {
             description: common.description.as_ref().map(|text| text.value.clone()),
             needs: common.needs.iter().map(|need| self.need(need)).collect(),
             join: join(common.join.as_ref().map(|join| join.value).unwrap_or_default()),
+            triggers: Vec::new(),
             // A gate goes where its options lead; routes beside them have no effect.
             routes: if is_gate {
                 Vec::new()

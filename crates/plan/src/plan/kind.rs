@@ -1,6 +1,6 @@
 //! What a node does.
 
-use super::{NodeIx, Reduce, Span, Text, Verify, WorkflowIx};
+use super::{Goal, GoalItem, NodeIx, Phase, Reduce, Span, Text, Verify, WorkflowIx};
 use crate::template::TemplateId;
 use crate::value::SetType;
 use convoke_model::{AgentSettings, OutputSchema, Servers};
@@ -37,6 +37,12 @@ pub enum Kind {
     Reduce(Box<Reduce>),
     /// An answer is examined, and corrected where it must be.
     Verify(Box<Verify>),
+    /// A sentence becomes tasks, and their results an answer.
+    Goal(Box<Goal>),
+    /// A task that a model made on the way to a goal.
+    Item(GoalItem),
+    /// A persona does its part of a pipeline.
+    Phase(Box<Phase>),
 }
 
 impl Kind {
@@ -56,6 +62,9 @@ impl Kind {
             Kind::ForEach(_) => "for_each",
             Kind::Reduce(_) => "reduce",
             Kind::Verify(_) => "verify",
+            Kind::Goal(_) => "goal",
+            Kind::Item(_) => "task",
+            Kind::Phase(_) => "phase",
         }
     }
 

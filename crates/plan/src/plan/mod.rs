@@ -4,13 +4,17 @@
 //! the files it came from. Credentials stay references. Nodes are addressed by index inside their workflow; names are
 //! for people and templates.
 
+mod goal;
 mod kind;
 mod node;
+mod pipeline;
 mod reduce;
 mod workflow;
 
+pub use goal::*;
 pub use kind::*;
 pub use node::*;
+pub use pipeline::*;
 pub use reduce::*;
 pub use workflow::*;
 

@@ -1,6 +1,6 @@
 //! One vertex of a plan, and its edges.
 
-use super::{Kind, NodeIx, Text};
+use super::{Kind, NodeIx, Text, Trigger};
 use crate::template::ConditionId;
 use convoke_model::{Budget, Classes, Digest, OutputSchema, Retry};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,9 @@ pub struct Node {
     pub needs: Vec<Need>,
     /// How many of these it waits for.
     pub join: Join,
+    /// Which of the edges that lead to it must be taken for it to start: one of them; empty asks for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Trigger>,
     /// Where its branch goes on, first match.
     pub routes: Vec<Route>,
     /// Where its branch goes on after a failure, first match.

@@ -1,6 +1,6 @@
 //! One workflow of a plan: its nodes, where it starts, what it takes and gives, and its limits.
 
-use super::{Node, NodeIx, Text};
+use super::{Node, NodeIx, Pipeline, Text};
 use convoke_model::{Budget, FieldType, Price};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub struct Workflow {
     pub pricing: Arc<IndexMap<String, Price>>,
     /// How costs are shown.
     pub show_costs: ShowCosts,
+    /// What holds for it as a pipeline of personas, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Pipeline>,
 }
 
 impl Workflow {
@@ -55,6 +58,17 @@ impl Workflow {
     /// All nodes with their index.
     pub fn indexed(&self) -> impl Iterator<Item = (NodeIx, &Node)> {
         self.nodes.iter().enumerate().map(|(ix, node)| (NodeIx(ix as u32), node))
+    }
+
+    /// How people know a node inside a group: a body that has the name of its fan-out goes by that name, although the
+    /// plan, whose names are unique, tells the two apart.
+    pub fn known_as(&self, ix: NodeIx, group: Option<NodeIx>) -> &Arc<str> {
+        let name = &self.node(ix).name;
+        let around = group.map(|group| &self.node(group).name);
+        let doubled = |around: &&Arc<str>| {
+            name.strip_prefix(&***around).and_then(|rest| rest.strip_prefix('.')) == Some(&***around)
+        };
+        around.filter(doubled).unwrap_or(name)
     }
 }
 

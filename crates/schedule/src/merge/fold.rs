@@ -103,7 +103,7 @@ impl Scheduler {
             let node = self
                 .helper(task, &question.about)
                 .ok_or_else(|| illegal(&format!("asked by {id}"), "its step has nobody to ask that"))?;
-            let child = TaskId::new(Some(id), question.about.word(), Some(&question.key), 1);
+            let child = question.child_of(id);
             if self.tasks.find(&child).is_some() {
                 return Err(illegal(&format!("asked by {id}"), "it was asked before"));
             }

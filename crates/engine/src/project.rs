@@ -1,0 +1,21 @@
+//! What the runs of one project share, as the engine sees it.
+
+use convoke_model::{Failure, JsonText};
+
+/// The context of a project, at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectState {
+    /// Which state of it; every patch makes the next one.
+    pub revision: u64,
+    /// The whole of it, as JSON.
+    pub context: JsonText,
+}
+
+/// Where the context of a project is kept. Calls may wait for other processes; they are made on threads that may.
+pub trait Projects: Send + Sync {
+    /// The context as it is now.
+    fn load(&self) -> Result<ProjectState, Failure>;
+
+    /// Takes a patch in, once: `key` names it, and a repeat changes nothing. Durable on return.
+    fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure>;
+}

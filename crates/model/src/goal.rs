@@ -1,0 +1,116 @@
+//! What is said on the way from a goal to its answer: who is asked what, and the tasks that a plan consists of.
+//!
+//! Data only. Which duty comes next is the scheduler's decision; the contracts of the answers are the plan's.
+
+use crate::TaskId;
+use serde::{Deserialize, Serialize};
+
+/// What somebody contributes on the way to a goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Duty {
+    /// Make tasks of the goal.
+    Plan,
+    /// Say whether a task is done directly or by children.
+    Analyse,
+    /// Do a task.
+    Execute,
+    /// Make children of a task.
+    Decompose,
+    /// Make one result of what the children of a task came to.
+    Reconcile,
+    /// Say how a failed task can still be done.
+    Recover,
+    /// Say whether the goal needs further tasks.
+    Classify,
+    /// Answer, from all results.
+    Finalise,
+}
+
+impl Duty {
+    /// All of them.
+    pub const ALL: [Duty; 8] = [
+        Duty::Plan,
+        Duty::Analyse,
+        Duty::Execute,
+        Duty::Decompose,
+        Duty::Reconcile,
+        Duty::Recover,
+        Duty::Classify,
+        Duty::Finalise,
+    ];
+
+    /// The word for people, files and ids.
+    pub fn word(self) -> &'static str {
+        match self {
+            Duty::Plan => "plan",
+            Duty::Analyse => "analyse",
+            Duty::Execute => "execute",
+            Duty::Decompose => "decompose",
+            Duty::Reconcile => "reconcile",
+            Duty::Recover => "recover",
+            Duty::Classify => "classify",
+            Duty::Finalise => "finalise",
+        }
+    }
+}
+
+/// One task of a goal, as whoever planned it says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// What is to be done.
+    pub description: String,
+    /// Whose results it is given: tasks of the same plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<TaskId>,
+    /// The tools that it may use; empty leaves the choice to who does it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// More urgent tasks have smaller numbers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub priority: i64,
+    /// Why it may not be possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip: Option<Skip>,
+    /// What it is thought to take.
+    #[serde(default, skip_serializing_if = "Effort::is_unknown")]
+    pub effort: Effort,
+    /// How many tasks stand above it.
+    #[serde(default, skip_serializing_if = "is_none_above")]
+    pub depth: u32,
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+fn is_none_above(depth: &u32) -> bool {
+    *depth == 0
+}
+
+/// Why a task may not be possible.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// In percent.
+    pub probability: u8,
+    /// What can be verified about it.
+    pub reason: String,
+}
+
+/// What a task is thought to take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effort {
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+impl Effort {
+    /// Whether nothing is said about it.
+    pub fn is_unknown(&self) -> bool {
+        *self == Effort::default()
+    }
+}

@@ -1,0 +1,154 @@
+//! Nodes of persona pipelines: phases, the edges that start them, and what holds for the pipeline as a whole.
+//!
+//! A phase runs as a task whose tries are children: each is a fresh attempt of its worker, and one that fails validation
+//! is followed by another that is given the failure. A phase needs its predecessors (`requires: any`), so it is looked at
+//! when all of them have ended; its triggers then say whether it starts.
+
+use super::NodeIx;
+use crate::template::ConditionId;
+use convoke_model::{Digest, OutputSchema, Violation};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A phase: a persona does its part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Phase {
+    /// The role.
+    pub persona: Arc<str>,
+    /// Who plays it.
+    pub actor: Arc<str>,
+    /// The agent or script that a try asks.
+    pub worker: NodeIx,
+    /// What it may use.
+    pub clearance: Clearance,
+    /// Tries in all: 1 where a failed validation is not tried again.
+    pub max_tries: u32,
+    /// The topology block that it is tagged with.
+    pub block: Option<Block>,
+    /// To whom it may hand work.
+    pub children: Vec<ChildRole>,
+    /// How deep work may be handed down.
+    pub max_depth: u32,
+    /// The longest time for one try, in milliseconds.
+    pub timeout_ms: Option<u64>,
+}
+
+/// The tools of a persona: a ban wins over an allowance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clearance {
+    /// Those allowed; `None` where nothing is said, which means all.
+    pub allow: Option<Vec<String>>,
+    /// Those banned.
+    pub ban: Vec<String>,
+}
+
+/// How the members of a block run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// One after the other.
+    Sequential,
+    /// Side by side.
+    Parallel,
+    /// Side by side, and each may hand work to children.
+    Hierarchical,
+    /// A failed validation starts the next try.
+    RetryUnrolled,
+}
+
+/// The topology block of a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// How its members run.
+    pub kind: Topology,
+    /// Which block.
+    pub id: Arc<str>,
+}
+
+/// A persona that work may be handed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildRole {
+    /// The role.
+    pub persona: Arc<str>,
+    /// The agent or script that does it.
+    pub worker: NodeIx,
+    /// What it may use.
+    pub clearance: Clearance,
+    /// How deep below the phase.
+    pub max_depth: u32,
+    /// How many at once from one parent.
+    pub max_children: u32,
+    /// The roles that it may hand work to itself, as indexes into the phase's list.
+    pub children: Vec<u32>,
+}
+
+/// An edge that can start a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// The phase that it leads from.
+    pub from: NodeIx,
+    /// How that one must have ended; `None` where only the event counts.
+    pub on: Option<On>,
+    /// What it must have announced.
+    pub event: Option<Arc<str>>,
+    /// What must hold as well, all of it.
+    pub when: Vec<Condition>,
+}
+
+/// The status that an edge asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// It succeeded.
+    Success,
+    /// What it gave was not accepted.
+    ValidationFail,
+    /// It failed.
+    Failure,
+    /// It ran, whatever came of it.
+    Always,
+}
+
+/// A condition of an edge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "type")]
+pub enum Condition {
+    /// Nothing more.
+    Always,
+    /// A flag of the run.
+    StateFlag {
+        /// Its name.
+        key: String,
+        /// What it must be; one that was never set is false.
+        equals: bool,
+    },
+    /// Something was announced before, by whichever phase.
+    HistoryHasEvent {
+        /// What.
+        event: String,
+    },
+    /// A file exists.
+    FileExists {
+        /// Where, below the folder of the run.
+        path: String,
+    },
+    /// An expression of the workflow language.
+    Expression {
+        /// Which.
+        when: ConditionId,
+    },
+}
+
+/// What holds for a pipeline as a whole. It has succeeded if every executed leaf has and nothing on the critical path
+/// failed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// The manifest's identity.
+    pub manifest: Digest,
+    /// So many hard failures in a row end it.
+    pub hard_failures: u32,
+    /// Kinds of events that it defines itself, with the shape of what is said about them.
+    pub events: Vec<(String, Option<OutputSchema>)>,
+    /// What a violation of a contract comes to.
+    pub violation: Violation,
+}
