@@ -123,9 +123,11 @@ impl Scheduler {
             return;
         }
         let known = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
-        let new: Vec<TaskIx> = known
+        let mut new: Vec<TaskIx> = known
             .filter(|source| self.tasks[*source].question.is_none() && !merging.sources.contains(source))
             .collect();
+        // Parts of one output stand side by side.
+        new.dedup();
         let merging = self.tasks[task].merging.as_mut().expect("just seen");
         Arc::make_mut(merging).sources.extend(new);
     }
