@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::World;
+use support::journal::Events;
 use support::model::Model;
 use support::process::until;
 
@@ -42,11 +43,13 @@ fn a_kill_in_the_middle_of_a_synthesis_resumes_in_the_synthesis() {
     // Twelve questions of the first level, two of the second, one of the third.
     until("the second level", || asked_of(&model, "merger") >= 13);
     process.kill();
-    let (before, run) = (asked_of(&model, "merger"), world.run());
+    let run = world.run();
     world.convoke(&["resume", &run]).exits(0);
     assert_eq!(asked_of(&model, "quick"), 120, "no agent was asked twice");
-    // What was asked and not answered is asked again, and nothing else.
-    assert!(asked_of(&model, "merger") <= 15 + (before - 12), "{} {before}", asked_of(&model, "merger"));
+    // What was asked and not answered is asked again, and nothing else. A group of the second level may ask while
+    // some of the first, which are not its own, are under way.
+    let cut_off = Events::of(&world, &run).count("attempt_lost");
+    assert!(asked_of(&model, "merger") <= 15 + cut_off, "{} {cut_off}", asked_of(&model, "merger"));
     let shown: Value = world.convoke(&["show", &run, "--format", "json"]).exits(0).json();
     assert_eq!(shown["output"]["answer"], "they are well [S1]");
     let tasks: Vec<&str> =
