@@ -78,7 +78,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// List presets, or say what one takes
     Presets(PresetsArgs),
-    /// Print the JSON Schema of workflow files, or of execution manifests
+    /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first
     Runs(FormatArgs),
@@ -151,7 +151,7 @@ pub struct RunFlags {
 /// `convoke run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The file: a workflow, an execution manifest, a team, a planner's output, a skill; or preset:NAME
+    /// The file: a workflow, an execution or persona manifest, a team, a planner's output, a skill; or preset:NAME
     pub file: PathBuf,
     /// An input of the workflow; may be repeated
     #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = pair)]
@@ -239,6 +239,8 @@ pub enum SchemaOf {
     Workflow,
     /// Execution manifests
     Manifest,
+    /// Persona manifests
+    Personas,
 }
 
 /// Commands that only choose a format.
