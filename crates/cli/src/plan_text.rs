@@ -66,8 +66,10 @@ fn row(node: &PlacedNode) -> String {
     let within = node.within.as_ref().map(|group| format!("  in {group}")).unwrap_or_default();
     let after =
         if node.after.is_empty() { String::new() } else { format!("  after {}", node.after.join(", ")) };
-    let line = format!("    {:<28} {:<10}{within}{after}{demands}", node.name, node.kind);
-    format!("{}\n", line.trim_end())
+    let persona = node.persona.as_ref().map(|persona| format!("  as {persona}")).unwrap_or_default();
+    let line = format!("    {:<28} {:<10}{persona}{within}{after}{demands}", node.name, node.kind);
+    let starts = node.starts.iter().map(|edge| format!("      from {}: {}\n", edge.from, edge.when));
+    format!("{}\n{}", line.trim_end(), starts.collect::<String>())
 }
 
 fn parallelism(levels: &Levels) -> String {

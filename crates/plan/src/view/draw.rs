@@ -104,7 +104,7 @@ impl<'a> Drawing<'a> {
         let arrow = match edge.kind {
             EdgeKind::Need(_) => "==>",
             EdgeKind::Error | EdgeKind::Abort => "-.->",
-            EdgeKind::Route(_) | EdgeKind::Option(_) => "-->",
+            EdgeKind::Route(_) | EdgeKind::Option(_) | EdgeKind::Trigger(_) => "-->",
         };
         let label =
             edge.kind.label().map(|label| format!("|\"{}\"|", escaped(&short(&label)))).unwrap_or_default();
@@ -115,7 +115,7 @@ impl<'a> Drawing<'a> {
         let style = match edge.kind {
             EdgeKind::Need(_) => "bold",
             EdgeKind::Error | EdgeKind::Abort => "dashed",
-            EdgeKind::Route(_) | EdgeKind::Option(_) => "solid",
+            EdgeKind::Route(_) | EdgeKind::Option(_) | EdgeKind::Trigger(_) => "solid",
         };
         let label =
             edge.kind.label().map(|label| format!(", label={}", quoted(&short(&label)))).unwrap_or_default();
@@ -135,6 +135,7 @@ fn title(node: &Node) -> String {
             format!("{} (for each of {} items)", node.name, items.len())
         }
         Kind::Reduce(reduce) => format!("{} (reduce, {})", node.name, reduce.strategy.word()),
+        Kind::Phase(phase) => format!("{} ({})", node.name, phase.persona),
         Kind::ForEach(group) => format!("{} (for each {})", node.name, group.source.join(".")),
         kind => format!("{} ({})", node.name, kind.word()),
     }
