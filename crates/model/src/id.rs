@@ -188,9 +188,16 @@ impl Digest {
     }
 }
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Written in one piece: a report of many sources is mostly digests.
+        let mut digits = [0; 64];
+        for (byte, pair) in self.0.iter().zip(digits.chunks_exact_mut(2)) {
+            pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+        f.write_str(std::str::from_utf8(&digits).expect("digits are ASCII"))
     }
 }
 

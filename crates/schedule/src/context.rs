@@ -11,6 +11,7 @@ use crate::shown::map_value;
 use crate::task::TaskIx;
 use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
+use convoke_plan::value::read_output;
 use convoke_plan::{ContextMode, Kind, Text};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -85,15 +86,22 @@ impl Scheduler {
             .map_err(|e| template_failure(&format!("step `{step}`: {what}"), &e))
     }
 
-    /// Renders a text of a workflow that has come to its end.
-    pub(crate) fn render_in_frame(
+    /// What an output of a workflow that has come to its end is read as.
+    pub(crate) fn output_in_frame(
         &self,
         frame: FrameIx,
+        name: &str,
         text: &Text,
-        what: &str,
         outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        self.render_at_end(frame, text, what, Names::new(), outputs)
+    ) -> Result<serde_json::Value, Failure> {
+        if let Text::Template(id) = text {
+            let names = || map_value(self.names_in_frame(frame, &self.template_roots(*id), outputs));
+            if let Some(value) = self.renderer.read_back(*id, names) {
+                return Ok(value);
+            }
+        }
+        let what = format!("workflow output `{name}`");
+        self.render_at_end(frame, text, &what, Names::new(), outputs).map(|text| read_output(&text))
     }
 
     /// Renders a hook's text, which may look at the workflow's result.
@@ -109,6 +117,7 @@ impl Scheduler {
         self.render_at_end(frame, text, &format!("hook `{hook}`"), result.into_iter().collect(), outputs)
     }
 
+    /// Renders a text of a workflow that has come to its end.
     fn render_at_end(
         &self,
         frame: FrameIx,

@@ -5,7 +5,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
-use convoke_plan::{Hook, value::read_output};
+use convoke_plan::Hook;
 use serde_json::{Map, Value};
 
 impl Scheduler {
@@ -116,9 +116,8 @@ impl Scheduler {
         }
         let mut values = Map::new();
         for (name, text) in declared.into_iter().flatten() {
-            let rendered =
-                self.render_in_frame(frame, &text, &format!("workflow output `{name}`"), outputs)?;
-            values.insert(name, read_output(&rendered));
+            let value = self.output_in_frame(frame, &name, &text, outputs)?;
+            values.insert(name, value);
         }
         for payload in added {
             if let Some(Value::Object(more)) = self.read(&payload, outputs).map(|text| text.value()) {

@@ -101,7 +101,10 @@ impl Scheduler {
             (Some(question), Some(asks)) => {
                 format!("{}/{}", self.node(asks).name, question.about.word()).into()
             }
-            _ => self.node(task).name.clone(),
+            (_, group) => {
+                let group = group.map(|group| self.tasks[group].node);
+                self.workflow_of(task).known_as(self.tasks[task].node, group).clone()
+            }
         }
     }
 

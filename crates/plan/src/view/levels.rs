@@ -32,7 +32,7 @@ pub struct Levels {
 /// One node and where it lies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedNode {
-    /// Its name.
+    /// Its name. What runs per item may have the name of its fan-out.
     pub name: String,
     /// The word for its kind.
     pub kind: &'static str,
@@ -146,11 +146,17 @@ impl<'a> Chart<'a> {
         found
     }
 
+    /// The name of a node; the body of a fan-out may share it with its fan-out.
+    pub fn name(&self, ix: usize) -> String {
+        let node = |ix: usize| NodeIx(ix as u32);
+        self.workflow.known_as(node(ix), self.parents[ix].map(node)).to_string()
+    }
+
     fn placed(&self, ix: usize, depth: &Longest) -> PlacedNode {
         let node = &self.workflow.nodes[ix];
-        let name = |ix: usize| self.workflow.nodes[ix].name.to_string();
+        let name = |ix: usize| self.name(ix);
         PlacedNode {
-            name: node.name.to_string(),
+            name: self.name(ix),
             kind: node.kind.word(),
             level: depth.at[ix * 2] as u32,
             within: self.parents[ix].map(name),
@@ -167,7 +173,7 @@ impl<'a> Chart<'a> {
             if rows.len() <= level {
                 rows.resize(level + 1, Vec::new());
             }
-            rows[level].push(self.workflow.nodes[ix].name.to_string());
+            rows[level].push(self.name(ix));
         }
         rows
     }
@@ -195,7 +201,7 @@ impl Longest {
 
     /// The names of the working nodes along the longest way.
     fn path(&self, chart: &Chart<'_>) -> Vec<String> {
-        self.indices(chart).into_iter().map(|ix| chart.workflow.nodes[ix].name.to_string()).collect()
+        self.indices(chart).into_iter().map(|ix| chart.name(ix)).collect()
     }
 
     /// The working nodes along the longest way.
