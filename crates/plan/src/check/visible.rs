@@ -2,6 +2,7 @@
 
 use super::outline::{Item, Outline};
 use super::texts::{Form, Site, View};
+use crate::source::personas::PROVIDED;
 use crate::source::workflow::ForEach;
 use std::collections::HashSet;
 
@@ -39,6 +40,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || LANGUAGE.contains(&name)
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
+        || outline.workflow.pipeline.is_some() && PROVIDED.contains(&name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
             View::Hook => matches!(name, "result" | "error" | "output"),
