@@ -172,19 +172,34 @@ impl Scheduler {
         named: Option<std::collections::BTreeSet<usize>>,
     ) -> Value {
         let named = named.unwrap_or_else(|| cited(&as_text(&result), merging.sources.len()));
-        let source = |(index, source): (usize, &TaskIx)| {
-            json!({
-                "mark": mark(index), "task": self.tasks[*source].id, "title": self.title(*source, Some(reduce)),
-                "digest": self.digest_of(*source), "cited": named.contains(&index),
-            })
-        };
-        let sources: Vec<Value> = merging.sources.iter().enumerate().map(source).collect();
+        let sources = merging.sources.iter().enumerate();
+        let sources = sources.map(|(at, source)| self.source(at, *source, reduce, named.contains(&at)));
         let (calls, usage) = self.asked_so_far(task);
-        json!({
-            "result": result, "strategy": merging.strategy.word(), "sources": sources, "missing": merging.missing,
-            "rounds": rounds, "calls": calls, "usage": usage_value(&usage),
-            "notes": self.fell_back(task, reduce, merging).into_iter().collect::<Vec<_>>(),
-        })
+        // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
+        let fields = [
+            ("result", result),
+            ("strategy", merging.strategy.word().into()),
+            ("sources", Value::Array(sources.collect())),
+            ("missing", json!(merging.missing)),
+            ("rounds", rounds.into()),
+            ("calls", calls.into()),
+            ("usage", usage_value(&usage)),
+            ("notes", self.fell_back(task, reduce, merging).into_iter().collect()),
+        ];
+        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+    }
+
+    /// A source, as reports tell it.
+    fn source(&self, at: usize, source: TaskIx, reduce: &Reduce, cited: bool) -> Value {
+        let digest = self.digest_of(source).map(|digest| digest.to_string());
+        let fields = [
+            ("mark", mark(at).into()),
+            ("task", self.tasks[source].id.0.as_ref().into()),
+            ("title", self.title(source, Some(reduce)).into()),
+            ("digest", digest.into()),
+            ("cited", cited.into()),
+        ];
+        fields.map(|(name, value): (_, Value)| (name.to_owned(), value)).into_iter().collect()
     }
 
     /// Of a merge that was to be made by programs and was not: why.
