@@ -105,7 +105,7 @@ fn fan_in_keeps_every_payload() {
     - {from: b, to: d}
     - {from: c, to: d, on: always}
 "#;
-    let replies = "replies:\n  b/try: {status: success, payload: {fruit: plum}}\n  c/try: {status: failure, reason: no, payload: {fruit: pear}}\n\
+    let replies = "replies:\n  b/try: {status: success, payload: {fruit: plum}}\n  c/try: {status: failure, reason: broken, payload: {fruit: pear}}\n\
                    default: [{status: success, payload: {}}]\n";
     let world = scripted("", pipeline, replies);
     run(&world).exits(1);
@@ -140,7 +140,7 @@ fn the_environment_bounds_tries() {
         assert_eq!(events.count("attempt_started"), tries, "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
     }
     let wrong = scripted("", WRITE_AND_COPY, "").env("AGENT_MAX_RECURSIVE_DEPTH", "0");
-    run(&wrong).exits(3).mentions(&["AGENT_MAX_RECURSIVE_DEPTH", "from 1 to"]).prints_nothing();
+    run(&wrong).exits(2).mentions(&["AGENT_MAX_RECURSIVE_DEPTH", "from 1 to"]).prints_nothing();
 }
 
 #[test]
