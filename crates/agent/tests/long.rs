@@ -283,6 +283,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        contract: None,
     }
 }
 

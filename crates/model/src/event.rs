@@ -126,6 +126,9 @@ pub enum Event {
         /// Who is to do it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<String>,
+        /// Of a phase that starts: where the edges come from that were taken.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        from: Vec<TaskId>,
     },
     /// A person says something to a live run; whoever is asked from here on hears it.
     Guided {

@@ -154,6 +154,23 @@ impl Scheduler {
             .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
     }
 
+    /// Whether a condition holds that looks at what came before a step, and at some values besides.
+    pub(crate) fn holds_with(
+        &self,
+        task: TaskIx,
+        id: ConditionId,
+        more: Vec<(&str, Value)>,
+        outputs: &dyn Outputs,
+    ) -> Result<bool, Failure> {
+        let roots = self.with_flattened(task, &self.condition_roots(id));
+        let mut names = self.names(task, &roots, outputs, View::Full)?;
+        names.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
+        let step = &self.node(task).name;
+        self.renderer
+            .test(id, map_value(names))
+            .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
+    }
+
     fn names(
         &self,
         task: TaskIx,
@@ -182,6 +199,8 @@ impl Scheduler {
         }
         self.add_loop_variables(task, roots, &mut names, outputs);
         self.add_error(task, roots, &mut names);
+        self.add_kept(frame, roots, &mut names, outputs);
+        self.add_handoff(task, roots, &mut names, outputs);
         self.summary_sources(task, &mut names, outputs);
         Ok(names)
     }
@@ -258,7 +277,9 @@ impl Scheduler {
     /// What a finished step is in templates: `name.output`, or a group's own keys.
     pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
-            return map_value([("error", self.error_value(step, failure))]);
+            let error = ("error", self.error_value(step, failure));
+            let output = self.failed_phase_value(step, outputs).map(|value| ("output", value));
+            return map_value(std::iter::once(error).chain(output));
         }
         let value = self.output_value(step, outputs);
         if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }
@@ -329,6 +350,7 @@ impl Scheduler {
                 }
             }
         }
+        self.add_kept(frame, roots, &mut names, outputs);
         self.add_ending(frame, roots, &mut names);
         names
     }

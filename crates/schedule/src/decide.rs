@@ -42,7 +42,7 @@ impl Scheduler {
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
-        if !self.shapes_fit(task, outputs) {
+        if !self.is_triggered(task, outputs) || !self.shapes_fit(task, outputs) {
             return;
         }
         let plan = self.plan.clone();
@@ -62,7 +62,7 @@ impl Scheduler {
             Kind::Verify(verify) => self.begin_verify(task, verify),
             Kind::Goal(goal) => self.begin_goal(task, goal, outputs),
             Kind::Item(_) => self.begin_item(task, outputs),
-            Kind::Phase(phase) => self.begin_phase(task, phase, outputs),
+            Kind::Phase(_) => self.begin_phase(task),
         }
     }
 

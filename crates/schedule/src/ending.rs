@@ -62,7 +62,12 @@ impl Scheduler {
     }
 
     pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+        let is_pipeline = self.workflow_in(frame).pipeline.is_some();
         match self.frame(frame).ending.clone() {
+            None if is_pipeline => self.pipeline_result(frame, None, outputs),
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) if is_pipeline => {
+                self.pipeline_result(frame, Some(failure), outputs)
+            }
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
                 Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
@@ -99,7 +104,11 @@ impl Scheduler {
     }
 
     /// The workflow's own output, `$end` routes on top.
-    fn frame_output(&self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
+    pub(crate) fn frame_output(
+        &self,
+        frame: FrameIx,
+        outputs: &dyn Outputs,
+    ) -> Result<Option<Value>, Failure> {
         let declared = self.workflow_in(frame).output.clone();
         let added = self.frame(frame).end_outputs.clone();
         if declared.is_none() && added.is_empty() {

@@ -34,6 +34,13 @@ impl Scheduler {
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
+            Event::Routed { task, chosen, reason, from, .. } => self.phase_routed(task, chosen, reason, from),
+            Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
+            Event::Announced { task, attempt, kind, payload, .. } => {
+                self.announced(task, *attempt, kind, payload)
+            }
+            Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
+            Event::ProjectSeen { task, context, .. } => self.project_seen(task.as_ref(), context),
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
@@ -79,12 +86,7 @@ impl Scheduler {
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
-            | Event::Routed { .. }
             | Event::Guided { .. }
-            | Event::StateChanged { .. }
-            | Event::Announced { .. }
-            | Event::FilesSeen { .. }
-            | Event::ProjectSeen { .. }
             | Event::ContractResolved { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }

@@ -159,6 +159,12 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::MergeStarted { task, .. }
         | Event::Asked { task, .. }
         | Event::OutputsMissed { task, .. }
+        | Event::Routed { task, .. }
+        | Event::StateChanged { task, .. }
+        | Event::Announced { task, .. }
+        | Event::FilesSeen { task, .. }
+        | Event::ProjectSeen { task: Some(task), .. }
+        | Event::ContractResolved { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
@@ -190,6 +196,9 @@ fn task_of(event: &Event) -> Option<&TaskId> {
 
 impl Scheduler {
     fn reopen_frame(&self, frame: FrameIx, found: &mut Reopening) {
+        if self.workflow_in(frame).pipeline.is_some() {
+            return self.reopen_pipeline(frame, found);
+        }
         for step in &self.frame(frame).steps {
             if self.tasks[*step].hook {
                 let closing = self.frame(frame).stage != crate::frame::Stage::Opening;

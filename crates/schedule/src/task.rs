@@ -6,6 +6,7 @@
 use crate::frame::FrameIx;
 use crate::group::Group;
 use crate::merge::Merging;
+use crate::pipeline::Course;
 use convoke_model::{Cause, Failure, Inquiry, Payload, TaskId, Timestamp, Usage};
 use convoke_plan::NodeIx;
 use std::collections::HashMap;
@@ -80,6 +81,8 @@ pub(crate) struct Task {
     pub summary_for: Option<TaskIx>,
     /// Whether it is a hook: its failure is told and changes nothing.
     pub hook: bool,
+    /// How far it has come, where edges lead to it or it is a phase.
+    pub course: Option<Box<Course>>,
 }
 
 /// How a task stands.
@@ -172,6 +175,7 @@ impl Tasks {
             followed: false,
             summary_for: None,
             hook: false,
+            course: None,
         });
         ix
     }

@@ -188,6 +188,7 @@ fn assignment(work: Work) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        contract: None,
     }
 }
 

@@ -42,6 +42,7 @@ const REDUCE: &[&str] = &[
     "reason",
 ];
 const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage", "notes"];
+const PHASE: &[&str] = &["status", "payload", "attempts", "events"];
 const QUESTIONS: &[&str] =
     &["answers", "items", "transcript", "answered_count", "skipped_count", "answered_any", "outcome"];
 /// Names that a map answers to without having them as keys.
@@ -129,6 +130,7 @@ fn step_shape(step: &Step) -> Shape<'_> {
         StepKind::Terminate(_) => Shape::Keys(vec!["status", "reason", "terminated_by"]),
         StepKind::Reduce(_) => Shape::Keys(REDUCE.to_vec()),
         StepKind::Verify(_) => Shape::Keys(VERIFY.to_vec()),
+        StepKind::Phase(_) => Shape::Keys(PHASE.to_vec()),
         StepKind::Workflow(_) | StepKind::Unknown => Shape::Open,
     }
 }

@@ -38,6 +38,7 @@ impl<'a> Builder<'a> {
             source::StepKind::Workflow(call) => Kind::SubPlan(self.sub_plan(call)),
             source::StepKind::Reduce(reduce) => Kind::Reduce(Box::new(self.reduce(step, reduce))),
             source::StepKind::Verify(verify) => Kind::Verify(Box::new(self.verify(step, verify))),
+            source::StepKind::Phase(phase) => Kind::Phase(Box::new(self.phase(step, phase))),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),
         }
     }
@@ -99,7 +100,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn script(&mut self, script: &source::ScriptStep) -> Script {
+    pub(super) fn script(&mut self, script: &source::ScriptStep) -> Script {
         Script {
             command: self.or_empty(script.command.as_ref()),
             args: script.args.iter().map(|arg| self.texts.text(arg)).collect(),

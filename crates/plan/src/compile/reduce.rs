@@ -1,7 +1,7 @@
 //! Reduce and verify steps: the nodes that they ask stand beside them, under names that no template can use.
 
 use super::build::Builder;
-use super::reduce_shapes::{choice, findings};
+use super::shapes::{choice, findings};
 use crate::check::outline::Item;
 use crate::plan::*;
 use crate::source::workflow as source;
@@ -176,7 +176,7 @@ impl Builder<'_> {
     }
 
     /// A name that no other node has: bodies of two fan-outs may be called alike.
-    fn free_name(&self, name: String) -> String {
+    pub(super) fn free_name(&self, name: String) -> String {
         let is_free = |name: &str| !self.extra.iter().any(|node| &*node.name == name);
         match is_free(&name) {
             true => name,

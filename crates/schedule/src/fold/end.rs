@@ -79,6 +79,7 @@ impl Scheduler {
         self.running -= u32::from(was == TaskState::Running);
         self.ended += 1;
         self.tasks[task].ended = self.ended;
+        self.phase_ended(task, end);
         let place = self.tasks[task].place;
         if place.within.is_some() {
             self.member_ended(task, end);

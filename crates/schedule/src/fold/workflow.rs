@@ -90,6 +90,7 @@ impl Scheduler {
                 self.tasks[task].failure = None;
                 // What a person said before it failed was about then: whoever resumes it is asked again.
                 self.tasks[task].answer = None;
+                self.phase_reopened(task);
             }
         }
         self.renew_time(tasks);

@@ -97,10 +97,12 @@ impl Scheduler {
     pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
         let task = self.begun(id, "asked")?;
         let repairs = questions.iter().any(|question| matches!(question.about, About::Reshape { .. }));
-        let fits = if repairs { TaskState::Ready } else { TaskState::Open };
-        self.expect(task, "asked", |state| state == fits)?;
+        let begins = repairs || matches!(self.node(task).kind, Kind::Phase(_));
+        let fits = |state| begins && state == TaskState::Ready || !repairs && state == TaskState::Open;
+        self.expect(task, "asked", fits)?;
         self.note_start(task);
         self.open_questions(task);
+        self.phase_asked(task);
         self.tasks[task].wishes = false;
         for question in questions {
             let node = self
@@ -148,6 +150,7 @@ impl Scheduler {
             (Kind::Reduce(_), About::Program { .. }) => Some(self.tasks[task].node),
             (Kind::Verify(verify), About::Assess { .. }) => Some(verify.assessor),
             (Kind::Verify(verify), About::Correct { .. }) => Some(verify.repairer),
+            (Kind::Phase(phase), about) => self.phase_worker(phase, about),
             _ => None,
         }
     }

@@ -51,6 +51,7 @@ impl Scheduler {
         match &node.kind {
             Kind::Reduce(reduce) => self.go_on_reducing(task, reduce, outputs),
             Kind::Verify(verify) => self.go_on_verifying(task, verify, outputs),
+            Kind::Phase(phase) => self.go_on_phase(task, phase, outputs),
             _ => {}
         }
     }

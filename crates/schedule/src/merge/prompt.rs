@@ -38,6 +38,10 @@ impl Scheduler {
             (About::Correct { answer, findings }, Kind::Verify(verify)) => {
                 self.correct_prompt(task, verify, answer, findings, outputs)?
             }
+            // What a worker is told stands in its own prompt.
+            (About::Try { .. } | About::Intent { .. } | About::Aggregate { .. }, Kind::Phase(_)) => {
+                return Ok(call);
+            }
             _ => return Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
         };
         // The workflow's instructions, if any, stand before it already.

@@ -181,6 +181,7 @@ impl World {
             answer: None,
             retry: Retry::once(),
             failures: 0,
+            contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;
         if let AttemptEnd::Suspended { state, .. } = &end {

@@ -8,6 +8,7 @@ mod budget;
 mod flow;
 mod group;
 mod people;
+mod phase;
 mod reduce;
 mod step;
 mod tool;
@@ -22,6 +23,7 @@ pub use budget::*;
 pub use flow::*;
 pub use group::*;
 pub use people::*;
+pub use phase::*;
 pub use reduce::*;
 pub use step::*;
 pub use tool::*;
@@ -94,6 +96,8 @@ pub struct Workflow {
     pub for_each: Vec<ForEach>,
     /// Top-level `output`: templates of the final output.
     pub output: Option<Templates>,
+    /// What holds for it as a pipeline of personas, where a manifest became it.
+    pub pipeline: Option<PipelineSettings>,
 }
 
 /// One declared input of the workflow.
