@@ -12,6 +12,7 @@ mod network;
 pub mod notebook;
 pub mod prices;
 pub mod programs;
+pub mod project;
 pub mod resources;
 mod share;
 pub mod sharing;
@@ -114,6 +115,8 @@ impl Drive<'_> {
             }
             None => None,
         };
+        let project = self.plan.root().pipeline.is_some().then(|| project::usual(self.console));
+        let project = project.map(|place| project::of_run(place, run)).transpose()?;
         let share = match &capacity {
             Some(shares) if self.flags.share && !self.equipment.is_taped() => {
                 Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
@@ -124,7 +127,7 @@ impl Drive<'_> {
         let setup = Setup {
             options,
             capacity,
-            project: None,
+            project,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor,
