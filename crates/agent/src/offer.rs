@@ -5,9 +5,32 @@
 
 use crate::capability::recall;
 use crate::{Tool, ToolCall, ToolSpec};
+use convoke_model::Contract;
+use serde_json::Value;
 
 /// What joins server and tool in an entry of an allow list.
 const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
+
+/// What a contract says about tools: names in any case, and a ban wins.
+#[derive(Debug, Clone, Copy)]
+pub struct Cleared<'a> {
+    /// Those allowed; without a list, all.
+    pub allowed: Option<&'a [String]>,
+    /// Those banned.
+    pub banned: &'a [String],
+}
+
+impl<'a> Cleared<'a> {
+    /// What the contract of an attempt says.
+    pub fn of(contract: &'a Contract) -> Cleared<'a> {
+        Cleared { allowed: contract.allowed_tools.as_deref(), banned: &contract.banned_tools }
+    }
+
+    fn admits(&self, tool: &Tool) -> bool {
+        let named = |entries: &[String]| entries.iter().any(|entry| names_in_any_case(entry, tool));
+        self.allowed.is_none_or(named) && !named(self.banned)
+    }
+}
 
 /// The tools of one conversation.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +96,14 @@ impl Offer {
     pub fn is_repeatable(&self, call: &ToolCall) -> bool {
         self.find(&call.name).is_none_or(|tool| tool.repeatable)
     }
+}
+
+/// Whether an entry of a contract names the tool, however it is written.
+fn names_in_any_case(entry: &str, tool: &Tool) -> bool {
+    let lower = |text: &str| text.to_lowercase();
+    let spec = ToolSpec { name: lower(&tool.spec.name), description: String::new(), input_schema: Value::Null };
+    let lowered = Tool { server: lower(&tool.server), name: lower(&tool.name), spec, output_schema: None, repeatable: false };
+    names(&lower(entry), &lowered)
 }
 
 /// Whether an entry of an allow list names the tool, alone or with its server.

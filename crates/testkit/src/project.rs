@@ -2,7 +2,6 @@
 
 use convoke_engine::ProjectState;
 use convoke_model::{Class, Failure, JsonText, ProjectContext, ProjectPatch};
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// The context of a project, in memory. Copies are handles to the same one, as processes have of a file.
@@ -12,9 +11,8 @@ pub struct Project(Arc<Mutex<Shared>>);
 #[derive(Debug, Default)]
 struct Shared {
     context: ProjectContext,
-    revision: u64,
-    /// Changes that were made, by key.
-    made: BTreeSet<String>,
+    /// Changes that were made, with their keys.
+    made: Vec<(String, ProjectPatch)>,
     broken: bool,
 }
 
@@ -22,7 +20,7 @@ impl Project {
     /// The context as it is now.
     pub fn state(&self) -> ProjectState {
         let shared = self.0.lock().expect("one thread");
-        ProjectState { revision: shared.revision, context: JsonText::of(&shared.context) }
+        ProjectState { revision: shared.made.len() as u64, context: JsonText::of(&shared.context) }
     }
 
     /// Makes a change, once.
@@ -31,13 +29,23 @@ impl Project {
         if shared.broken {
             return Err(Failure::new(Class::Fatal, "the project cannot be written").reason("project"));
         }
-        if shared.made.insert(key.to_owned()) {
+        if !shared.made.iter().any(|(made, _)| made == key) {
             let patch: ProjectPatch = serde_json::from_str(patch.as_str()).expect("checked before it is made");
             shared.context.apply(&patch);
-            shared.revision += 1;
+            shared.made.push((key.to_owned(), patch));
         }
         drop(shared);
         Ok(self.state())
+    }
+
+    /// Another project, as this one was after so many changes.
+    pub fn after(&self, changes: usize) -> Project {
+        let mut then = Shared::default();
+        for (key, patch) in self.0.lock().expect("one thread").made.iter().take(changes) {
+            then.context.apply(patch);
+            then.made.push((key.clone(), patch.clone()));
+        }
+        Project(Arc::new(Mutex::new(then)))
     }
 
     /// From now on nothing can be written, or again.
