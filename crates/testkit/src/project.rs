@@ -30,7 +30,8 @@ impl Project {
             return Err(Failure::new(Class::Fatal, "the project cannot be written").reason("project"));
         }
         if !shared.made.iter().any(|(made, _)| made == key) {
-            let patch: ProjectPatch = serde_json::from_str(patch.as_str()).expect("checked before it is made");
+            let patch: ProjectPatch =
+                serde_json::from_str(patch.as_str()).expect("checked before it is made");
             shared.context.apply(&patch);
             shared.made.push((key.to_owned(), patch));
         }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 fn chain(count: usize, more: &str) -> Arc<convoke_plan::Plan> {
     let ids: Vec<String> = (1..=count).map(|n| format!("p{n}")).collect();
     let nodes: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let edges: Vec<String> = ids.windows(2).map(|pair| format!("{} {} on: always", pair[0], pair[1])).collect();
+    let edges: Vec<String> =
+        ids.windows(2).map(|pair| format!("{} {} on: always", pair[0], pair[1])).collect();
     with("p1", &nodes, &edges.iter().map(String::as_str).collect::<Vec<_>>(), more)
 }
 
@@ -83,7 +84,13 @@ fn flags_of_phases_side_by_side_are_all_kept() {
     all.extend(nodes.iter().map(String::as_str));
     let mut edges: Vec<String> = nodes.iter().map(|node| format!("x {node}")).collect();
     edges.extend(nodes.iter().map(|node| {
-        format!("{node} end when: [{}]", (0..8).map(|n| format!("{{type: state_flag, key: f{n}, equals: true}}")).collect::<Vec<_>>().join(", "))
+        format!(
+            "{node} end when: [{}]",
+            (0..8)
+                .map(|n| format!("{{type: state_flag, key: f{n}, equals: true}}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
     }));
     let plan = manifest("x", &all, &edges.iter().map(String::as_str).collect::<Vec<_>>());
     let workers = Box::new(|assignment: &convoke_model::Assignment| {
@@ -99,7 +106,11 @@ fn flags_of_phases_side_by_side_are_all_kept() {
 /// Defect 3: a second try overwrote the first.
 #[test]
 fn every_try_stays_in_the_phases_output() {
-    let plan = manifest("x", &["x", "y"], &["x y when: ['x.output.attempts | length == 3 and x.output.attempts[1].reason == \"two\"']"]);
+    let plan = manifest(
+        "x",
+        &["x", "y"],
+        &["x y when: ['x.output.attempts | length == 3 and x.output.attempts[1].reason == \"two\"']"],
+    );
     let script = vec![("x/try[1]", refused("one")), ("x/try[2]", refused("two"))];
     let (ended, world) = run(&plan, script.clone());
     assert_eq!(phases(&ended)["y"], "success");
@@ -110,8 +121,14 @@ fn every_try_stays_in_the_phases_output() {
 
 #[test]
 fn tries_are_bounded_and_the_last_reason_is_told() {
-    let plan = with("x", &["x personaId: c, constraints: {maxRetries: 1}"], &[], "topologyConstraints: {maxDepth: 1, maxRetries: 2}\n");
-    let script = vec![("x/try[1]", refused("one")), ("x/try[2]", refused("two")), ("x/try[3]", refused("three"))];
+    let plan = with(
+        "x",
+        &["x personaId: c, constraints: {maxRetries: 1}"],
+        &[],
+        "topologyConstraints: {maxDepth: 1, maxRetries: 2}\n",
+    );
+    let script =
+        vec![("x/try[1]", refused("one")), ("x/try[2]", refused("two")), ("x/try[3]", refused("three"))];
     let (ended, world) = run(&plan, script);
     assert_eq!(world.launches.len(), 2);
     let failure = ended.failure.expect("not accepted");
@@ -125,7 +142,10 @@ fn tries_are_bounded_and_the_last_reason_is_told() {
 fn a_budget_ends_a_pipeline_as_it_ends_any_run() {
     let plan = chain(5, "limits: {max_tasks: 6}\n");
     let (ended, _) = run(&plan, vec![("p1/try[1]", refused("x"))]);
-    assert_eq!(ended.failure.and_then(|failure| failure.limit().map(str::to_owned)).as_deref(), Some("max_tasks"));
+    assert_eq!(
+        ended.failure.and_then(|failure| failure.limit().map(str::to_owned)).as_deref(),
+        Some("max_tasks")
+    );
 }
 
 /// Defect 7: conditions could express neither numbers nor outputs; see also `starting`.
@@ -144,7 +164,10 @@ fn an_answer_that_does_not_fit_is_a_failed_validation_and_changes_nothing() {
         let phases = phases(&ended);
         assert_eq!((phases["x"].as_str(), phases["y"].as_str()), ("success", "skipped"), "{answer}");
         assert_eq!(world.launches.len(), 2, "{answer}");
-        assert!(!world.events().any(|stamped| matches!(stamped.event, Event::StateChanged { .. })), "{answer}");
+        assert!(
+            !world.events().any(|stamped| matches!(stamped.event, Event::StateChanged { .. })),
+            "{answer}"
+        );
     }
 }
 
@@ -152,7 +175,11 @@ fn an_answer_that_does_not_fit_is_a_failed_validation_and_changes_nothing() {
 fn an_event_of_the_manifest_has_the_shape_that_it_states() {
     let more = "events: [{type: measured, schema: {n: {type: number}}}]\n";
     let plan = with("x", &["x", "y"], &["x y event: measured"], more);
-    let said = |n: serde_json::Value| says(json!({"status": "success", "payload": {}, "events": [{"type": "measured", "payload": {"n": n}}]}));
+    let said = |n: serde_json::Value| {
+        says(
+            json!({"status": "success", "payload": {}, "events": [{"type": "measured", "payload": {"n": n}}]}),
+        )
+    };
     assert_eq!(phases(&run(&plan, vec![("x/try[1]", said(json!(3)))]).0)["y"], "success");
     let (ended, world) = run(&plan, vec![("x/try[1]", said(json!("three")))]);
     assert_eq!((phases(&ended)["y"].as_str(), world.launches.len()), ("skipped", 2));
@@ -164,7 +191,10 @@ fn a_violation_ends_the_pipeline_or_is_a_failed_validation() {
     let plan = manifest("x", &["x", "y"], &["x y on: always"]);
     let (ended, world) = run(&plan, violation());
     assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 1));
-    assert_eq!((ended.failure.as_ref().map(|failure| failure.class), phases(&ended)["y"].as_str()), (Some(Class::Security), "skipped"));
+    assert_eq!(
+        (ended.failure.as_ref().map(|failure| failure.class), phases(&ended)["y"].as_str()),
+        (Some(Class::Security), "skipped")
+    );
     goes_on_everywhere(&plan, &violation(), &world, 4);
     let lenient = with("x", &["x", "y"], &["x y"], "violationMode: validation_fail\n");
     let (ended, world) = run(&lenient, violation());

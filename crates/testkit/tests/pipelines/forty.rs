@@ -17,38 +17,68 @@ fn script() -> Script {
             personas.iter().map(|(persona, task)| json!({ "persona": persona, "task": task })).collect();
         says(json!({ "status": "success", "payload": {}, "children": children }))
     };
-    let commits = |n: u32| says(json!({
-        "status": "success", "payload": { "part": n }, "events": [{ "type": "code_committed", "payload": { "summary": format!("part {n}") } }],
-    }));
+    let commits = |n: u32| {
+        says(json!({
+            "status": "success", "payload": { "part": n }, "events": [{ "type": "code_committed", "payload": { "summary": format!("part {n}") } }],
+        }))
+    };
     let mut script: Script = vec![
-        ("intake/try[1]", says(json!({
-            "status": "success", "payload": { "goal": "ship" }, "flags": { "ready": true },
-            "events": [{ "type": "requirements_defined" }],
-        }))),
+        (
+            "intake/try[1]",
+            says(json!({
+                "status": "success", "payload": { "goal": "ship" }, "flags": { "ready": true },
+                "events": [{ "type": "requirements_defined" }],
+            })),
+        ),
         ("plan/try[1]", handed(&[("architect", "outline the server"), ("architect", "outline the client")])),
-        ("plan/aggregate[1]", says(json!({
-            "status": "success", "payload": { "parts": 8 }, "events": [{ "type": "tasks_planned", "payload": { "summary": "8 parts" } }],
-            "project": { "taskQueue": { "upsert": [{ "taskId": "ship", "status": "in_progress" }] } },
-        }))),
-        ("design_db/try[1]", says(json!({ "status": "success", "payload": { "tables": 7 }, "metadata": { "load": 5 } }))),
+        (
+            "plan/aggregate[1]",
+            says(json!({
+                "status": "success", "payload": { "parts": 8 }, "events": [{ "type": "tasks_planned", "payload": { "summary": "8 parts" } }],
+                "project": { "taskQueue": { "upsert": [{ "taskId": "ship", "status": "in_progress" }] } },
+            })),
+        ),
+        (
+            "design_db/try[1]",
+            says(json!({ "status": "success", "payload": { "tables": 7 }, "metadata": { "load": 5 } })),
+        ),
         ("build_3/try[1]", handed(&[("tester", "try the build")])),
         ("build_3/child[1.1]", handed(&[("reviewer", "read the build")])),
         ("build_3/aggregate[1]", commits(3)),
         ("build_4/try[1]", refused("does not compile")),
         ("build_4/try[2]", refused("a test fails")),
         ("build_4/try[3]", commits(4)),
-        ("test_5/try[1]", says(json!({
-            "status": "failure", "payload": { "test": "network" }, "reason": "network: 403 forbidden", "failure_code": "timeout",
-        }))),
-        ("load_test/try[1]", says(json!({
-            "status": "success", "payload": {}, "events": [{ "type": "load_measured", "payload": { "requests": 900 } }],
-        }))),
-        ("integrate/try[1]", says(json!({ "status": "success", "payload": {}, "events": [{ "type": "merge_conflict_detected" }] }))),
-        ("resolve/try[1]", says(json!({ "status": "success", "payload": {}, "events": [{ "type": "merge_conflict_resolved" }] }))),
-        ("release/try[1]", says(json!({
-            "status": "success", "payload": { "version": "1.0" },
-            "project": { "globalFlags": { "released": true }, "taskQueue": { "upsert": [{ "taskId": "ship", "status": "completed" }] } },
-        }))),
+        (
+            "test_5/try[1]",
+            says(json!({
+                "status": "failure", "payload": { "test": "network" }, "reason": "network: 403 forbidden", "failure_code": "timeout",
+            })),
+        ),
+        (
+            "load_test/try[1]",
+            says(json!({
+                "status": "success", "payload": {}, "events": [{ "type": "load_measured", "payload": { "requests": 900 } }],
+            })),
+        ),
+        (
+            "integrate/try[1]",
+            says(
+                json!({ "status": "success", "payload": {}, "events": [{ "type": "merge_conflict_detected" }] }),
+            ),
+        ),
+        (
+            "resolve/try[1]",
+            says(
+                json!({ "status": "success", "payload": {}, "events": [{ "type": "merge_conflict_resolved" }] }),
+            ),
+        ),
+        (
+            "release/try[1]",
+            says(json!({
+                "status": "success", "payload": { "version": "1.0" },
+                "project": { "globalFlags": { "released": true }, "taskQueue": { "upsert": [{ "taskId": "ship", "status": "completed" }] } },
+            })),
+        ),
     ];
     let built = [("build_1/try[1]", 1), ("build_2/try[1]", 2), ("build_5/try[1]", 5), ("build_6/try[1]", 6)];
     script.extend(built.map(|(task, n)| (task, commits(n))));

@@ -48,7 +48,10 @@ fn whoever_puts_together_is_given_every_childs_work_and_result() {
 
 #[test]
 fn limits_of_relationships_are_named() {
-    assert!(why(vec![("x/try[1]", hands(&[("c", "t")]))]).contains("`a` may not hand work to `c` (relationships)"));
+    assert!(
+        why(vec![("x/try[1]", hands(&[("c", "t")]))])
+            .contains("`a` may not hand work to `c` (relationships)")
+    );
     assert!(why(vec![("x/try[1]", hands(&[("nobody", "t")]))]).contains("may not hand work to `nobody`"));
     assert!(
         why(vec![("x/try[1]", hands(&[("b", "1"), ("b", "2"), ("b", "3"), ("b", "4")]))])
@@ -91,18 +94,28 @@ fn a_child_that_is_not_accepted_makes_for_another_try() {
     let (ended, world) = run(&plan, script.clone());
     assert_eq!(ended.status, RunStatus::Succeeded);
     let output = ended.output.expect("a report");
-    assert_eq!((&output["phases"]["x"]["tries"], &output["phases"]["x"]["payload"]), (&json!(2), &json!({"at": "last"})));
+    assert_eq!(
+        (&output["phases"]["x"]["tries"], &output["phases"]["x"]["payload"]),
+        (&json!(2), &json!({"at": "last"}))
+    );
     goes_on_everywhere(&plan, &script, &world, 4);
 }
 
 #[test]
 fn what_children_say_about_the_run_counts_once_all_have_succeeded() {
     let plan = manifest("x", &["x personaId: a", "y"], &["x y event: code_committed"]);
-    let child = |key: &str| says(json!({"status": "success", "payload": {}, "flags": {key: true}, "events": [{"type": "code_committed"}]}));
+    let child = |key: &str| {
+        says(
+            json!({"status": "success", "payload": {}, "flags": {key: true}, "events": [{"type": "code_committed"}]}),
+        )
+    };
     let script = vec![
-        ("x/try[1]", says(json!({
-            "status": "success", "payload": {}, "events": [{"type": "tasks_planned"}], "children": [{"persona": "b", "task": 1}, {"persona": "b", "task": 2}],
-        }))),
+        (
+            "x/try[1]",
+            says(json!({
+                "status": "success", "payload": {}, "events": [{"type": "tasks_planned"}], "children": [{"persona": "b", "task": 1}, {"persona": "b", "task": 2}],
+            })),
+        ),
         ("x/child[1.1]", child("one")),
         ("x/child[1.2]", child("two")),
     ];
@@ -143,7 +156,8 @@ fn a_child_is_held_to_the_clearance_of_its_own_persona() {
 
 #[test]
 fn a_stop_reaches_children_however_deep() {
-    let script = vec![("x/try[1]", hands(&[("b", "1"), ("b", "2")])), ("x/child[1.1]", hands(&[("c", "deep")]))];
+    let script =
+        vec![("x/try[1]", hands(&[("b", "1"), ("b", "2")])), ("x/child[1.1]", hands(&[("c", "deep")]))];
     let plan = one();
     let mut world = convoke_testkit::World::new(plan, json!({}), 4, 1, workers(script));
     while !world.launches.iter().any(|(task, _)| task.0.contains("1.1.1")) {
@@ -161,7 +175,8 @@ fn the_project_is_changed_by_the_phase_alone() {
     let patch = json!({"status": "success", "payload": {}, "project": {"globalFlags": {"a": true}}});
     let script = vec![("x/try[1]", hands(&[("b", "1")])), ("x/child[1.1]", says(patch.clone()))];
     assert!(why(script).contains("only the phase itself"));
-    let nowhere = with("x", &["x"], &[], "project: false\ntopologyConstraints: {maxDepth: 1, maxRetries: 0}\n");
+    let nowhere =
+        with("x", &["x"], &[], "project: false\ntopologyConstraints: {maxDepth: 1, maxRetries: 0}\n");
     let (ended, world) = run(&nowhere, vec![("x/try[1]", says(patch))]);
     assert!(ended.failure.expect("refused").message.contains("shares nothing"));
     assert_eq!(world.project.state().revision, 0);
@@ -175,7 +190,10 @@ fn a_project_that_cannot_be_written_fails_the_phase_and_a_resumed_run_writes_it(
     let mut world = convoke_testkit::World::new(plan.clone(), json!({}), 4, 1, workers(script.clone()));
     world.project.break_down(true);
     let ended = world.finish();
-    assert_eq!((ended.status, ended.failure.map(|failure| failure.class)), (RunStatus::Failed, Some(Class::Fatal)));
+    assert_eq!(
+        (ended.status, ended.failure.map(|failure| failure.class)),
+        (RunStatus::Failed, Some(Class::Fatal))
+    );
     world.project.break_down(false);
     let mut again = convoke_testkit::World::resumed(plan, 4, world.commits.clone(), &world, workers(script));
     let ended = again.finish();

@@ -141,7 +141,9 @@ pub fn told(events: &[Stamped]) -> Vec<String> {
     let line = |stamped: &Stamped| match &stamped.event {
         Event::RunStarted(_) => Some("started".to_owned()),
         Event::Routed { task, chosen, .. } => Some(format!("{task} {chosen}")),
-        Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => Some(format!("{task} attempted")),
+        Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {
+            Some(format!("{task} attempted"))
+        }
         Event::Announced { task, kind, .. } => Some(format!("{task} {kind}")),
         Event::StateChanged { task, .. } => Some(format!("{task} changed the state")),
         Event::ProjectSeen { task: Some(task), .. } => Some(format!("{task} changed the project")),

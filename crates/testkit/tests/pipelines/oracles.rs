@@ -9,7 +9,9 @@ use serde_json::json;
 fn sd_2_work_at_a_depth_beyond_the_limit_is_refused_and_the_limit_is_named() {
     let more = "topologyConstraints: {maxDepth: 1, maxRetries: 0}\n";
     let plan = with("x", &["x personaId: a"], &[], more);
-    let hands = |persona: &str| says(json!({"status": "success", "payload": {}, "children": [{"persona": persona, "task": "t"}]}));
+    let hands = |persona: &str| {
+        says(json!({"status": "success", "payload": {}, "children": [{"persona": persona, "task": "t"}]}))
+    };
     let script = vec![("x/try[1]", hands("b")), ("x/child[1.1]", hands("c"))];
     let (ended, world) = run(&plan, script);
     assert_eq!(ended.status, RunStatus::Failed);
@@ -54,7 +56,12 @@ fn sd_7_work_is_handed_out_and_put_together_with_one_permit() {
     let children: Vec<_> = (1..=3).map(|n| json!({"persona": "b", "task": n})).collect();
     let script = vec![
         ("x/try[1]", says(json!({"status": "success", "payload": {}, "children": children}))),
-        ("x/child[1.2]", says(json!({"status": "success", "payload": {}, "children": [{"persona": "c", "task": "deeper"}]}))),
+        (
+            "x/child[1.2]",
+            says(
+                json!({"status": "success", "payload": {}, "children": [{"persona": "c", "task": "deeper"}]}),
+            ),
+        ),
         ("x/aggregate[1]", success(json!({"all": 3}))),
     ];
     let (ended, world) = run_at(&plan, script.clone(), 1);
@@ -83,7 +90,10 @@ fn sd_8_a_failed_leaf_is_no_success_on_the_critical_path_or_off_it() {
         let (ended, _) = run(&plan, vec![(task, failed("no"))]);
         assert_eq!(ended.status, RunStatus::Failed, "{leaf}");
         let output = ended.output.expect("a report all the same");
-        assert_eq!((&output["status"], &output["critical_path"]), (&json!("failure"), &json!(["x", "y", "z"])));
+        assert_eq!(
+            (&output["status"], &output["critical_path"]),
+            (&json!("failure"), &json!(["x", "y", "z"]))
+        );
         let failure = ended.failure.expect("a reason");
         assert!(failure.message.contains(&format!("phase `{leaf}`: no")), "{failure}");
         assert_eq!(failure.reason.as_deref(), Some("pipeline_failed"));

@@ -34,7 +34,8 @@ fn generate(seed: u64, count: usize) -> Generated {
         let wanted = 1 + random.below(3);
         for _ in 0..wanted {
             let from = random.below(to as u64) as usize;
-            let on = [None, Some("success"), Some("validation_fail"), Some("failure"), Some("always")][random.below(5) as usize];
+            let on = [None, Some("success"), Some("validation_fail"), Some("failure"), Some("always")]
+                [random.below(5) as usize];
             let event = random.percent(25).then(|| EVENTS[random.below(3) as usize]);
             edges.push(Edge { from, to, on, event });
         }
@@ -85,7 +86,11 @@ fn naive_phase(seed: u64, n: usize, max_tries: u32) -> Came {
     let mut announced = HashSet::new();
     for tried in 1..=max_tries {
         let said = said(seed, &format!("n{n}/try[{tried}]"));
-        announced.extend(EVENTS.iter().filter(|kind| said["events"].as_array().unwrap().iter().any(|event| event["type"] == **kind)));
+        announced.extend(
+            EVENTS.iter().filter(|kind| {
+                said["events"].as_array().unwrap().iter().any(|event| event["type"] == **kind)
+            }),
+        );
         match said["status"].as_str().unwrap() {
             "success" => return Came { status: "success", tries: tried, announced },
             "failure" => return Came { status: "failure", tries: tried, announced },

@@ -16,7 +16,8 @@ fn resume(plan: &Arc<Plan>, world: &World, script: Script) -> (Ended, Vec<String
 #[test]
 fn a_failed_phase_gets_new_tries_behind_those_it_had() {
     let plan = manifest("x", &["x", "y", "z"], &["x y", "y z"]);
-    let refuses: Script = vec![("y/try[1]", refused("1")), ("y/try[2]", refused("2")), ("y/try[3]", refused("3"))];
+    let refuses: Script =
+        vec![("y/try[1]", refused("1")), ("y/try[2]", refused("2")), ("y/try[3]", refused("3"))];
     let (ended, world) = run(&plan, refuses);
     assert_eq!(ended.status, RunStatus::Failed);
     let (ended, launched) = resume(&plan, &world, vec![("y/try[4]", refused("4"))]);
@@ -65,7 +66,10 @@ fn a_pipeline_that_was_stopped_goes_on_where_it_stood() {
     }
     assert_eq!(world.stop(true).status, RunStatus::Cancelled);
     let (ended, launched) = resume(&plan, &world, vec![]);
-    assert_eq!((ended.status, launched), (RunStatus::Succeeded, vec!["y/try[1]".to_owned(), "z/try[1]".to_owned()]));
+    assert_eq!(
+        (ended.status, launched),
+        (RunStatus::Succeeded, vec!["y/try[1]".to_owned(), "z/try[1]".to_owned()])
+    );
 }
 
 #[test]

@@ -21,7 +21,8 @@ fn heard(plan: &std::sync::Arc<convoke_plan::Plan>, script: Script) -> Vec<(Stri
 
 /// The JSON that a worker was told behind some words.
 fn behind(prompts: &[(String, String)], task: &str, words: &str) -> Value {
-    let (_, prompt) = prompts.iter().find(|(id, _)| id == task).unwrap_or_else(|| panic!("{task} was not asked"));
+    let (_, prompt) =
+        prompts.iter().find(|(id, _)| id == task).unwrap_or_else(|| panic!("{task} was not asked"));
     json_behind(prompt, words)
 }
 
@@ -56,8 +57,15 @@ fn what_was_skipped_starts_nothing_not_even_always() {
 
 #[test]
 fn the_decision_and_its_reason_are_recorded() {
-    let plan = manifest("x", &["x", "y", "z"], &["x y event: tasks_planned", "x z when: [{type: state_flag, key: go, equals: true}]"]);
-    let script = vec![("x/try[1]", says(json!({"status": "success", "payload": {}, "events": [{"type": "tasks_planned"}]})))];
+    let plan = manifest(
+        "x",
+        &["x", "y", "z"],
+        &["x y event: tasks_planned", "x z when: [{type: state_flag, key: go, equals: true}]"],
+    );
+    let script = vec![(
+        "x/try[1]",
+        says(json!({"status": "success", "payload": {}, "events": [{"type": "tasks_planned"}]})),
+    )];
     let (_, world) = run(&plan, script);
     let decided: Vec<_> = world
         .events()
@@ -68,11 +76,11 @@ fn the_decision_and_its_reason_are_recorded() {
             _ => None,
         })
         .collect();
-    let expected = [
-        ("y", "start", "`x` event tasks_planned", 1),
-        ("z", "skip", "`x` flag go is false", 0),
-    ];
-    assert_eq!(decided, expected.map(|(task, chosen, reason, from)| (task.into(), chosen.into(), reason.into(), from)));
+    let expected = [("y", "start", "`x` event tasks_planned", 1), ("z", "skip", "`x` flag go is false", 0)];
+    assert_eq!(
+        decided,
+        expected.map(|(task, chosen, reason, from)| (task.into(), chosen.into(), reason.into(), from))
+    );
 }
 
 #[test]
@@ -84,7 +92,8 @@ fn a_file_is_looked_for_when_nothing_else_decides() {
         world.files.extend(there.then(|| "there.txt".to_owned()));
         let ended = world.finish();
         assert_eq!(phases(&ended)["y"], if there { "success" } else { "skipped" });
-        let looked = world.events().filter(|stamped| matches!(stamped.event, Event::FilesSeen { .. })).count();
+        let looked =
+            world.events().filter(|stamped| matches!(stamped.event, Event::FilesSeen { .. })).count();
         assert_eq!(looked, 1);
         goes_on_everywhere(&plan, &vec![], &world, 2);
     }
@@ -95,10 +104,12 @@ fn an_expression_sees_numbers_outputs_events_and_the_project() {
     let text = "not state.flags.late and state.metadata.n >= 2 and output.payload.size > 10 and x.output.payload.size < 20 \
                 and 'tasks_planned' in events and project.globalFlags.open and events | length == 2";
     let plan = manifest("x", &["x", "y"], &[&format!("x y when: [\"{text}\"]")]);
-    let said = |size: u32| says(json!({
-        "status": "success", "payload": {"size": size}, "metadata": {"n": 2}, "flags": {"late": false},
-        "events": [{"type": "tasks_planned"}], "project": {"globalFlags": {"open": true}},
-    }));
+    let said = |size: u32| {
+        says(json!({
+            "status": "success", "payload": {"size": size}, "metadata": {"n": 2}, "flags": {"late": false},
+            "events": [{"type": "tasks_planned"}], "project": {"globalFlags": {"open": true}},
+        }))
+    };
     assert_eq!(phases(&run(&plan, vec![("x/try[1]", said(12))]).0)["y"], "success");
     assert_eq!(phases(&run(&plan, vec![("x/try[1]", said(9))]).0)["y"], "skipped");
 }
@@ -177,6 +188,7 @@ fn there_are_no_barriers_between_blocks() {
     let script = vec![("slow/try[1]", refused("again"))];
     let (_, world) = run(&plan, script);
     let told = told(&events(&world));
-    let at = |line: &str| told.iter().position(|told| told == line).unwrap_or_else(|| panic!("{line}: {told:#?}"));
+    let at =
+        |line: &str| told.iter().position(|told| told == line).unwrap_or_else(|| panic!("{line}: {told:#?}"));
     assert!(at("after/try[1] attempted") < at("slow validation_passed"));
 }
