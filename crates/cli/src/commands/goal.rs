@@ -1,7 +1,7 @@
 //! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
 
 use super::run;
-use crate::args::{Format, GoalArgs, RunArgs, RunFlags};
+use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -27,8 +27,7 @@ fn as_run(args: &GoalArgs) -> RunArgs {
     };
     RunArgs {
         file: sentence::FILE.into(),
-        inputs: Vec::new(),
-        input_file: None,
+        inputs: InputArgs { inputs: Vec::new(), input_file: None },
         metadata: Vec::new(),
         dry_run: args.dry_run,
         print_manifest: false,

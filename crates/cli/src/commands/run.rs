@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
-    let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
+    let given = inputs::given(&args.inputs)?;
     let subject = Subject::of(&args.file, given)?;
     begin(console, args, &subject)
 }

@@ -10,7 +10,7 @@ mod printer;
 
 pub use asker::{Asker, Manner};
 pub use guide::Guide;
-pub use inflow::{Inflow, News};
+pub use inflow::{Inflow, News, Texts};
 
 use crate::console::Voice;
 use crate::paint::Paint;
@@ -34,6 +34,8 @@ pub struct Watch {
     pub outline: Outline,
     /// What happened before; shown as the state of things, not line by line.
     pub history: Option<History>,
+    /// Reads what events only name.
+    pub texts: Texts,
     /// Who answers gates; `None` where nobody does and the run parks.
     pub asker: Option<Asker>,
     /// Who passes on what is typed meanwhile; `None` where that is nobody's business.
@@ -49,7 +51,7 @@ impl Watch {
 
     fn run(mut self, news: Receiver<News>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice));
-        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants());
+        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants(), self.texts);
         if let Some(history) = self.history.take() {
             inflow.remember(&history());
         }

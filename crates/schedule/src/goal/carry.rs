@@ -42,6 +42,7 @@ impl Scheduler {
             reason: clipped(&decision.reason),
             about: decision.about,
             role: decision.role.map(|duty| duty.word().to_owned()),
+            from: Vec::new(),
         });
         match decision.act {
             Act::Ask { duty, note } => self.ask_duty(on, duty, note),

@@ -102,7 +102,7 @@ impl Scheduler {
         outputs: Option<&dyn Outputs>,
     ) -> ItemState<'a> {
         let state = &self.tasks[task];
-        let course = state.course.as_deref();
+        let pursuit = state.pursuit.as_deref();
         let looked_at = past == Past::Whole || !state.is_ended();
         ItemState {
             id: state.id.clone(),
@@ -110,8 +110,8 @@ impl Scheduler {
             parent: state.place.within.and_then(|above| places.get(&above).copied()),
             standing: standing(state.state),
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
-            tried: course.map_or(&[], |course| &course.tried),
-            due: course.and_then(|course| course.due),
+            tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
+            due: pursuit.and_then(|pursuit| pursuit.due),
             failure: state.failure.as_deref(),
         }
     }
