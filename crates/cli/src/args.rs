@@ -80,7 +80,7 @@ pub enum Command {
     Presets(PresetsArgs),
     /// Show what the runs of this project share, or change it
     Project(ProjectArgs),
-    /// Print the JSON Schema of workflow files, or of execution manifests
+    /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first
     Runs(FormatArgs),
@@ -164,7 +164,7 @@ pub struct InputArgs {
 /// `convoke run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The file: a workflow, an execution manifest, a team, a planner's output, a skill; or preset:NAME
+    /// The file: a workflow, an execution or persona manifest, a team, a planner's output, a skill; or preset:NAME
     pub file: PathBuf,
     /// Shared with `check` and `plan`.
     #[command(flatten)]
@@ -289,6 +289,8 @@ pub enum SchemaOf {
     Workflow,
     /// Execution manifests
     Manifest,
+    /// Persona manifests
+    Personas,
 }
 
 /// Commands that only choose a format.

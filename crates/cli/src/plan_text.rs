@@ -76,8 +76,10 @@ fn row(node: &PlacedNode, levels: &Levels) -> String {
     };
     let after = fan_out.map_or(&node.after, |group| &group.after);
     let after = if after.is_empty() { String::new() } else { format!("  after {}", after.join(", ")) };
-    let line = format!("    {:<28} {:<10}{within}{after}{demands}", node.name, node.kind);
-    format!("{}\n", line.trim_end())
+    let persona = node.persona.as_ref().map(|persona| format!("  as {persona}")).unwrap_or_default();
+    let line = format!("    {:<28} {:<10}{persona}{within}{after}{demands}", node.name, node.kind);
+    let starts = node.starts.iter().map(|edge| format!("      from {}: {}\n", edge.from, edge.when));
+    format!("{}\n{}", line.trim_end(), starts.collect::<String>())
 }
 
 fn parallelism(levels: &Levels) -> String {

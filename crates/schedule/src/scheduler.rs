@@ -180,15 +180,6 @@ impl Scheduler {
         self.todo(crate::agenda::Todo::Lost(task));
     }
 
-    /// What a task's change of the project is known by: the same after a crash, another one if the task begins anew
-    /// because the run was opened again.
-    pub fn change_key(&self, task: TaskIx) -> String {
-        match self.reopened_at {
-            Timestamp(0) => self.tasks[task].id.to_string(),
-            Timestamp(at) => format!("{}@{at}", self.tasks[task].id),
-        }
-    }
-
     /// Where the run was started.
     pub fn folder(&self) -> &str {
         &self.folder

@@ -13,6 +13,7 @@ pub use layer::{Entry, LayerError, Origin, Scalar};
 use crate::args::{ColorChoice, Global};
 use convoke_engine::Limits;
 use convoke_model::{Price, ProviderSettings};
+use convoke_plan::compile::Caps;
 use indexmap::IndexMap;
 use layer::Layer;
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub struct Config {
     pub prices: BTreeMap<String, Price>,
     /// What is limited for everybody, and by whom.
     pub limits: Limits,
+    /// What bounds pipelines besides their manifests.
+    pub caps: Caps,
     /// Every value with its origin, in the order of the defaults.
     pub entries: Vec<Entry>,
 }
@@ -130,6 +133,7 @@ impl Config {
             max_concurrency: values.count("run.max_concurrency"),
             provider: values.provider("provider"),
             limits: limits::read(&values, &providers),
+            caps: values.caps(),
             providers,
             prices: values.prices(),
             entries: values.0.into_values().collect(),

@@ -40,13 +40,18 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || LANGUAGE.contains(&name)
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
-        || outline.workflow.pipeline.is_some() && PROVIDED.contains(&name)
+        || outline.workflow.pipeline.is_some() && is_of_pipelines(site, name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
             View::Hook => matches!(name, "result" | "error" | "output"),
             View::Before(_) | View::Inside(_) | View::End => name == "error" && catches_errors(outline),
         }
         || site.form == Form::Condition && is_flattened(outline, name)
+}
+
+/// What texts of a pipeline see; a condition of an edge also what the phase gave that the edge leads from.
+fn is_of_pipelines(site: &Site<'_>, name: &str) -> bool {
+    PROVIDED.contains(&name) || site.form == Form::Condition && name == "output"
 }
 
 /// The names that enclosing fan-outs give to their items.

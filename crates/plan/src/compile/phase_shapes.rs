@@ -15,7 +15,7 @@ pub(super) fn contract() -> OutputSchema {
     ]);
     let fields = [
         ("status", status()),
-        ("payload", told(FieldType::Object, "what the phases after this one need")),
+        ("payload", optional(told(FieldType::Object, "what the phases after this one need"))),
         ("events", optional(listed(event, "what happened that others wait for"))),
         ("flags", optional(told(FieldType::Object, "flags to set, each true or false"))),
         (

@@ -112,6 +112,18 @@ pub enum On {
     Always,
 }
 
+impl On {
+    /// The word of files, events and messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            On::Success => "success",
+            On::ValidationFail => "validation_fail",
+            On::Failure => "failure",
+            On::Always => "always",
+        }
+    }
+}
+
 /// A condition of an edge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]

@@ -46,7 +46,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::unknown_provider", "the name of a provider is probably misspelt"),
     ("workflow::unknown_value", "a word is none of those allowed"),
     ("workflow::unreachable", "a node that the entry of its pipeline does not lead to (a warning)"),
-    ("workflow::unsupported_kind", "the file is of a kind that is recognised and not supported yet"),
+    ("workflow::unsupported_kind", "a manifest was asked for, and none stands behind the file"),
     ("workflow::wrong_type", "a value is of the wrong type"),
     ("yaml::alias_bomb", "aliases stand for too much when written out"),
     ("yaml::bad_merge", "a merge key `<<` brings something that is no mapping"),

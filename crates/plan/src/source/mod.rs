@@ -36,7 +36,7 @@ pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;
 pub use read::parse_duration;
-pub use schema::{manifest_schema, schema};
+pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};

@@ -93,6 +93,7 @@ impl<'a> Drawing<'a> {
                 format!("{name} (for each of {} items)", items.len())
             }
             Kind::Reduce(reduce) => format!("{name} (reduce, {})", reduce.strategy.word()),
+            Kind::Phase(phase) => format!("{name} ({})", phase.persona),
             Kind::ForEach(group) => format!("{name} (for each {})", group.source.join(".")),
             kind => format!("{name} ({})", kind.word()),
         }
@@ -118,7 +119,7 @@ impl<'a> Drawing<'a> {
         let arrow = match edge.kind {
             EdgeKind::Need(_) => "==>",
             EdgeKind::Error | EdgeKind::Abort => "-.->",
-            EdgeKind::Route(_) | EdgeKind::Option(_) => "-->",
+            EdgeKind::Route(_) | EdgeKind::Option(_) | EdgeKind::Trigger(_) => "-->",
         };
         let label =
             edge.kind.label().map(|label| format!("|\"{}\"|", escaped(&short(&label)))).unwrap_or_default();
@@ -129,7 +130,7 @@ impl<'a> Drawing<'a> {
         let style = match edge.kind {
             EdgeKind::Need(_) => "bold",
             EdgeKind::Error | EdgeKind::Abort => "dashed",
-            EdgeKind::Route(_) | EdgeKind::Option(_) => "solid",
+            EdgeKind::Route(_) | EdgeKind::Option(_) | EdgeKind::Trigger(_) => "solid",
         };
         let label =
             edge.kind.label().map(|label| format!(", label={}", quoted(&short(&label)))).unwrap_or_default();

@@ -4,7 +4,7 @@
 //! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once for
 //! each item that the file states, and once where nobody knows yet how many there will be.
 
-use super::edges::{Edge, edges, members};
+use super::edges::{Edge, edges, members, trigger_words};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};
 use convoke_model::Budget;
 use serde::Serialize;
@@ -42,12 +42,27 @@ pub struct PlacedNode {
     pub within: Option<String>,
     /// What it waits for.
     pub after: Vec<String>,
+    /// The persona of a phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// The edges that can start a phase.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<Start>,
     /// What its tasks, or its members, may spend together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// What it needs besides a permit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, u64>,
+}
+
+/// An edge that can start a phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Start {
+    /// The phase that it leads from.
+    pub from: String,
+    /// What it asks for, in words.
+    pub when: String,
 }
 
 /// The levels of one workflow. Nodes without an estimate count as 1.
@@ -61,7 +76,10 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
     let critical_length = timed.length();
     Levels {
         workflow: workflow.name.to_string(),
-        nodes: (0..chart.count).filter(|ix| chart.reached[*ix]).map(|ix| chart.placed(ix, &depth)).collect(),
+        nodes: (0..chart.count)
+            .filter(|ix| chart.reached[*ix])
+            .map(|ix| chart.placed(plan, ix, &depth))
+            .collect(),
         levels: chart.rows(&depth),
         critical_path,
         critical_length,
@@ -152,7 +170,7 @@ impl<'a> Chart<'a> {
         self.workflow.known_as(node(ix), self.parents[ix].map(node)).to_string()
     }
 
-    fn placed(&self, ix: usize, depth: &Longest) -> PlacedNode {
+    fn placed(&self, plan: &Plan, ix: usize, depth: &Longest) -> PlacedNode {
         let node = &self.workflow.nodes[ix];
         let name = |ix: usize| self.name(ix);
         PlacedNode {
@@ -161,6 +179,18 @@ impl<'a> Chart<'a> {
             level: depth.at[ix * 2] as u32,
             within: self.parents[ix].map(name),
             after: self.forward.iter().filter(|(_, to)| *to == ix).map(|(from, _)| name(*from)).collect(),
+            persona: match &node.kind {
+                Kind::Phase(phase) => Some(phase.persona.to_string()),
+                _ => None,
+            },
+            starts: node
+                .triggers
+                .iter()
+                .map(|trigger| Start {
+                    from: name(trigger.from.0 as usize),
+                    when: trigger_words(plan, trigger),
+                })
+                .collect(),
             budget: node.budget.clone(),
             resources: node.resources.iter().map(|(name, amount)| (name.to_string(), *amount)).collect(),
         }

@@ -72,6 +72,19 @@ pub(crate) fn read(answer: &Value) -> Result<Said, String> {
     })
 }
 
+/// What a program printed, without what is known about it besides. One that says that all is well and ends with another
+/// code than 0 has failed.
+pub(crate) fn printed(mut output: Value) -> Value {
+    let Some(fields) = output.as_object_mut() else { return output };
+    fields.retain(|field, _| !matches!(field.as_str(), "stdout" | "stderr"));
+    let code = fields.shift_remove("exit_code").and_then(|code| code.as_i64()).unwrap_or(0);
+    if code != 0 && fields.get("status").and_then(Value::as_str) == Some(Status::Success.word()) {
+        fields.insert("status".into(), Status::Failure.word().into());
+        fields.insert("reason".into(), format!("it ended with exit code {code}").into());
+    }
+    output
+}
+
 impl Said {
     /// The class of a failure, where its code names one.
     pub fn class(&self) -> Option<Class> {
@@ -172,6 +185,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn a_program_is_read_by_what_it_printed_and_how_it_ended() {
+        let ended = |code: i32| json!({"stdout": "{…}", "stderr": "", "exit_code": code, "status": "success", "payload": {"n": 1}});
+        let well = read(&printed(ended(0))).unwrap();
+        assert_eq!((well.status, &well.payload["n"]), (Status::Success, &json!(1)));
+        let badly = read(&printed(ended(3))).unwrap();
+        assert_eq!(
+            (badly.status, badly.reason.as_deref()),
+            (Status::Failure, Some("it ended with exit code 3"))
+        );
+        let told =
+            json!({"stdout": "", "exit_code": 1, "status": "validation_fail", "reason": "two tests fail"});
+        assert_eq!(read(&printed(told)).unwrap().reason.as_deref(), Some("two tests fail"));
+    }
 
     #[test]
     fn a_whole_answer_is_read() {

@@ -3,7 +3,7 @@
 //! Computed anew from the children each time, so a phase that was cut off goes on where it stood. A phase holds no permit
 //! itself: who hands work out has ended before the work begins, which is why one permit is enough at any depth.
 
-use super::contract::{Said, read};
+use super::contract::{Said, printed, read};
 use super::record::Unit;
 use super::state::reason;
 use super::trigger::Status;
@@ -11,7 +11,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{About, Cause, CauseKind, Class, Event, Failure, Inquiry, TaskId, Violation};
-use convoke_plan::Phase;
+use convoke_plan::{Kind, Phase};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -341,8 +341,12 @@ impl Scheduler {
             TaskState::Ended(End::Skipped | End::Cancelled) => return Reply::Stopped,
             _ => return Reply::Waits,
         }
-        let said = read(&self.json_of(child, outputs))
-            .and_then(|said| self.not_allowed(task, phase, child, &said).map_or(Ok(said), Err));
+        let mut answer = self.json_of(child, outputs);
+        if let Kind::Script(_) = &self.node(child).kind {
+            answer = printed(answer);
+        }
+        let said =
+            read(&answer).and_then(|said| self.not_allowed(task, phase, child, &said).map_or(Ok(said), Err));
         match said {
             Ok(said) => Reply::Said(Box::new(said)),
             Err(problem) => Reply::Bad(Box::new(Outcome::refused(problem))),
