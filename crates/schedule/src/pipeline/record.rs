@@ -94,9 +94,14 @@ impl Scheduler {
         }
     }
 
-    /// Names a change by the child whose answer it stands in: a phase may change it in every try.
+    /// Names a change: the child whose answer it stands in, and when the run was last opened again, because what is
+    /// begun anew has the ids of what was there before. A time, not a count: the opening is folded twice by who makes it.
     fn patch_key(&self, task: TaskIx, last: TaskIx) -> String {
-        let newest = self.group(task).members.last().copied();
-        self.change_key(newest.unwrap_or(last))
+        let children = &self.group(task).members;
+        let newest = children.last().copied().unwrap_or(last);
+        match self.reopened_at.0 {
+            0 => self.tasks[newest].id.to_string(),
+            at => format!("{}@{at}", self.tasks[newest].id),
+        }
     }
 }
