@@ -369,12 +369,17 @@ impl Scheduler {
 
     /// Hooks at the end of a workflow may look at why it failed.
     fn add_ending(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
-        let Some(FrameEnding::Stated(ending)) =
-            self.frame(frame).ending.as_ref().filter(|_| roots.want("error"))
-        else {
+        if !roots.want("error") {
             return;
+        }
+        let judged = || Some(Ending::Failed { task: None, failure: self.pipeline_failure(frame)? });
+        let ending = match self.frame(frame).ending.clone() {
+            Some(FrameEnding::Stated(ending)) => Some(ending),
+            Some(_) => None,
+            None => judged(),
         };
-        let (class, message, step, hint) = match ending {
+        let Some(ending) = ending else { return };
+        let (class, message, step, hint) = match &ending {
             Ending::Failed { task, failure } => {
                 (failure.class, failure.message.as_str(), task.as_ref(), failure.hint.as_deref())
             }
