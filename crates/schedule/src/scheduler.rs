@@ -103,12 +103,14 @@ pub struct Scheduler {
     pub(crate) turn: Turn,
     /// Whether a step was skipped because of a failure that the run lived with.
     pub(crate) missed_steps: bool,
-    /// Whether a merge did without some of its outputs.
+    /// Whether a merge did without some of its outputs, or a goal left tasks out.
     pub(crate) missed_outputs: bool,
     /// What the runs of the project share, as it was last seen.
     pub(crate) project: Option<Payload>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
+    /// What people said to the run on its way.
+    pub(crate) guidance: Vec<String>,
 }
 
 impl Scheduler {
@@ -141,6 +143,7 @@ impl Scheduler {
             missed_outputs: false,
             project: None,
             errands: HashSet::new(),
+            guidance: Vec::new(),
         }
     }
 
@@ -178,6 +181,15 @@ impl Scheduler {
     /// Whoever performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
         self.todo(crate::agenda::Todo::Lost(task));
+    }
+
+    /// What a task's change of the project is known by: the same after a crash, another one if the task begins anew
+    /// because the run was opened again.
+    pub(crate) fn change_key(&self, task: TaskIx) -> String {
+        match self.reopened_at {
+            Timestamp(0) => self.tasks[task].id.to_string(),
+            Timestamp(at) => format!("{}@{at}", self.tasks[task].id),
+        }
     }
 
     /// Where the run was started.

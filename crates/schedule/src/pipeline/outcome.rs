@@ -120,7 +120,7 @@ impl Scheduler {
         let steps = self.frame(frame).steps.iter().copied();
         let phases: Map<String, Value> = steps
             .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)))
-            .map(|step| (name(step), self.told(step, outputs)))
+            .map(|step| (name(step), self.phase_told(step, outputs)))
             .collect();
         let said = |said: &super::state::Announcement| {
             let payload = self.read(&said.payload, outputs).map(|text| text.value());
@@ -136,7 +136,7 @@ impl Scheduler {
         report
     }
 
-    fn told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
+    fn phase_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         let Kind::Phase(phase) = &self.node(step).kind else { return Value::Null };
         let status = match (self.status_of(step), self.tasks[step].state) {
             (Some(status), _) => status.word(),

@@ -22,10 +22,6 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    fn changes_state(&self) -> bool {
-        !self.flags.is_empty() || !self.metadata.is_empty()
-    }
-
     /// Of a try that hands out work; its status is not known yet.
     pub fn of_hand_out(said: &Said) -> Unit {
         Unit {
@@ -68,7 +64,7 @@ impl Scheduler {
     pub(super) fn record(&mut self, task: TaskIx, last: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
         let id = self.tasks[task].id.clone();
         let recorded = self.course_mut(task).recorded;
-        if unit.changes_state() && !recorded.changed {
+        if !recorded.changed && !(unit.flags.is_empty() && unit.metadata.is_empty()) {
             let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
             self.emit(Event::StateChanged { task: id.clone(), flags, metadata });
         }
@@ -94,14 +90,9 @@ impl Scheduler {
         }
     }
 
-    /// Names a change: the child whose answer it stands in, and when the run was last opened again, because what is
-    /// begun anew has the ids of what was there before. A time, not a count: the opening is folded twice by who makes it.
+    /// Names a change by the child whose answer it stands in: a phase may change it in every try.
     fn patch_key(&self, task: TaskIx, last: TaskIx) -> String {
-        let children = &self.group(task).members;
-        let newest = children.last().copied().unwrap_or(last);
-        match self.reopened_at.0 {
-            0 => self.tasks[newest].id.to_string(),
-            at => format!("{}@{at}", self.tasks[newest].id),
-        }
+        let newest = self.group(task).members.last().copied();
+        self.change_key(newest.unwrap_or(last))
     }
 }

@@ -1,0 +1,184 @@
+//! Where what a goal knows comes from: its tasks, their ends and what they said.
+
+use super::contract::{self, Said};
+use super::proposal::Proposal;
+use super::state::{ItemState, Standing, State, Step, Told};
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{TaskIx, TaskState};
+use convoke_model::{About, Answer, Duty, Failure, Item};
+use convoke_plan::{Goal, Kind};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How much of the way of tasks that have ended is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// How they ended is enough.
+    Ends,
+    /// All of it.
+    Whole,
+}
+
+impl Scheduler {
+    /// The goal that a task belongs to: itself, or one around it.
+    pub(crate) fn goal_of(&self, task: TaskIx) -> Option<(TaskIx, &Goal)> {
+        let mut next = Some(task);
+        while let Some(task) = next {
+            if let Kind::Goal(goal) = &self.node(task).kind {
+                return Some((task, goal));
+            }
+            next = self.tasks[task].place.within;
+        }
+        None
+    }
+
+    /// What a goal knows. Without outputs nobody has said anything that can be read.
+    pub(crate) fn goal_state<'a>(
+        &'a self,
+        task: TaskIx,
+        goal: &'a Goal,
+        past: Past,
+        outputs: Option<&dyn Outputs>,
+    ) -> State<'a> {
+        let mut found = Vec::new();
+        self.add_items(task, &mut found);
+        found.sort_unstable();
+        let places: HashMap<TaskIx, usize> = found.iter().enumerate().map(|(at, item)| (*item, at)).collect();
+        let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &places, past, outputs)).collect();
+        let by_id = items.iter().enumerate().map(|(at, item)| (item.id.clone(), at)).collect();
+        let working = items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
+        // Nobody asks what a person's plan says while its tasks are worked on.
+        let outputs_of_plan = outputs.filter(|_| !working);
+        State {
+            goal,
+            id: self.tasks[task].id.clone(),
+            given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
+            approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
+            unattended: self.skip_gates,
+            steps: self.steps_of(task, &places, outputs),
+            items,
+            by_id,
+        }
+    }
+
+    fn add_items(&self, task: TaskIx, found: &mut Vec<TaskIx>) {
+        let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+        for member in members.copied().filter(|member| self.item_of(*member).is_some()) {
+            found.push(member);
+            self.add_items(member, found);
+        }
+    }
+
+    /// What a task of a goal is about.
+    pub(crate) fn item_of(&self, task: TaskIx) -> Option<&Item> {
+        match &self.tasks[task].question.as_ref()?.about {
+            About::Item(item) => Some(item),
+            _ => None,
+        }
+    }
+
+    /// What a child contributes to a goal, and why it was asked.
+    pub(crate) fn duty_of(&self, task: TaskIx) -> Option<(Duty, Option<&str>)> {
+        match &self.tasks[task].question.as_ref()?.about {
+            About::Duty { duty, note } => Some((*duty, note.as_deref())),
+            _ => None,
+        }
+    }
+
+    /// Why the last work on a task of a goal failed.
+    pub(crate) fn item_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
+        let (goal, spec) = self.goal_of(task)?;
+        let state = self.goal_state(goal, spec, Past::Ends, Some(outputs));
+        let item = state.by_id.get(&self.tasks[task].id)?;
+        super::mend::last_failure(&state, &state.items[*item])
+    }
+
+    fn item_state<'a>(
+        &'a self,
+        task: TaskIx,
+        places: &HashMap<TaskIx, usize>,
+        past: Past,
+        outputs: Option<&dyn Outputs>,
+    ) -> ItemState<'a> {
+        let state = &self.tasks[task];
+        let pursuit = state.pursuit.as_deref();
+        let looked_at = past == Past::Whole || !state.is_ended();
+        ItemState {
+            id: state.id.clone(),
+            item: self.item_of(task).expect("only items are gathered"),
+            parent: state.place.within.and_then(|above| places.get(&above).copied()),
+            standing: standing(state.state),
+            steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
+            tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
+            due: pursuit.and_then(|pursuit| pursuit.due),
+            failure: state.failure.as_deref(),
+        }
+    }
+
+    fn steps_of<'a>(
+        &'a self,
+        task: TaskIx,
+        places: &HashMap<TaskIx, usize>,
+        outputs: Option<&dyn Outputs>,
+    ) -> Vec<Step<'a>> {
+        let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+        let step = |member: &TaskIx| match places.get(member) {
+            Some(place) => Some(Step::Child(*place)),
+            None => {
+                let (duty, _) = self.duty_of(*member)?;
+                Some(Step::Duty(duty, self.told(*member, duty, outputs)))
+            }
+        };
+        members.filter_map(step).collect()
+    }
+
+    fn told(&self, task: TaskIx, duty: Duty, outputs: Option<&dyn Outputs>) -> Told<'_> {
+        match (self.tasks[task].succeeded(), self.tasks[task].is_ended(), outputs) {
+            (true, _, Some(outputs)) => Told::Said(self.said(task, duty, outputs)),
+            (false, true, _) => Told::Failed(self.tasks[task].failure.as_deref()),
+            _ => Told::Nothing,
+        }
+    }
+
+    /// What a duty answered, read once.
+    pub(crate) fn said(&self, task: TaskIx, duty: Duty, outputs: &dyn Outputs) -> Arc<Said> {
+        let mut kept = self.values.said.borrow_mut();
+        let read = || Arc::new(contract::read(duty, &self.json_of(task, outputs)));
+        kept.entry(task).or_insert_with(read).clone()
+    }
+
+    fn given_plan(
+        &self,
+        task: TaskIx,
+        goal: &Goal,
+        outputs: &dyn Outputs,
+    ) -> Option<Result<Proposal, String>> {
+        let text = self.render(task, goal.plan.as_ref()?, "plan", outputs);
+        match text {
+            Err(failure) => Some(Err(failure.message)),
+            // A template that gives nothing leaves the planning to the planner.
+            Ok(text) if text.trim().is_empty() => None,
+            Ok(text) => Some(Proposal::read_text(&text)),
+        }
+    }
+
+    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Result<Proposal, String>> {
+        let answer = self.read(self.tasks[task].answer.as_ref()?, outputs)?;
+        match serde_json::from_str(answer.as_str()).ok()? {
+            Answer::Plan { plan } => Some(Proposal::read_text(&plan)),
+            _ => None,
+        }
+    }
+}
+
+fn standing(state: TaskState) -> Standing {
+    match state {
+        TaskState::Ended(end) => Standing::Ended(end),
+        TaskState::Open => Standing::Open,
+        TaskState::Asking | TaskState::Backoff(_) | TaskState::Timed(_) | TaskState::Failing => {
+            Standing::Paused
+        }
+        TaskState::Waiting | TaskState::Held | TaskState::Ready | TaskState::Running => Standing::Waiting,
+    }
+}
