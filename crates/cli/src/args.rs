@@ -78,6 +78,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// List presets, or say what one takes
     Presets(PresetsArgs),
+    /// Show what the runs of this project share, or change it
+    Project(ProjectArgs),
     /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first
@@ -235,6 +237,40 @@ pub struct PresetsArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// `convoke project`.
+#[derive(Debug, Args)]
+pub struct ProjectArgs {
+    /// What to do; without anything, it is shown
+    #[command(subcommand)]
+    pub action: Option<ProjectAction>,
+    /// The file, instead of the configured one
+    #[arg(long, value_name = "FILE", global = true)]
+    pub file: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+}
+
+/// What to do with what the runs of a project share.
+#[derive(Debug, Subcommand)]
+pub enum ProjectAction {
+    /// Print it
+    Show,
+    /// Set flags: NAME=true, NAME=false, or NAME= to take one away
+    Set {
+        /// The flags
+        #[arg(required = true, value_name = "NAME=VALUE")]
+        flags: Vec<String>,
+    },
+    /// Make a change: {"globalFlags": {..}, "artifactPointers": {..}, "taskQueue": {"upsert": [..], "remove": [..]}}
+    Patch {
+        /// The change as JSON; - reads it from standard input
+        change: String,
+    },
+    /// Print where it is kept
+    Path,
 }
 
 /// `convoke schema`.

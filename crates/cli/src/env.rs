@@ -53,6 +53,7 @@ pub const LIST: &[Variable] = &[
     sets("CONVOKE_PROVIDER", "provider.name", "the provider of agents whose file names none"),
     sets("CONVOKE_BASE_URL", "provider.base_url", "where that provider's interface is"),
     sets("CONVOKE_MODEL", "provider.model", "the model of agents whose file names none"),
+    sets("AGENT_PROJECT_CONTEXT_PATH", "project.context", "where the runs of a project keep what they share"),
     sets("CONVOKE_QUIET", "run.quiet", "say only warnings and how a run ended (true or false)"),
     sets("CONVOKE_STRICT", "run.strict", "treat warnings as errors (true or false)"),
     sets("CONVOKE_COLOR", "color", "when to use colours: auto, always, never"),

@@ -269,6 +269,9 @@ pub struct ScriptCall {
     pub stdin: Option<String>,
     /// When present (even without fields) standard output must be a JSON object that fits.
     pub schema: Option<OutputSchema>,
+    /// How long it may write nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Duration>,
 }
 
 /// How an attempt ended.

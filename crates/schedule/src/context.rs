@@ -217,7 +217,7 @@ impl Scheduler {
 
     fn add_workflow(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
         if roots.want("workflow") {
-            names.insert("workflow".into(), self.workflow_value(frame, self.inputs_value(frame, outputs)));
+            names.insert("workflow".into(), self.whole_workflow_value(frame, outputs));
         }
     }
 

@@ -195,6 +195,7 @@ impl Scheduler {
             working_dir: script.working_dir.as_ref().map(|text| render(text, "working_dir")).transpose()?,
             stdin: script.stdin.as_ref().map(|text| render(text, "stdin")).transpose()?,
             schema: script.schema.clone(),
+            idle: script.idle,
         })
     }
 

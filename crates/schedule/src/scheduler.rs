@@ -90,6 +90,8 @@ pub struct Scheduler {
     pub(crate) seed: u64,
     /// Where the run was started.
     pub(crate) folder: String,
+    /// When the run was last opened again.
+    pub(crate) reopened_at: Timestamp,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -107,8 +109,6 @@ pub struct Scheduler {
     pub(crate) project: Option<Payload>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
-    /// How often the run was opened again.
-    pub(crate) lives: u32,
 }
 
 impl Scheduler {
@@ -128,6 +128,7 @@ impl Scheduler {
             timers: Timers::default(),
             seed: 0,
             folder: String::new(),
+            reopened_at: Timestamp::default(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,
@@ -140,7 +141,6 @@ impl Scheduler {
             missed_outputs: false,
             project: None,
             errands: HashSet::new(),
-            lives: 0,
         }
     }
 
@@ -178,6 +178,15 @@ impl Scheduler {
     /// Whoever performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
         self.todo(crate::agenda::Todo::Lost(task));
+    }
+
+    /// What a task's change of the project is known by: the same after a crash, another one if the task begins anew
+    /// because the run was opened again.
+    pub(crate) fn change_key(&self, task: TaskIx) -> String {
+        match self.reopened_at {
+            Timestamp(0) => self.tasks[task].id.to_string(),
+            Timestamp(at) => format!("{}@{at}", self.tasks[task].id),
+        }
     }
 
     /// Where the run was started.

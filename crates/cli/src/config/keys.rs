@@ -53,6 +53,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("machine_concurrency", ATTEMPTS),
     ("lease_seconds", Kind::Within(1, 600)),
     ("color", Kind::OneOf(&["auto", "always", "never"])),
+    ("project.context", Kind::Text),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),
     ("run.max_concurrency", ATTEMPTS),

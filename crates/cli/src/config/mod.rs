@@ -33,6 +33,8 @@ pub struct Config {
     pub machine_concurrency: u32,
     /// How long a lease of what all processes share lasts without a heartbeat.
     pub lease: Duration,
+    /// Where the runs of a project keep what they share, if not in the usual place.
+    pub project_context: Option<PathBuf>,
     /// When to use colours.
     pub color: ColorChoice,
     /// Say only warnings and the end.
@@ -124,6 +126,7 @@ impl Config {
             state_dir: values.text("state_dir").expect("set above").into(),
             machine_concurrency: values.count("machine_concurrency").expect("it has a default"),
             lease: Duration::from_secs(values.number("lease_seconds").expect("it has a default")),
+            project_context: values.text("project.context").map(PathBuf::from),
             color: color(values.text("color").as_deref()),
             quiet: values.switch("run.quiet"),
             strict: values.switch("run.strict"),

@@ -50,6 +50,7 @@ impl Builder<'_> {
             working_dir: None,
             stdin: None,
             schema: None,
+            idle: None,
         }))
     }
 

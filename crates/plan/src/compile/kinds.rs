@@ -108,6 +108,7 @@ impl<'a> Builder<'a> {
             working_dir: self.texts.optional(script.working_dir.as_ref()),
             stdin: self.texts.optional(script.stdin.as_ref()),
             schema: script.output.as_ref().map(fields::schema),
+            idle: script.timeouts.idle.as_ref().map(|limit| limit.value),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Renders the texts of a plan.
 //!
 //! Each text is rewritten and compiled when it is first used and never again; a text without tags is not compiled at
-//! all, and of the others only what begins with the first tag (`tail`), once for all that end alike. Errors are led
-//! back to the text as it was written: what fails is rendered again as a whole.
+//! all, and of those that end alike only what begins with the first tag (`tail`), once for all. Errors are led back to
+//! the text as it was written: what fails is rendered again as a whole.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -116,10 +116,16 @@ impl Renderer {
         if prepared.literal {
             return Ok(with_newlines(&source.text));
         }
-        let before = with_newlines(&source.text[..prepared.tail.start]);
-        self.filled(prepared, &prepared.tail.name, before, context.clone())
-            .or_else(|_| self.filled(prepared, &prepared.name, String::new(), context))
-            .map_err(|error| self.texts.explain("template", &prepared.name, error))
+        let cut = prepared.tail.cut.and_then(|start| {
+            let before = with_newlines(&source.text[..start]);
+            self.filled(prepared, &prepared.tail.name(), before, context.clone()).ok()
+        });
+        match cut {
+            Some(rendered) => Ok(rendered),
+            None => self
+                .filled(prepared, &prepared.name, String::new(), context)
+                .map_err(|error| self.texts.explain("template", &prepared.name, error)),
+        }
     }
 
     /// What stands before, and what the text of that name comes to.

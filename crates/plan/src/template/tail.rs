@@ -13,28 +13,35 @@ use super::renderer::{TemplateId, TemplateSource};
 /// The environment's names of tails begin with this.
 pub(super) const PREFIX: u8 = b'~';
 
-/// Where a template's tail begins, and which one it is.
+/// Which tail a template has, and where to cut if others have it too.
 #[derive(Debug)]
 pub(super) struct Tail {
     /// The first template that has this tail.
     pub first: TemplateId,
+    /// Where it begins, in bytes of the text; none where no other template ends alike, which is rendered whole.
+    pub cut: Option<usize>,
+}
+
+impl Tail {
     /// The environment's name of the tail.
-    pub name: Box<str>,
-    /// Where it begins, in bytes of the text.
-    pub start: usize,
+    pub fn name(&self) -> String {
+        format!("{}{}", char::from(PREFIX), self.first.0)
+    }
 }
 
 /// The tails of all templates; two are the same if they also include files beside the same file.
 pub(super) fn of_all(templates: &[TemplateSource]) -> Vec<Tail> {
-    let mut known: HashMap<(&str, Option<&str>), u32> = HashMap::new();
-    let mut tails = Vec::with_capacity(templates.len());
+    let mut known: HashMap<(&str, Option<&str>), (u32, u32)> = HashMap::new();
     for (at, source) in templates.iter().enumerate() {
-        let start = start(&source.text);
-        let first = *known.entry((&source.text[start..], source.base.as_deref())).or_insert(at as u32);
-        let name = format!("{}{first}", char::from(PREFIX)).into();
-        tails.push(Tail { first: TemplateId(first), name, start });
+        let key = (&source.text[start(&source.text)..], source.base.as_deref());
+        known.entry(key).or_insert((at as u32, 0)).1 += 1;
     }
-    tails
+    let tail = |source: &TemplateSource| {
+        let start = start(&source.text);
+        let (first, count) = known[&(&source.text[start..], source.base.as_deref())];
+        Tail { first: TemplateId(first), cut: (count > 1).then_some(start) }
+    };
+    templates.iter().map(tail).collect()
 }
 
 /// Where the tail of a text begins. A tag that takes the white space before it away is no place to cut.
@@ -76,6 +83,13 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_ends_like_no_other_is_not_cut() {
+        let texts = ["one {{ a }}", "two {{ a }}", "one {{ b }}"].map(|text| source(text, None));
+        let cuts: Vec<_> = of_all(&texts).iter().map(|tail| tail.cut).collect();
+        assert_eq!(cuts, [Some(4), Some(4), None]);
+    }
+
+    #[test]
     fn the_same_tail_of_another_file_includes_other_files() {
         let texts = ["x/m.md", "y/m.md"].map(|base| source("see {% include 'a.md' %}", Some(base)));
         assert_eq!(firsts(&texts), [0, 1]);
@@ -106,7 +120,9 @@ mod tests {
             after in "[a-z \\r\\n{}%é-]{0,12}",
         ) {
             let cut = format!("{before}{tag}{after}");
-            let sources = [source(&cut, None), source(&format!("{{##}}{cut}"), None)];
+            // The third ends like the first, which is what makes the first one cut.
+            let tail = &cut[start(&cut)..];
+            let sources = [cut.as_str(), &format!("{{##}}{cut}"), &format!("twin{tail}")].map(|text| source(text, None));
             let renderer = Renderer::new(&sources, &[], &BTreeMap::new());
             let context = from_json(&json!({"who": "Ann", "n": 2}));
             let [parts, whole] = [0, 1].map(|at| renderer.render(TemplateId(at), context.clone()));

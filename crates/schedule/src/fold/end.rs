@@ -86,9 +86,10 @@ impl Scheduler {
         } else {
             self.step_ended(task, end, was);
         }
+        // Whether a phase ends its pipeline is decided before anything follows from it.
+        self.todo(Todo::Follow(task));
         self.tell_dependents(task, end);
         self.tell_arrivals(task);
-        self.todo(Todo::Follow(task));
     }
 
     pub(super) fn step_ended(&mut self, task: TaskIx, end: End, was: TaskState) {

@@ -83,7 +83,7 @@ impl Scheduler {
 
     /// A reopened run gets its whole time again, and what is open again its whole number of attempts.
     pub(super) fn reopened(&mut self, tasks: &[TaskId]) -> Folded {
-        self.lives += 1;
+        self.reopened_at = self.now;
         for id in tasks {
             if let Some(task) = self.tasks.find(id) {
                 self.tasks[task].failures = 0;

@@ -35,13 +35,16 @@ impl Scheduler {
         let collects =
             self.tasks[task].merging.as_ref().filter(|merging| merging.strategy == Strategy::Progressive);
         let sources = collects.map_or(sources, |merging| merging.sources.clone());
-        let merging = Merging { strategy, sources, missing: missing.to_vec(), closed };
+        let places = sources.iter().enumerate().map(|(place, source)| (*source, place)).collect();
+        let merging = Merging { strategy, sources, places, missing: missing.to_vec(), closed };
         self.tasks[task].merging = Some(Arc::new(merging));
         self.tasks[task].turns.clear();
         if strategy == Strategy::Rlm {
             self.make_ready(task);
         } else {
             self.open_questions(task);
+            // What was settled was about other pieces.
+            self.group_mut(task).tree = None;
             self.todo(Todo::Group(task));
         }
         Ok(())
@@ -125,11 +128,16 @@ impl Scheduler {
             return;
         }
         let known = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
-        let new: Vec<TaskIx> = known
-            .filter(|source| self.tasks[*source].question.is_none() && !merging.sources.contains(source))
+        let mut new: Vec<TaskIx> = known
+            .filter(|source| self.tasks[*source].question.is_none() && !merging.places.contains_key(source))
             .collect();
-        let merging = self.tasks[task].merging.as_mut().expect("just seen");
-        Arc::make_mut(merging).sources.extend(new);
+        // Parts of one output stand side by side.
+        new.dedup();
+        let merging = Arc::make_mut(self.tasks[task].merging.as_mut().expect("just seen"));
+        for source in new {
+            merging.places.insert(source, merging.sources.len());
+            merging.sources.push(source);
+        }
     }
 
     /// The node that answers a question of this kind.

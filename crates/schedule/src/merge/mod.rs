@@ -23,7 +23,10 @@ use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::Missing;
 use convoke_plan::{Kind, Reduce, Strategy};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+pub(crate) use tree::Tree;
 
 /// What a reduce task merges.
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub(crate) struct Merging {
     pub strategy: Strategy,
     /// Whose outputs, in order.
     pub sources: Vec<TaskIx>,
+    /// Where each of them stands there.
+    pub places: HashMap<TaskIx, usize>,
     /// Whose outputs it does without.
     pub missing: Vec<Missing>,
     /// A progressive merge takes no more.

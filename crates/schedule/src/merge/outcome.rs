@@ -11,6 +11,7 @@ use convoke_model::synthesis::{bare, cited, mark, usage_value};
 use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 impl Scheduler {
     /// One after the other under headings; a single output stands for itself.
@@ -72,12 +73,12 @@ impl Scheduler {
 
     /// The sources behind questions that failed and whose outputs nobody has merged.
     fn lost_sources(&self, next: &Next) -> Vec<Missing> {
-        let mut lost: Vec<Missing> = Vec::new();
+        let (mut lost, mut known) = (Vec::new(), HashSet::new());
         for (key, parts) in &next.lost {
             let mut sources = Vec::new();
             parts.iter().for_each(|part| self.add_origins(&part.piece, &mut sources));
             for task in sources {
-                if !lost.iter().any(|missing| missing.task == task) {
+                if known.insert(task.clone()) {
                     lost.push(Missing { task, cause: format!("question {key} failed") });
                 }
             }

@@ -144,9 +144,8 @@ impl Scheduler {
     /// `[S3] research [berlin], part 2 of 4`; what was merged before stands under the marks in its text.
     fn heading(&self, reduce: &Reduce, merging: &Merging, piece: &Piece) -> String {
         let Some(task) = self.tasks.find(&piece.task) else { return piece.task.to_string() };
-        let index = merging.sources.iter().position(|source| *source == task);
-        let name = match index {
-            Some(index) => format!("[{}] {}", mark(index), self.title(task, Some(reduce))),
+        let name = match merging.places.get(&task) {
+            Some(index) => format!("[{}] {}", mark(*index), self.title(task, Some(reduce))),
             None => "merged before".to_owned(),
         };
         match piece.part {
@@ -161,8 +160,7 @@ impl Scheduler {
         let Some(merging) = self.merging_of(task).filter(|merging| chooses(merging.strategy)) else {
             return settings;
         };
-        let position =
-            |piece: &Piece| merging.sources.iter().position(|source| self.tasks[*source].id == piece.task);
+        let position = |piece: &Piece| merging.places.get(&self.tasks.find(&piece.task)?).copied();
         let marks = of.iter().filter_map(position).map(|index| Value::from(mark(index))).collect();
         if let Some(winner) = settings.schema.as_mut().and_then(|schema| schema.fields.get_mut("winner")) {
             winner.choices = Some(marks);

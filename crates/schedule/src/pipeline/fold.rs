@@ -94,7 +94,7 @@ impl Scheduler {
         }
         let failure = self.tasks[task].failure.clone().filter(|_| end == End::Failed);
         let frame = self.tasks[task].place.frame;
-        self.frame_mut(frame).kept.count_end(failure.as_deref());
+        self.frame_mut(frame).kept.count_end(task, failure.as_deref());
     }
 
     /// What is open again is decided anew: with its own number of tries, and by the files that are there now.

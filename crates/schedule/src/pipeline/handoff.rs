@@ -69,8 +69,13 @@ impl Scheduler {
         when: ConditionId,
         outputs: &dyn Outputs,
     ) -> Result<bool, Failure> {
-        let more = from.map(|from| ("output", from_json(&self.step_json(from, outputs))));
-        self.holds_with(to, when, more.into_iter().collect(), outputs)
+        let output = |from| {
+            let mut output = self.step_json(from, outputs);
+            // A bare `events` means what was announced in the run, and not a field of `output` as other bare names do.
+            output.as_object_mut().map(|fields| fields.remove("events"));
+            ("output", from_json(&output))
+        };
+        self.holds_with(to, when, from.map(output).into_iter().collect(), outputs)
     }
 
     fn state_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {

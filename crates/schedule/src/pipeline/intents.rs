@@ -7,8 +7,8 @@ use super::trigger::Status;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{About, Inquiry, TaskId, fit};
-use convoke_plan::{ChildRole, NodeIx, Phase};
+use convoke_model::{About, Inquiry, ProjectPatch, TaskId, fit};
+use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace};
 
 impl Scheduler {
     /// The questions that a child's wishes become.
@@ -82,7 +82,7 @@ impl Scheduler {
         said: &Said,
     ) -> Option<String> {
         self.unknown_event(task, said)
-            .or_else(|| self.project_from_below(child, said))
+            .or_else(|| self.wrong_project(task, child, said))
             .or_else(|| self.too_much_handed_out(phase, child, said))
     }
 
@@ -99,10 +99,18 @@ impl Scheduler {
         })
     }
 
-    fn project_from_below(&self, child: TaskIx, said: &Said) -> Option<String> {
-        let below = self.depth_of(child) > 0;
-        (below && said.project.is_some())
-            .then(|| "only the phase itself changes what the project's runs share".to_owned())
+    /// What the runs of a project share is changed by phases themselves, where there is such a thing, and in its form.
+    fn wrong_project(&self, task: TaskIx, child: TaskIx, said: &Said) -> Option<String> {
+        let patch = said.project.as_ref()?;
+        let place = &self.workflow_of(task).pipeline.as_ref()?.project;
+        if *place == ProjectPlace::Nowhere {
+            return Some("`project`: this pipeline shares nothing with other runs".to_owned());
+        }
+        if self.depth_of(child) > 0 {
+            return Some("`project`: only the phase itself changes what runs share".to_owned());
+        }
+        let read: Result<ProjectPatch, _> = serde_json::from_value(patch.clone());
+        read.err().map(|wrong| format!("`project`: {wrong}"))
     }
 
     fn too_much_handed_out(&self, phase: &Phase, child: TaskIx, said: &Said) -> Option<String> {

@@ -20,7 +20,9 @@ impl Scheduler {
             return self.end_frame_by(frame, Some(task), failure);
         };
         let violated = failure.class == Class::Security && pipeline.violation == Violation::HardAbort;
-        let (hard, limit) = (self.frame(frame).kept.hard, pipeline.hard_failures);
+        let (kept, limit) = (&self.frame(frame).kept, pipeline.hard_failures);
+        // Of a row the last one is named, also when all of them are looked at once more after a crash.
+        let hard = if kept.last == Some(task) { kept.hard } else { 0 };
         if violated {
             return self.end_frame_by(frame, Some(task), failure);
         }
@@ -72,6 +74,7 @@ impl Scheduler {
             .map(|phase| Ran {
                 failed: !self.tasks[*phase].succeeded(),
                 after: self.followed(*phase, &phases),
+                place: self.tasks[*phase].node.0,
             })
             .collect();
         let verdict = verdict(&judged);

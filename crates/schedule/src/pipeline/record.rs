@@ -90,14 +90,9 @@ impl Scheduler {
         }
     }
 
-    /// Names a change: the child whose answer it stands in, and which life of the run, because what is begun anew has the
-    /// ids of what was there before.
+    /// Names a change by the child whose answer it stands in: a phase may change it in every try.
     fn patch_key(&self, task: TaskIx, last: TaskIx) -> String {
-        let children = &self.group(task).members;
-        let newest = children.last().copied().unwrap_or(last);
-        match self.lives {
-            0 => self.tasks[newest].id.to_string(),
-            lives => format!("{}~{lives}", self.tasks[newest].id),
-        }
+        let newest = self.group(task).members.last().copied();
+        self.change_key(newest.unwrap_or(last))
     }
 }

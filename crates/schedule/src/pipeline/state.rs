@@ -14,6 +14,8 @@ pub(crate) struct Kept {
     pub history: Vec<Announcement>,
     /// Hard failures in a row, up to now.
     pub hard: u32,
+    /// The last phase that ended in success or failure.
+    pub last: Option<TaskIx>,
 }
 
 /// Something that a phase announced.
@@ -72,7 +74,8 @@ impl Kept {
     }
 
     /// Counts hard failures in a row.
-    pub fn count_end(&mut self, failure: Option<&Failure>) {
+    pub fn count_end(&mut self, task: TaskIx, failure: Option<&Failure>) {
+        self.last = Some(task);
         self.hard = if failure.is_some_and(is_hard) { self.hard + 1 } else { 0 };
     }
 }
@@ -115,13 +118,13 @@ mod tests {
         let mut kept = Kept::default();
         let denied = Failure::new(Class::Permission, "403");
         let slow = Failure::new(Class::Timeout, "forbidden network 403");
-        kept.count_end(Some(&denied));
-        kept.count_end(Some(&denied));
+        kept.count_end(TaskIx(0), Some(&denied));
+        kept.count_end(TaskIx(0), Some(&denied));
         assert_eq!(kept.hard, 2);
-        kept.count_end(Some(&slow));
+        kept.count_end(TaskIx(0), Some(&slow));
         assert_eq!(kept.hard, 0);
-        kept.count_end(Some(&denied));
-        kept.count_end(None);
+        kept.count_end(TaskIx(0), Some(&denied));
+        kept.count_end(TaskIx(0), None);
         assert_eq!(kept.hard, 0);
     }
 

@@ -197,6 +197,8 @@ impl Scheduler {
             Status::ValidationFail if self.may_try_again(task, phase) => {
                 self.ask_try(task, Some(self.tasks[last].id.clone()));
             }
+            // It was opened again, for another try.
+            _ if self.tries_since(task) == 0 => self.ask_try(task, Some(self.tasks[last].id.clone())),
             Status::ValidationFail | Status::Failure => {
                 let failure = self.phase_failure(task, outcome);
                 self.fail_task(task, failure);
@@ -205,8 +207,13 @@ impl Scheduler {
     }
 
     fn may_try_again(&self, task: TaskIx, phase: &Phase) -> bool {
+        self.tries_since(task) < phase.max_tries
+    }
+
+    /// Tries that count against the limit: those since the phase was last opened again.
+    fn tries_since(&self, task: TaskIx) -> u32 {
         let earlier = self.tasks[task].course.as_ref().map_or(0, |course| course.earlier);
-        (self.tries(task).len() as u32).saturating_sub(earlier) < phase.max_tries
+        (self.tries(task).len() as u32).saturating_sub(earlier)
     }
 
     fn phase_failure(&self, task: TaskIx, outcome: Outcome) -> Failure {

@@ -70,7 +70,8 @@ impl Scheduler {
         }
     }
 
-    /// Decide: whether a step may start as far as its edges go. If not, it was skipped, or files are looked for.
+    /// Decide: whether a step may start as far as its edges go. If not, it was skipped, files are looked for, or the
+    /// pipeline ends.
     pub(crate) fn is_triggered(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
         let plan = self.plan.clone();
         let frame = self.tasks[task].place.frame;
@@ -78,6 +79,9 @@ impl Scheduler {
         let course = self.tasks[task].course.as_deref();
         if node.triggers.is_empty() || course.is_some_and(|course| course.started.is_some()) {
             return true;
+        }
+        if self.frame(frame).ending.is_some() {
+            return false;
         }
         if course.is_some_and(|course| course.skipped) {
             self.skip_untriggered(task);

@@ -5,6 +5,8 @@
 //! equally long). Counted in phases and not in seconds, so that the same answers give the same verdict however fast they
 //! came.
 
+use std::cmp::Reverse;
+
 /// One phase that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ran {
@@ -12,6 +14,8 @@ pub(crate) struct Ran {
     pub failed: bool,
     /// The phases before it from which taken edges lead here, as indexes of the list.
     pub after: Vec<usize>,
+    /// Its place in the file: of equal chains the first of the file is named.
+    pub place: u32,
 }
 
 /// What they come to.
@@ -49,18 +53,18 @@ fn lengths(ran: &[Ran]) -> Vec<u32> {
     up
 }
 
-/// A longest chain; where there are several, one with most failures, then the first.
+/// A longest chain; where there are several, one with most failures, then the first of the file.
 fn chain(ran: &[Ran], up: &[u32], longest: u32) -> Vec<usize> {
     let mut failures: Vec<u32> = Vec::with_capacity(ran.len());
     let mut before: Vec<Option<usize>> = Vec::with_capacity(ran.len());
     for (ix, phase) in ran.iter().enumerate() {
         let candidates = phase.after.iter().copied().filter(|from| up[*from] + 1 == up[ix]);
-        let best = candidates.max_by_key(|from| (failures[*from], std::cmp::Reverse(*from)));
+        let best = candidates.max_by_key(|from| (failures[*from], Reverse(ran[*from].place)));
         failures.push(u32::from(phase.failed) + best.map_or(0, |from| failures[from]));
         before.push(best);
     }
     let ends = (0..ran.len()).filter(|ix| up[*ix] == longest);
-    let last = ends.max_by_key(|ix| (failures[*ix], std::cmp::Reverse(*ix)));
+    let last = ends.max_by_key(|ix| (failures[*ix], Reverse(ran[*ix].place)));
     let mut chain: Vec<usize> = std::iter::successors(last, |ix| before[*ix]).collect();
     chain.reverse();
     chain
@@ -72,7 +76,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn ran(phases: &[(bool, &[usize])]) -> Vec<Ran> {
-        phases.iter().map(|(failed, after)| Ran { failed: *failed, after: after.to_vec() }).collect()
+        let phase = |(place, (failed, after)): (usize, &(bool, &[usize]))| Ran {
+            failed: *failed,
+            after: after.to_vec(),
+            place: place as u32,
+        };
+        phases.iter().enumerate().map(phase).collect()
     }
 
     #[test]
@@ -139,7 +148,7 @@ mod tests {
                     after.iter().filter(|_| ix > 0).map(|from| from.index(ix.max(1))).collect();
                 after.sort();
                 after.dedup();
-                Ran { failed, after }
+                Ran { failed, after, place: ix as u32 }
             };
             drawn.into_iter().enumerate().map(phase).collect()
         })
