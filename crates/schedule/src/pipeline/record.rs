@@ -22,6 +22,10 @@ pub(super) struct Unit {
 }
 
 impl Unit {
+    fn changes_state(&self) -> bool {
+        !self.flags.is_empty() || !self.metadata.is_empty()
+    }
+
     /// Of a try that hands out work; its status is not known yet.
     pub fn of_hand_out(said: &Said) -> Unit {
         Unit {
@@ -64,7 +68,7 @@ impl Scheduler {
     pub(super) fn record(&mut self, task: TaskIx, last: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
         let id = self.tasks[task].id.clone();
         let recorded = self.course_mut(task).recorded;
-        if !recorded.changed && !(unit.flags.is_empty() && unit.metadata.is_empty()) {
+        if unit.changes_state() && !recorded.changed {
             let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
             self.emit(Event::StateChanged { task: id.clone(), flags, metadata });
         }
