@@ -172,8 +172,15 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
 
 fn script(command: &str) -> Assignment {
     let command = command.to_owned();
-    let call =
-        ScriptCall { command, args: vec![], env: vec![], working_dir: None, stdin: None, schema: None, idle: None };
+    let call = ScriptCall {
+        command,
+        args: vec![],
+        env: vec![],
+        working_dir: None,
+        stdin: None,
+        schema: None,
+        idle: None,
+    };
     assignment(Work::Script(Box::new(call)))
 }
 

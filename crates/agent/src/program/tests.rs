@@ -7,8 +7,8 @@ use crate::{
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, Payload,
-    ProgramAnswer, ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, TaskId, Usage, WaitsFor,
-    Wish, Work,
+    ProgramAnswer, ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, SuccessCriteria, TaskId,
+    Usage, Validator, WaitsFor, Wish, Work,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ impl Provider for Told {
         request: &'a Request<'a>,
         _sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        assert_eq!(request.purpose, Purpose::Program);
+        assert!(matches!(request.purpose, Purpose::Program | Purpose::Grade | Purpose::Verify));
         self.asked.lock().unwrap().push(request.messages.to_vec());
         let reply = self.replies.lock().unwrap().pop_front().expect("a reply is left");
         Box::pin(std::future::ready(reply))
@@ -541,4 +541,54 @@ async fn pages_can_be_read_as_those_of_a_conversation() {
     let accounts = crate::Account::read(&world.book.pages.lock().unwrap()).unwrap();
     let roles: Vec<Role> = accounts[0].messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
+}
+
+fn judged(replies: &[&str], validator: Option<u32>, criteria: Option<u32>) -> World {
+    let mut world = World::new(replies);
+    let settings = Arc::make_mut(&mut world.call.agent.settings);
+    let words = || "it names a number".to_owned();
+    settings.validator =
+        validator.map(|max_retries| Validator { criteria: words(), model: None, max_retries });
+    settings.success_criteria =
+        criteria.map(|max_retries| SuccessCriteria { criteria: words(), model: None, max_retries });
+    world
+}
+
+const NO: &str = "{\"passed\": false, \"issues\": [\"no number\"]}";
+const YES: &str = "{\"passed\": true, \"issues\": []}";
+
+#[tokio::test]
+async fn a_result_that_misses_the_criteria_is_sent_back_to_whoever_writes_programs() {
+    let (first, second) = (program("final [\"some\"]"), program("final [\"seven\"]"));
+    let world = judged(&[&first, NO, &second, YES], None, Some(1));
+    assert_eq!(world.finish("").await.unwrap()["result"], "seven");
+    let asked = world.asked();
+    assert!(asked[1][1].text.contains("some"), "the result is judged: {:?}", asked[1]);
+    assert!(asked[2].last().unwrap().text.contains("no number"), "the issues are told: {:?}", asked[2]);
+}
+
+#[tokio::test]
+async fn a_result_that_never_meets_the_criteria_is_a_failure() {
+    let only = program("final [\"some\"]");
+    let failure = judged(&[&only, NO], None, Some(0)).finish("").await.unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::InvalidOutput, Some("criteria_unmet")));
+    let failure = judged(&[&only, "who knows"], None, Some(3)).finish("").await.unwrap_err();
+    assert_eq!(failure.reason.as_deref(), Some("no_verdict"));
+}
+
+#[tokio::test]
+async fn a_validator_is_advice_on_results_of_programs_too() {
+    let (first, second) = (program("final [\"some\"]"), program("final [\"several\"]"));
+    // The second one counts ungraded: nothing would follow from a verdict.
+    let world = judged(&[&first, NO, &second], Some(1), None);
+    assert_eq!(world.finish("").await.unwrap()["result"], "several");
+    let world = judged(&[&first, "who knows"], Some(1), None);
+    assert_eq!(world.finish("").await.unwrap()["result"], "some");
+}
+
+#[tokio::test]
+async fn a_result_below_another_is_not_judged() {
+    let mut world = judged(&[&program("final [\"some\"]")], Some(1), Some(1));
+    world.call.depth = 1;
+    assert_eq!(world.finish("").await.unwrap()["result"], "some");
 }
