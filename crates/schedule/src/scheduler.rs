@@ -103,6 +103,8 @@ pub struct Scheduler {
     pub(crate) missed_outputs: bool,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
+    /// Events so far: what was looked at in vain need not be looked at again before the next one.
+    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -133,6 +135,7 @@ impl Scheduler {
             missed_steps: false,
             missed_outputs: false,
             guidance: Vec::new(),
+            events: 0,
         }
     }
 
