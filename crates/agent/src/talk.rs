@@ -69,7 +69,8 @@ impl Talk<'_> {
             Ok(offer) => offer,
             Err(failure) => return unused(failure),
         };
-        let shown = self.call.settings.show_tools.then(|| (shown::named(self.call, &offer), self.uncallable()));
+        let shown =
+            self.call.settings.show_tools.then(|| (shown::named(self.call, &offer), self.uncallable()));
         let (call, offer) = shown.as_ref().map_or((self.call, &offer), |(call, offer)| (call, offer));
         let premise = Premise { call, step: &self.assignment.step, offer };
         match self.conversation(&premise) {

@@ -62,7 +62,7 @@ words! {
         "auto" => Auto, "delegation" => Delegation, "handoff" => Handoff, "broadcast" => Broadcast,
         "voting" => Voting, "consensus" => Consensus, "debate" => Debate,
     }
-    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse, "scripts" => Scripts }
 }
 
 impl ValueType {
