@@ -11,7 +11,7 @@ use crate::fallback::Models;
 use crate::ledger::Ledger;
 use crate::shown;
 use crate::{
-    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
+    Cleared, Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
 };
 use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText, WaitsFor, reason};
 use std::pin::pin;
@@ -131,8 +131,14 @@ impl Talk<'_> {
     async fn offer(&self) -> Result<Offer, Failure> {
         let settings = &self.call.settings;
         let allowed = settings.tools.as_deref();
+        let cleared = self.assignment.contract.as_deref().map(Cleared::of);
         let has_its_own = settings.provider.program.is_some();
-        if has_its_own || settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
+        if has_its_own && cleared.is_some_and(|cleared| cleared.is_limit()) {
+            self.tell_unenforced();
+        }
+        let none =
+            allowed.is_some_and(<[String]>::is_empty) || cleared.is_some_and(|cleared| cleared.is_nothing());
+        if has_its_own || settings.servers.is_empty() || none {
             return Ok(self.uncallable());
         }
         let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
@@ -141,7 +147,20 @@ impl Talk<'_> {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
             self.line.report(Report::Noted { code: "tool_missing", message });
         }
-        Ok(offer)
+        Ok(match cleared {
+            Some(cleared) => offer.cleared(cleared),
+            None => offer,
+        })
+    }
+
+    /// A program that has tools of its own is not held to a clearance; that must not go unsaid.
+    fn tell_unenforced(&self) {
+        if self.assignment.continues.is_empty() {
+            let step = &self.assignment.step;
+            let message =
+                format!("step `{step}`: its agent has tools of its own, which its clearance does not reach");
+            self.line.report(Report::Noted { code: "clearance_unenforced", message });
+        }
     }
 
     /// Without tools; what the prompt shows in part can still be read.

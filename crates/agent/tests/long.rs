@@ -284,6 +284,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        contract: None,
     }
 }
 

@@ -78,7 +78,9 @@ pub enum Command {
     Plan(PlanArgs),
     /// List presets, or say what one takes
     Presets(PresetsArgs),
-    /// Print the JSON Schema of workflow files, or of execution manifests
+    /// Show what the runs of this project share, or change it
+    Project(ProjectArgs),
+    /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first
     Runs(FormatArgs),
@@ -148,17 +150,25 @@ pub struct RunFlags {
     pub replay: Option<PathBuf>,
 }
 
-/// `convoke run`.
+/// Inputs, wherever something is compiled.
 #[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The file: a workflow, an execution manifest, a team, a planner's output, a skill; or preset:NAME
-    pub file: PathBuf,
+pub struct InputArgs {
     /// An input of the workflow; may be repeated
     #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = pair)]
     pub inputs: Vec<(String, String)>,
     /// A JSON or YAML file with inputs; `-i` goes over it
     #[arg(long, value_name = "FILE")]
     pub input_file: Option<PathBuf>,
+}
+
+/// `convoke run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The file: a workflow, an execution or persona manifest, a team, a planner's output, a skill; or preset:NAME
+    pub file: PathBuf,
+    /// Shared with `check` and `plan`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// A word to keep with the run; may be repeated
     #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair)]
     pub metadata: Vec<(String, String)>,
@@ -192,9 +202,12 @@ pub struct ResumeArgs {
 /// `convoke check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The workflow files
+    /// The files, as `run` takes them; or preset:NAME
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// How to print what was found
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -206,8 +219,11 @@ pub struct CheckArgs {
 /// `convoke plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// The workflow file
+    /// The file, as `run` takes it; or preset:NAME
     pub file: PathBuf,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// How to print the plan
     #[arg(long, value_enum, default_value_t)]
     pub format: PlanFormat,
@@ -221,6 +237,40 @@ pub struct PresetsArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// `convoke project`.
+#[derive(Debug, Args)]
+pub struct ProjectArgs {
+    /// What to do; without anything, it is shown
+    #[command(subcommand)]
+    pub action: Option<ProjectAction>,
+    /// The file, instead of the configured one
+    #[arg(long, value_name = "FILE", global = true)]
+    pub file: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+}
+
+/// What to do with what the runs of a project share.
+#[derive(Debug, Subcommand)]
+pub enum ProjectAction {
+    /// Print it
+    Show,
+    /// Set flags: NAME=true, NAME=false, or NAME= to take one away
+    Set {
+        /// The flags
+        #[arg(required = true, value_name = "NAME=VALUE")]
+        flags: Vec<String>,
+    },
+    /// Make a change: {"globalFlags": {..}, "artifactPointers": {..}, "taskQueue": {"upsert": [..], "remove": [..]}}
+    Patch {
+        /// The change as JSON; - reads it from standard input
+        change: String,
+    },
+    /// Print where it is kept
+    Path,
 }
 
 /// `convoke schema`.
@@ -239,6 +289,8 @@ pub enum SchemaOf {
     Workflow,
     /// Execution manifests
     Manifest,
+    /// Persona manifests
+    Personas,
 }
 
 /// Commands that only choose a format.
@@ -518,7 +570,7 @@ mod tests {
         let cli = Cli::try_parse_from(["convoke", "-q", "run", "w.yaml", "-i", "a=b=c"]).unwrap();
         assert!(cli.global.quiet);
         let Command::Run(run) = cli.command else { panic!("a run") };
-        assert_eq!(run.inputs, [("a".to_owned(), "b=c".to_owned())]);
+        assert_eq!(run.inputs.inputs, [("a".to_owned(), "b=c".to_owned())]);
     }
 
     #[test]

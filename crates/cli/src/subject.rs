@@ -1,4 +1,4 @@
-//! What `run` is asked to run: a file, or a preset with its inputs.
+//! What `run`, `check` and `plan` are about: a file, or a preset with its inputs.
 
 use crate::compiling;
 use crate::config::Config;
@@ -6,7 +6,7 @@ use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::presets::{self, Found, PREFIX};
 use crate::sources::Disk;
-use convoke_plan::compile::{Compiled, GivenInput, check_declared};
+use convoke_plan::compile::{Compiled, GivenInput, check_declared, check_inputs};
 use convoke_plan::generate::{Preset, with_inputs, yaml};
 use convoke_plan::source::manifest_data;
 use convoke_plan::{Diagnostic, Plan};
@@ -41,6 +41,16 @@ impl Subject {
         match &self.made {
             Some(text) => Ok(compiling::compile_text(&self.file.to_string_lossy(), text, config, provider)),
             None => compiling::compile_file(&self.file, config, provider),
+        }
+    }
+
+    /// Refuses inputs that a run would refuse. Without any, nothing is asked of them: a plan is the same for all.
+    pub fn refuse_inputs(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        match self.given.is_empty() {
+            true => Ok(()),
+            false => {
+                check_inputs(plan.root(), &self.given).map(drop).map_err(|errors| inputs::refused(&errors))
+            }
         }
     }
 

@@ -224,3 +224,27 @@ fn completions_manual_and_schema_can_be_made() {
     let schema: serde_json::Value = serde_json::from_str(&world.run(&["schema"]).stdout).unwrap();
     assert!(schema.get("$schema").is_some() || schema.get("properties").is_some());
 }
+
+#[test]
+fn a_script_that_falls_silent_fails_by_its_limit_and_is_tried_again() {
+    let world = World::with(
+        "\
+workflow: {name: quiet, entry_point: watch}
+agents:
+  - name: watch
+    type: script
+    command: sh
+    args: [-c, 'echo attempt >> tries; echo begun; read word < gate']
+    timeouts: {idle: 200ms}
+    retry: {max_attempts: 2, retry_on: [timeout], delay_seconds: 0}
+",
+    );
+    world.write("tries", "");
+    let made = std::process::Command::new("mkfifo").arg(world.path("gate")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let said = world.run(&["run", "w.yaml", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let words = "step `watch`: command `sh` wrote nothing for [TOOK] (timeouts.idle) (timeout, idle_timeout)";
+    assert!(said.stderr.contains(words), "{}", said.stderr);
+    assert_eq!(std::fs::read_to_string(world.path("tries")).unwrap().lines().count(), 2);
+}

@@ -42,7 +42,7 @@ impl Scheduler {
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
-        if !self.shapes_fit(task, outputs) {
+        if !self.is_triggered(task, outputs) || !self.shapes_fit(task, outputs) {
             return;
         }
         let plan = self.plan.clone();
@@ -63,7 +63,7 @@ impl Scheduler {
             Kind::Goal(_) => self.begin_goal(task),
             // A task of a goal begins when its router says so.
             Kind::Item(_) => self.go_on_goal(task, outputs),
-            Kind::Phase(phase) => self.begin_phase(task, phase, outputs),
+            Kind::Phase(_) => self.begin_phase(task),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
-use convoke_plan::{Hook, value::read_output};
+use convoke_plan::Hook;
 use serde_json::{Map, Value};
 
 impl Scheduler {
@@ -63,7 +63,12 @@ impl Scheduler {
     }
 
     pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+        let is_pipeline = self.workflow_in(frame).pipeline.is_some();
         match self.frame(frame).ending.clone() {
+            None if is_pipeline => self.pipeline_result(frame, None, outputs),
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) if is_pipeline => {
+                self.pipeline_result(frame, Some(failure), outputs)
+            }
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
                 Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
@@ -108,7 +113,11 @@ impl Scheduler {
     }
 
     /// The workflow's own output, `$end` routes on top.
-    fn frame_output(&self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
+    pub(crate) fn frame_output(
+        &self,
+        frame: FrameIx,
+        outputs: &dyn Outputs,
+    ) -> Result<Option<Value>, Failure> {
         let declared = self.workflow_in(frame).output.clone();
         let added = self.frame(frame).end_outputs.clone();
         if declared.is_none() && added.is_empty() {
@@ -116,9 +125,8 @@ impl Scheduler {
         }
         let mut values = Map::new();
         for (name, text) in declared.into_iter().flatten() {
-            let rendered =
-                self.render_in_frame(frame, &text, &format!("workflow output `{name}`"), outputs)?;
-            values.insert(name, read_output(&rendered));
+            let value = self.output_in_frame(frame, &name, &text, outputs)?;
+            values.insert(name, value);
         }
         for payload in added {
             if let Some(Value::Object(more)) = self.read(&payload, outputs).map(|text| text.value()) {

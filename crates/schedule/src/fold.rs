@@ -35,8 +35,17 @@ impl Scheduler {
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
-            Event::Routed { about, chosen, .. } => self.routed(about.as_ref(), chosen),
+            Event::Routed { task, chosen, reason, from, about, .. } => {
+                self.routed(about.as_ref(), chosen)?;
+                self.phase_routed(task, chosen, reason, from)
+            }
             Event::Guided { text, .. } => self.guided(text),
+            Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
+            Event::Announced { task, attempt, kind, payload, .. } => {
+                self.announced(task, *attempt, kind, payload)
+            }
+            Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
+            Event::ProjectSeen { task, context, .. } => self.project_seen(task.as_ref(), context),
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
@@ -82,10 +91,6 @@ impl Scheduler {
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
-            | Event::StateChanged { .. }
-            | Event::Announced { .. }
-            | Event::FilesSeen { .. }
-            | Event::ProjectSeen { .. }
             | Event::ContractResolved { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }

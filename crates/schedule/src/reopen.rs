@@ -4,6 +4,7 @@
 //! event, and [`replayable`] gives the fold the events that still count. A finished task stays finished.
 
 use crate::frame::{FrameEnding, FrameIx};
+use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, TaskId, reason};
@@ -164,6 +165,11 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::MergeStarted { task, .. }
         | Event::Asked { task, .. }
         | Event::OutputsMissed { task, .. }
+        | Event::StateChanged { task, .. }
+        | Event::Announced { task, .. }
+        | Event::FilesSeen { task, .. }
+        | Event::ProjectSeen { task: Some(task), .. }
+        | Event::ContractResolved { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
@@ -202,6 +208,9 @@ fn forget_duties(task: &TaskId, questions: &mut Vec<Inquiry>, restarted: &HashSe
 
 impl Scheduler {
     fn reopen_frame(&self, frame: FrameIx, found: &mut Reopening) {
+        if self.workflow_in(frame).pipeline.is_some() {
+            return self.reopen_pipeline(frame, found);
+        }
         for step in &self.frame(frame).steps {
             if self.tasks[*step].hook {
                 let closing = self.frame(frame).stage != crate::frame::Stage::Opening;
@@ -215,11 +224,13 @@ impl Scheduler {
         }
     }
 
-    /// What was asked on its way led to its failure: asked again, it has another chance.
+    /// What was asked on its way led to its failure: asked again, it has another chance. Who failed or was stopped for
+    /// another reason goes on with the answers that it has.
     fn begins_anew(&self, task: TaskIx) -> bool {
-        let node = self.node(task);
-        let repaired = || node.expects.iter().any(|expected| self.repair_of(task, expected.node).is_some());
-        matches!(node.kind, Kind::Verify(_)) || repaired()
+        let failed = self.tasks[task].state == TaskState::Ended(End::Failed);
+        let reason = self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
+        let misshaped = || self.asked_for_repairs(task) && reason == Some(INPUT_SHAPE);
+        failed && (matches!(self.node(task).kind, Kind::Verify(_)) || misshaped())
     }
 
     /// Merges that did without some outputs: these get another chance, and what followed from the merge begins anew.

@@ -173,8 +173,15 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
 
 fn script(command: &str) -> Assignment {
     let command = command.to_owned();
-    let call =
-        ScriptCall { command, args: vec![], env: vec![], working_dir: None, stdin: None, schema: None };
+    let call = ScriptCall {
+        command,
+        args: vec![],
+        env: vec![],
+        working_dir: None,
+        stdin: None,
+        schema: None,
+        idle: None,
+    };
     assignment(Work::Script(Box::new(call)))
 }
 
@@ -189,6 +196,7 @@ fn assignment(work: Work) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        contract: None,
     }
 }
 

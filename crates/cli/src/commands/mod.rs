@@ -11,6 +11,7 @@ mod instances;
 mod man;
 mod plan;
 mod presets;
+mod project;
 mod prune;
 mod resume;
 mod run;
@@ -46,6 +47,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Work(args) => work::run(console, &args),
         Command::Test(args) => test::run(console, &args),
         Command::Schema(args) => schema::run(console, args.of),
+        Command::Project(args) => project::run(console, &args),
         Command::Presets(args) => presets::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),

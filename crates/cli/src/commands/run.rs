@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
-    let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
+    let given = inputs::given(&args.inputs)?;
     let subject = Subject::of(&args.file, given)?;
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
     let mut plan = compiling::accept(console, &subject.file, compiled, strict)?;

@@ -38,6 +38,9 @@ const AMOUNT: Kind = Kind::Within(1, 1_000_000_000);
 /// Attempts at once; more than any machine can drive.
 const ATTEMPTS: Kind = Kind::Within(1, 1_000_000);
 
+/// Levels of work that is handed down.
+const BOUND: Kind = Kind::Within(1, 1_000);
+
 /// The most dollars of a budget.
 pub const MOST_DOLLARS: f64 = 1e9;
 
@@ -50,6 +53,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("machine_concurrency", ATTEMPTS),
     ("lease_seconds", Kind::Within(1, 600)),
     ("color", Kind::OneOf(&["auto", "always", "never"])),
+    ("project.context", Kind::Text),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),
     ("run.max_concurrency", ATTEMPTS),
@@ -94,6 +98,12 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.breaker.successes", ATTEMPTS),
     ("limits.breaker.cool_down_seconds", Kind::Within(1, 86_400)),
     ("limits.breaker.per", Kind::OneOf(&["model", "provider", "role"])),
+    ("pipelines.recursive_depth", BOUND),
+    ("pipelines.topology_depth", BOUND),
+    ("pipelines.topology_retries", Kind::Within(0, 1_000)),
+    ("pipelines.relationship_children", Kind::Within(1, 10_000)),
+    ("pipelines.max_concurrency", ATTEMPTS),
+    ("pipelines.security_violation", Kind::OneOf(&["hard_abort", "validation_fail"])),
     ("budgets.day.usd", Kind::Money),
     ("budgets.day.tokens", Kind::Within(1, 1_000_000_000_000_000)),
     ("budgets.day.mode", Kind::OneOf(BUDGET_MODE)),

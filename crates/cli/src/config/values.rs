@@ -2,7 +2,8 @@
 
 use super::layer::{Entry, Origin, Scalar};
 use super::{Provider, keys};
-use convoke_model::{Permissions, Price, Program, ProviderSettings};
+use convoke_model::{Permissions, Price, Program, ProviderSettings, Violation};
+use convoke_plan::compile::Caps;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +43,24 @@ impl Values {
 
     pub fn switch(&self, key: &str) -> bool {
         matches!(self.0.get(key), Some(Entry { value: Scalar::Switch(true), .. }))
+    }
+
+    /// What bounds pipelines.
+    pub fn caps(&self) -> Caps {
+        let usual = Caps::default();
+        let count = |key: &str, usual: u32| self.count(&format!("pipelines.{key}")).unwrap_or(usual);
+        Caps {
+            recursive_depth: count("recursive_depth", usual.recursive_depth),
+            topology_depth: count("topology_depth", usual.topology_depth),
+            topology_retries: count("topology_retries", usual.topology_retries),
+            relationship_children: count("relationship_children", usual.relationship_children),
+            concurrent: self.count("pipelines.max_concurrency"),
+            violation: match self.text("pipelines.security_violation").as_deref() {
+                Some("hard_abort") => Some(Violation::HardAbort),
+                Some("validation_fail") => Some(Violation::ValidationFail),
+                _ => None,
+            },
+        }
     }
 
     /// The provider below a key; `None` unless something is said about it.

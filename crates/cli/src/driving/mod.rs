@@ -12,6 +12,7 @@ mod network;
 pub mod notebook;
 pub mod prices;
 pub mod programs;
+pub mod project;
 pub mod resources;
 mod share;
 pub mod sharing;
@@ -27,11 +28,11 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::{self, Stored};
 use crate::view::{Outline, State};
-use crate::watch::{Asker, History, Manner, News, Watch};
+use crate::watch::{Asker, History, Manner, News, Texts, Watch};
 use conclusion::Ended;
 use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, Setup, Start, prepare};
 use convoke_journal::{Reader, Sqlite, StateDir};
-use convoke_model::{RunId, RunStatus};
+use convoke_model::{Payload, RunId, RunStatus};
 use convoke_plan::Plan;
 use share::Share;
 pub use signals::{Signal, Signals};
@@ -114,6 +115,8 @@ impl Drive<'_> {
             }
             None => None,
         };
+        let project = self.plan.root().pipeline.is_some().then(|| project::usual(self.console));
+        let project = project.map(|place| project::of_run(place, run)).transpose()?;
         let share = match &capacity {
             Some(shares) if self.flags.share && !self.equipment.is_taped() => {
                 Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
@@ -124,7 +127,7 @@ impl Drive<'_> {
         let setup = Setup {
             options,
             capacity,
-            project: None,
+            project,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor,
@@ -151,6 +154,7 @@ impl Drive<'_> {
             paint: self.console.paint,
             outline,
             history: resumed.then(|| history(&self.state, run)),
+            texts: texts(&self.state, run),
             asker,
         };
         let watcher = watch.start(receiver);
@@ -222,6 +226,16 @@ fn history(state: &StateDir, run: &RunId) -> History {
     let (state, run) = (state.clone(), run.clone());
     // The engine has read the same journal; if it cannot be read now, the view begins with what is new.
     Box::new(move || Reader::open(&state, &run).and_then(|reader| reader.read_all()).unwrap_or_default())
+}
+
+/// A view that cannot read a text now shows none.
+fn texts(state: &StateDir, run: &RunId) -> Texts {
+    let (state, run) = (state.clone(), run.clone());
+    Box::new(move |payload| match payload {
+        Payload::Inline(text) => Some(text.clone()),
+        Payload::Blob { digest, .. } => Reader::open(&state, &run).ok()?.blob(digest).ok()?,
+        Payload::Gathered => None,
+    })
 }
 
 /// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.

@@ -150,6 +150,7 @@ mod tests {
             working_dir: None,
             stdin: None,
             schema: None,
+            idle: None,
         }))
     }
 

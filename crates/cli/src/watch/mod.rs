@@ -8,7 +8,7 @@ mod inflow;
 mod printer;
 
 pub use asker::{Asker, Manner};
-pub use inflow::{Inflow, News};
+pub use inflow::{Inflow, News, Texts};
 
 use crate::console::Voice;
 use crate::paint::Paint;
@@ -32,6 +32,8 @@ pub struct Watch {
     pub outline: Outline,
     /// What happened before; shown as the state of things, not line by line.
     pub history: Option<History>,
+    /// Reads what events only name.
+    pub texts: Texts,
     /// Who answers gates; `None` where nobody does and the run parks.
     pub asker: Option<Asker>,
 }
@@ -45,7 +47,7 @@ impl Watch {
 
     fn run(self, news: Receiver<News>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice));
-        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants());
+        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants(), self.texts);
         if let Some(history) = self.history {
             inflow.remember(&history());
         }

@@ -3,9 +3,9 @@
 use super::outline::{Item, Outline};
 use crate::source::Text;
 use crate::source::workflow::{
-    AgentStep, GateStep, GoalStep, Hook, QuestionsFrom, QuestionsStep, ReduceStep, Route, ScriptStep,
-    SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration, WaitStep,
-    WorkflowStep,
+    AgentStep, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep, ReduceStep,
+    Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep,
+    WaitDuration, WaitStep, WorkerKind, WorkflowStep,
 };
 
 /// How a text is read.
@@ -124,6 +124,7 @@ impl<'a> Collector<'a, '_> {
             StepKind::Workflow(call) => self.call(call),
             StepKind::Reduce(reduce) => self.reduce(reduce),
             StepKind::Verify(verify) => self.verify(verify),
+            StepKind::Phase(phase) => self.phase(phase),
             StepKind::Goal(goal) => self.goal(goal),
             StepKind::Unknown => {}
         }
@@ -157,6 +158,20 @@ impl<'a> Collector<'a, '_> {
         self.optional("constraints", verify.constraints.as_ref());
         self.agent(&verify.assessor);
         self.agent(&verify.repairer);
+    }
+
+    fn phase(&mut self, phase: &'a PhaseStep) {
+        for worker in phase.workers() {
+            match &worker.kind {
+                WorkerKind::Agent(agent) => self.agent(agent),
+                WorkerKind::Script(script) => self.script(script),
+            }
+        }
+        for condition in phase.edges.iter().flat_map(|edge| &edge.when) {
+            if let Condition::Expression(text) = condition {
+                self.push("when".to_owned(), text, Form::Condition);
+            }
+        }
     }
 
     fn goal(&mut self, goal: &'a GoalStep) {

@@ -3,6 +3,7 @@
 use super::outline::{Item, Outline};
 use super::texts::{Form, Site, View};
 use crate::plan::VARIABLES;
+use crate::source::personas::PROVIDED;
 use crate::source::workflow::ForEach;
 use std::collections::HashSet;
 
@@ -40,6 +41,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || LANGUAGE.contains(&name)
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
+        || outline.workflow.pipeline.is_some() && is_of_pipelines(site, name)
         || site.is_of_duty() && VARIABLES.contains(&name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
@@ -47,6 +49,11 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
             View::Before(_) | View::Inside(_) | View::End => name == "error" && catches_errors(outline),
         }
         || site.form == Form::Condition && is_flattened(outline, name)
+}
+
+/// What texts of a pipeline see; a condition of an edge also what the phase gave that the edge leads from.
+fn is_of_pipelines(site: &Site<'_>, name: &str) -> bool {
+    PROVIDED.contains(&name) || site.form == Form::Condition && name == "output"
 }
 
 /// The names that enclosing fan-outs give to their items.

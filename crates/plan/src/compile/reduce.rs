@@ -1,7 +1,7 @@
 //! Reduce and verify steps: the nodes that they ask stand beside them, under names that no template can use.
 
 use super::build::Builder;
-use super::reduce_shapes::{choice, findings};
+use super::shapes::{choice, findings};
 use crate::check::outline::Item;
 use crate::plan::*;
 use crate::source::workflow as source;

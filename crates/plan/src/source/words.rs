@@ -1,14 +1,15 @@
 //! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
 
-use convoke_model::{Permissions, Placeholders, StuckAction};
+use convoke_model::{Permissions, Placeholders, StuckAction, Violation};
 
 use super::manifest::{Mode, Protocol};
+use super::personas::Kind;
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
     SetType, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
-use crate::plan::{Action, Severity, Strategy, Tie};
+use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
@@ -61,6 +62,14 @@ words! {
     Protocol {
         "auto" => Auto, "delegation" => Delegation, "handoff" => Handoff, "broadcast" => Broadcast,
         "voting" => Voting, "consensus" => Consensus, "debate" => Debate,
+    }
+    Topology {
+        "sequential" => Sequential, "parallel" => Parallel, "hierarchical" => Hierarchical,
+        "retry-unrolled" => RetryUnrolled,
+    }
+    Kind {
+        "always" => Always, "state_flag" => StateFlag, "history_has_event" => HistoryHasEvent,
+        "file_exists" => FileExists, "expression" => Expression,
     }
     McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse, "scripts" => Scripts }
 }
@@ -154,6 +163,29 @@ impl Words for StuckAction {
     const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
 }
 
+impl Words for Violation {
+    const PAIRS: &'static [(&'static str, Self)] =
+        &[("hard_abort", Self::HardAbort), ("validation_fail", Self::ValidationFail)];
+}
+
+impl Words for On {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("success", Self::Success),
+        ("validation_fail", Self::ValidationFail),
+        ("failure", Self::Failure),
+        ("always", Self::Always),
+        ("onTaskComplete", Self::Success),
+        ("onValidationFail", Self::ValidationFail),
+    ];
+}
+
+/// How a phase must have ended for an edge to be taken.
+pub const ON_WORDS: &[&str] =
+    &["success", "validation_fail", "failure", "always", "onTaskComplete", "onValidationFail"];
+/// How the members of a block run.
+pub const TOPOLOGIES: &[&str] = Topology::WORDS;
+/// What a violation of a contract comes to.
+pub const VIOLATIONS: &[&str] = &["hard_abort", "validation_fail"];
 /// How outputs are merged.
 pub const STRATEGIES: &[&str] =
     &["auto", "flat", "hierarchical", "progressive", "rlm", "vote", "judge", "tournament"];
@@ -279,5 +311,9 @@ mod tests {
         assert_eq!(words(STUCK_ACTIONS), named);
         let named: Vec<_> = Placeholders::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(PLACEHOLDERS), named);
+        let named: Vec<_> = On::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(ON_WORDS), named);
+        let named: Vec<_> = Violation::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(VIOLATIONS), named);
     }
 }

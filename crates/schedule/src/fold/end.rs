@@ -81,15 +81,17 @@ impl Scheduler {
         self.running -= u32::from(was == TaskState::Running);
         self.ended += 1;
         self.tasks[task].ended = self.ended;
+        self.phase_ended(task, end);
         let place = self.tasks[task].place;
         if place.within.is_some() {
             self.member_ended(task, end);
         } else {
             self.step_ended(task, end, was);
         }
+        // Whether a phase ends its pipeline is decided before anything follows from it.
+        self.todo(Todo::Follow(task));
         self.tell_dependents(task, end);
         self.tell_arrivals(task);
-        self.todo(Todo::Follow(task));
     }
 
     pub(super) fn step_ended(&mut self, task: TaskIx, end: End, was: TaskState) {

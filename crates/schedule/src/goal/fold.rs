@@ -10,7 +10,7 @@ use convoke_plan::{Action, Kind, NodeIx};
 
 /// How the work on a task of a goal went so far, as decisions say.
 #[derive(Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct Pursuit {
     /// Ways to recover that were chosen.
     pub tried: Vec<Action>,
     /// The last of them, until something is asked because of it.
@@ -41,9 +41,9 @@ impl Scheduler {
         let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
         let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
         if let (Some(item), Some(action)) = (item, action) {
-            let course = self.tasks[item].course.get_or_insert_default();
-            course.tried.push(action);
-            course.due = Some(action);
+            let pursuit = self.tasks[item].pursuit.get_or_insert_default();
+            pursuit.tried.push(action);
+            pursuit.due = Some(action);
         }
         Ok(())
     }
@@ -55,9 +55,9 @@ impl Scheduler {
 
     /// What was due is asked now: whoever is asked knows for which way.
     pub(crate) fn note_strategy(&mut self, task: TaskIx, child: TaskIx) {
-        let due = self.tasks[task].course.as_mut().and_then(|course| course.due.take());
+        let due = self.tasks[task].pursuit.as_mut().and_then(|pursuit| pursuit.due.take());
         if let Some(action) = due {
-            self.tasks[child].course.get_or_insert_default().strategy = Some(action);
+            self.tasks[child].pursuit.get_or_insert_default().strategy = Some(action);
         }
     }
 
@@ -66,7 +66,7 @@ impl Scheduler {
         match question.about {
             About::Item(_) => {
                 if let Some((goal, _)) = self.goal_of(task) {
-                    self.tasks[goal].course.get_or_insert_default().made += 1;
+                    self.tasks[goal].pursuit.get_or_insert_default().made += 1;
                 }
                 self.todo(Todo::Group(task));
             }

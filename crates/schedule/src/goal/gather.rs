@@ -59,7 +59,7 @@ impl Scheduler {
             approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
             unattended: self.skip_gates,
             steps: self.steps_of(task, &found, outputs),
-            made: self.tasks[task].course.as_ref().map_or(0, |course| course.made),
+            made: self.tasks[task].pursuit.as_ref().map_or(0, |pursuit| pursuit.made),
             rounds: self.rounds_of(task),
             items,
         }
@@ -122,7 +122,7 @@ impl Scheduler {
         outputs: Option<&dyn Outputs>,
     ) -> ItemState<'a> {
         let state = &self.tasks[task];
-        let course = state.course.as_deref();
+        let pursuit = state.pursuit.as_deref();
         let item = self.item_of(task).expect("only items are gathered");
         let looked_at = match past {
             Past::Open => !state.is_ended() && !self.awaits_answer(task),
@@ -136,8 +136,8 @@ impl Scheduler {
             standing: standing(state.state),
             inputs: if state.state == TaskState::Waiting { self.ends_of(&item.inputs) } else { Vec::new() },
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
-            tried: course.map_or(&[], |course| &course.tried),
-            due: course.and_then(|course| course.due),
+            tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
+            due: pursuit.and_then(|pursuit| pursuit.due),
             failure: state.failure.as_deref(),
         }
     }

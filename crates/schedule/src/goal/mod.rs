@@ -25,7 +25,7 @@ mod tests;
 mod tools;
 
 pub(crate) use contract::Said;
-pub(crate) use fold::Course;
+pub(crate) use fold::Pursuit;
 pub(crate) use items::NOT_ACHIEVED;
 pub(crate) use outcome::Status;
 

@@ -101,7 +101,7 @@ impl Scheduler {
         let Some(about) = self.about_duty(task, outputs) else { return call };
         let mut settings = (*call.settings).clone();
         if let (Duty::Execute, Some(item)) = (about.duty, about.own()) {
-            let strategy = self.tasks[task].course.as_ref().and_then(|course| course.strategy);
+            let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
             if let Some(tools) = tools::for_task(&about.state, item, strategy) {
                 settings.tools = Some(tools);
             }
@@ -216,7 +216,7 @@ impl Scheduler {
     }
 
     fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
-        let strategy = self.tasks[task].course.as_ref().and_then(|course| course.strategy);
+        let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
         let own = about.own().filter(|_| about.duty == Duty::Execute);
         own.and_then(|item| tools::for_task(&about.state, item, strategy))
             .unwrap_or_else(|| about.goal.tools.clone())

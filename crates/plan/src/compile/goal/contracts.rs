@@ -3,7 +3,7 @@
 //! The shapes say what can be said about a value alone; what depends on others (ids, tools that are allowed, bounds) is
 //! judged by the scheduler when the answer is there.
 
-use super::super::reduce_shapes::{object, one_of, schema, told};
+use super::super::shapes::{object, one_of, schema, told};
 use crate::plan::Action;
 use convoke_model::{Duty, FieldType, OutputField, OutputSchema};
 

@@ -11,6 +11,7 @@ pub mod header;
 pub mod manifest;
 pub mod output;
 pub mod people;
+pub mod personas;
 pub mod reduce;
 pub mod runtime;
 pub mod step;

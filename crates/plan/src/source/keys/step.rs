@@ -205,7 +205,12 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(AGENT, "output_mode", Choice(OutputMode::WORDS), "raw text, or JSON where there is any"),
     of(AGENT, "timeout_seconds", Seconds(1.0), "bound of the step in seconds")
         .instead("use `timeout`, which every type of step has"),
-    of(MODEL, "timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the workflow's)"),
+    of(
+        MODEL | SCRIPT,
+        "timeouts",
+        Object(&TIMEOUTS),
+        "bounds of the parts of a request (default the workflow's); of a script, `idle`: how long it may write nothing",
+    ),
     of(MODEL, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
     of(AGENT | GOAL, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
     of(

@@ -112,6 +112,7 @@ fn empty(fields: &Fields<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]
         parallel: Vec::new(),
         for_each: Vec::new(),
         output: None,
+        pipeline: None,
     }
 }
 

@@ -19,6 +19,7 @@ mod header;
 mod manifest;
 mod output;
 mod people;
+mod personas;
 mod provider;
 mod reduce;
 mod runtime;
@@ -31,6 +32,7 @@ mod work;
 pub use duration::parse_duration;
 pub(super) use header::workflow;
 pub(super) use manifest::manifest;
+pub(super) use personas::personas;
 
 use super::sources::Sources;
 use crate::diagnostic::{Diagnostic, Span};

@@ -9,6 +9,7 @@ mod flow;
 mod goal;
 mod group;
 mod people;
+mod phase;
 mod reduce;
 mod step;
 mod tool;
@@ -24,6 +25,7 @@ pub use flow::*;
 pub use goal::*;
 pub use group::*;
 pub use people::*;
+pub use phase::*;
 pub use reduce::*;
 pub use step::*;
 pub use tool::*;
@@ -96,6 +98,8 @@ pub struct Workflow {
     pub for_each: Vec<ForEach>,
     /// Top-level `output`: templates of the final output.
     pub output: Option<Templates>,
+    /// What holds for it as a pipeline of personas, where a manifest became it.
+    pub pipeline: Option<PipelineSettings>,
 }
 
 /// One declared input of the workflow.
