@@ -71,7 +71,7 @@ words! {
         "always" => Always, "state_flag" => StateFlag, "history_has_event" => HistoryHasEvent,
         "file_exists" => FileExists, "expression" => Expression,
     }
-    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse, "scripts" => Scripts }
 }
 
 impl ValueType {

@@ -1,12 +1,12 @@
-//! What is wrong between the parts of a manifest: names that lead nowhere or stand twice, circles, what is never
-//! reached, and conditions that can never hold.
+//! What is wrong between the parts of a manifest: names that lead nowhere or stand twice, circles, and what is never
+//! reached.
 
 use std::collections::HashMap;
 
 use super::super::text::Spanned;
 use super::super::workflow::Condition;
 use super::graph::Graph;
-use super::{Manifest, texts};
+use super::{Manifest, never, texts};
 use crate::check::{circles, suggest};
 use crate::diagnostic::Diagnostic;
 use crate::plan::STANDARD_EVENTS;
@@ -24,9 +24,7 @@ pub(super) fn judge(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagn
     relationship_circles(manifest, findings);
     pipeline_circles(manifest, graph, findings);
     unreached(manifest, graph, findings);
-    for edge in &manifest.edges {
-        never_holds(&edge.when, findings);
-    }
+    never::judge(manifest, findings);
 }
 
 fn twice(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
@@ -228,20 +226,6 @@ fn unreached(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>)
                 "nothing leads here",
             );
             findings.push(found.help("a pipeline begins with `entryNodeId` and follows its edges"));
-        }
-    }
-}
-
-/// A flag that must be two things at once.
-fn never_holds(when: &[Condition], findings: &mut Vec<Diagnostic>) {
-    let mut wanted: HashMap<&str, (bool, &Spanned<String>)> = HashMap::new();
-    for condition in when {
-        let Condition::StateFlag { key, equals } = condition else { continue };
-        let (first, place) = *wanted.entry(&key.value).or_insert((*equals, key));
-        if first != *equals {
-            let message = format!("the flag `{}` must be true and false: the edge is never taken", key.value);
-            let found = Diagnostic::error("workflow::never_holds", message, key.span.clone(), "the opposite");
-            findings.push(found.also(place.span.clone(), "and this"));
         }
     }
 }
