@@ -31,6 +31,7 @@ mod provider;
 mod repair;
 mod script;
 mod shelf;
+mod shown;
 mod sink;
 mod talk;
 mod tool;

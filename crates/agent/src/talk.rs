@@ -9,6 +9,7 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
+use crate::shown;
 use crate::{
     Cleared, Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
 };
@@ -68,7 +69,10 @@ impl Talk<'_> {
             Ok(offer) => offer,
             Err(failure) => return unused(failure),
         };
-        let premise = Premise { call: self.call, step: &self.assignment.step, offer: &offer };
+        let shown =
+            self.call.settings.show_tools.then(|| (shown::named(self.call, &offer), self.uncallable()));
+        let (call, offer) = shown.as_ref().map_or((self.call, &offer), |(call, offer)| (call, offer));
+        let premise = Premise { call, step: &self.assignment.step, offer };
         match self.conversation(&premise) {
             Ok(conversation) => self.go_on(&premise, conversation, cut_off).await,
             Err(failure) => unused(failure),
@@ -135,8 +139,7 @@ impl Talk<'_> {
         let none =
             allowed.is_some_and(<[String]>::is_empty) || cleared.is_some_and(|cleared| cleared.is_nothing());
         if has_its_own || settings.servers.is_empty() || none {
-            let reads = !self.call.kept.is_empty() && !has_its_own;
-            return Ok(if reads { Offer::of_recall() } else { Offer::default() });
+            return Ok(self.uncallable());
         }
         let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
         let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);
@@ -158,6 +161,12 @@ impl Talk<'_> {
                 format!("step `{step}`: its agent has tools of its own, which its clearance does not reach");
             self.line.report(Report::Noted { code: "clearance_unenforced", message });
         }
+    }
+
+    /// Without tools; what the prompt shows in part can still be read.
+    fn uncallable(&self) -> Offer {
+        let reads = !self.call.kept.is_empty() && self.call.settings.provider.program.is_none();
+        if reads { Offer::of_recall() } else { Offer::default() }
     }
 
     /// A new conversation, or the one that an earlier attempt left behind.

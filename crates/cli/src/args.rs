@@ -69,6 +69,10 @@ pub enum ColorChoice {
 pub enum Command {
     /// Run a workflow
     Run(Box<RunArgs>),
+    /// Reach a goal that is stated in a sentence
+    Goal(Box<GoalArgs>),
+    /// Say something to a goal that is being worked on
+    Guide(GuideArgs),
     /// Continue a run that was interrupted, is waiting, or failed
     Resume(Box<ResumeArgs>),
     /// Find everything that is wrong with workflow files
@@ -148,6 +152,12 @@ pub struct RunFlags {
     /// Answer from the cassette in this folder; no model is asked
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
+    /// The output is shown in words, where it is the answer to a goal.
+    #[arg(skip)]
+    pub in_words: bool,
+    /// Lines that are typed are guidance.
+    #[arg(skip)]
+    pub guided: bool,
 }
 
 /// Inputs, wherever something is compiled.
@@ -184,6 +194,86 @@ pub struct RunArgs {
     /// Shared with `resume`.
     #[command(flatten)]
     pub flags: RunFlags,
+}
+
+/// `convoke goal`.
+#[derive(Debug, Args)]
+pub struct GoalArgs {
+    /// What is to be reached, in your words
+    pub goal: String,
+    /// The model for everybody who is asked
+    #[arg(short, long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// What whoever plans should know besides: a file, or the words themselves
+    #[arg(long, value_name = "FILE|TEXT")]
+    pub context: Option<String>,
+    /// Only these tools of those that the configuration has; may be repeated, `none` for none
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub tools: Vec<String>,
+    /// How deep tasks may be split [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub max_depth: Option<u32>,
+    /// Tasks that one task may be split into [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_children: Option<u32>,
+    /// Tasks in all [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_tasks: Option<u32>,
+    /// How often it may be planned [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_rounds: Option<u32>,
+    /// How often one task may be recovered [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub max_recoveries: Option<u32>,
+    /// What it may cost: dollars such as 2.50, or tokens such as 200000t
+    #[arg(long, value_name = "AMOUNT", value_parser = spending)]
+    pub budget: Option<Spending>,
+    /// Make the plan, print it as YAML and do nothing
+    #[arg(long, conflicts_with_all = ["approve_plan", "yes", "plan"])]
+    pub plan_only: bool,
+    /// A person approves the plan before anything is done; the default on a terminal
+    #[arg(long, conflicts_with = "yes")]
+    pub approve_plan: bool,
+    /// Carry the plan out without asking; the default elsewhere
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Carry out this plan instead of asking for one
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// What is typed while it runs is said to whoever is asked next
+    #[arg(long)]
+    pub interactive: bool,
+    /// Print the workflow that would run, and run nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub print_workflow: bool,
+    /// Show what would run and spend nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print the answer [default: text on a terminal, json elsewhere]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+/// What a goal may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spending {
+    /// Dollars.
+    Dollars(f64),
+    /// Tokens, sent and received.
+    Tokens(u64),
+}
+
+/// `convoke guide`.
+#[derive(Debug, Args)]
+pub struct GuideArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// What to say; it stands over the plan from the next decision on
+    #[arg(required = true)]
+    pub words: Vec<String>,
 }
 
 /// `convoke resume`.
@@ -510,6 +600,22 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn spending(text: &str) -> Result<Spending, String> {
+    let wrong = || format!("`{text}` is neither dollars, such as 2.50, nor tokens, such as 200000t");
+    let plain = text.trim().trim_start_matches('$').replace('_', "");
+    match plain.strip_suffix('t') {
+        Some(tokens) => {
+            tokens.parse().ok().filter(|count| *count > 0).map(Spending::Tokens).ok_or_else(wrong)
+        }
+        None => plain
+            .parse()
+            .ok()
+            .filter(|usd: &f64| usd.is_finite() && *usd > 0.0)
+            .map(Spending::Dollars)
+            .ok_or_else(wrong),
+    }
+}
+
 /// The name may hold the sign itself; the number does not.
 fn last_pair(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
@@ -571,6 +677,14 @@ mod tests {
         assert!(cli.global.quiet);
         let Command::Run(run) = cli.command else { panic!("a run") };
         assert_eq!(run.inputs.inputs, [("a".to_owned(), "b=c".to_owned())]);
+    }
+
+    #[test]
+    fn what_a_goal_may_cost_is_dollars_or_tokens() {
+        assert_eq!(spending("2.50"), Ok(Spending::Dollars(2.5)));
+        assert_eq!(spending("$3"), Ok(Spending::Dollars(3.0)));
+        assert_eq!(spending("200_000t"), Ok(Spending::Tokens(200_000)));
+        assert!(["0", "-1", "t", "nan", "many"].iter().all(|text| spending(text).is_err()));
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub const HTTP_PROXY: [&str; 3] = ["http_proxy", "ALL_PROXY", "all_proxy"];
 pub const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// Certificates to trust instead of the system's.
 pub const CA_FILE: &str = "SSL_CERT_FILE";
+/// The editor for a plan that a person changes; the first that is set counts.
+pub const EDITOR: [&str; 2] = ["VISUAL", "EDITOR"];
 /// Who answers a gate, for the record.
 pub const USER: &str = "USER";
 
@@ -103,6 +105,7 @@ pub const LIST: &[Variable] = &[
     reads("VLLM_API_KEY", "the key of the `vllm` provider, if it needs one"),
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
     reads("XDG_STATE_HOME", "the state folder, instead of ~/.local/state"),
+    reads("VISUAL", "the editor in which a goal's plan is changed (also EDITOR)"),
     reads(USER, "recorded as who answered a gate or stopped a run"),
 ];
 

@@ -1,4 +1,4 @@
-//! What `run`, `check` and `plan` are about: a file, or a preset with its inputs.
+//! What `run`, `check` and `plan` are about: a file, a preset with its inputs, or a goal.
 
 use crate::compiling;
 use crate::config::Config;
@@ -34,6 +34,11 @@ impl Subject {
                 Ok(Subject { file: file.to_owned(), made: Some(make(preset, &given)?), given: Vec::new() })
             }
         }
+    }
+
+    /// A text that was made, under a name that says what it is.
+    pub fn made(name: &str, text: String) -> Subject {
+        Subject { file: name.into(), made: Some(text), given: Vec::new() }
     }
 
     /// Compiles it.

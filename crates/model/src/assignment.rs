@@ -105,6 +105,9 @@ pub struct AgentSettings {
     pub validator: Option<Validator>,
     /// Names of the tools the agent may use; `None` means all of the workflow.
     pub tools: Option<Vec<String>>,
+    /// Whether the tools are only named to it, with what they are for: none of them can be called.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub show_tools: bool,
     /// Where its tools come from.
     #[serde(default, skip_serializing_if = "no_servers")]
     pub servers: Arc<Servers>,

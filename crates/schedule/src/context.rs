@@ -202,6 +202,7 @@ impl Scheduler {
         self.add_kept(frame, roots, &mut names, outputs);
         self.add_handoff(task, roots, &mut names, outputs);
         self.summary_sources(task, &mut names, outputs);
+        self.add_duty_names(task, roots, &mut names, outputs)?;
         Ok(names)
     }
 
@@ -278,7 +279,9 @@ impl Scheduler {
     pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
             let error = ("error", self.error_value(step, failure));
-            let output = self.failed_phase_value(step, outputs).map(|value| ("output", value));
+            let answer = || self.goal_answer(step, outputs).map(|answer| from_json(&answer));
+            let output =
+                self.failed_phase_value(step, outputs).or_else(answer).map(|value| ("output", value));
             return map_value(std::iter::once(error).chain(output));
         }
         let value = self.output_value(step, outputs);
@@ -369,12 +372,17 @@ impl Scheduler {
 
     /// Hooks at the end of a workflow may look at why it failed.
     fn add_ending(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
-        let Some(FrameEnding::Stated(ending)) =
-            self.frame(frame).ending.as_ref().filter(|_| roots.want("error"))
-        else {
+        if !roots.want("error") {
             return;
+        }
+        let judged = || Some(Ending::Failed { task: None, failure: self.pipeline_failure(frame)? });
+        let ending = match self.frame(frame).ending.clone() {
+            Some(FrameEnding::Stated(ending)) => Some(ending),
+            Some(_) => None,
+            None => judged(),
         };
-        let (class, message, step, hint) = match ending {
+        let Some(ending) = ending else { return };
+        let (class, message, step, hint) = match &ending {
             Ending::Failed { task, failure } => {
                 (failure.class, failure.message.as_str(), task.as_ref(), failure.hint.as_deref())
             }

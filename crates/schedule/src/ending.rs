@@ -1,6 +1,7 @@
 //! How a workflow comes to its end: the closing hook, its status and its output.
 
 use crate::frame::{FrameEnding, FrameIx};
+use crate::goal::{NOT_ACHIEVED, Status};
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
@@ -71,6 +72,10 @@ impl Scheduler {
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
                 Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
+                // What was found on the way to a goal is given, also where the goal was not reached.
+                _ if failure.reason.as_deref() == Some(NOT_ACHIEVED) => {
+                    self.salvaged(frame, failure, outputs)
+                }
                 _ => FrameResult::failed(failure),
             },
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
@@ -92,7 +97,11 @@ impl Scheduler {
 
     fn natural_status(&self, frame: FrameIx) -> RunStatus {
         let steps = &self.frame(frame).steps;
-        let skipped = |step: &&TaskIx| self.tasks[**step].state == TaskState::Ended(End::Skipped);
+        let skipped = |step: &&TaskIx| match self.tasks[**step].state {
+            TaskState::Ended(End::Skipped) => true,
+            TaskState::Ended(End::Succeeded) => self.goal_status(**step) == Some(Status::SkippedAll),
+            _ => false,
+        };
         let missed = steps.iter().filter(skipped).count();
         if missed > 0 && missed == steps.len() {
             RunStatus::SkippedAll

@@ -22,6 +22,7 @@ pub(crate) type Folded = Result<(), IllegalEvent>;
 impl Scheduler {
     /// Takes one event into the state.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
+        self.events += 1;
         match event {
             Event::RunStarted(started) => self.run_started(started),
             Event::RunOwned { .. } => self.run_owned(),
@@ -34,7 +35,11 @@ impl Scheduler {
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
-            Event::Routed { task, chosen, reason, from, .. } => self.phase_routed(task, chosen, reason, from),
+            Event::Routed { task, chosen, reason, from, about, .. } => {
+                self.routed(about.as_ref(), chosen)?;
+                self.phase_routed(task, chosen, reason, from)
+            }
+            Event::Guided { text, .. } => self.guided(text),
             Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
             Event::Announced { task, attempt, kind, payload, .. } => {
                 self.announced(task, *attempt, kind, payload)
@@ -86,7 +91,6 @@ impl Scheduler {
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
-            | Event::Guided { .. }
             | Event::ContractResolved { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
@@ -111,6 +115,7 @@ impl Scheduler {
                 self.timers.arm(until, Alarm::Wake(task));
             }
             (Kind::Parallel(_), ..) => self.open_parallel(task),
+            (Kind::Goal(_), ..) => self.open_goal(task),
             (Kind::SubPlan(sub), _, Some(inputs)) => {
                 let workflow = sub.workflow;
                 self.open_sub_plan(task, workflow, inputs);
@@ -118,7 +123,7 @@ impl Scheduler {
             _ => {
                 return Err(illegal(
                     &format!("task_started of {id}"),
-                    "it is no wait, group or sub-workflow",
+                    "it is no wait, group, goal or sub-workflow",
                 ));
             }
         }

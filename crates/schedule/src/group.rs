@@ -334,13 +334,16 @@ impl Scheduler {
     /// Whether its members are answers to its questions.
     fn asks(&self, task: TaskIx) -> bool {
         matches!(self.node(task).kind, Kind::Reduce(_) | Kind::Verify(_) | Kind::Phase(_))
+            || self.is_led(task)
     }
 
     pub(crate) fn failure_mode(&self, group: TaskIx) -> FailureMode {
         match &self.node(group).kind {
             Kind::Parallel(spec) => spec.failure_mode,
             Kind::ForEach(spec) => spec.failure_mode,
-            Kind::Reduce(_) | Kind::Verify(_) | Kind::Phase(_) => FailureMode::ContinueOnError,
+            Kind::Reduce(_) | Kind::Verify(_) | Kind::Goal(_) | Kind::Item(_) | Kind::Phase(_) => {
+                FailureMode::ContinueOnError
+            }
             _ => FailureMode::FailFast,
         }
     }

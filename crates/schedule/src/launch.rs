@@ -99,6 +99,7 @@ impl Scheduler {
     fn step_word(&self, task: TaskIx) -> Arc<str> {
         match (&self.tasks[task].question, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {
+                let asks = self.goal_of(asks).map_or(asks, |(goal, _)| goal);
                 format!("{}/{}", self.node(asks).name, question.about.word()).into()
             }
             (_, group) => {

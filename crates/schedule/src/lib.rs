@@ -37,6 +37,7 @@ mod tool;
 mod trim;
 mod values;
 
+pub use goal::check_plan;
 pub use launch::Launch;
 pub use outputs::Outputs;
 pub use payers::{Owner, Payer};

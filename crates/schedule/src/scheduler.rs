@@ -103,12 +103,16 @@ pub struct Scheduler {
     pub(crate) turn: Turn,
     /// Whether a step was skipped because of a failure that the run lived with.
     pub(crate) missed_steps: bool,
-    /// Whether a merge did without some of its outputs.
+    /// Whether a merge did without some of its outputs, or a goal left tasks out.
     pub(crate) missed_outputs: bool,
     /// What the runs of the project share, as it was last seen.
     pub(crate) project: Option<Payload>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
+    /// What people said to the run on its way.
+    pub(crate) guidance: Vec<String>,
+    /// Events so far: what was looked at in vain need not be looked at again before the next one.
+    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -141,6 +145,8 @@ impl Scheduler {
             missed_outputs: false,
             project: None,
             errands: HashSet::new(),
+            guidance: Vec::new(),
+            events: 0,
         }
     }
 

@@ -4,6 +4,7 @@
 //! from (`from`), which is all that its context is made of.
 
 use crate::frame::FrameIx;
+use crate::goal::Pursuit;
 use crate::group::Group;
 use crate::merge::Merging;
 use crate::pipeline::Course;
@@ -66,6 +67,8 @@ pub(crate) struct Task {
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<Inquiry>>,
+    /// How the work on it went, for tasks of a goal and their duties.
+    pub pursuit: Option<Box<Pursuit>>,
     /// What its own attempts used.
     pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
@@ -167,6 +170,7 @@ impl Tasks {
             group: None,
             merging: None,
             question: None,
+            pursuit: None,
             usage: Usage::default(),
             frame: None,
             started: None,

@@ -1,6 +1,7 @@
 //! Payloads as templates see them, read once and kept for a while.
 
 use crate::frame::FrameIx;
+use crate::goal::Said;
 use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
@@ -20,6 +21,8 @@ pub(crate) struct Values {
     inputs: RefCell<HashMap<u32, Value>>,
     workflows: RefCell<HashMap<u32, Value>>,
     items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
+    /// What the duties of goals answered.
+    pub(crate) said: RefCell<HashMap<TaskIx, Arc<Said>>>,
 }
 
 /// Values kept at most; beyond that the cache starts anew.
@@ -34,6 +37,7 @@ impl Values {
             inputs: RefCell::default(),
             workflows: RefCell::default(),
             items: RefCell::default(),
+            said: RefCell::default(),
         }
     }
 }

@@ -236,6 +236,14 @@ impl World {
         self.ended().unwrap_or_else(|| self.finish())
     }
 
+    /// Says something to the run from outside.
+    pub fn guide(&mut self, text: &str) {
+        let what = What::Guided { text: text.into(), by: "simulated".into(), message: None };
+        let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
+        self.commit(&turn.events);
+        turn.effects.into_iter().for_each(|effect| self.perform(effect));
+    }
+
     fn commit(&mut self, events: &[Stamped]) {
         for blob in self.core.store.take_pending() {
             self.blobs.lock().expect("one thread").insert(blob.digest, blob.text);

@@ -7,6 +7,8 @@ mod completions;
 mod config;
 mod doctor;
 mod events;
+mod goal;
+mod guide;
 mod instances;
 mod man;
 mod plan;
@@ -32,6 +34,8 @@ use crate::failure::CommandFailure;
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     match cli.command {
         Command::Run(args) => run::run(console, &args),
+        Command::Goal(args) => goal::run(console, &args),
+        Command::Guide(args) => guide::run(console, &args),
         Command::Resume(args) => resume::run(console, &args),
         Command::Answer(args) => answer::run(console, &args),
         Command::Plan(args) => plan::run(console, &args),

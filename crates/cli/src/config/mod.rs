@@ -3,11 +3,13 @@
 //! Later layers win, key by key, and every value keeps its origin, so that `config show` can say it.
 
 mod contradictions;
+mod goal;
 mod keys;
 mod layer;
 mod limits;
 mod values;
 
+pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, LayerError, Origin, Scalar};
 
 use crate::args::{ColorChoice, Global};
@@ -49,6 +51,8 @@ pub struct Config {
     pub providers: BTreeMap<String, Provider>,
     /// Prices by model, for those that a workflow file says nothing about.
     pub prices: BTreeMap<String, Price>,
+    /// What goals may use, and how far they may go.
+    pub goal: GoalSettings,
     /// What is limited for everybody, and by whom.
     pub limits: Limits,
     /// What bounds pipelines besides their manifests.
@@ -136,6 +140,7 @@ impl Config {
             caps: values.caps(),
             providers,
             prices: values.prices(),
+            goal: goal::read(&values),
             entries: values.0.into_values().collect(),
         })
     }

@@ -82,10 +82,7 @@ impl Values {
 
     /// The program of a coding agent; what is said about it without naming it has nothing to hold on to.
     fn program(&self, below: &str) -> Option<Box<Program>> {
-        let args = match self.0.get(&format!("{below}.args")).map(|entry| &entry.value) {
-            Some(Scalar::List(texts)) => texts.clone(),
-            _ => Vec::new(),
-        };
+        let args = self.list(&format!("{below}.args")).unwrap_or_default();
         let permissions = match self.text(&format!("{below}.permissions")).as_deref() {
             Some("allow") => Permissions::Allow,
             Some("deny") => Permissions::Deny,
@@ -95,7 +92,15 @@ impl Values {
         Some(Box::new(Program { command, args, env: self.texts_below(below, "env"), permissions }))
     }
 
-    fn texts_below(&self, below: &str, table: &str) -> Vec<(String, String)> {
+    /// A list of texts.
+    pub fn list(&self, key: &str) -> Option<Vec<String>> {
+        match &self.0.get(key)?.value {
+            Scalar::List(texts) => Some(texts.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn texts_below(&self, below: &str, table: &str) -> Vec<(String, String)> {
         let start = format!("{below}.{table}.");
         let names = self.0.keys().filter_map(|key| key.strip_prefix(&start));
         names.filter_map(|name| Some((name.to_owned(), self.text(&format!("{start}{name}"))?))).collect()

@@ -7,6 +7,7 @@ pub mod admission;
 mod commands;
 mod conclusion;
 mod equipment;
+mod goal_words;
 mod keys;
 mod network;
 pub mod notebook;
@@ -28,7 +29,7 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::{self, Stored};
 use crate::view::{Outline, State};
-use crate::watch::{Asker, History, Manner, News, Texts, Watch};
+use crate::watch::{Asker, Guide, History, Manner, News, Texts, Watch};
 use conclusion::Ended;
 use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, Setup, Start, prepare};
 use convoke_journal::{Reader, Sqlite, StateDir};
@@ -86,9 +87,10 @@ impl Drive<'_> {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
-        let allow_partial = flags.allow_partial;
+        let (allow_partial, in_words) = (flags.allow_partial, flags.in_words);
         let exit =
-            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude();
+            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial, in_words }
+                .conclude();
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
@@ -156,6 +158,7 @@ impl Drive<'_> {
             history: resumed.then(|| history(&self.state, run)),
             texts: texts(&self.state, run),
             asker,
+            guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
         };
         let watcher = watch.start(receiver);
         let sharing = share.as_ref();

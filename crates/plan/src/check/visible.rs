@@ -2,6 +2,7 @@
 
 use super::outline::{Item, Outline};
 use super::texts::{Form, Site, View};
+use crate::plan::VARIABLES;
 use crate::source::personas::PROVIDED;
 use crate::source::workflow::ForEach;
 use std::collections::HashSet;
@@ -41,6 +42,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
         || outline.workflow.pipeline.is_some() && is_of_pipelines(site, name)
+        || site.is_of_duty() && VARIABLES.contains(&name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
             View::Hook => matches!(name, "result" | "error" | "output"),

@@ -102,6 +102,7 @@ impl<'a> Builder<'a> {
         let pipeline = self.pipeline();
         let output = source.output.as_ref().map(|output| self.texts.named(output));
         nodes.append(&mut self.extra);
+        super::goal::join_items(&mut nodes);
         Workflow {
             name: source.name.value.as_str().into(),
             description: source.description.as_ref().map(|text| text.value.clone()),
@@ -149,6 +150,11 @@ impl<'a> Builder<'a> {
     pub(super) fn add(&mut self, node: Node) -> NodeIx {
         self.extra.push(node);
         node_ix(self.outline.items.len() + self.extra.len() - 1)
+    }
+
+    /// Says how a node that was added before is tried again.
+    pub(super) fn set_retry(&mut self, node: NodeIx, retry: convoke_model::Retry) {
+        self.extra[node.0 as usize - self.outline.items.len()].retry = retry;
     }
 
     /// The name of an inline body; nothing refers to it, so one that is taken is told apart by its group.

@@ -97,7 +97,7 @@ impl Builder<'_> {
     }
 
     /// A node without edges. The dollar in its name keeps it apart from everything that a template can name.
-    fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
+    pub(super) fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
         let is_agent = matches!(kind, Kind::Agent(_));
         Node {
             name: name.into(),

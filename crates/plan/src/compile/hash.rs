@@ -238,6 +238,7 @@ fn which(server: &Server) -> Value {
     match &server.transport {
         Transport::Stdio { command, args, .. } => json!([command, args, server.tools]),
         Transport::Http { .. } => json!([server.tools]),
+        Transport::Scripts { scripts, .. } => json!([scripts, server.tools]),
     }
 }
 

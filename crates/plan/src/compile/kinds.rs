@@ -39,6 +39,7 @@ impl<'a> Builder<'a> {
             source::StepKind::Reduce(reduce) => Kind::Reduce(Box::new(self.reduce(step, reduce))),
             source::StepKind::Verify(verify) => Kind::Verify(Box::new(self.verify(step, verify))),
             source::StepKind::Phase(phase) => Kind::Phase(Box::new(self.phase(step, phase))),
+            source::StepKind::Goal(goal) => Kind::Goal(Box::new(self.goal(step, goal))),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),
         }
     }

@@ -14,6 +14,7 @@ mod caps;
 mod coders;
 mod extras;
 mod fields;
+mod goal;
 mod hash;
 mod inputs;
 mod kinds;

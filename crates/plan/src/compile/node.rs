@@ -128,6 +128,10 @@ fn join(source: source::Join) -> Join {
 }
 
 pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
+    // What a goal asks is tried again, the goal as a whole is not.
+    if matches!(kind, Kind::Goal(_)) {
+        return Retry::once();
+    }
     let Some(stated) = stated else {
         return if matches!(kind, Kind::Agent(_) | Kind::Reduce(_)) {
             Retry::agent_default()

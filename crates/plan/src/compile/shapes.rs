@@ -26,7 +26,7 @@ pub(super) fn findings() -> OutputSchema {
     schema([("findings", list)])
 }
 
-fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
+pub(super) fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
     OutputSchema { fields: named(fields) }
 }
 

@@ -9,7 +9,7 @@ use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
     SetType, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
-use crate::plan::{On, Severity, Strategy, Tie, Topology};
+use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
@@ -71,7 +71,7 @@ words! {
         "always" => Always, "state_flag" => StateFlag, "history_has_event" => HistoryHasEvent,
         "file_exists" => FileExists, "expression" => Expression,
     }
-    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse, "scripts" => Scripts }
 }
 
 impl ValueType {
@@ -136,6 +136,19 @@ impl Words for Severity {
         &[("low", Self::Low), ("medium", Self::Medium), ("high", Self::High), ("critical", Self::Critical)];
 }
 
+impl Words for Action {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("retry", Self::Retry),
+        ("repair_parameters", Self::RepairParameters),
+        ("alternative_tool", Self::AlternativeTool),
+        ("decompose", Self::Decompose),
+        ("spawn_recovery", Self::SpawnRecovery),
+        ("escalate", Self::Escalate),
+        ("skip", Self::Skip),
+        ("fail", Self::Fail),
+    ];
+}
+
 impl Words for Permissions {
     const PAIRS: &'static [(&'static str, Self)] =
         &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
@@ -198,6 +211,19 @@ pub const CLASSES: &[&str] = &[
     "conflict",
     "cancelled",
     "fatal",
+];
+/// The word for every class that has no line of its own.
+pub const ANY_CLASS: &str = "any";
+/// What can follow from the failure of a goal's task.
+pub const ACTIONS: &[&str] = &[
+    "retry",
+    "repair_parameters",
+    "alternative_tool",
+    "decompose",
+    "spawn_recovery",
+    "escalate",
+    "skip",
+    "fail",
 ];
 /// `failure_mode` of groups.
 pub const FAILURE_MODES: &[&str] = &["fail_fast", "continue_on_error", "all_or_nothing", "quorum"];
@@ -276,6 +302,9 @@ mod tests {
         let named: Vec<_> = Severity::ALL.iter().map(|severity| severity.word()).collect();
         assert_eq!(words(SEVERITIES), named);
         assert!(Severity::PAIRS.iter().all(|(word, severity)| severity.word() == *word));
+        let named: Vec<_> = Action::ALL.iter().map(|action| action.word()).collect();
+        assert_eq!(words(ACTIONS), named);
+        assert!(Action::PAIRS.iter().all(|(word, action)| action.word() == *word));
         let named: Vec<_> = Permissions::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(PERMISSIONS), named);
         let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();

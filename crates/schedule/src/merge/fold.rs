@@ -98,8 +98,12 @@ impl Scheduler {
         let task = self.begun(id, "asked")?;
         let repairs = questions.iter().any(|question| matches!(question.about, About::Reshape { .. }));
         let begins = repairs || matches!(self.node(task).kind, Kind::Phase(_));
-        let fits = |state| begins && state == TaskState::Ready || !repairs && state == TaskState::Open;
-        self.expect(task, "asked", fits)?;
+        let waits = self.item_of(task).is_some();
+        self.expect(task, "asked", |state| match state {
+            TaskState::Ready => begins,
+            TaskState::Waiting => waits,
+            state => state == TaskState::Open && !repairs,
+        })?;
         self.note_start(task);
         self.open_questions(task);
         self.phase_asked(task);
@@ -116,7 +120,8 @@ impl Scheduler {
             self.note_arrivals(task, &question.about);
             self.tasks[member].question = Some(Arc::new(question.clone()));
             self.group_mut(task).total += 1;
-            self.offer(member);
+            self.note_strategy(task, member);
+            self.place_question(task, member, question);
         }
         Ok(())
     }
@@ -151,6 +156,7 @@ impl Scheduler {
             (Kind::Verify(verify), About::Assess { .. }) => Some(verify.assessor),
             (Kind::Verify(verify), About::Correct { .. }) => Some(verify.repairer),
             (Kind::Phase(phase), about) => self.phase_worker(phase, about),
+            (Kind::Goal(_) | Kind::Item(_), about) => self.goal_helper(task, about),
             _ => None,
         }
     }

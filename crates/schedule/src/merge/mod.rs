@@ -52,6 +52,7 @@ impl Scheduler {
             Kind::Reduce(reduce) => self.go_on_reducing(task, reduce, outputs),
             Kind::Verify(verify) => self.go_on_verifying(task, verify, outputs),
             Kind::Phase(phase) => self.go_on_phase(task, phase, outputs),
+            Kind::Goal(_) | Kind::Item(_) => self.go_on_goal(task, outputs),
             _ => {}
         }
     }

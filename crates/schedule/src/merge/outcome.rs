@@ -213,7 +213,7 @@ impl Scheduler {
     }
 
     /// How many questions were asked below a task, and what they used.
-    pub(super) fn asked_so_far(&self, task: TaskIx) -> (u32, Usage) {
+    pub(crate) fn asked_so_far(&self, task: TaskIx) -> (u32, Usage) {
         let Some(group) = self.tasks[task].group.as_deref() else { return (0, self.tasks[task].usage) };
         let mut usage = self.tasks[task].usage;
         let mut calls = 0;

@@ -58,6 +58,13 @@ impl Scheduler {
         FrameResult { status, output: Some(Value::Object(report)), failure }
     }
 
+    /// Why a pipeline does not succeed as far as it has come, where it is one.
+    pub(crate) fn pipeline_failure(&self, frame: FrameIx) -> Option<Failure> {
+        self.workflow_in(frame).pipeline.as_ref()?;
+        let (phases, verdict) = self.judged(frame);
+        self.verdict_failure(frame, &phases, &verdict)
+    }
+
     /// The phases that ran, each behind those that it followed, and the verdict on them.
     pub(super) fn judged(&self, frame: FrameIx) -> (Vec<TaskIx>, Verdict) {
         let ran = |step: &TaskIx| {
@@ -113,7 +120,7 @@ impl Scheduler {
         let steps = self.frame(frame).steps.iter().copied();
         let phases: Map<String, Value> = steps
             .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)))
-            .map(|step| (name(step), self.told(step, outputs)))
+            .map(|step| (name(step), self.phase_told(step, outputs)))
             .collect();
         let said = |said: &super::state::Announcement| {
             let payload = self.read(&said.payload, outputs).map(|text| text.value());
@@ -129,7 +136,7 @@ impl Scheduler {
         report
     }
 
-    fn told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
+    fn phase_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         let Kind::Phase(phase) = &self.node(step).kind else { return Value::Null };
         let status = match (self.status_of(step), self.tasks[step].state) {
             (Some(status), _) => status.word(),

@@ -167,7 +167,7 @@ impl Scheduler {
             Came::Ended(_) if self.group(task).open > 0 => self.stop_siblings(task, outputs),
             Came::Ended(outcome) => {
                 if self.record(task, last, &Unit::of_end(&outcome), outputs) {
-                    self.conclude(task, phase, last, *outcome, outputs);
+                    self.conclude_phase(task, phase, last, *outcome, outputs);
                 }
             }
         }
@@ -181,7 +181,7 @@ impl Scheduler {
         }
     }
 
-    fn conclude(
+    fn conclude_phase(
         &mut self,
         task: TaskIx,
         phase: &Phase,

@@ -43,6 +43,7 @@ impl Shown {
             "critical_path_length": waves.as_ref().map(|waves| waves.critical_path.len()),
             "parallelism_ratio": waves.as_ref().map(|waves| waves.parallelism_ratio),
             "verification": self.verification(),
+            "goals": self.goals_json(),
             "tasks": tasks?,
         }))
     }

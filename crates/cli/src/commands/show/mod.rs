@@ -4,6 +4,7 @@ mod asked;
 mod budgets;
 mod capacity;
 mod conversation;
+mod goal;
 mod json;
 mod shape;
 mod text;

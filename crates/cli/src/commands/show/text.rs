@@ -45,6 +45,7 @@ impl Shown {
         if report.tasks.len() > MOST_TASKS {
             text.push_str(&format!("… and {} more tasks\n", report.tasks.len() - MOST_TASKS));
         }
+        text.push_str(&self.goals_text());
         if let Some(failure) = &report.failure {
             text.push_str(&format!("\nfailed: {}\n", failed(failure)));
         }

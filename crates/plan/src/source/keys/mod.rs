@@ -5,6 +5,7 @@
 
 pub mod capability;
 pub mod flow;
+pub mod goal;
 pub mod group;
 pub mod header;
 pub mod manifest;

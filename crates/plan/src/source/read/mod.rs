@@ -13,6 +13,7 @@ mod duration;
 mod fields;
 mod fixed;
 mod flow;
+mod goal;
 mod group;
 mod header;
 mod manifest;

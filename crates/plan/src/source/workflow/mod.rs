@@ -6,6 +6,7 @@
 
 mod budget;
 mod flow;
+mod goal;
 mod group;
 mod people;
 mod phase;
@@ -21,6 +22,7 @@ use indexmap::IndexMap;
 
 pub use budget::*;
 pub use flow::*;
+pub use goal::*;
 pub use group::*;
 pub use people::*;
 pub use phase::*;
