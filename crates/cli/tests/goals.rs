@@ -71,7 +71,8 @@ fn a_sentence_becomes_tasks_and_an_answer_with_one_call_each() {
     assert_eq!(statuses(&output), ["succeeded", "succeeded"]);
     let shown = shown(&world);
     assert_eq!(shown["usage"]["calls"], 4, "plan, two tasks, answer");
-    let tasks: Vec<_> = shown["goals"][0]["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    let tasks: Vec<_> =
+        shown["goals"][0]["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
     assert_eq!(tasks, ["goal/1", "goal/2"]);
     assert!(shown["goals"][0]["decisions"].as_array().unwrap().iter().all(|one| one["reason"] != ""));
     let prompt = prompt_of(&world, "goal/2/execute[1]");
@@ -96,7 +97,10 @@ fn a_plan_that_was_made_before_is_carried_out_without_a_planner() {
     let mut replies = two_tasks();
     replies.as_object_mut().unwrap().remove("goal/plan");
     let world = scripted(&replies, "");
-    world.write("plan.yaml", "tasks:\n- {id: x, description: count}\n- {id: y, description: double, inputs: [x]}\n");
+    world.write(
+        "plan.yaml",
+        "tasks:\n- {id: x, description: count}\n- {id: y, description: double, inputs: [x]}\n",
+    );
     let output = world.convoke(&["goal", "count", "--plan", "plan.yaml"]).exits(0).json();
     assert_eq!(output["tasks"][1]["description"], "double");
     world.write("plan.yaml", "tasks:\n- {id: x, description: count, inputs: [z]}\n");
@@ -108,7 +112,8 @@ fn a_person_approves_the_plan_before_anything_is_done() {
     let world = scripted(&two_tasks(), "");
     let parked = world.convoke(&["goal", "count", "--approve-plan"]).exits(5).prints_nothing();
     let run = world.run();
-    let parked = parked.mentions(&["description: count the words", &format!("convoke answer {run} goal approve --resume")]);
+    let parked = parked
+        .mentions(&["description: count the words", &format!("convoke answer {run} goal approve --resume")]);
     assert!(parked.stderr.contains("@FILE"), "{parked}");
     assert_eq!(shown(&world)["usage"]["calls"], 1);
     let output = world.convoke(&["answer", &run, "goal", "approve", "--resume"]).exits(0).json();
@@ -160,7 +165,8 @@ fn with_a_barrier() -> World {
 
 /// Lets the task go on; waits until it is there.
 fn lift_the_barrier(world: &World) {
-    let mut barrier = std::fs::OpenOptions::new().write(true).open(world.work().join("barrier")).expect("a pipe");
+    let mut barrier =
+        std::fs::OpenOptions::new().write(true).open(world.work().join("barrier")).expect("a pipe");
     barrier.write_all(b"open\n").expect("somebody reads");
 }
 
@@ -211,10 +217,14 @@ fn a_parked_goal_hears_when_it_goes_on_and_other_runs_have_nothing_to_hear() {
     let world = scripted(&two_tasks(), "");
     world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
     let run = world.run();
-    world.convoke(&["guide", &run, "in French"]).exits(0).mentions(&["waits for an answer to `goal`", "resume"]);
+    world
+        .convoke(&["guide", &run, "in French"])
+        .exits(0)
+        .mentions(&["waits for an answer to `goal`", "resume"]);
     world.convoke(&["answer", &run, "goal", "approve", "--resume"]).exits(0);
     assert!(prompt_of(&world, "goal/1/execute[1]").contains("in French"));
-    world.write("w.yaml", "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\n");
+    world
+        .write("w.yaml", "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\n");
     world.convoke(&["run", "w.yaml"]).exits(0);
     world.convoke(&["guide", &world.runs()[0], "hello"]).exits(2).mentions(&["has no goal"]);
 }
@@ -256,10 +266,14 @@ fn whoever_plans_is_shown_what_the_tools_are_for() {
             json!({ "say": json!({ "tasks": [task("a", "count", &[])] }).to_string() })
         });
         let world = World::new();
-        let provider = format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+        let provider =
+            format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
         world.write("convoke.toml", format!("{provider}model = \"m\"\n{TWO_SCRIPTS}"));
         let said = world.convoke(&["goal", "count", "--plan-only"]).exits(0);
-        assert_eq!((said.json()["tasks"][0]["description"].as_str(), model.asked().len()), (Some("count"), 1));
+        assert_eq!(
+            (said.json()["tasks"][0]["description"].as_str(), model.asked().len()),
+            (Some("count"), 1)
+        );
         world
     };
     drop(world);
@@ -326,7 +340,10 @@ fn a_partial_goal_may_count_as_a_success() {
         "",
     );
     let said = world.convoke(&["goal", "x", "--allow-partial", "--format", "text"]).exits(0);
-    assert!(said.stdout.starts_with("Half of it.\n") && said.stdout.contains("impossible b (skipped): no key"), "{said}");
+    assert!(
+        said.stdout.starts_with("Half of it.\n") && said.stdout.contains("impossible b (skipped): no key"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -343,7 +360,8 @@ fn a_goal_that_was_killed_goes_on_and_gives_the_same_answer() {
         json!({ "say": reply.to_string(), "delay_ms": 200 })
     });
     let world = World::new();
-    let provider = format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+    let provider =
+        format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
     world.write("convoke.toml", format!("{provider}model = \"m\"\n"));
     let mut process = world.start(&["goal", "four pieces"]);
     until("tasks are done", || model.asked().len() >= 3);
@@ -357,7 +375,8 @@ fn a_goal_that_was_killed_goes_on_and_gives_the_same_answer() {
 #[test]
 fn what_is_printed_runs_by_itself() {
     let world = scripted(&two_tasks(), "[goal]\nmax_tasks = 7\n");
-    let args = ["goal", "count {{ these }} for $5", "--context", "be brief", "--max-depth", "2", "--budget", "3"];
+    let args =
+        ["goal", "count {{ these }} for $5", "--context", "be brief", "--max-depth", "2", "--budget", "3"];
     let made = world.convoke(&[&args[..], &["--print-workflow"]].concat()).exits(0).stdout;
     for line in ["max_tasks: 7", "max_depth: 2", "budget_usd: 3", "context: be brief"] {
         assert!(made.contains(line), "{line} in\n{made}");

@@ -21,12 +21,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         Ask::Plan { .. } => args.values.iter().map(|value| written(value)).collect::<Result<_, _>>()?,
         _ => args.values.clone(),
     };
-    let given = Given {
-        values,
-        inputs: args.inputs.clone(),
-        skip_rest: args.skip_rest,
-        abort: args.abort,
-    };
+    let given = Given { values, inputs: args.inputs.clone(), skip_rest: args.skip_rest, abort: args.abort };
     let answer = gate::reply(&ask, &given).map_err(|why| {
         CommandFailure::new(Exit::Usage, format!("this does not answer `{task}`: {why}"))
             .hint(gate::explain(&run, &task, &ask).trim_end())

@@ -1,6 +1,5 @@
 //! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
 
-use super::run;
 use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -16,7 +15,7 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
         console.data(&made)?;
         return Ok(Exit::Success);
     }
-    run::begin(console, &as_run(args), &Subject::made(sentence::FILE, made))
+    super::run::begin(console, &as_run(args), &Subject::made(sentence::FILE, made))
 }
 
 /// The same, as `run` takes it.

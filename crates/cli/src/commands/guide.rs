@@ -39,8 +39,11 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
     let run = &stored.run;
     let has_goal = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     if !has_goal.into_iter().any(|node| matches!(node.kind, Kind::Goal(_))) {
-        return Err(CommandFailure::new(Exit::Usage, format!("run `{run}` has no goal that could be guided"))
-            .hint("`convoke answer` answers what a run asks"));
+        return Err(CommandFailure::new(
+            Exit::Usage,
+            format!("run `{run}` has no goal that could be guided"),
+        )
+        .hint("`convoke answer` answers what a run asks"));
     }
     match convoke_engine::report::fold(&stored.events).status {
         Some(status) if status.is_end() => {

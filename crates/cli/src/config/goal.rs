@@ -62,8 +62,9 @@ fn keys(values: &Values) -> Map<String, Value> {
     }
     put(&mut keys, "tools", values.list("goal.tools"));
     let classes = values.0.keys().filter_map(|key| key.strip_prefix("goal.policies."));
-    let policies: Map<String, Value> =
-        classes.map(|class| (class.to_owned(), json!(values.list(&format!("goal.policies.{class}"))))).collect();
+    let policies: Map<String, Value> = classes
+        .map(|class| (class.to_owned(), json!(values.list(&format!("goal.policies.{class}")))))
+        .collect();
     put(&mut keys, "policies", Some(policies).filter(|policies| !policies.is_empty()));
     keys
 }
@@ -129,7 +130,8 @@ fn script(values: &Values, name: String) -> (String, Value) {
 
 /// The names that the user chose below a table; the keys below them may have one more level.
 fn names(values: &Values, table: &str) -> BTreeSet<String> {
-    let below = |key: &String| Some(key.strip_prefix(table)?.strip_prefix('.')?.split_once('.')?.0.to_owned());
+    let below =
+        |key: &String| Some(key.strip_prefix(table)?.strip_prefix('.')?.split_once('.')?.0.to_owned());
     values.0.keys().filter_map(below).collect()
 }
 
@@ -161,6 +163,9 @@ mod tests {
     fn a_schema_that_is_none_is_refused_with_its_place() {
         let refused = refusals(&["[goal.scripts.count]\ncommand = 'wc'\ninput = 'text'\n"]);
         assert_eq!(refused.len(), 1);
-        assert!(refused[0].starts_with("f.toml:3: `goal.scripts.count.input`: expected a JSON Schema"), "{refused:?}");
+        assert!(
+            refused[0].starts_with("f.toml:3: `goal.scripts.count.input`: expected a JSON Schema"),
+            "{refused:?}"
+        );
     }
 }

@@ -12,7 +12,8 @@ pub fn of(output: &Value) -> Option<String> {
     };
     let mut text = format!("{}\n", message.trim_end());
     for (key, title) in [("next_steps", "Next steps"), ("issues", "Issues")] {
-        if let Some(words) = output.get(key).and_then(Value::as_str).filter(|words| !words.trim().is_empty()) {
+        if let Some(words) = output.get(key).and_then(Value::as_str).filter(|words| !words.trim().is_empty())
+        {
             let _ = write!(text, "\n{title}: {}\n", words.trim());
         }
     }
@@ -23,7 +24,8 @@ pub fn of(output: &Value) -> Option<String> {
     }
     for task in open {
         let word = |key: &str| task.get(key).and_then(Value::as_str).unwrap_or_default();
-        let _ = writeln!(text, "  {} {} ({}): {}", word("id"), word("description"), status(task), word("reason"));
+        let _ =
+            writeln!(text, "  {} {} ({}): {}", word("id"), word("description"), status(task), word("reason"));
     }
     Some(text)
 }

@@ -21,8 +21,12 @@ fn edit_with(editor: &str, text: &str) -> Result<String, String> {
     let ended = Command::new(program).args(words).arg(file.path()).status();
     match ended {
         Err(error) => Err(format!("the editor `{editor}` cannot be started: {error}")),
-        Ok(status) if !status.success() => Err(format!("the editor `{editor}` failed: the plan is unchanged")),
-        Ok(_) => std::fs::read_to_string(file.path()).map_err(|error| format!("the plan cannot be read: {error}")),
+        Ok(status) if !status.success() => {
+            Err(format!("the editor `{editor}` failed: the plan is unchanged"))
+        }
+        Ok(_) => {
+            std::fs::read_to_string(file.path()).map_err(|error| format!("the plan cannot be read: {error}"))
+        }
     }
 }
 

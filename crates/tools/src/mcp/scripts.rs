@@ -95,6 +95,7 @@ impl<'a> Scripts<'a> {
             env: Resolved::of(self.env, &means.lookup, who)?.values,
             working_dir: self.working_dir.map(str::to_owned),
             stdin: Some(format!("{}\n", Value::Object(given.clone()))),
+            idle: None,
             schema: None,
         })
     }

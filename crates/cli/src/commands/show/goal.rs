@@ -43,7 +43,7 @@ impl Shown {
                         goals.entry(task).or_default().tasks.extend(items);
                     }
                 }
-                Event::Routed { task, chosen, reason, about, role } if self.is_goal(task) => {
+                Event::Routed { task, chosen, reason, about, role, .. } if self.is_goal(task) => {
                     let about = about.as_ref().unwrap_or(task);
                     let decision = Decision { about, chosen, reason, role: role.as_deref() };
                     goals.entry(task).or_default().decisions.push(decision);
@@ -74,7 +74,8 @@ impl Shown {
 
     /// For programs; empty where there is no goal.
     pub(super) fn goals_json(&self) -> Vec<Value> {
-        let guidance: Vec<Value> = self.guidance().map(|(text, by)| json!({ "text": text, "by": by })).collect();
+        let guidance: Vec<Value> =
+            self.guidance().map(|(text, by)| json!({ "text": text, "by": by })).collect();
         let record = |(task, goal): (&TaskId, Goal<'_>)| {
             let tasks: Vec<Value> = goal.tasks.iter().map(|(id, item)| self.item_json(id, item)).collect();
             let decisions: Vec<Value> = goal.decisions.iter().map(Decision::record).collect();
