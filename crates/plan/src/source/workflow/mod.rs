@@ -30,6 +30,7 @@ pub use work::*;
 use super::settings::Runtime;
 use super::text::{SecretText, Spanned, Text};
 use crate::diagnostic::{SourceFile, Span};
+use crate::plan::InputRule;
 
 /// A list of names, each with its place.
 pub type Names = Vec<Spanned<String>>;
@@ -94,6 +95,8 @@ pub struct Workflow {
     pub for_each: Vec<ForEach>,
     /// Top-level `output`: templates of the final output.
     pub output: Option<Templates>,
+    /// Whether a manifest stands behind it.
+    pub from_manifest: bool,
 }
 
 /// One declared input of the workflow.
@@ -107,6 +110,8 @@ pub struct InputField {
     pub default: Option<Spanned<serde_json::Value>>,
     /// What it is for.
     pub description: Option<Spanned<String>>,
+    /// What it must be besides; files of this kind have no key for it.
+    pub rule: InputRule,
     /// Place of the definition.
     pub span: Span,
 }
