@@ -46,7 +46,8 @@ impl Group {
 
     /// Whether the next item may come into being: in batches, the last of them must be over.
     fn may_add(&self) -> bool {
-        let begins_batch = self.limit.is_some_and(|limit| self.members.len() as u32 % limit.max(1) == 0);
+        let begins_batch =
+            self.limit.is_some_and(|limit| (self.members.len() as u32).is_multiple_of(limit.max(1)));
         !self.in_batches || !begins_batch || self.open == 0
     }
 
