@@ -75,7 +75,8 @@ impl Shown {
 
     /// For programs; empty where there is no goal.
     pub(super) fn goals_json(&self) -> Vec<Value> {
-        let guidance: Vec<Value> = self.guidance().map(|(text, by)| json!({ "text": text, "by": by })).collect();
+        let guidance: Vec<Value> =
+            self.guidance().map(|(text, by)| json!({ "text": text, "by": by })).collect();
         let record = |(task, goal): (&TaskId, Goal<'_>)| {
             let tasks: Vec<Value> = goal.tasks.iter().map(|(id, item)| self.item_json(id, item)).collect();
             let decisions: Vec<Value> = goal.decisions.iter().map(Decision::record).collect();

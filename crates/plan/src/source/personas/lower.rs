@@ -76,7 +76,7 @@ fn needs(manifest: &Manifest, graph: &Graph<'_>, ix: usize, edges: &[&Edge]) -> 
 
 fn need(step: Spanned<String>, order: bool) -> Need {
     let span = step.span.clone();
-    Need { step, requires: Requires::Any, order, span }
+    Need { step, item: None, requires: Requires::Any, order, span }
 }
 
 /// An edge that says nothing is taken after success.
@@ -109,6 +109,7 @@ fn settings(manifest: &Manifest) -> PipelineSettings {
 
 fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
     Workflow {
+        from_manifest: false,
         file: file.clone(),
         path: path.to_owned(),
         files: files.to_vec(),
