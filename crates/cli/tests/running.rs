@@ -204,6 +204,10 @@ fn the_configuration_says_where_each_value_came_from() {
     color = "auto" # default
     lease_seconds = 10 # default
     machine_concurrency = 3 # convoke.toml:1
+    pipelines.recursive_depth = 3 # default
+    pipelines.relationship_children = 4 # default
+    pipelines.topology_depth = 4 # default
+    pipelines.topology_retries = 2 # default
     run.quiet = true # flag --quiet
     run.strict = false # default
     limits.models.openai/gpt-5.2.concurrency = 2 # convoke.toml:3

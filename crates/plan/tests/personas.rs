@@ -281,6 +281,15 @@ fn conditions_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn edges_that_are_probably_never_taken_are_warned_of() {
+    let never = |edge: &str| warned(&piped("", &["a", "b"], &[edge]), &[("workflow::never_holds", "")]);
+    never("from: a, to: b, when: 1 > 2");
+    never("from: a, to: b, when: {type: expression, expr: 'false'}");
+    never("from: a, to: b, on: failure, event: validation_passed");
+    plan(&piped("", &["a", "b"], &["from: a, to: b, on: success, event: validation_passed, when: 2 > 1"]));
+}
+
+#[test]
 fn every_condition_reaches_the_plan() {
     let edges = [
         "from: a, to: b, on: onValidationFail, when: {type: file_exists, path: out.md}",

@@ -208,9 +208,7 @@ fn forget_duties(task: &TaskId, questions: &mut Vec<Inquiry>, restarted: &HashSe
 
 impl Scheduler {
     fn reopen_frame(&self, frame: FrameIx, found: &mut Reopening) {
-        if self.workflow_in(frame).pipeline.is_some() {
-            return self.reopen_pipeline(frame, found);
-        }
+        let is_pipeline = self.workflow_in(frame).pipeline.is_some();
         for step in &self.frame(frame).steps {
             if self.tasks[*step].hook {
                 let closing = self.frame(frame).stage != crate::frame::Stage::Opening;
@@ -218,9 +216,12 @@ impl Scheduler {
                     (closing && self.tasks[*step].summary_for.is_none())
                         .then(|| self.tasks[*step].id.clone()),
                 );
-            } else if !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
+            } else if !is_pipeline && !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
                 self.reopen_task(*step, found);
             }
+        }
+        if is_pipeline {
+            self.reopen_pipeline(frame, found);
         }
     }
 

@@ -111,6 +111,8 @@ pub struct Scheduler {
     pub(crate) errands: HashSet<TaskIx>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
+    /// Events so far: what was looked at in vain need not be looked at again before the next one.
+    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -144,6 +146,7 @@ impl Scheduler {
             project: None,
             errands: HashSet::new(),
             guidance: Vec::new(),
+            events: 0,
         }
     }
 

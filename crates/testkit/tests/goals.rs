@@ -844,3 +844,18 @@ fn judge(world: &World, ended: &Ended, seed: u64) {
         assert_ne!(ended.status, RunStatus::Succeeded, "seed {seed}");
     }
 }
+
+#[test]
+fn hundreds_of_tasks_are_no_burden() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => {
+                Ok(json!({"tasks": (0..400).map(|n| task(&n.to_string(), &[])).collect::<Vec<_>>()}))
+            }
+            "g/finalise[1]" => final_words("done"),
+            _ => done("it"),
+        }
+    }
+    let (ended, world) = run(&goal(", max_tasks: 400"), 50, says);
+    assert_eq!((ended.status, world.launches.len()), (RunStatus::Succeeded, 402));
+}

@@ -88,7 +88,8 @@ impl Builder<'_> {
     fn rlm(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Rlm {
         let stated = reduce.rlm.clone().unwrap_or_default();
         let mut reader = source::AgentStep { output: None, system_prompt: None, ..(*reduce.agent).clone() };
-        reader.success_criteria = None;
+        // What is judged is the answer, not the parts that a program asks for.
+        (reader.success_criteria, reader.validator) = (None, None);
         if stated.model.is_some() {
             (reader.model, reader.models) = (stated.model.clone(), None);
         }

@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn what_is_made_compiles_without_a_finding() {
-        let mut sentence = Sentence { goal: "find out {{ what }} costs ${HOME}".into(), ..Sentence::default() };
+        let mut sentence =
+            Sentence { goal: "find out {{ what }} costs ${HOME}".into(), ..Sentence::default() };
         sentence.context = Some("a: b\n- {% c %}".into());
         sentence.prompts = vec![(Duty::Plan, "plan {{ goal }} with {{ tools }}".into())];
         sentence.keys.insert("max_depth".into(), json!(2));

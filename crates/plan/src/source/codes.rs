@@ -30,7 +30,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::excludes", "two keys or values exclude one another"),
     ("workflow::missing_key", "a required key is missing"),
     ("workflow::needs_key", "a key has a meaning only together with another one"),
-    ("workflow::never_holds", "conditions of an edge contradict each other"),
+    (
+        "workflow::never_holds",
+        "an edge is never taken: its conditions contradict each other (an error), or one never holds (a warning)",
+    ),
     ("workflow::no_effect", "a key is accepted for compatibility and does nothing here (a warning)"),
     ("workflow::not_a_workflow", "the file is of no known kind"),
     ("workflow::not_allowed_here", "a key belongs to another type of step or another provider"),

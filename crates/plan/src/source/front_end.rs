@@ -60,6 +60,14 @@ pub(super) fn manifest_of(root: &Rc<Node>) -> Result<Rc<Node>, Option<FrontEnd>>
     }
 }
 
+/// What a file says twice in words that a manifest has one for.
+pub(super) fn contradictions(root: &Node) -> Vec<Diagnostic> {
+    match recognise(root) {
+        Some(FrontEnd::Team) => team::contradictions(root),
+        _ => Vec::new(),
+    }
+}
+
 /// What to say about a file of a kind that cannot run.
 pub(super) fn refuse(root: &Node) -> Diagnostic {
     let (span, path) = (beginning(root), scalar::shorten(&root.span.file.path));
@@ -72,13 +80,13 @@ pub(super) fn refuse(root: &Node) -> Diagnostic {
 
 /// What to say about a file that stands for no manifest.
 pub(super) fn no_manifest(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
-    let what = match kind {
-        Some(FrontEnd::Workflow) => "a workflow",
-        Some(FrontEnd::PersonaManifest) => "a persona manifest",
+    let (what, none) = match kind {
+        Some(FrontEnd::Workflow) => ("a workflow", "no manifest"),
+        Some(FrontEnd::PersonaManifest) => ("a persona manifest", "no execution manifest"),
         _ => return refuse(root),
     };
     let path = scalar::shorten(&root.span.file.path);
-    let message = format!("`{path}` is {what}, and no execution manifest stands behind it");
+    let message = format!("`{path}` is {what}, and {none} stands behind it");
     Diagnostic::error("workflow::unsupported_kind", message, beginning(root), what)
         .help("`convoke plan FILE` shows what it would do")
 }

@@ -16,12 +16,14 @@ impl Scheduler {
     /// Decide: something about a goal has changed. All that follows is decided at once.
     pub(crate) fn go_on_goal(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let Some((goal, _)) = self.goal_of(task) else { return };
-        while self.may_route(goal) {
+        let idle = self.tasks[goal].pursuit.as_ref().is_some_and(|pursuit| pursuit.routed == self.events);
+        while !idle && self.may_route(goal) {
             let decisions = match self.goal_of(goal) {
-                Some((goal, spec)) => route::route(&self.goal_state(goal, spec, Past::Ends, Some(outputs))),
+                Some((goal, spec)) => route::route(&self.goal_state(goal, spec, Past::Open, Some(outputs))),
                 None => return,
             };
             if decisions.is_empty() {
+                self.tasks[goal].pursuit.get_or_insert_default().routed = self.events;
                 return;
             }
             decisions.into_iter().for_each(|decision| self.carry_out(goal, decision, outputs));

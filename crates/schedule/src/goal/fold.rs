@@ -17,6 +17,10 @@ pub(crate) struct Pursuit {
     pub due: Option<Action>,
     /// The way that this duty was asked for.
     pub strategy: Option<Action>,
+    /// Of a goal: how many tasks were made of it.
+    pub made: u32,
+    /// Of a goal: the event after which there was nothing to decide. A cache: dropping it changes nothing.
+    pub routed: u64,
 }
 
 impl Scheduler {
@@ -60,7 +64,12 @@ impl Scheduler {
     /// A task of a goal waits until its turn comes; everybody else is asked at once.
     pub(crate) fn place_question(&mut self, task: TaskIx, member: TaskIx, question: &Inquiry) {
         match question.about {
-            About::Item(_) => self.todo(Todo::Group(task)),
+            About::Item(_) => {
+                if let Some((goal, _)) = self.goal_of(task) {
+                    self.tasks[goal].pursuit.get_or_insert_default().made += 1;
+                }
+                self.todo(Todo::Group(task));
+            }
             _ => self.offer(member),
         }
     }

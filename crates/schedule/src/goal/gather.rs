@@ -5,17 +5,18 @@ use super::proposal::Proposal;
 use super::state::{ItemState, Standing, State, Step, Told};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
-use crate::task::{TaskIx, TaskState};
-use convoke_model::{About, Answer, Duty, Failure, Item};
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{About, Answer, Duty, Failure, Item, TaskId};
 use convoke_plan::{Goal, Kind};
-use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How much of the way of tasks that have ended is looked at.
+/// How much of the way of its tasks is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Past {
-    /// How they ended is enough.
-    Ends,
+    /// That of tasks about which something may be decided.
+    Open,
+    /// That of one task; of the others only those around it are there.
+    Of(TaskIx),
     /// All of it.
     Whole,
 }
@@ -42,11 +43,12 @@ impl Scheduler {
         outputs: Option<&dyn Outputs>,
     ) -> State<'a> {
         let mut found = Vec::new();
-        self.add_items(task, &mut found);
+        match past {
+            Past::Of(own) => self.add_around(own, &mut found),
+            Past::Open | Past::Whole => self.add_items(task, &mut found),
+        }
         found.sort_unstable();
-        let places: HashMap<TaskIx, usize> = found.iter().enumerate().map(|(at, item)| (*item, at)).collect();
-        let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &places, past, outputs)).collect();
-        let by_id = items.iter().enumerate().map(|(at, item)| (item.id.clone(), at)).collect();
+        let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &found, past, outputs)).collect();
         let working = items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
@@ -56,9 +58,10 @@ impl Scheduler {
             given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
             approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
             unattended: self.skip_gates,
-            steps: self.steps_of(task, &places, outputs),
+            steps: self.steps_of(task, &found, outputs),
+            made: self.tasks[task].pursuit.as_ref().map_or(0, |pursuit| pursuit.made),
+            rounds: self.rounds_of(task),
             items,
-            by_id,
         }
     }
 
@@ -68,6 +71,23 @@ impl Scheduler {
             found.push(member);
             self.add_items(member, found);
         }
+    }
+
+    /// A task of a goal, its children and the task above it.
+    fn add_around(&self, task: TaskIx, found: &mut Vec<TaskIx>) {
+        let above = self.tasks[task].place.within;
+        let children = self.tasks[task].group.iter().flat_map(|group| &group.members).copied();
+        let all = above.into_iter().chain([task]).chain(children);
+        found.extend(all.filter(|task| self.item_of(*task).is_some()));
+    }
+
+    /// The plan, and each later round in which somebody asked for more and got it.
+    fn rounds_of(&self, task: TaskIx) -> u32 {
+        let members = self.tasks[task].group.as_ref().map_or(&[][..], |group| &group.members);
+        let is_item = |task: &TaskIx| self.item_of(*task).is_some();
+        let asks = |task: &TaskIx| matches!(self.duty_of(*task), Some((Duty::Classify, _)));
+        let later = members.windows(2).filter(|pair| asks(&pair[0]) && is_item(&pair[1])).count();
+        u32::from(members.iter().any(is_item)) + later as u32
     }
 
     /// What a task of a goal is about.
@@ -89,26 +109,32 @@ impl Scheduler {
     /// Why the last work on a task of a goal failed.
     pub(crate) fn item_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
         let (goal, spec) = self.goal_of(task)?;
-        let state = self.goal_state(goal, spec, Past::Ends, Some(outputs));
-        let item = state.by_id.get(&self.tasks[task].id)?;
-        super::mend::last_failure(&state, &state.items[*item])
+        let state = self.goal_state(goal, spec, Past::Of(task), Some(outputs));
+        let item = state.find(&self.tasks[task].id)?;
+        super::mend::last_failure(&state, &state.items[item])
     }
 
     fn item_state<'a>(
         &'a self,
         task: TaskIx,
-        places: &HashMap<TaskIx, usize>,
+        places: &[TaskIx],
         past: Past,
         outputs: Option<&dyn Outputs>,
     ) -> ItemState<'a> {
         let state = &self.tasks[task];
         let pursuit = state.pursuit.as_deref();
-        let looked_at = past == Past::Whole || !state.is_ended();
+        let item = self.item_of(task).expect("only items are gathered");
+        let looked_at = match past {
+            Past::Open => !state.is_ended() && !self.awaits_answer(task),
+            Past::Of(own) => own == task,
+            Past::Whole => true,
+        };
         ItemState {
             id: state.id.clone(),
-            item: self.item_of(task).expect("only items are gathered"),
-            parent: state.place.within.and_then(|above| places.get(&above).copied()),
+            item,
+            parent: state.place.within.and_then(|above| places.binary_search(&above).ok()),
             standing: standing(state.state),
+            inputs: if state.state == TaskState::Waiting { self.ends_of(&item.inputs) } else { Vec::new() },
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
             tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
             due: pursuit.and_then(|pursuit| pursuit.due),
@@ -116,16 +142,30 @@ impl Scheduler {
         }
     }
 
+    /// Whether somebody was asked for a task and has not answered: nothing is decided about it meanwhile.
+    fn awaits_answer(&self, task: TaskIx) -> bool {
+        let last = self.tasks[task].group.as_ref().and_then(|group| group.members.last().copied());
+        last.is_some_and(|last| self.item_of(last).is_none() && !self.tasks[last].is_ended())
+    }
+
+    fn ends_of(&self, ids: &[TaskId]) -> Vec<Option<End>> {
+        let end = |id: &TaskId| match self.tasks[self.tasks.find(id)?].state {
+            TaskState::Ended(end) => Some(end),
+            _ => None,
+        };
+        ids.iter().map(end).collect()
+    }
+
     fn steps_of<'a>(
         &'a self,
         task: TaskIx,
-        places: &HashMap<TaskIx, usize>,
+        places: &[TaskIx],
         outputs: Option<&dyn Outputs>,
     ) -> Vec<Step<'a>> {
         let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
-        let step = |member: &TaskIx| match places.get(member) {
-            Some(place) => Some(Step::Child(*place)),
-            None => {
+        let step = |member: &TaskIx| match places.binary_search(member) {
+            Ok(place) => Some(Step::Child(place)),
+            Err(_) => {
                 let (duty, _) = self.duty_of(*member)?;
                 Some(Step::Duty(duty, self.told(*member, duty, outputs)))
             }

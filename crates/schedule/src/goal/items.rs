@@ -30,7 +30,8 @@ pub(crate) fn full(state: &State<'_>, short: &str) -> TaskId {
 pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<Decision> {
     let mut look = Look { state, item: &state.items[index], left };
     match look.item.steps.last() {
-        None => look.first(),
+        None if look.item.standing == Standing::Waiting => look.first(),
+        None => None,
         Some(Step::Child(_)) => look.rejoin(),
         Some(Step::Duty(_, Told::Nothing)) => None,
         Some(Step::Duty(Duty::Analyse, told)) => Some(look.analysed(told)),
@@ -55,14 +56,13 @@ impl Look<'_, '_> {
             let reason = format!("it is not possible ({} %): {}", skip.probability, skip.reason);
             return Some(self.skip(CauseKind::NotPossible, None, reason));
         }
-        for input in &self.item.item.inputs {
-            match self.state.end_of(input) {
-                Some(End::Succeeded) => {}
-                Some(end) => return Some(self.without(input, end)),
-                None => return None,
-            }
+        let ends = self.item.item.inputs.iter().zip(&self.item.inputs);
+        if let Some((input, end)) =
+            ends.filter_map(|(input, end)| Some((input, (*end)?))).find(|(_, end)| *end != End::Succeeded)
+        {
+            return Some(self.without(input, end));
         }
-        Some(self.start())
+        if self.item.inputs.iter().any(Option::is_none) { None } else { Some(self.start()) }
     }
 
     fn without(&self, input: &TaskId, end: End) -> Decision {

@@ -86,8 +86,13 @@ impl Scheduler {
         let (duty, note) = self.duty_of(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
-        let state = self.goal_state(goal_task, goal, Past::Whole, Some(outputs));
-        let at = state.by_id.get(&self.tasks[asker].id).copied();
+        // Whoever puts results together is told why each of them is as it is; everybody else sees one task.
+        let past = match (asker == goal_task, duty) {
+            (true, _) | (_, Duty::Reconcile) => Past::Whole,
+            _ => Past::Of(asker),
+        };
+        let state = self.goal_state(goal_task, goal, past, Some(outputs));
+        let at = state.find(&self.tasks[asker].id);
         Some(About { duty, note, goal_task, goal, asker, state, at })
     }
 
@@ -266,7 +271,7 @@ impl<'a> About<'a> {
         };
         json!({
             "depth_left": depth_left, "children": children, "tasks_left": left,
-            "rounds_left": bounds.max_rounds.saturating_sub(self.state.rounds()),
+            "rounds_left": bounds.max_rounds.saturating_sub(self.state.rounds),
         })
     }
 

@@ -221,7 +221,7 @@ fn said_so(what: &str, reason: &str) -> String {
 
 /// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
 fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
-    if left == 0 || state.rounds() >= state.goal.bounds.max_rounds {
+    if left == 0 || state.rounds >= state.goal.bounds.max_rounds {
         return None;
     }
     let ended = |end: End| state.top().filter(|item| item.ended() == Some(end)).count();
@@ -243,7 +243,7 @@ fn is_incomplete(state: &State<'_>) -> bool {
     });
     let person = state.approved.as_ref().or(state.given.as_ref());
     let first = person.and_then(|plan| plan.as_ref().ok()).map(|plan| plan.complete);
-    let complete = if state.rounds() > 1 { planned } else { first.or(planned) };
+    let complete = if state.rounds > 1 { planned } else { first.or(planned) };
     complete == Some(false)
 }
 

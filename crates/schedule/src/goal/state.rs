@@ -6,7 +6,6 @@ use super::proposal::Proposal;
 use crate::task::End;
 use convoke_model::{Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Everything that is decided from.
@@ -22,9 +21,12 @@ pub(crate) struct State<'a> {
     pub unattended: bool,
     /// What happened to the goal itself, in order.
     pub steps: Vec<Step<'a>>,
-    /// All tasks, however deep, in the order of their making.
+    /// How many tasks were made.
+    pub made: u32,
+    /// How often it was planned: the plan, and each later round that made tasks.
+    pub rounds: u32,
+    /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
     pub items: Vec<ItemState<'a>>,
-    pub by_id: HashMap<TaskId, usize>,
 }
 
 /// One task of a goal.
@@ -35,6 +37,8 @@ pub(crate) struct ItemState<'a> {
     /// The task above it; `None` right below the goal.
     pub parent: Option<usize>,
     pub standing: Standing,
+    /// How each of its inputs ended, while it waits for them.
+    pub inputs: Vec<Option<End>>,
     /// What happened to it, in order.
     pub steps: Vec<Step<'a>>,
     /// Ways to recover that were chosen.
@@ -81,13 +85,7 @@ pub(crate) enum Told<'a> {
 impl<'a> State<'a> {
     /// Tasks that may still be made.
     pub fn tasks_left(&self) -> u32 {
-        self.goal.bounds.max_tasks.saturating_sub(self.items.len() as u32)
-    }
-
-    /// How often it was planned: the plan, and each later round that made tasks.
-    pub fn rounds(&self) -> u32 {
-        let starts = |pair: &[Step<'_>]| matches!(pair, [Step::Duty(Duty::Classify, _), Step::Child(_)]);
-        u32::from(!self.items.is_empty()) + self.steps.windows(2).filter(|pair| starts(pair)).count() as u32
+        self.goal.bounds.max_tasks.saturating_sub(self.made)
     }
 
     /// The tasks right below the goal.
@@ -100,9 +98,14 @@ impl<'a> State<'a> {
         id.0.strip_prefix(&*self.id.0).map_or(&*id.0, |rest| rest.trim_start_matches('/'))
     }
 
-    /// How an input of a task ended.
+    /// A task's place among the tasks.
+    pub fn find(&self, id: &TaskId) -> Option<usize> {
+        self.items.iter().position(|item| item.id == *id)
+    }
+
+    /// How a task ended.
     pub fn end_of(&self, id: &TaskId) -> Option<End> {
-        self.by_id.get(id).and_then(|index| self.items[*index].ended())
+        self.find(id).and_then(|index| self.items[index].ended())
     }
 }
 

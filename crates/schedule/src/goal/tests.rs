@@ -11,7 +11,7 @@ use crate::task::End;
 use convoke_model::{Class, Duty, Effort, Failure, Item, Skip, TaskId};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A goal that is worked on by nobody real: duties are answered by the test.
@@ -112,13 +112,32 @@ impl Play {
             approved: None,
             unattended: true,
             steps: self.steps.iter().map(step).collect(),
-            items: self.items.iter().map(item_state).collect(),
-            by_id: self
-                .items
-                .iter()
-                .enumerate()
-                .map(|(at, item)| (item.id.clone(), at))
-                .collect::<HashMap<_, _>>(),
+            made: self.items.len() as u32,
+            rounds: self.rounds(),
+            items: self.items.iter().map(|item| self.item_state(item)).collect(),
+        }
+    }
+
+    fn rounds(&self) -> u32 {
+        let later = |pair: &&[Move]| matches!(pair, [Move::Duty(Duty::Classify, _), Move::Child(_)]);
+        u32::from(!self.items.is_empty()) + self.steps.windows(2).filter(later).count() as u32
+    }
+
+    fn item_state<'p>(&'p self, piece: &'p Piece) -> ItemState<'p> {
+        let end = |id: &TaskId| match self.items[self.at(id)].standing {
+            Standing::Ended(end) => Some(end),
+            _ => None,
+        };
+        ItemState {
+            id: piece.id.clone(),
+            item: &piece.item,
+            parent: piece.parent,
+            standing: piece.standing,
+            inputs: piece.item.inputs.iter().map(end).collect(),
+            steps: piece.steps.iter().map(step).collect(),
+            tried: &piece.tried,
+            due: piece.due,
+            failure: piece.failure.as_ref(),
         }
     }
 
@@ -253,19 +272,6 @@ fn step(made: &Move) -> Step<'_> {
         Move::Duty(duty, Heard::Nothing) => Step::Duty(*duty, Told::Nothing),
         Move::Duty(duty, Heard::Failed(failure)) => Step::Duty(*duty, Told::Failed(Some(failure))),
         Move::Duty(duty, Heard::Said(said)) => Step::Duty(*duty, Told::Said(said.clone())),
-    }
-}
-
-fn item_state(piece: &Piece) -> ItemState<'_> {
-    ItemState {
-        id: piece.id.clone(),
-        item: &piece.item,
-        parent: piece.parent,
-        standing: piece.standing,
-        steps: piece.steps.iter().map(step).collect(),
-        tried: &piece.tried,
-        due: piece.due,
-        failure: piece.failure.as_ref(),
     }
 }
 
@@ -644,4 +650,23 @@ fn a_skip_with_a_reason_below_the_threshold_is_no_skip() {
     let play = planned(goal(), vec![doubtful]);
     assert_eq!(play.items[0].item.skip, Some(Skip { probability: 69, reason: "perhaps".into() }));
     assert_eq!(play.asked.last().unwrap(), "g/1/execute");
+}
+
+#[test]
+fn a_persons_plan_that_cannot_be_used_comes_back_with_what_is_wrong() {
+    let play = Play::new(Goal { approve: true, ..goal() });
+    let mut state = play.state();
+    state.unattended = false;
+    state.given = Some(Ok(Proposal { tasks: vec![draft("a", &[])], complete: true }));
+    let [first] = &route(&state)[..] else { panic!("one decision") };
+    assert!(matches!(&first.act, Act::Approve { plan, .. } if plan.contains("do a")), "{first:?}");
+    state.approved = Some(Proposal::read_text("- {description: x, inputs: [nothing]}"));
+    let [again] = &route(&state)[..] else { panic!("one decision") };
+    assert!(
+        matches!(&again.act, Act::Approve { prompt, .. } if prompt.contains("needs `nothing`")),
+        "{again:?}"
+    );
+    state.approved = Some(Proposal::read_text("- description: x"));
+    let [taken] = &route(&state)[..] else { panic!("one decision") };
+    assert!(matches!(&taken.act, Act::Add(items) if items.len() == 1), "{taken:?}");
 }

@@ -58,6 +58,13 @@ impl Scheduler {
         FrameResult { status, output: Some(Value::Object(report)), failure }
     }
 
+    /// Why a pipeline does not succeed as far as it has come, where it is one.
+    pub(crate) fn pipeline_failure(&self, frame: FrameIx) -> Option<Failure> {
+        self.workflow_in(frame).pipeline.as_ref()?;
+        let (phases, verdict) = self.judged(frame);
+        self.verdict_failure(frame, &phases, &verdict)
+    }
+
     /// The phases that ran, each behind those that it followed, and the verdict on them.
     pub(super) fn judged(&self, frame: FrameIx) -> (Vec<TaskIx>, Verdict) {
         let ran = |step: &TaskIx| {

@@ -3,8 +3,8 @@
 //! Each is an event, in this order, and each is made once: what is recorded already is skipped after a crash, and a change
 //! of the project is named so that asking for it again changes nothing.
 
+use super::came::Outcome;
 use super::contract::Said;
-use super::tries::Outcome;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
 use crate::task::TaskIx;
@@ -22,6 +22,10 @@ pub(super) struct Unit {
 }
 
 impl Unit {
+    fn changes_state(&self) -> bool {
+        !self.flags.is_empty() || !self.metadata.is_empty()
+    }
+
     /// Of a try that hands out work; its status is not known yet.
     pub fn of_hand_out(said: &Said) -> Unit {
         Unit {
@@ -64,7 +68,7 @@ impl Scheduler {
     pub(super) fn record(&mut self, task: TaskIx, last: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
         let id = self.tasks[task].id.clone();
         let recorded = self.course_mut(task).recorded;
-        if !recorded.changed && !(unit.flags.is_empty() && unit.metadata.is_empty()) {
+        if unit.changes_state() && !recorded.changed {
             let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
             self.emit(Event::StateChanged { task: id.clone(), flags, metadata });
         }

@@ -105,7 +105,7 @@ pub(crate) fn is_hard(failure: &Failure) -> bool {
 }
 
 pub(crate) fn is_hard_class(class: Class) -> bool {
-    matches!(class, Class::Security | Class::Permission | Class::Refused | Class::Fatal)
+    matches!(class, Class::Security | Class::Permission | Class::Fatal)
 }
 
 #[cfg(test)]
@@ -130,9 +130,8 @@ mod tests {
 
     #[test]
     fn what_passes_by_itself_is_never_hard() {
-        for class in
-            [Class::Timeout, Class::RateLimit, Class::Capacity, Class::Transient, Class::InvalidOutput]
-        {
+        use Class::*;
+        for class in [Timeout, RateLimit, Capacity, Transient, InvalidOutput, Refused, Conflict] {
             assert!(!is_hard(&Failure::new(class, "x")), "{class}");
         }
         assert!(is_hard(&Failure::new(Class::Timeout, "x").reason(reason::HARD)));

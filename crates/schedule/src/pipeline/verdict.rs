@@ -123,12 +123,12 @@ mod tests {
     /// Every chain, the slow way.
     fn chains(ran: &[Ran]) -> Vec<Vec<usize>> {
         let mut all: Vec<Vec<usize>> = Vec::new();
-        for ix in 0..ran.len() {
-            let ending: Vec<Vec<usize>> = match ran[ix].after.is_empty() {
+        for (ix, phase) in ran.iter().enumerate() {
+            let ending: Vec<Vec<usize>> = match phase.after.is_empty() {
                 true => vec![vec![ix]],
                 false => all
                     .iter()
-                    .filter(|chain| ran[ix].after.contains(chain.last().unwrap()))
+                    .filter(|chain| phase.after.contains(chain.last().unwrap()))
                     .map(|chain| [chain.as_slice(), &[ix]].concat())
                     .collect(),
             };

@@ -2,6 +2,7 @@
 
 use super::kit::*;
 use convoke_model::{Class, Event, RunStatus};
+use convoke_schedule::Scheduler;
 use serde_json::{Value, json};
 
 fn hands(children: &[(&str, &str)]) -> Does {
@@ -77,7 +78,11 @@ fn the_failure_of_a_child_stops_its_siblings_and_nothing_is_put_together() {
     goes_on_after_commits(&one(), &script, &world, 4);
     // With one permit the third was never begun.
     let (_, world) = run_at(&one(), script, 1);
-    assert!(told(&events(&world)).contains(&"x/child[1.3] skipped".to_owned()));
+    let third = world.events().find_map(|stamped| match &stamped.event {
+        Event::TaskSkipped { task, cause } if task.0.ends_with("child[1.3]") => cause.task.clone(),
+        _ => None,
+    });
+    assert_eq!(third.map(|task| task.to_string()).as_deref(), Some("x/child[1.2]"));
     assert_eq!(world.running(), 0);
 }
 
@@ -152,6 +157,27 @@ fn a_child_is_held_to_the_clearance_of_its_own_persona() {
     let contract = contract.expect("before its attempt");
     assert_eq!((contract.persona.as_deref(), contract.depth), (Some("c"), 2));
     assert_eq!(contract.allowed_tools, Some(vec!["read".to_owned()]));
+}
+
+#[test]
+fn what_a_phase_asks_is_paid_by_the_phase_also_by_its_name_alone() {
+    let nodes = ["x personaId: a, budget: {tokens: 5000}, labels: {tenant: blue}"];
+    let plan = with("x", &nodes, &[], "limits: {budget_tokens: 90000}\n");
+    let script = vec![("x/try[1]", hands(&[("b", "1")])), ("x/child[1.1]", hands(&[("c", "deep")]))];
+    let (_, world) = run(&plan, script);
+    let mut scheduler = Scheduler::new(plan.clone());
+    world.events().for_each(|event| scheduler.apply(event).expect("it happened"));
+    let by_name = Scheduler::new(plan);
+    let mut asked = 0;
+    for task in scheduler.tasks() {
+        let (id, payers) = (scheduler.id(task), scheduler.payers(task));
+        let tokens: Vec<_> = payers.iter().filter_map(|payer| payer.budget.tokens).collect();
+        assert_eq!(tokens, [5000, 90000], "{id}");
+        let (known, tenant) = by_name.payers_of(id);
+        assert_eq!((known.len(), tenant.as_deref()), (2, Some("blue")), "{id}");
+        asked += 1;
+    }
+    assert_eq!(asked, 6);
 }
 
 #[test]

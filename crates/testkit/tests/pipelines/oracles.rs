@@ -1,9 +1,45 @@
-//! The oracles of the schema-driven engine. SD-1 and SD-3 are about sessions, which are runs here: the note on pipelines
-//! says where they are shown. SD-5 is shown where manifests are read.
+//! The oracles of the schema-driven engine. A session there is a run here: how many of these are at once is shown with real
+//! processes where capacity is; here SD-1 and SD-3 are about what one run has at once. Manifests of SD-5 are judged where they
+//! are read.
 
 use super::kit::*;
 use convoke_model::{Event, RunStatus};
+use convoke_testkit::World;
 use serde_json::json;
+
+#[test]
+fn sd_1_with_a_cap_of_one_the_second_waits_until_the_first_has_ended() {
+    let plan = manifest("x", &["x", "y", "z"], &["x y", "x z"]);
+    let (ended, world) = run_at(&plan, vec![], 1);
+    assert_eq!((ended.status, world.peak, world.running()), (RunStatus::Succeeded, 1, 0));
+    let told = told(&events(&world));
+    let at = |line: &str| told.iter().position(|told| told == line).expect(line);
+    assert!(at("y validation_passed") < at("z/try[1] attempted"));
+    let waits = |event: &Event| matches!(event, Event::Blocked { task, .. } if &*task.0 == "z/try[1]");
+    assert!(world.events().any(|stamped| waits(&stamped.event)));
+}
+
+#[test]
+fn sd_3_who_waits_when_a_run_is_stopped_is_not_begun() {
+    let plan = manifest("x", &["x", "y", "z"], &["x y", "x z"]);
+    let mut world = World::new(plan, json!({}), 1, 1, workers(vec![]));
+    while !world.launches.iter().any(|(task, _)| &*task.0 == "y/try[1]") {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    assert_eq!((world.stop(true).status, world.running()), (RunStatus::Cancelled, 0));
+    let told = told(&events(&world));
+    assert!(told.contains(&"z/try[1] skipped".to_owned()) && told.contains(&"y/try[1] cancelled".to_owned()));
+    assert_eq!(world.launches.len(), 2);
+}
+
+#[test]
+fn sd_5_a_flag_that_is_neither_true_nor_false_is_refused_when_it_is_read_back() {
+    let stored = |flag: serde_json::Value| json!({"state_changed": {"task": "x", "flags": {"ready": flag}}});
+    assert!(serde_json::from_value::<Event>(stored(json!(true))).is_ok());
+    assert!(serde_json::from_value::<Event>(stored(json!("true"))).is_err());
+    assert!(serde_json::from_value::<Event>(stored(json!(1))).is_err());
+}
 
 #[test]
 fn sd_2_work_at_a_depth_beyond_the_limit_is_refused_and_the_limit_is_named() {

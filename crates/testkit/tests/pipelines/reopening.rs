@@ -1,7 +1,7 @@
 //! A pipeline that did not succeed, resumed.
 
 use super::kit::*;
-use convoke_model::RunStatus;
+use convoke_model::{Event, RunStatus};
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, World};
 use serde_json::json;
@@ -81,6 +81,21 @@ fn a_pipeline_that_hard_failures_ended_goes_on() {
     let (ended, launched) = resume(&plan, &world, vec![]);
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
     assert_eq!(launched, ["x/try[2]", "y/try[1]", "z/try[1]"]);
+}
+
+#[test]
+fn hooks_at_the_end_are_run_again_and_see_what_went_wrong() {
+    let hooks = "hooks: {on_error: 'lost: {{ error.message }}', on_complete: {command: bell}}\n";
+    let plan = with("x", &["x"], &[], hooks);
+    let (_, world) = run(&plan, vec![("x/try[1]", failed("no key"))]);
+    let told = world.events().find_map(|stamped| match &stamped.event {
+        Event::HookRendered { hook, text, .. } if hook == "on_error" => Some(text.clone()),
+        _ => None,
+    });
+    assert_eq!(told.as_deref(), Some("lost: pipeline `small` did not succeed: phase `x`: no key"));
+    let mut again = World::resumed(plan, 4, world.commits.clone(), &world, workers(vec![]));
+    assert_eq!(again.finish().status, RunStatus::Succeeded);
+    assert_eq!(again.launches.len(), 2, "{:?}", again.launches);
 }
 
 #[test]

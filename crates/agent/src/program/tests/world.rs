@@ -85,7 +85,7 @@ impl Provider for Told {
         request: &'a Request<'a>,
         _sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        assert_eq!(request.purpose, Purpose::Program);
+        assert!(matches!(request.purpose, Purpose::Program | Purpose::Grade | Purpose::Verify));
         self.asked.lock().unwrap().push(request.messages.to_vec());
         let reply = self.replies.lock().unwrap().pop_front().expect("a reply is left");
         Box::pin(std::future::ready(reply))

@@ -118,7 +118,11 @@ pub static GIVEN_TASK: ObjectType = ObjectType {
         optional("priority", Number(f64::MIN, f64::MAX), "more urgent tasks have smaller numbers"),
         optional("skip_probability", Number(0.0, 100.0), "how likely it cannot be done, in percent"),
         optional("skip_reason", Text, "why it may not be possible"),
-        optional("replaces", List(&OneOf(&[Text, Integer(0, u64::MAX)])), "failed tasks that it makes up for"),
+        optional(
+            "replaces",
+            List(&OneOf(&[Text, Integer(0, u64::MAX)])),
+            "failed tasks that it makes up for",
+        ),
         optional("estimated_tokens", Integer(0, u64::MAX), "tokens that it is thought to take"),
         optional("estimated_seconds", Integer(0, u64::MAX), "seconds that it is thought to take"),
     ],

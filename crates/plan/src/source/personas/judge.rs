@@ -1,32 +1,30 @@
-//! What is wrong between the parts of a manifest: names that lead nowhere or stand twice, circles, what is never
-//! reached, and conditions that can never hold.
+//! What is wrong between the parts of a manifest: names that lead nowhere or stand twice, circles, and what is never
+//! reached.
 
 use std::collections::HashMap;
 
 use super::super::text::Spanned;
 use super::super::workflow::Condition;
 use super::graph::Graph;
-use super::{Manifest, texts};
+use super::{Manifest, never, texts};
 use crate::check::{circles, suggest};
 use crate::diagnostic::Diagnostic;
 use crate::plan::STANDARD_EVENTS;
 use crate::source::nearest;
 
 /// Everything about a manifest as a whole.
-pub(super) fn judge(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>) {
+pub(super) fn judge(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
     twice(manifest, findings);
     reserved(manifest, findings);
     personas(manifest, findings);
-    nodes(manifest, findings);
+    nodes(manifest, graph, findings);
     events(manifest, findings);
     actors(manifest, findings);
     topologies(manifest, findings);
     relationship_circles(manifest, findings);
     pipeline_circles(manifest, graph, findings);
     unreached(manifest, graph, findings);
-    for edge in &manifest.edges {
-        never_holds(&edge.when, findings);
-    }
+    never::judge(manifest, findings);
 }
 
 fn twice(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
@@ -98,7 +96,7 @@ fn known_persona(manifest: &Manifest, who: &str, name: &Spanned<String>, finding
     ));
 }
 
-fn nodes(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
+fn nodes(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
     let entry = manifest.entry.iter().map(|entry| ("`entryNodeId`", entry));
     let edges = manifest
         .edges
@@ -106,7 +104,7 @@ fn nodes(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
         .flat_map(|edge| [("`from` of an edge", &edge.from), ("`to` of an edge", &edge.to)]);
     let available: Vec<&str> = manifest.nodes.iter().map(|node| node.id.value.as_str()).collect();
     for (who, name) in entry.chain(edges) {
-        if !name.value.is_empty() && manifest.node(&name.value).is_none() {
+        if !name.value.is_empty() && graph.find(&name.value).is_none() {
             let message = format!("{who} names the node `{}`, which is not in this pipeline", name.value);
             let label = "no node has this name";
             findings.push(unknown("workflow::unknown_node", message, name, label, &available));
@@ -192,7 +190,7 @@ fn relationship_circles(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn pipeline_circles(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>) {
+fn pipeline_circles(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
     for circle in graph.circles() {
         let names: Vec<&str> = circle.iter().map(|ix| manifest.nodes[*ix].id.value.as_str()).collect();
         let (last, first) = (names[names.len() - 1], names[0]);
@@ -210,13 +208,13 @@ fn round(names: &[&str]) -> String {
     names.join(" → ")
 }
 
-fn unreached(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>) {
-    let Some(entry) = manifest.entry.as_ref().filter(|entry| manifest.node(&entry.value).is_some()) else {
+fn unreached(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
+    let Some(entry) = manifest.entry.as_ref().filter(|entry| graph.find(&entry.value).is_some()) else {
         return;
     };
     for (ix, node) in manifest.nodes.iter().enumerate() {
         // The second of two nodes of one name is reported as such.
-        if !graph.reaches(ix) && manifest.node(&node.id.value) == Some(ix) {
+        if !graph.reaches(ix) && graph.find(&node.id.value) == Some(ix) {
             let message = format!(
                 "node `{}` is never reached: no way leads there from `{}`",
                 node.id.value, entry.value
@@ -228,20 +226,6 @@ fn unreached(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>)
                 "nothing leads here",
             );
             findings.push(found.help("a pipeline begins with `entryNodeId` and follows its edges"));
-        }
-    }
-}
-
-/// A flag that must be two things at once.
-fn never_holds(when: &[Condition], findings: &mut Vec<Diagnostic>) {
-    let mut wanted: HashMap<&str, (bool, &Spanned<String>)> = HashMap::new();
-    for condition in when {
-        let Condition::StateFlag { key, equals } = condition else { continue };
-        let (first, place) = *wanted.entry(&key.value).or_insert((*equals, key));
-        if first != *equals {
-            let message = format!("the flag `{}` must be true and false: the edge is never taken", key.value);
-            let found = Diagnostic::error("workflow::never_holds", message, key.span.clone(), "the opposite");
-            findings.push(found.also(place.span.clone(), "and this"));
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Persona manifests: roles, who may hand work to whom, and a pipeline of phases.
 //!
 //! `read::personas` makes the typed form below; `lower` turns it into the workflow that checks, compilation and runs
-//! know, each node of the pipeline a step. `judge` says what is wrong between the parts of a manifest, `graph` which
-//! phase follows which, `roles` to whom a phase may hand work, `texts` what workers are asked. Bounds from outside the
-//! file are put in when the plan is made. Invariant: every step keeps the place of the node that it came from.
+//! know, each node of the pipeline a step. `judge` and `never` say what is wrong between the parts of a manifest,
+//! `graph` which phase follows which, `roles` to whom a phase may hand work, `texts` what workers are asked. Bounds
+//! from outside the file are put in when the plan is made. Invariant: every step keeps the place of the node that it
+//! came from.
 
 mod graph;
 mod judge;
 mod lower;
+mod never;
 mod roles;
 mod texts;
 
@@ -87,11 +89,6 @@ impl Manifest {
     /// The persona of this name.
     pub fn persona(&self, id: &str) -> Option<&Persona> {
         self.personas.iter().find(|persona| persona.id.value == id)
-    }
-
-    /// Where a node of this name stands in the list.
-    pub fn node(&self, id: &str) -> Option<usize> {
-        self.nodes.iter().position(|node| node.id.value == id)
     }
 }
 
