@@ -154,7 +154,8 @@ fn a_plan_is_looked_at_changed_and_approved_at_the_terminal() {
     session.type_line("1");
     let (seen, stdout, code) = session.end();
     assert_eq!(code, 0, "{seen}");
-    let output: serde_json::Value = serde_json::from_str(&stdout).expect("standard output is no terminal here");
+    let output: serde_json::Value =
+        serde_json::from_str(&stdout).expect("standard output is no terminal here");
     assert_eq!(output["tasks"][0]["description"], "count letters");
     let mut session = Session::start(&world, &["goal", "count"]);
     session.wait_for("do not");

@@ -71,7 +71,8 @@ impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
 pub fn read_typed() -> Option<Vec<u8>> {
     let stdin = io::stdin();
     let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
-    let there = matches!(poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(count) if count > 0);
+    let there =
+        matches!(poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(count) if count > 0);
     let mut piece = vec![0; 4096];
     // A buffer of our own: what is left in the one of the standard library cannot be polled for.
     let count = there.then(|| rustix::io::read(&stdin, &mut piece).unwrap_or(0))?;

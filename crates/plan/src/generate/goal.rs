@@ -92,8 +92,8 @@ mod tests {
         fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {
             Ok(self.0.clone().into_bytes())
         }
-        fn env(&self, _: &str) -> Option<String> {
-            None
+        fn env(&self, name: &str) -> Option<String> {
+            (name == "K").then(|| "key".to_owned())
         }
     }
 

@@ -172,3 +172,44 @@ pub struct GoalItem {
     /// The goal.
     pub goal: NodeIx,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goal(tools: &[&str]) -> Goal {
+        Goal {
+            goal: Text::Literal("g".into()),
+            context: None,
+            duties: BTreeMap::new(),
+            item: NodeIx(0),
+            tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
+            bounds: Bounds { max_depth: 1, max_children: 1, max_tasks: 1, max_rounds: 1, max_recoveries: 1 },
+            spawn: SpawnRule { tokens: 1, seconds: 1, tools: 1 },
+            skip_threshold: 70,
+            policies: BTreeMap::new(),
+            approve: false,
+            plan_only: false,
+            plan: None,
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_model_never_stands_for_more_than_the_list_allows() {
+        let one = goal(&["git__log"]);
+        assert_eq!(one.allowed("git__log"), ["git__log"]);
+        assert_eq!(one.allowed(" log "), ["git__log"]);
+        for other in ["fs__log", "git__push", "push", "git__*", "*", "", "lo"] {
+            assert!(one.allowed(other).is_empty(), "{other:?}: {:?}", one.allowed(other));
+        }
+        let bare = goal(&["log"]);
+        assert_eq!(bare.allowed("git__log"), ["log"]);
+        assert!(bare.allowed("git__push").is_empty());
+        let servers = goal(&["git__*", "fs__read_*"]);
+        assert_eq!(servers.allowed("git__push"), ["git__push"]);
+        assert_eq!(servers.allowed("push"), ["git__push"]);
+        assert_eq!(servers.allowed("fs__read_file"), ["fs__read_file"]);
+        assert!(servers.allowed("fs__write_file").is_empty());
+        assert!(goal(&[]).allowed("log").is_empty() && !goal(&[]).has_tools());
+    }
+}

@@ -3,6 +3,7 @@
 mod broken;
 mod corpus;
 mod files;
+mod goal;
 mod keys;
 mod properties;
 mod reduce;

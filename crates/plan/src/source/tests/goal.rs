@@ -1,0 +1,159 @@
+//! Goals: their keys, the roles over them, policies and plans that stand in the file; scripts that are tools.
+
+use std::time::Duration;
+
+use super::super::workflow::{ErrorClass, GoalStep, StepKind};
+use super::{HEADER, assert_one, good, good_kind, line, messages, read, step_findings};
+use crate::diagnostic::Severity;
+use crate::plan::Action;
+use convoke_model::Duty;
+
+fn goal(body: &str) -> GoalStep {
+    match good_kind(&format!("type: goal, goal: g, {body}")) {
+        StepKind::Goal(goal) => *goal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_key_of_a_goal_is_read() {
+    let step = goal(
+        "context: c, max_depth: 2, max_children: 3, max_tasks: 9, max_rounds: 1, max_recoveries: 0, skip_threshold: 50, \
+         spawn: {tokens: 10, seconds: 20, tools: 3}, backoff: 2s, approve: true, plan: 'tasks: []'",
+    );
+    assert_eq!(step.context.unwrap().value, "c");
+    let numbers = [step.max_depth, step.max_children, step.max_tasks, step.max_rounds, step.max_recoveries];
+    assert_eq!(numbers.map(|number| number.unwrap().value), [2, 3, 9, 1, 0]);
+    assert_eq!(
+        (step.skip_threshold.unwrap().value, step.backoff.unwrap().value),
+        (50, Duration::from_secs(2))
+    );
+    assert_eq!(step.spawn.tokens.unwrap().value, 10);
+    assert!(step.approve && !step.plan_only);
+    assert_eq!(step.plan.unwrap().value, "tasks: []");
+}
+
+#[test]
+fn a_role_stands_over_what_the_step_says_for_all() {
+    let step = goal(
+        "model: all, temperature: 0.5, tools: [t], working_dir: d, system_prompt: s, \
+         roles: {plan: {model: planner, prompt: 'plan {{ goal }}'}, finalise: {system_prompt: f}}",
+    );
+    let of = |duty: Duty| &step.duties[&duty];
+    let model = |duty: Duty| of(duty).model.as_ref().unwrap().value.as_str();
+    assert_eq!((model(Duty::Plan), model(Duty::Execute)), ("planner", "all"));
+    assert_eq!(of(Duty::Plan).temperature.as_ref().unwrap().value, 0.5);
+    assert_eq!(of(Duty::Plan).prompt.as_ref().unwrap().value, "plan {{ goal }}");
+    let system = |duty: Duty| of(duty).system_prompt.as_ref().unwrap().value.as_str();
+    assert_eq!((system(Duty::Finalise), system(Duty::Recover)), ("f", "s"));
+    // Only who does tasks works somewhere.
+    assert!(of(Duty::Execute).working_dir.is_some() && of(Duty::Plan).working_dir.is_none());
+}
+
+#[test]
+fn policies_are_lines_by_class() {
+    let step = goal("policies: {timeout: [retry, decompose], any: [fail]}");
+    let line: Vec<_> = step.policies[&ErrorClass::Timeout].iter().map(|action| action.value).collect();
+    assert_eq!(line, [Action::Retry, Action::Decompose]);
+    assert_eq!(step.other_policy.unwrap()[0].value, Action::Fail);
+}
+
+#[test]
+fn a_plan_may_stand_in_the_file_and_is_taken_as_it_stands() {
+    let step = goal("plan: [{id: 1, description: 'look at {{ this }}', inputs: []}]");
+    let text = step.plan.unwrap().value;
+    assert!(text.contains("{{ '{{' }} this }}"), "{text}");
+    let step =
+        goal("plan: {tasks: [{description: look, skip_probability: 80, skip_reason: no}], complete: false}");
+    assert!(step.plan.unwrap().value.contains("\"complete\":false"));
+}
+
+#[test]
+fn what_is_wrong_with_a_goal_is_found_where_it_stands() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("type: goal", "workflow::missing_key", &["step `a`", "`goal`"]),
+        ("type: goal, goal: ' '", "workflow::empty_value", &["`goal` of step `a` is empty"]),
+        ("type: goal, goal: g, max_depht: 1", "workflow::unknown_key", &["did you mean `max_depth`?"]),
+        ("type: goal, goal: g, max_depth: 11", "workflow::out_of_range", &["max_depth"]),
+        ("type: goal, goal: g, skip_threshold: 0", "workflow::out_of_range", &["skip_threshold"]),
+        (
+            "type: goal, goal: g, policies: {timeuot: [retry]}",
+            "workflow::unknown_key",
+            &["did you mean `timeout`?"],
+        ),
+        (
+            "type: goal, goal: g, policies: {timeout: [retyr]}",
+            "workflow::unknown_value",
+            &["did you mean `retry`?"],
+        ),
+        (
+            "type: goal, goal: g, policies: {any: [skip, skip]}",
+            "workflow::duplicate",
+            &["`skip` stands twice"],
+        ),
+        ("type: goal, goal: g, roles: {planner: {}}", "workflow::unknown_key", &["known keys: plan, analyse"]),
+        (
+            "type: goal, goal: g, roles: {plan: {modle: m}}",
+            "workflow::unknown_key",
+            &["did you mean `model`?"],
+        ),
+        ("type: goal, goal: g, spawn: {token: 1}", "workflow::unknown_key", &["did you mean `tokens`?"]),
+        (
+            "type: goal, goal: g, plan: [{descripton: x, description: y}]",
+            "workflow::unknown_key",
+            &["`description`"],
+        ),
+        (
+            "type: goal, goal: g, plan: {task: [], tasks: []}",
+            "workflow::unknown_key",
+            &["did you mean `tasks`?"],
+        ),
+        ("type: goal, goal: g, plan: [{id: x}]", "workflow::missing_key", &["`description`"]),
+        ("type: goal, prompt: p, goal: g", "workflow::not_allowed_here", &["a goal has `goal`"]),
+        ("type: agent, goal: g", "workflow::not_allowed_here", &["`goal` belongs to steps of type goal"]),
+    ];
+    for (body, code, words) in cases {
+        assert_one(&step_findings(body), code, words, body);
+    }
+    let text = format!(
+        "{HEADER}agents:\n  - name: a\n    type: goal\n    goal: g\n    policies:\n      tiemout: [retry]\n"
+    );
+    assert_eq!(line(&read(&text).1[0]), 7);
+}
+
+#[test]
+fn approving_a_plan_that_is_not_carried_out_is_of_no_use() {
+    let findings = step_findings("type: goal, goal: g, approve: true, plan_only: true");
+    assert_eq!((findings.len(), findings[0].severity), (1, Severity::Warning), "{}", messages(&findings));
+}
+
+#[test]
+fn scripts_are_tools_with_a_schema() {
+    let text = "workflow:
+  name: w
+  entry_point: a
+  runtime:
+    mcp_servers:
+      s: {type: scripts, env: {A: b}, scripts: {n: {command: wc, args: [-w], input: {type: object}, idempotent: true}}}
+agents: [{name: a, prompt: p}]
+";
+    let workflow = good(text);
+    let server = &workflow.runtime.mcp_servers["s"].value;
+    let script = &server.scripts["n"].value;
+    assert_eq!(script.command.as_ref().unwrap().value, "wc");
+    assert_eq!((script.input.clone().unwrap()["type"].as_str(), script.idempotent), (Some("object"), true));
+    let wrong = |from: &str, to: &str| read(&text.replace(from, to)).1;
+    assert_one(&wrong("command: wc, ", ""), "workflow::missing_key", &["`command`"], "no command");
+    assert_one(
+        &wrong("command: wc", "command: wc, comand: x"),
+        "workflow::unknown_key",
+        &["`command`"],
+        "a slip",
+    );
+    assert_one(
+        &wrong("input: {type: object}", "input: text"),
+        "workflow::wrong_type",
+        &["`input`"],
+        "no schema",
+    );
+}
