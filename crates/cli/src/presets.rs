@@ -60,6 +60,8 @@ pub struct About {
     pub words: String,
     /// What it takes.
     pub inputs: IndexMap<String, Input>,
+    /// Whether it could be run.
+    pub usable: bool,
 }
 
 /// Every preset, each name once: the project's, the user's, then the program's.
@@ -78,13 +80,31 @@ pub fn all() -> Vec<Found> {
 pub fn find(name: &str) -> Result<Found, CommandFailure> {
     let all = all();
     if let Some(found) = all.iter().find(|preset| preset.name() == name) {
-        return Ok(found.clone());
+        return alone(found);
+    }
+    if name.is_empty() {
+        let failure = CommandFailure::new(Exit::Refused, "no preset is named");
+        return Err(failure.hint("write `preset:NAME`; `convoke presets` lists them"));
     }
     let failure = CommandFailure::new(Exit::Refused, format!("there is no preset `{name}`"));
     Err(match nearest(name, all.iter().map(Found::name)) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure.hint("`convoke presets` lists them"),
     })
+}
+
+/// A preset of which there is one file: nobody knows which of two was meant.
+fn alone(found: &Found) -> Result<Found, CommandFailure> {
+    let Found::File { name, path, .. } = found else { return Ok(found.clone()) };
+    let others = ENDINGS.iter().map(|ending| path.with_extension(ending));
+    match others.filter(|other| other != path).find(|other| other.exists()) {
+        None => Ok(found.clone()),
+        Some(other) => {
+            let message =
+                format!("preset `{name}` is in two files: `{}` and `{}`", path.display(), other.display());
+            Err(CommandFailure::new(Exit::Refused, message).hint("keep one of the two"))
+        }
+    }
 }
 
 fn in_folder(folder: &Path, whose: &'static str) -> Vec<Found> {
@@ -105,7 +125,7 @@ fn in_folder(folder: &Path, whose: &'static str) -> Vec<Found> {
 pub fn about(console: &Console, preset: &Found) -> About {
     let (path, compiled) = match preset {
         Found::Ours(preset) => {
-            return About { words: preset.about.to_owned(), inputs: preset.declared() };
+            return About { words: preset.about.to_owned(), inputs: preset.declared(), usable: true };
         }
         Found::File { path, .. } => (path, compiling::compile_file(path, &console.config, None)),
     };
@@ -113,10 +133,11 @@ pub fn about(console: &Console, preset: &Found) -> About {
         Some(plan) => About {
             words: plan.root().description.clone().unwrap_or_default(),
             inputs: plan.root().inputs.clone().unwrap_or_default(),
+            usable: true,
         },
         None => {
             let words = format!("cannot be used: see `convoke check {}`", path.display());
-            About { words, inputs: IndexMap::new() }
+            About { words, inputs: IndexMap::new(), usable: false }
         }
     }
 }

@@ -463,3 +463,78 @@ fn a_manifest_that_is_wrong_is_refused_with_places() {
         "w.yaml:2",
     ]);
 }
+
+#[test]
+fn votes_off_the_list_are_spoilt_and_case_does_not_matter() {
+    let world = scripted(
+        "query: q\nteam: {protocol: voting, vote: {options: [ship, wait]}}\nagents: [{id: a}, {id: b}, {id: c}, {id: d}]\n",
+        "replies:\n  a: {vote: SHIP, reason: r}\n  b: {vote: perhaps, reason: r}\n  c: {vote: ship, reason: r}\n  d: {vote: '', reason: r}\n",
+    );
+    let result = run(&world).exits(0).json();
+    assert_eq!((&result["answer"], &result["vote"]["cast"]), (&json!("ship"), &json!(2)));
+    assert_eq!(result["vote"]["abstained"], json!(["d"]));
+    assert!(result["vote"]["spoilt"]["b"].as_str().unwrap().contains("perhaps"), "{result}");
+}
+
+#[test]
+fn many_agents_beside_a_partitioned_one_are_an_ordinary_run() {
+    let agents: String = (1..=11).map(|number| format!("  - {{id: a{number}}}\n")).collect();
+    let world = scripted(
+        &format!("query: q\nsynthesis: flat\nagents:\n{agents}  - {{id: p, partitions: [x, y]}}\n"),
+        "default: [done]\n",
+    );
+    assert_eq!(run(&world).exits(0).json()["agent_count"], 13);
+}
+
+#[test]
+fn naming_one_partition_changes_nothing_about_its_agent() {
+    let world = scripted(
+        "query: q\nagents:\n  - {id: a, partitions: [x, y]}\n  - {id: b, depends_on: ['a:x']}\n  - {id: c, task: '{{ a.outputs | length }}', depends_on: [a]}\n",
+        "replies: {a: from a, b: from b, c: from c}\n",
+    );
+    let result = run(&world).exits(0).json();
+    let answer = result["answer"].as_str().unwrap();
+    assert!(answer.contains("## a [x]\n\nfrom a") && answer.contains("## a [y]"), "{answer}");
+    assert_eq!(task(&shown(&world), "a[x]")["status"], "succeeded");
+    let asked = prompt(&world, "b");
+    assert!(asked.contains("### a [x]") && !asked.contains("### a [y]"), "{asked}");
+    assert_eq!(prompt(&world, "c").lines().next(), Some("2"));
+}
+
+#[test]
+fn lists_that_are_given_name_their_partitions_and_are_checked_before_the_run() {
+    let world = scripted(
+        "query: q\ninputs: {topics: {type: array}}\nagents:\n  - {id: a, partitions: workflow.input.topics}\n  - {id: b, depends_on: [a]}\n",
+        "replies: {a: from a, b: from b}\n",
+    );
+    let given =
+        |topics: &str| world.convoke(&["run", "w.yaml", "--silent", "-i", &format!("topics={topics}")]);
+    for refused in ["[]", r#"["x", "x"]"#, r#"[""]"#] {
+        given(refused).exits(3);
+    }
+    let result = given(r#"["sun", "wind"]"#).exits(0).json();
+    assert_eq!(result["waves"], json!([["a:sun", "a:wind"], ["b"]]));
+    assert_eq!((&result["mode"], &result["agent_count"]), (&json!("wave"), &json!(3)));
+    world.convoke(&["show", &world.runs()[0], "a:wind"]).exits(0);
+}
+
+#[test]
+fn an_empty_query_is_refused_where_somebody_is_asked_it() {
+    let world = scripted("query: what?\nagents: [{id: a}]\n", "default: [done]\n");
+    world.convoke(&["run", "w.yaml", "--silent", "-i", "query="]).exits(3);
+    assert!(world.runs().is_empty(), "nothing was begun");
+}
+
+#[test]
+fn two_files_of_one_preset_and_a_broken_one_are_refused() {
+    let world = World::with_workflow("");
+    std::fs::create_dir_all(world.work().join(".convoke/presets")).unwrap();
+    world.write(".convoke/presets/compare.yaml", "query: q\nprovider: scripted\nagents: [{id: x}]\n");
+    world.write(".convoke/presets/compare.json", "{}");
+    world.write(".convoke/presets/broken.yaml", "agents: [{id: x, tsk: t}]\n");
+    let said = world.convoke(&["run", "preset:compare"]).exits(3);
+    assert!(said.stderr.contains("compare.json") && said.stderr.contains("compare.yaml"), "{}", said.stderr);
+    world.convoke(&["presets", "broken"]).exits(3);
+    let listed = world.convoke(&["presets", "debate", "--format", "json"]).exits(0).json();
+    assert_eq!(listed[0]["inputs"]["rounds"]["type"], "number");
+}

@@ -156,6 +156,9 @@ fn check_text(field: &OutputField, text: &str, place: &Place<'_>, found: &mut Ve
 }
 
 fn check_bounds(field: &OutputField, number: f64, place: &Place<'_>, found: &mut Vec<String>) {
+    if field.integer && number.fract() != 0.0 {
+        found.push(format!("field `{place}`: expected a whole number, got {number}"));
+    }
     if let Some(least) = field.minimum.filter(|least| number < *least) {
         found.push(format!("field `{place}`: expected at least {least}, got {number}"));
     }

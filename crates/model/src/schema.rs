@@ -98,6 +98,9 @@ pub struct OutputField {
     /// Whether null is allowed.
     #[serde(default)]
     pub nullable: bool,
+    /// Whether a number must be whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub integer: bool,
 }
 
 fn yes() -> bool {
@@ -120,13 +123,14 @@ impl OutputField {
             max_length: None,
             required: true,
             nullable: false,
+            integer: false,
         }
     }
 
     /// The same shape as JSON Schema.
     pub fn json_schema(&self) -> Value {
         let mut schema = Map::new();
-        let word = self.ty.word();
+        let word = if self.integer { "integer" } else { self.ty.word() };
         if self.ty != FieldType::Any {
             schema.insert("type".into(), if self.nullable { json!([word, "null"]) } else { json!(word) });
         }

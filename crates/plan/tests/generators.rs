@@ -193,3 +193,76 @@ fn a_workflow_has_no_manifest() {
     assert!(data.is_none());
     assert_eq!(found[0].code, "workflow::unsupported_kind");
 }
+
+#[test]
+fn a_team_that_says_the_same_twice_is_an_error() {
+    for (text, words) in [
+        ("roster: [a]\nmembers: [b]\nprotocol: broadcast\ngoal: g\n", "both `roster` and `members`"),
+        ("agents: [{id: a}]\nmembers: [b]\nprotocol: broadcast\ngoal: g\n", "both `agents` and `members`"),
+        ("members: [b]\nprotocol: broadcast\ngoal: g\ntask: t\n", "both `goal` and `task`"),
+        ("members: [b]\nprotocol: broadcast\nquery: g\ngoal: t\n", "both `query` and `goal`"),
+        ("members: [a, b]\nprotcol: voting\ngoal: g\n", "did you mean `protocol`?"),
+    ] {
+        let found = world::compiled(text);
+        assert!(
+            found.plan.is_none() && world::shown(&found).contains(words),
+            "{words}: {}",
+            world::shown(&found)
+        );
+    }
+}
+
+#[test]
+fn a_skill_whose_dependency_is_misspelt_is_an_error() {
+    let skill = |heading: &str| {
+        let text = format!("### Step 1: A\n\ndo\n\n### Step 2: {heading}\n\ndo\n");
+        let world = world::World::default().file("s.md", &text);
+        convoke_plan::compile::compile("s.md", &world, &convoke_plan::compile::Options::default())
+    };
+    for heading in
+        ["F [dependson: a]", "F (depends_on: a)", "F [depends_on a]", "F [after = a, dependencies: b]"]
+    {
+        let found = skill(heading);
+        assert!(found.plan.is_none(), "{heading}");
+        assert!(world::shown(&found).contains("[depends_on: "), "{heading}: {}", world::shown(&found));
+    }
+    for heading in ["F [depends_on: a]", "F [Depends on: a]", "F (again)", "F [optional]"] {
+        assert!(skill(heading).plan.is_some(), "{heading}: {}", world::shown(&skill(heading)));
+    }
+}
+
+#[test]
+fn steps_of_a_planner_may_have_numbers_for_names() {
+    let found = world::compiled(
+        "goal: g\nsteps:\n  - {node_id: 1, subtask: s}\n  - {node_id: 2, subtask: t, depends_on: [1]}\n",
+    );
+    assert!(found.plan.is_some(), "{}", world::shown(&found));
+}
+
+#[test]
+fn presets_say_what_they_cannot_take() {
+    let made = |name: &str, values: serde_json::Value| {
+        let preset = convoke_plan::generate::preset(name).expect("a preset");
+        let given: Vec<_> = values
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name.clone(), convoke_plan::compile::GivenInput::Json(value.clone())))
+            .collect();
+        let values = convoke_plan::compile::check_declared(&preset.declared(), &given).expect("they fit");
+        preset.manifest(&values).map(|_| ())
+    };
+    let topics: Vec<String> = (0..100_001).map(|number| number.to_string()).collect();
+    let begun = std::time::Instant::now();
+    assert!(made("fan_out_research", serde_json::json!({"topics": topics})).unwrap_err().contains("100001"));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "refused at once");
+    assert!(
+        made("fan_out_research", serde_json::json!({"topics": ["a", ""]})).unwrap_err().contains("empty")
+    );
+    assert!(made("best_of_n", serde_json::json!({"query": "q", "n": 1})).unwrap_err().contains("found 1"));
+    assert!(
+        made("heavy_thinking", serde_json::json!({"query": "q", "k": 3, "perspectives": ["a", "b"]}))
+            .is_err()
+    );
+    assert!(made("heavy_thinking", serde_json::json!({"query": "q", "perspectives": ["a", "b"]})).is_ok());
+}

@@ -146,10 +146,11 @@ fn a_dependency_may_be_on_one_partition() {
     let plan = plan(
         "agents:\n  - {id: r, task: '{{ partition }}', partitions: [a, b:c]}\n  - {id: x, task: t, depends_on: ['r:b:c']}\n  - {id: y, task: t, depends_on: [r]}\n",
     );
-    assert_eq!(needs(&plan, "x"), successes(&["r:b:c"]));
-    assert_eq!(needs(&plan, "y"), successes(&["r:a", "r:b:c"]));
-    let prompt = text(&plan, &agent(&plan, "r:b:c").prompt).to_owned();
-    assert!(prompt.starts_with("{% set partition = \"b:c\" %}"), "{prompt}");
+    assert_eq!(needs(&plan, "x"), successes(&["r"]));
+    let items = |name: &str| node(&plan, name).needs.iter().map(|need| need.item).collect::<Vec<_>>();
+    assert_eq!((items("x"), items("y")), (vec![Some(1)], vec![None]));
+    assert!(matches!(node(&plan, "r").kind, Kind::ForEach(_)), "the agent stays what it is");
+    assert_eq!(known(&plan, "waves"), json!([["r:a", "r:b:c"], ["x", "y"]]));
 }
 
 #[test]
@@ -267,12 +268,11 @@ fn with_declared_inputs_the_query_may_be_a_template() {
         "inputs: {topic: {type: string}, parts: {type: array}}\nquery: 'what about {{ workflow.input.topic }}?'\nagents:\n  - {id: a, partitions: workflow.input.parts}\n",
     );
     let inputs: Vec<&String> = plan.root().inputs.as_ref().unwrap().keys().collect();
-    assert_eq!(inputs, ["context", "topic", "parts"]);
+    assert_eq!(inputs, ["query", "context", "topic", "parts"]);
     let body = agent(&plan, "a.a");
-    assert!(
-        text(&plan, &body.prompt)
-            .starts_with("what about {{ workflow.input.topic }}?\n\nFocus on: {{ partition }}")
-    );
+    assert!(text(&plan, &body.prompt).contains(
+        "{% else %}what about {{ workflow.input.topic }}?{% endif %}\n\nFocus on: {{ partition }}"
+    ));
     assert_eq!(reduce(&plan).strategy, Strategy::Auto, "their number is known when they run");
     let unknown = compiled("query: '{{ x }}'\nagents:\n  - {id: a, task: '{{ qeury }}'}\n");
     assert_eq!(findings(&unknown), [("workflow::unknown_reference", 3)], "{}", shown(&unknown));
@@ -329,7 +329,7 @@ fn shapes_of_answers_come_in_four_forms() {
     let any = json!({"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]});
     assert_eq!(schema("'a, b'"), any);
     assert_eq!(schema("{a: the first, b: 2}"), any);
-    let stated = json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": ["string", "null"]}}, "required": ["a"]});
+    let stated = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}}, "required": ["a"]});
     let json = r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}}, "required": ["a"]}"#;
     assert_eq!(schema(json), stated);
     assert_eq!(schema(&format!("'{json}'")), stated);
@@ -437,7 +437,7 @@ fn a_manifest_that_a_program_wrote_out_in_full_says_no_more_than_it_means() {
     );
     assert_eq!(&*plan.root().name, "main");
     let only = agent(&plan, "a");
-    assert_eq!(text(&plan, only.system.as_ref().unwrap()), "You are a, a specialist agent.");
+    assert_eq!(text(&plan, only.system.as_ref().unwrap()), "You are a specialist agent, called a.");
     assert!(text(&plan, &only.prompt).starts_with("{{ workflow.input.query }}"));
     assert_eq!((only.model.is_none(), node(&plan, "a").retry.max_attempts), (true, 1));
 }
@@ -494,4 +494,187 @@ fn three_hundred_agents_and_ten_thousand_partitions_are_ordinary() {
         partitions.join(", ")
     ));
     assert_eq!(known(&wide, "agent_count"), json!(10_000));
+}
+
+#[test]
+fn in_sequence_each_partition_has_its_turn() {
+    let plan = plan(
+        "mode: sequential\nagents:\n  - {id: late, task: t, depends_on: [p]}\n  - {id: p, task: '{{ partition }}', partitions: [x, y]}\n  - {id: z, task: t}\n",
+    );
+    assert_eq!(known(&plan, "waves"), json!([["p:x"], ["p:y"], ["late"], ["z"]]));
+    assert_eq!(
+        (known(&plan, "critical_path_length"), known(&plan, "parallelism_ratio")),
+        (json!(4), json!(1.0))
+    );
+}
+
+#[test]
+fn partitions_count_as_agents_of_a_batch() {
+    let plan = plan(
+        "barrier: true\nbatch_size: 2\nagents:\n  - {id: a, task: t}\n  - {id: p, task: '{{ partition }}', partitions: [x, y, z]}\n  - {id: q, task: '{{ partition }}', partitions: [u, v]}\n",
+    );
+    assert_eq!(known(&plan, "waves"), json!([["a"], ["p:x", "p:y"], ["p:z"], ["q:u", "q:v"]]));
+    let Kind::ForEach(fan_out) = &node(&plan, "p").kind else { panic!("a fan-out") };
+    assert!(fan_out.in_batches && fan_out.max_concurrent == 2);
+    assert_eq!(needs(&plan, "q"), [("p".to_owned(), Requires::Any)]);
+}
+
+#[test]
+fn partitions_by_path_are_names_and_are_counted_at_run_time() {
+    let plan = plan(
+        "inputs: {topics: {type: array}}\nagents:\n  - {id: a, task: '{{ partition }}', partitions: workflow.input.topics}\n  - {id: b, task: t}\n",
+    );
+    let Kind::ForEach(fan_out) = &node(&plan, "a").kind else { panic!("a fan-out") };
+    assert!(fan_out.named);
+    let given = |topics: Value| {
+        let given = [("topics".to_owned(), convoke_plan::compile::GivenInput::Json(topics))];
+        convoke_plan::compile::check_inputs(plan.root(), &given).map_err(|errors| errors[0].message.clone())
+    };
+    assert!(given(json!(["x", "y"])).is_ok());
+    assert!(given(json!([])).unwrap_err().contains("empty"));
+    assert!(given(json!(["x", "y", "x"])).unwrap_err().contains("twice"));
+    assert!(given(json!(["x", " "])).unwrap_err().contains("empty text"));
+    let text = compiled(
+        "inputs: {topics: {type: string}}\nagents:\n  - {id: a, task: '{{ partition }}', partitions: workflow.input.topics}\n",
+    );
+    assert_eq!(errors(&text), [("workflow::wrong_type", 3)], "{}", shown(&text));
+}
+
+#[test]
+fn ten_thousands_of_partitions_are_read_in_linear_time() {
+    let manifest = |count: usize| {
+        let listed: Vec<String> = (0..count).map(|number| format!("p{number}")).collect();
+        format!("agents:\n  - {{id: a, task: '{{{{ partition }}}}', partitions: [{}]}}\n", listed.join(", "))
+    };
+    let time = |count: usize| {
+        let text = manifest(count);
+        let begun = std::time::Instant::now();
+        assert_eq!(known(&plan(&text), "agent_count"), json!(count));
+        begun.elapsed()
+    };
+    let (few, many) = (time(5_000), time(40_000));
+    assert!(many < few * 30, "8 times as many took {many:?} after {few:?}");
+}
+
+#[test]
+fn a_quorum_larger_than_the_partitions_is_an_error() {
+    let found = compiled(
+        "agents:\n  - {id: h, task: '{{ partition }}', partitions: [x], failure_mode: quorum, min: 3}\n  - {id: e, task: t}\n",
+    );
+    assert_eq!(errors(&found), [("workflow::out_of_range", 2)], "{}", shown(&found));
+}
+
+#[test]
+fn a_shape_that_nobody_is_asked_for_is_said() {
+    for strategy in ["auto", "flat", "vote", "judge", "tournament"] {
+        let found = compiled(&format!(
+            "agents:\n  - {{id: a, task: t}}\n  - {{id: b, task: t}}\nsynthesis:\n  strategy: {strategy}\n  output_schema: 'title, score'\n"
+        ));
+        assert_eq!(findings(&found), [("workflow::no_effect", 6)], "{strategy}: {}", shown(&found));
+    }
+    let asked = compiled(
+        "agents:\n  - {id: a, task: t}\n  - {id: b, task: t}\nsynthesis: {strategy: hierarchical, output_schema: 'title, score'}\n",
+    );
+    assert!(findings(&asked).is_empty(), "{}", shown(&asked));
+}
+
+#[test]
+fn whole_numbers_are_checked_and_what_is_not_is_said() {
+    let found = compiled(
+        "agents:\n  - id: a\n    task: t\n    output_schema: {type: object, additionalProperties: false, properties: {n: {type: integer}, m: {type: [integer, 'null']}}}\n",
+    );
+    assert_eq!(findings(&found), [("workflow::no_effect", 4)], "{}", shown(&found));
+    assert!(shown(&found).contains("`additionalProperties` is not checked"), "{}", shown(&found));
+    let plan = found.plan.unwrap();
+    let schema = agent(&plan, "a").settings.schema.clone().unwrap();
+    let said = |value: Value| convoke_model::fit::violations(&schema, value.as_object().unwrap());
+    assert!(said(json!({"n": 2.0, "m": null})).is_empty());
+    assert_eq!(said(json!({"n": 2.5, "m": 1.5})).len(), 2);
+}
+
+#[test]
+fn a_voter_whose_shape_has_no_vote_is_an_error() {
+    let text = "query: q\ncoordination_protocol: voting\nagents:\n  - {id: a, output_schema: 'title, score'}\n  - {id: b, output_schema: 'vote, why'}\n";
+    let found = compiled(text);
+    assert_eq!(errors(&found), [("workflow::missing_key", 4)], "{}", shown(&found));
+    assert!(shown(&found).contains("could only abstain"), "{}", shown(&found));
+}
+
+#[test]
+fn votes_are_told_their_options_and_not_bound_to_them() {
+    let plan = plan(
+        "query: q\nteam: {protocol: voting, vote: {options: [ship, wait]}}\nagents: [{id: a}, {id: b}]\n",
+    );
+    let schema = agent(&plan, "a").settings.schema.clone().unwrap();
+    assert!(schema.fields["vote"].choices.is_none());
+    assert!(schema.fields["vote"].description.as_ref().unwrap().contains("ship, wait"));
+}
+
+#[test]
+fn a_query_that_somebody_is_asked_may_not_be_empty() {
+    let given = |text: &str, query: Option<&str>| {
+        let plan = plan(text);
+        let given =
+            query.map(|query| ("query".to_owned(), convoke_plan::compile::GivenInput::Text(query.into())));
+        let given: Vec<_> = given.into_iter().collect();
+        convoke_plan::compile::check_inputs(plan.root(), &given).is_ok()
+    };
+    let asked = "agents: [{id: a}]\n";
+    assert!(given(asked, Some("what?")) && !given(asked, Some(" ")) && !given(asked, None));
+    let stated = "query: what?\nagents: [{id: a}]\n";
+    assert!(given(stated, None) && !given(stated, Some("")));
+    assert!(!given("query: ''\nagents: [{id: a}]\n", None), "an empty query is none");
+    assert!(given("query: ''\nagents: [{id: a, task: t}]\n", None));
+    assert!(given("agents: [{id: a, task: t}]\n", Some("")));
+}
+
+#[test]
+fn a_query_that_is_a_template_yields_to_what_is_given() {
+    let plan = plan(
+        "inputs: {who: {type: string, default: all}}\nquery: 'For {{ workflow.input.who }}?'\nagents: [{id: a}]\n",
+    );
+    let given = [("query".to_owned(), convoke_plan::compile::GivenInput::Text("else".into()))];
+    let inputs = convoke_plan::compile::check_inputs(plan.root(), &given).expect("it is taken");
+    assert_eq!(inputs["query"], json!("else"));
+    assert!(text(&plan, &agent(&plan, "a").prompt).starts_with("{% if workflow.input.query %}"));
+}
+
+#[test]
+fn what_has_no_effect_in_a_team_or_without_a_barrier_is_said() {
+    let team = compiled(
+        "query: q\ncoordination_protocol: broadcast\nmode: wave\nbarrier: true\nbatch_size: 2\nagents: [{id: a}, {id: b}]\n",
+    );
+    let expected = [("workflow::no_effect", 3), ("workflow::no_effect", 4), ("workflow::no_effect", 5)];
+    assert_eq!(findings(&team), expected, "{}", shown(&team));
+    let alone = compiled("query: q\nbatch_size: 2\nagents: [{id: a}, {id: b}]\n");
+    assert_eq!(findings(&alone), [("workflow::no_effect", 2)], "{}", shown(&alone));
+}
+
+#[test]
+fn messages_speak_of_the_manifest() {
+    let says = |text: &str, words: &[&str]| {
+        let found = shown(&compiled(text));
+        words.iter().for_each(|word| assert!(found.contains(word), "no {word:?} in {found}"));
+    };
+    says("query: q\nverify: sometimes\nagents: [{id: a}]\n", &["`criteria`"]);
+    says("query: q\nmodel: 'openai:'\nagents: [{id: a}]\n", &["no model"]);
+    says(
+        "query: q\nagents: [{id: a, task: '{{ partition }}', partitions: a}]\n",
+        &["`partitions` of agent `a`"],
+    );
+    says("query: q\nagents: [{id: a, task: '{{ qery }}'}]\n", &["this manifest", "did you mean `query`"]);
+    says("query: q\nagents: [{id: a, task: '{{ partition }}'}]\n", &["where it has `partitions`"]);
+    says("query: q\nagents: [{id: a, depends_on: [x]}, {id: b}]\n", &["depends on `x`", "available: a, b)"]);
+    says("query: q\nagents: [{id: a, depends_on: [synthesis]}, {id: b}]\n", &["comes after all agents"]);
+    says(
+        "query: q\ncoordination_protocol: debate\nagents: [{id: a}, {id: b}]\n",
+        &["at least 3 agents", "found 2"],
+    );
+    says(
+        "query: q\nteam: {protocol: voting, vote: {options: [abstain, x]}}\nagents: [{id: a}, {id: b}]\n",
+        &["abstains"],
+    );
+    let circle =
+        compiled("query: q\nagents: [{id: a, depends_on: [b]}, {id: b, depends_on: [a]}, {id: c}]\n");
+    assert_eq!(findings(&circle).len(), 1, "{}", shown(&circle));
 }

@@ -93,7 +93,8 @@ impl Scheduler {
         let place = self.tasks[task].place;
         let workflow = plan.workflow(self.frame(place.frame).workflow);
         let cause = Cause { kind: CauseKind::JoinDecided, task: Some(self.tasks[task].id.clone()) };
-        for need in &workflow.node(self.tasks[task].node).needs {
+        // Of a fan-out of which one item is needed, others may be wanted.
+        for need in workflow.node(self.tasks[task].node).needs.iter().filter(|need| need.item.is_none()) {
             let Some(loser) = self.beside(place, need.node) else { continue };
             if !self.tasks[loser].is_ended() && !self.is_wanted(loser) {
                 self.cancel(loser, &cause, outputs);

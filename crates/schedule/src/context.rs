@@ -9,6 +9,7 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::TaskIx;
+use crate::work::WORK;
 use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
 use convoke_plan::value::read_output;
@@ -324,7 +325,7 @@ impl Scheduler {
                 };
                 bind(each.variable.clone(), &|| self.item_value(group, index, outputs));
                 bind("_index".into(), &|| Value::from(index));
-                if each.key_by.is_some() {
+                if self.group(group).keys.is_some() {
                     bind("_key".into(), &|| Value::from(&*self.key_of(group, index)));
                 }
             }
@@ -337,6 +338,9 @@ impl Scheduler {
         self.add_workflow(frame, roots, &mut names, outputs);
         if roots.want("context") {
             names.insert("context".into(), self.history_value(self.frame(frame).history.clone()));
+        }
+        if roots.want(WORK) && self.workflow_in(frame).manifest {
+            names.insert(WORK.into(), self.work_value(frame));
         }
         let latest = &self.frame(frame).latest;
         match roots {

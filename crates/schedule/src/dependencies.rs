@@ -7,6 +7,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{Digest, Payload};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// All outputs of one block together take at most as many tokens as this many of them would.
@@ -26,9 +27,16 @@ impl Scheduler {
     ) -> (String, Vec<Digest>) {
         let place = self.tasks[step].place;
         let needs = self.node(step).needs.iter().filter(|need| !need.order);
-        let needs = needs.filter_map(|need| self.beside(place, need.node));
         let mut sources = Vec::new();
-        needs.for_each(|need| self.add_members(need, &mut sources));
+        for need in needs {
+            let Some(needed) = self.beside(place, need.node) else { continue };
+            match need.item {
+                Some(item) => sources.push(self.member_at(needed, item).unwrap_or(needed)),
+                None => self.add_members(needed, &mut sources),
+            }
+        }
+        let mut seen = HashSet::new();
+        sources.retain(|source| seen.insert(*source));
         if sources.is_empty() {
             return (String::new(), Vec::new());
         }
@@ -68,6 +76,11 @@ impl Scheduler {
         }
         kept.push(*digest);
         format!("{shown}\n[`read_result` with the name `r{}` reads it]", kept.len())
+    }
+
+    /// The task of an item, where it exists.
+    fn member_at(&self, group: TaskIx, item: u32) -> Option<TaskIx> {
+        self.tasks[group].group.as_deref()?.members.get(item as usize).copied()
     }
 
     fn add_members(&self, task: TaskIx, found: &mut Vec<TaskIx>) {

@@ -105,7 +105,7 @@ impl Scheduler {
         let missed = steps.iter().filter(skipped).count();
         if missed > 0 && missed == steps.len() {
             RunStatus::SkippedAll
-        } else if self.missed_outputs || self.missed_steps && missed > 0 {
+        } else if self.missed_outputs || self.missed_steps && missed > 0 || self.lacks_agents(frame) {
             RunStatus::Partial
         } else {
             RunStatus::Succeeded

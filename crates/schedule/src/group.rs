@@ -39,11 +39,20 @@ pub(crate) struct Group {
     /// Of a merge by levels that was looked at: what is settled, and whose answers came since.
     pub tree: Option<Tree>,
     pub answered: Vec<TaskIx>,
+    /// Whether all of a batch end before the next begins.
+    pub in_batches: bool,
 }
 
 impl Group {
     fn has_place(&self) -> bool {
         self.limit.is_none_or(|limit| self.active < limit)
+    }
+
+    /// Whether the next item may come into being: in batches, the last of them must be over.
+    fn may_add(&self) -> bool {
+        let begins_batch =
+            self.limit.is_some_and(|limit| (self.members.len() as u32).is_multiple_of(limit.max(1)));
+        !self.in_batches || !begins_batch || self.open == 0
     }
 
     /// Whether every member there will ever be has ended.
@@ -91,17 +100,17 @@ impl Scheduler {
         keys: Option<&[String]>,
     ) {
         let frame = self.tasks[task].place.frame;
-        let (limit, stated) = {
+        let (limit, in_batches, stated) = {
             let workflow = self.workflow_in(frame);
             let Kind::ForEach(spec) = &workflow.node(self.tasks[task].node).kind else { return };
-            (spec.max_concurrent, workflow.limits.iterations_stated)
+            (spec.max_concurrent, spec.in_batches, workflow.limits.iterations_stated)
         };
         if stated {
             self.frame_mut(frame).iterations += count;
         }
         let keys = keys.map(|keys| keys.iter().map(|key| Arc::from(key.as_str())).collect());
-        let group =
-            Group { total: count, limit: Some(limit), items: Some(items.clone()), keys, ..Group::default() };
+        let (limit, items) = (Some(limit), Some(items.clone()));
+        let group = Group { total: count, limit, items, keys, in_batches, ..Group::default() };
         self.tasks[task].group = Some(Box::new(group));
         self.tasks[task].state = TaskState::Open;
         self.fill(task);
@@ -160,7 +169,8 @@ impl Scheduler {
                 continue;
             }
             let next = state.members.len() as u32;
-            let closed = state.failing.is_some() || self.tasks[group].cancelling.is_some();
+            let closed =
+                state.failing.is_some() || !state.may_add() || self.tasks[group].cancelling.is_some();
             if next >= self.group(group).total || closed || self.tasks[group].is_ended() {
                 return;
             }
@@ -306,13 +316,10 @@ impl Scheduler {
         let shown: Vec<_> =
             failed.iter().take(5).map(|(name, failure)| format!("{name}: {}", failure.message)).collect();
         let more = if failed.len() > 5 { format!("; and {} more", failed.len() - 5) } else { String::new() };
+        let why = if shown.is_empty() { String::new() } else { format!("; {}{more}", shown.join("; ")) };
         let message = format!(
-            "group `{}` failed ({mode}): {} of {} failed, {} succeeded; {}{more}",
-            node.name,
-            state.failed,
-            state.total,
-            state.succeeded,
-            shown.join("; "),
+            "group `{}` failed ({mode}): {} of {} failed, {} succeeded{why}",
+            node.name, state.failed, state.total, state.succeeded,
         );
         let first = failed.first().map(|(_, failure)| *failure);
         let mut failure = Failure::new(first.map_or(Class::Fatal, |failure| failure.class), message);

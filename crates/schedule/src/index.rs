@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct WorkflowIndex {
     pub by_name: HashMap<Arc<str>, NodeIx>,
-    /// For each node, the nodes that need it.
+    /// For each node, the nodes that need it, or an item of it.
     pub dependents: Vec<Vec<NodeIx>>,
     /// Whether a node only lives inside a group, a for_each or a hook.
     pub inner: Vec<bool>,
@@ -35,7 +35,13 @@ fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
             let needed = node.needs.iter().map(|need| need.node).filter(|need| !reduce.of.contains(need));
             reduce.of.iter().copied().chain(needed).for_each(|of| arrivals[of.0 as usize].push(ix));
         }
-        node.needs.iter().for_each(|need| dependents[need.node.0 as usize].push(ix));
+        for need in &node.needs {
+            let known: &mut Vec<NodeIx> = &mut dependents[need.node.0 as usize];
+            // Needs of one node come one after the other.
+            if known.last() != Some(&ix) {
+                known.push(ix);
+            }
+        }
         members(&node.kind).iter().for_each(|member| inner[member.0 as usize] = true);
     }
     let collects = arrivals.iter().any(|merges| !merges.is_empty());

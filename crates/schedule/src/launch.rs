@@ -6,6 +6,7 @@ use crate::gate::kind_word;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
+use crate::work::names;
 use convoke_model::{
     AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
 };
@@ -394,6 +395,7 @@ impl Scheduler {
             None => self.listed(task, each, outputs)?,
         };
         let keys = each.key_by.as_ref().map(|key_by| self.keys(task, key_by, &items)).transpose()?;
+        let keys = keys.or_else(|| names(&items).filter(|_| each.named));
         let count = items.len() as u32;
         Ok((count, store(outputs, &Json::Array(items)), keys))
     }

@@ -36,6 +36,7 @@ mod timer;
 mod tool;
 mod trim;
 mod values;
+mod work;
 
 pub use goal::check_plan;
 pub use launch::Launch;

@@ -134,7 +134,8 @@ impl Scheduler {
         let workflow = self.workflow_in(frame);
         let limit = workflow.limits.max_iterations;
         let done = self.frame(frame).iterations;
-        (u64::from(done) + u64::from(more) > u64::from(limit)).then(|| {
+        // What counts nothing is not what passes the limit.
+        (more > 0 && u64::from(done) + u64::from(more) > u64::from(limit)).then(|| {
             let message = format!(
                 "workflow `{}` reached its limit of {limit} iterations before step `{}`: {done} done, {more} more wanted",
                 workflow.name,

@@ -16,6 +16,12 @@ pub fn run(console: &Console, args: &PresetsArgs) -> Result<Exit, CommandFailure
         None => presets::all(),
     };
     let found: Vec<_> = found.into_iter().map(|preset| (presets::about(console, &preset), preset)).collect();
+    if let (Some(_), [(about, preset)]) = (&args.name, found.as_slice())
+        && !about.usable
+    {
+        let message = format!("preset `{}` {}", preset.name(), about.words);
+        return Err(CommandFailure::new(Exit::Refused, message));
+    }
     match (args.format, args.name.is_some()) {
         (Format::Json, _) => console.json(&found.iter().map(record).collect::<Vec<_>>())?,
         (Format::Text, false) => console.data(&list(&found))?,
@@ -29,8 +35,18 @@ fn record((about, preset): &(About, Found)) -> Value {
         Found::Ours(_) => Value::Null,
         Found::File { path, .. } => json!(path.display().to_string()),
     };
+    let inputs: serde_json::Map<String, Value> =
+        about.inputs.iter().map(|(name, input)| (name.clone(), described(input))).collect();
     json!({
-        "name": preset.name(), "about": about.words, "from": preset.whose(), "file": path, "inputs": about.inputs,
+        "name": preset.name(), "about": about.words, "from": preset.whose(), "file": path, "inputs": inputs,
+    })
+}
+
+/// An input, in the words of files.
+fn described(input: &Input) -> Value {
+    json!({
+        "type": input.ty.word(), "required": input.required, "default": input.default,
+        "description": input.description,
     })
 }
 

@@ -89,6 +89,11 @@ impl Follow<'_, '_> {
     fn unknown(&self, site: &Site<'_>, root: &str, place: Span) -> Diagnostic {
         let mut available: Vec<&str> =
             self.outline.items.iter().map(|item| item.name().value.as_str()).collect();
+        available.retain(|name| self.outline.is_written(name));
+        let inside = matches!(site.view, View::Inside(_));
+        if self.outline.workflow.from_manifest {
+            available.extend(["query", "context"].into_iter().chain(inside.then_some("partition")));
+        }
         available.push("workflow");
         let dashed =
             available.iter().find(|name| name.strip_prefix(root).is_some_and(|rest| rest.starts_with('-')));
@@ -99,10 +104,13 @@ impl Follow<'_, '_> {
                     name.replace('-', "_")
                 )
             }
+            None if root == "partition" && self.outline.workflow.from_manifest => {
+                "an agent has a partition where it has `partitions`".to_owned()
+            }
             None => suggest::instead(root, &available),
         };
-        let message =
-            format!("{}: {} refers to `{root}`, which is not in this workflow", site.owner, site.key);
+        let kind = self.outline.kind();
+        let message = format!("{}: {} refers to `{root}`, which is not in this {kind}", site.owner, site.key);
         Diagnostic::error("workflow::unknown_reference", message, place, "nothing has this name").help(help)
     }
 

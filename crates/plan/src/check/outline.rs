@@ -180,6 +180,17 @@ impl<'a> Outline<'a> {
         self.items.iter().any(|item| !item.common().needs.is_empty())
     }
 
+    /// What people call the file.
+    pub fn kind(&self) -> &'static str {
+        if self.workflow.from_manifest { "manifest" } else { "workflow" }
+    }
+
+    /// Whether a name is the writer's: manifests have steps of their own, which nobody depends on.
+    pub fn is_written(&self, name: &str) -> bool {
+        let made = ["synthesis", "verification"].contains(&name.trim_end_matches('_'));
+        !(self.workflow.from_manifest && made)
+    }
+
     /// Where the workflow starts: as written, else every item that nothing leads to.
     pub fn entries(&self) -> Vec<usize> {
         if !self.workflow.entry_point.is_empty() {

@@ -1,15 +1,19 @@
 //! Routes that are never taken, steps that are never reached, routes that may all fail to match.
 
 use super::outline::{Item, Outline};
-use super::reach::Reach;
+use super::reach::{Reach, circles};
 use crate::diagnostic::Diagnostic;
 use crate::source::workflow::Route;
 
 /// Warnings about the way through a workflow.
 pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Diagnostic>) {
     let starts = !outline.entries().is_empty();
+    // Who depends on others in a circle, or on such, is told of the circle.
+    let circular =
+        outline.workflow.from_manifest && !circles(outline.items.len(), &|ix| outline.needs(ix)).is_empty();
     for (ix, item) in outline.items.iter().enumerate() {
-        if starts && !reach.runs(ix) {
+        let waits = circular && !outline.needs(ix).is_empty();
+        if starts && !waits && !reach.runs(ix) {
             findings.push(unreachable(*item));
         }
         match item.gate() {

@@ -8,7 +8,8 @@ const LISTED: usize = 12;
 /// The nearest of the names that would do, and the names themselves.
 pub(crate) fn instead(written: &str, available: &[&str]) -> String {
     // A step whose name is missing is reported by itself.
-    let named: Vec<&str> = available.iter().copied().filter(|name| !name.is_empty()).collect();
+    let mut seen = std::collections::HashSet::from([""]);
+    let named: Vec<&str> = available.iter().copied().filter(|name| seen.insert(*name)).collect();
     let available = named.as_slice();
     let near = nearest(written, available.iter().copied()).map(|near| format!("did you mean `{near}`? "));
     format!("{}{}", near.unwrap_or_default(), list(available))

@@ -36,7 +36,8 @@ fn leads(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {
 fn needs(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {
     let item = outline.items[ix];
     for need in &item.common().needs {
-        let who = format!("{} `{}` needs `{}`", item.word(), item.name().value, need.step.value);
+        let verb = if outline.workflow.from_manifest { "depends on" } else { "needs" };
+        let who = format!("{} `{}` {verb} `{}`", item.word(), item.name().value, need.step.value);
         known(outline, "workflow::unknown_dependency", &who, &need.step, findings);
     }
 }
@@ -71,8 +72,9 @@ fn known(
     if name.value.is_empty() || outline.find(&name.value).is_some() {
         return;
     }
-    let available: Vec<&str> = outline.items.iter().map(|item| item.name().value.as_str()).collect();
-    let message = format!("{who}, which is not in this workflow");
+    let mut available: Vec<&str> = outline.items.iter().map(|item| item.name().value.as_str()).collect();
+    available.retain(|name| outline.is_written(name));
+    let message = format!("{who}, which is not in this {}", outline.kind());
     let found = Diagnostic::error(code, message, name.span.clone(), "no step or group has this name")
         .help(suggest::instead(&name.value, &available));
     findings.push(found);

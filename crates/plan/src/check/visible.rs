@@ -48,6 +48,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
             View::Hook => matches!(name, "result" | "error" | "output"),
             View::Before(_) | View::Inside(_) | View::End => name == "error" && catches_errors(outline),
         }
+        || site.view == View::End && outline.workflow.from_manifest && name == "_work"
         || site.form == Form::Condition && is_flattened(outline, name)
 }
 

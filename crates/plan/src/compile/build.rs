@@ -124,6 +124,7 @@ impl<'a> Builder<'a> {
                 per_agent: source.cost.show_per_agent,
                 summary: source.cost.show_summary,
             },
+            manifest: source.from_manifest,
             pipeline,
         }
     }

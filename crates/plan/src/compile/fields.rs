@@ -18,6 +18,7 @@ pub(super) fn input(source: &InputField) -> Input {
         required: source.required,
         default: source.default.as_ref().map(|default| default.value.clone()),
         description: source.description.as_ref().map(|text| text.value.clone()),
+        rule: source.rule,
     }
 }
 
@@ -39,6 +40,7 @@ fn field(source: &SourceField) -> OutputField {
         max_length: source.max_length,
         required: source.required,
         nullable: source.nullable,
+        integer: source.integer,
     }
 }
 

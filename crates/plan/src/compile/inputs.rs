@@ -3,7 +3,7 @@
 //! With a declaration: texts are read by the declared type, defaults and zero values are filled in, and every name or
 //! value that does not fit is reported. Without one, anything is taken and texts are read by their look.
 
-use crate::plan::{Input, Workflow};
+use crate::plan::{Input, InputRule, Workflow};
 use crate::source::nearest;
 use crate::value::{InputType, read_by_look, read_by_type, zero_value};
 use convoke_model::FieldType;
@@ -51,7 +51,8 @@ pub fn check_declared(
     let mut inputs = Map::new();
     for (name, input) in declared {
         let last = given.iter().rev().find(|(other, _)| other == name);
-        match value(name, input, last.map(|(_, value)| value)) {
+        let value = value(name, input, last.map(|(_, value)| value));
+        match value.and_then(|value| fitting(name, input, value)) {
             Ok(value) => drop(inputs.insert(name.clone(), value)),
             Err(error) => errors.push(error),
         }
@@ -82,6 +83,34 @@ fn value(name: &str, input: &Input, given: Option<&GivenInput>) -> Result<Value,
             (None, false) => Ok(zero_value(input_type(input.ty))),
             (None, true) => Err(wrong(format!("input `{name}` is required and was not given"))),
         },
+    }
+}
+
+/// A value that is what its input must be besides its type.
+fn fitting(name: &str, input: &Input, value: Value) -> Result<Value, InputError> {
+    let wrong = match (input.rule, &value) {
+        (InputRule::Filled, Value::String(text)) if text.trim().is_empty() => Some("is empty".to_owned()),
+        (InputRule::Parts, Value::Array(items)) => unfit_parts(items),
+        _ => None,
+    };
+    let error = |why| InputError {
+        name: name.to_owned(),
+        message: format!("input `{name}` {why}"),
+        help: described(input),
+    };
+    wrong.map_or(Ok(value), |why| Err(error(why)))
+}
+
+/// What keeps a list from being asked about item by item.
+fn unfit_parts(items: &[Value]) -> Option<String> {
+    let mut seen = std::collections::HashSet::new();
+    let twice = items.iter().enumerate().find(|(_, item)| !seen.insert(item.to_string()));
+    let empty = items.iter().position(|item| item.as_str().is_some_and(|text| text.trim().is_empty()));
+    match (items.is_empty(), twice, empty) {
+        (true, ..) => Some("is empty: nobody would be asked".to_owned()),
+        (_, Some((at, item)), _) => Some(format!("holds {item} twice (again at position {})", at + 1)),
+        (.., Some(at)) => Some(format!("holds an empty text at position {}", at + 1)),
+        _ => None,
     }
 }
 

@@ -174,6 +174,8 @@ impl<'a> Builder<'a> {
             variable: group.variable.value.as_str().into(),
             body,
             key_by: group.key_by.as_ref().map(|path| key_path(&path.value)),
+            named: group.named,
+            in_batches: group.in_batches,
             failure_mode: failure_mode(group.failure_mode),
             max_concurrent: group.max_concurrent.as_ref().map_or(MAX_CONCURRENT, |limit| limit.value as u32),
         });

@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
             source::Requires::Completed => Requires::Completed,
             source::Requires::Any => Requires::Any,
         };
-        Need { node: self.named(&need.step.value), requires, order: need.order }
+        Need { node: self.named(&need.step.value), requires, order: need.order, item: need.item }
     }
 
     fn route(&mut self, route: &source::Route) -> Route {

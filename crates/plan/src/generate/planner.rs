@@ -80,16 +80,32 @@ fn agent(step: &Rc<Node>) -> Rc<Node> {
     let Value::Map(written) = &step.value else { return step.clone() };
     let mut pairs = Vec::new();
     if let Some(id) = first(step, IDS) {
-        pairs.push(Pair::new("id", id.value.clone()));
+        let id = named(&id.value);
+        pairs.push(Pair::new("id", id.clone()));
         if step.get("role").is_none() {
-            pairs.push(Pair::new("role", id.value.clone()));
+            pairs.push(Pair::new("role", id));
         }
     }
     pairs.extend(first(step, TASKS).and_then(task));
-    pairs.extend(first(step, BEFORE).map(|before| Pair::new("depends_on", before.value.clone())));
+    pairs.extend(first(step, BEFORE).map(|before| Pair::new("depends_on", all_named(&before.value))));
     pairs.extend(first(step, &["timeout"]).filter(|limit| is_bound(&limit.value)).cloned());
     pairs.extend(written.iter().filter(|pair| KEPT.contains(&pair.key.value.as_str())).cloned());
     Node::map(pairs, &step.span)
+}
+
+/// A number is as good a name as a text.
+fn named(node: &Rc<Node>) -> Rc<Node> {
+    match &node.value {
+        Value::Scalar(scalar) => Node::text(scalar.raw.clone(), &node.span),
+        _ => node.clone(),
+    }
+}
+
+fn all_named(node: &Rc<Node>) -> Rc<Node> {
+    match &node.value {
+        Value::Seq(items) => Node::list(items.iter().map(named).collect(), &node.span),
+        _ => named(node),
+    }
 }
 
 /// An empty subtask says nothing: the query is the task.

@@ -1,11 +1,13 @@
 //! Presets: manifests for work that comes up again and again, made from a few inputs.
 
+use std::collections::HashSet;
+
 use convoke_model::FieldType;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::{Document, presets as made};
-use crate::plan::Input;
+use crate::plan::{Input, InputRule};
 
 /// A named way to make a manifest.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +35,9 @@ pub struct PresetInput {
     pub about: &'static str,
 }
 
+/// As many tasks as a run can have.
+const MOST_ITEMS: usize = 100_000;
+
 /// What every preset takes besides its own inputs.
 const COMMON: &[PresetInput] = &[
     PresetInput::optional("context", FieldType::String, "\"\"", "what every agent is told besides its task"),
@@ -42,7 +47,7 @@ const COMMON: &[PresetInput] = &[
         "\"\"",
         "model of all agents (default: the configured one)",
     ),
-    PresetInput::optional("max_concurrency", FieldType::Number, "60", "agents at one time"),
+    PresetInput::optional("max_concurrency", FieldType::Number, "60", "agents at one time, 1 to 100000"),
     PresetInput::optional("verify", FieldType::Boolean, "false", "examine the answer before it is given"),
 ];
 
@@ -81,6 +86,7 @@ impl Preset {
             required: input.default.is_none(),
             default: input.default.map(|text| serde_json::from_str(text).expect("defaults are JSON")),
             description: Some(input.about.to_owned()),
+            rule: InputRule::None,
         };
         self.inputs.iter().chain(COMMON).map(|each| (each.name.to_owned(), input(each))).collect()
     }
@@ -113,6 +119,16 @@ impl Given<'_> {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
+    /// Whether a list was given, and is not empty.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_array).is_some_and(|items| !items.is_empty())
+    }
+
+    /// Whether a number is another one than its default.
+    pub fn differs(&self, name: &str, default: f64) -> bool {
+        self.0.get(name).and_then(Value::as_f64).is_some_and(|number| number != default)
+    }
+
     /// A list with something in it, each a text.
     pub fn list(&self, name: &str) -> Result<Vec<String>, String> {
         let items = self.0.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -120,10 +136,15 @@ impl Given<'_> {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
+        if items.len() > MOST_ITEMS {
+            return Err(format!("`{name}` holds {} items, at most {MOST_ITEMS} are possible", items.len()));
+        }
         let items: Vec<String> = items.iter().map(text).collect();
-        match items.iter().enumerate().find(|(index, item)| items[..*index].contains(item)) {
+        let mut seen = HashSet::new();
+        match items.iter().find(|item| item.trim().is_empty() || !seen.insert(item.as_str())) {
             _ if items.is_empty() => Err(format!("`{name}` is empty")),
-            Some((_, item)) => Err(format!("`{item}` stands twice in `{name}`")),
+            Some(item) if item.trim().is_empty() => Err(format!("`{name}` holds an empty text")),
+            Some(item) => Err(format!("`{item}` stands twice in `{name}`")),
             None => Ok(items),
         }
     }
@@ -135,7 +156,7 @@ impl Given<'_> {
         if fits {
             Ok(number as u64)
         } else {
-            Err(format!("`{name}` must be a whole number between {least} and {most}"))
+            Err(format!("`{name}` must be a whole number between {least} and {most}, found {number}"))
         }
     }
 

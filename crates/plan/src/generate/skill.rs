@@ -18,6 +18,11 @@ static STEP: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a pattern of ours")
 });
 
+/// Words about dependencies where nobody looks for them.
+static LOST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[(\[{]?\b(depends?[ _-]?on|dependenc(y|ies))\s*[:=]").expect("a pattern of ours")
+});
+
 /// One step of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillStep {
@@ -82,10 +87,7 @@ fn step(text: &str, line: Range<usize>, end: usize) -> SkillStep {
 /// `depends_on: a, b`; `none` and nothing are nobody.
 fn dependencies(settings: &str, at: usize) -> (Vec<String>, Vec<Range<usize>>) {
     let Some((key, list)) = settings.split_once(':') else { return Default::default() };
-    if !matches!(
-        key.trim().to_ascii_lowercase().replace([' ', '-'], "_").as_str(),
-        "depends_on" | "depends" | "after"
-    ) {
+    if !is_dependency(key) {
         return Default::default();
     }
     let mut start = at + key.len() + 1;
@@ -100,6 +102,32 @@ fn dependencies(settings: &str, at: usize) -> (Vec<String>, Vec<Range<usize>>) {
         }
     }
     found
+}
+
+/// What looks like a dependency in a heading and is none.
+fn misspelt(text: &str, line: Range<usize>) -> Option<(Range<usize>, String)> {
+    let heading = text[line.clone()].trim_end_matches('\n');
+    let found = STEP.captures(heading)?;
+    let settings = found.name("settings").filter(|settings| !is_understood(settings.as_str()));
+    let part = settings.map(|part| (part.range(), part.as_str())).or_else(|| {
+        let name = found.name("name")?;
+        let lost = LOST.find(name.as_str())?;
+        Some((name.start() + lost.start()..name.end(), &name.as_str()[lost.start()..]))
+    });
+    part.map(|(range, words)| (line.start + range.start..line.start + range.end, words.trim().to_owned()))
+}
+
+/// Brackets hold dependencies, or a remark: something without a colon that does not begin like one.
+fn is_understood(settings: &str) -> bool {
+    match settings.split_once(':') {
+        Some((key, _)) => is_dependency(key),
+        None => !LOST.is_match(&format!("{settings}:")) && !settings.to_ascii_lowercase().contains("depend"),
+    }
+}
+
+fn is_dependency(key: &str) -> bool {
+    let key = key.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    matches!(key.as_str(), "depends_on" | "depends" | "after")
 }
 
 /// `Research Agent` → `research-agent`.
@@ -124,6 +152,11 @@ pub(crate) fn manifest(file: &Arc<SourceFile>) -> Result<Rc<Node>, Diagnostic> {
         let message = format!("skill `{}` has no steps", file.path);
         let found = Diagnostic::error("workflow::not_a_workflow", message, at(0..0), "no heading is a step");
         return Err(found.help("a step is a heading such as `### Step 1: Name [depends_on: none]`"));
+    }
+    if let Some((range, words)) = headings(text).into_iter().find_map(|line| misspelt(text, line)) {
+        let message = format!("`{words}` in the heading of a step says nothing that is understood");
+        let found = Diagnostic::error("workflow::unknown_value", message, at(range), "no dependency");
+        return Err(found.help("write `[depends_on: name, name]` at the end of the heading"));
     }
     let whole = at(0..0);
     let preface = Preface::of(text, headings(text)[0].start);

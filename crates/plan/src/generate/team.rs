@@ -4,6 +4,9 @@
 
 use std::rc::Rc;
 
+use crate::diagnostic::Diagnostic;
+use crate::source::keys::manifest::MANIFEST;
+use crate::source::nearest;
 use crate::source::tree::{Node, Pair, Value};
 
 /// Names of the roster.
@@ -23,13 +26,44 @@ pub(crate) fn is_team(root: &Node) -> bool {
 pub(crate) fn manifest(root: &Node) -> Rc<Node> {
     let Value::Map(written) = &root.value else { return Node::map(Vec::new(), &root.span) };
     let (protocol, rest): (Vec<&Pair>, Vec<&Pair>) =
-        written.iter().partition(|pair| PROTOCOL.contains(&pair.key.value.as_str()));
+        written.iter().partition(|pair| is_of_protocol(&pair.key.value));
     let mut pairs: Vec<Pair> = rest.into_iter().filter(|pair| pair.key.value != "kind").map(entry).collect();
     if !protocol.is_empty() {
         let settings = protocol.into_iter().cloned().collect();
         add_settings(&mut pairs, settings, root);
     }
     Node::map(pairs, &root.span)
+}
+
+/// Keys that mean the same and stand together: only one of them could count.
+pub(crate) fn contradictions(root: &Node) -> Vec<Diagnostic> {
+    let Value::Map(written) = &root.value else { return Vec::new() };
+    let alike = |words: &[&str]| -> Vec<&Pair> {
+        written.iter().filter(|pair| words.contains(&pair.key.value.as_str())).collect()
+    };
+    let goals: Vec<&str> = GOAL.iter().copied().chain(["query"]).collect();
+    let mut found = Vec::new();
+    for pairs in [alike(ROSTER), alike(&goals)] {
+        let Some((first, others)) = pairs.split_first() else { continue };
+        for other in others {
+            let (one, two) = (&first.key.value, &other.key.value);
+            let message = format!("the team has both `{one}` and `{two}`, which mean the same");
+            let place = other.key.span.clone();
+            let error = Diagnostic::error("workflow::excludes", message, place, "keep one of the two");
+            found.push(error.also(first.key.span.clone(), "the other one"));
+        }
+    }
+    found
+}
+
+/// Whether a key belongs to the protocol, also where it is misspelt: that is said with the right advice there.
+fn is_of_protocol(key: &str) -> bool {
+    let known = |name: &str| MANIFEST.keys.iter().any(|known| known.name == name);
+    PROTOCOL.contains(&key)
+        || !known(key)
+            && !ROSTER.contains(&key)
+            && !GOAL.contains(&key)
+            && nearest(key, PROTOCOL.iter().copied()).is_some()
 }
 
 fn entry(pair: &Pair) -> Pair {

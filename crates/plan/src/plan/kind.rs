@@ -321,6 +321,12 @@ pub struct ForEach {
     pub body: NodeIx,
     /// Where an item's key is, relative to the item.
     pub key_by: Option<Vec<String>>,
+    /// Whether items that can be names are the keys, where `key_by` says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+    /// Whether all items of a batch (as many as run at once) end before the next begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_batches: bool,
     /// What happens when one fails.
     pub failure_mode: FailureMode,
     /// How many at once.

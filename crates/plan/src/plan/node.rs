@@ -82,6 +82,9 @@ pub struct Need {
     /// Whether it is about order alone: nothing of its output is passed on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
+    /// Of a fan-out with a stated list: the one item that is needed, by its position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
 }
 
 /// How something needed must end.

@@ -44,6 +44,10 @@ pub struct Workflow {
     pub pricing: Arc<IndexMap<String, Price>>,
     /// How costs are shown.
     pub show_costs: ShowCosts,
+    /// Whether it was made from a manifest: agents whose failure ends their own branch alone leave the run partial, and
+    /// the output sees `_work`, what is known of all agents at the end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub manifest: bool,
     /// What holds for it as a pipeline of personas, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<Pipeline>,
@@ -83,6 +87,28 @@ pub struct Input {
     pub default: Option<serde_json::Value>,
     /// What it is for.
     pub description: Option<String>,
+    /// What it must be besides.
+    #[serde(default, skip_serializing_if = "InputRule::is_none")]
+    pub rule: InputRule,
+}
+
+/// What an input must be besides its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputRule {
+    /// Nothing else.
+    #[default]
+    None,
+    /// A text that says something: somebody is asked just this.
+    Filled,
+    /// A list with something in it, of which nothing stands twice: somebody is asked once for each.
+    Parts,
+}
+
+impl InputRule {
+    fn is_none(&self) -> bool {
+        *self == InputRule::None
+    }
 }
 
 /// What a node may see of what came before it.

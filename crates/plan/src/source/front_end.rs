@@ -60,6 +60,14 @@ pub(super) fn manifest_of(root: &Rc<Node>) -> Result<Rc<Node>, Option<FrontEnd>>
     }
 }
 
+/// What a file says twice in words that a manifest has one for.
+pub(super) fn contradictions(root: &Node) -> Vec<Diagnostic> {
+    match recognise(root) {
+        Some(FrontEnd::Team) => team::contradictions(root),
+        _ => Vec::new(),
+    }
+}
+
 /// What to say about a file of a kind that cannot run.
 pub(super) fn refuse(root: &Node) -> Diagnostic {
     let (span, path) = (beginning(root), scalar::shorten(&root.span.file.path));

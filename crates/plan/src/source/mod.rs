@@ -56,7 +56,10 @@ pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Ve
     let mut reader = read::Reader::new(sources);
     let path = normalise(path);
     let workflow = match front_end::manifest_of(&root) {
-        Ok(manifest) => read_manifest(&mut reader, &manifest, &path, &loader.files),
+        Ok(manifest) => {
+            loader.diagnostics.extend(front_end::contradictions(&root));
+            read_manifest(&mut reader, &manifest, &path, &loader.files)
+        }
         Err(Some(FrontEnd::PersonaManifest)) => read_personas(&mut reader, &root, &path, &loader.files),
         Err(Some(FrontEnd::Workflow)) => read::workflow(&mut reader, &root, &path, &loader.files),
         Err(_) => {
@@ -90,7 +93,10 @@ pub fn manifest_data(path: &str, sources: &dyn Sources) -> (Option<serde_json::V
     let mut loader = load::Loader::new(sources);
     let root = load_any(&mut loader, path);
     let manifest = root.and_then(|root| match front_end::manifest_of(&root) {
-        Ok(manifest) => Some(manifest.as_written()),
+        Ok(manifest) => {
+            loader.diagnostics.extend(front_end::contradictions(&root));
+            Some(manifest.as_written())
+        }
         Err(kind) => {
             loader.diagnostics.push(front_end::no_manifest(&root, kind));
             None

@@ -22,6 +22,7 @@ impl OutputField {
             max_length: None,
             required: true,
             nullable: false,
+            integer: false,
             span: span.clone(),
         }
     }
@@ -54,6 +55,8 @@ pub struct OutputField {
     pub required: bool,
     /// Whether null is a value (default false).
     pub nullable: bool,
+    /// Whether a number must be whole; only a JSON Schema can say so.
+    pub integer: bool,
     /// Place of the definition.
     pub span: Span,
 }

@@ -143,20 +143,51 @@ impl Scheduler {
     /// Counts an end for every task that waits for it.
     pub(super) fn tell_dependents(&mut self, task: TaskIx, end: End) {
         let (node, place) = (self.tasks[task].node, self.tasks[task].place);
+        self.tell_of_item(task, end);
         let index = self.index.clone();
         let dependents = &index[self.frame(place.frame).workflow.0 as usize].dependents[node.0 as usize];
         for dependent in dependents {
             if let Some(waiter) = self.beside(place, *dependent) {
-                self.count_need(waiter, task, node, end);
+                self.count_end(waiter, task, node, end);
+            }
+        }
+    }
+
+    /// Counts the end of an item for every task that waits for just this one.
+    fn tell_of_item(&mut self, task: TaskIx, end: End) {
+        let (Some(group), Some(item)) = (self.tasks[task].place.within, self.tasks[task].place.item) else {
+            return;
+        };
+        let (node, place) = (self.tasks[group].node, self.tasks[group].place);
+        let index = self.index.clone();
+        let dependents = &index[self.frame(place.frame).workflow.0 as usize].dependents[node.0 as usize];
+        for dependent in dependents {
+            if let Some(waiter) = self.beside(place, *dependent) {
+                self.count_need(waiter, task, node, Some(item), end);
+            }
+        }
+    }
+
+    /// Counts the end of a task as a whole, and with it that of items which it never had.
+    fn count_end(&mut self, waiter: TaskIx, task: TaskIx, node: NodeIx, end: End) {
+        let begun = self.tasks[task].group.as_deref().map_or(0, |group| group.members.len() as u32);
+        let lost = if end == End::Succeeded { End::Skipped } else { end };
+        let items: Vec<Option<u32>> =
+            self.node(waiter).needs.iter().filter(|need| need.node == node).map(|need| need.item).collect();
+        for item in items {
+            match item {
+                None => self.count_need(waiter, task, node, None, end),
+                Some(position) if position >= begun => self.count_need(waiter, task, node, item, lost),
+                Some(_) => {}
             }
         }
     }
 
     /// Counts one need of a waiting task as met or unmet.
-    pub(crate) fn count_need(&mut self, waiter: TaskIx, task: TaskIx, node: NodeIx, end: End) {
+    fn count_need(&mut self, waiter: TaskIx, task: TaskIx, node: NodeIx, item: Option<u32>, end: End) {
         if self.tasks[waiter].state != TaskState::Waiting {
             // A merge that has begun follows what arrives later all the same.
-            if self.tasks[waiter].merging.is_some() && end == End::Succeeded {
+            if self.tasks[waiter].merging.is_some() && end == End::Succeeded && item.is_none() {
                 self.follow_need(waiter, task);
             }
             return;
@@ -164,7 +195,8 @@ impl Scheduler {
         let plan = self.plan.clone();
         let waiting =
             plan.workflow(self.frame(self.tasks[waiter].place.frame).workflow).node(self.tasks[waiter].node);
-        let Some(need) = waiting.needs.iter().find(|need| need.node == node) else { return };
+        let needed = |need: &&Need| need.node == node && need.item == item;
+        let Some(need) = waiting.needs.iter().find(needed) else { return };
         if meets(need, waiting.join, end) {
             self.tasks[waiter].met += 1;
             self.follow_need(waiter, task);

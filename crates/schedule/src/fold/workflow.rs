@@ -109,9 +109,13 @@ impl Scheduler {
                 self.arm_merge(step, node);
             }
         }
+        let alone = workflow.entry.len() == 1;
         for entry in &workflow.entry {
             let step = self.add_step(frame, *entry, &[]);
-            self.count_visit(frame, *entry);
+            // Steps that merely stand side by side at the beginning are on no route.
+            if alone || !workflow.node(*entry).routes.is_empty() {
+                self.count_visit(frame, *entry);
+            }
             self.make_ready(step);
         }
         self.look_later(frame);

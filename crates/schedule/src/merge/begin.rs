@@ -3,7 +3,7 @@
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{About, Class, Event, Failure};
-use convoke_plan::{Reduce, Strategy, Verify};
+use convoke_plan::{Kind, Reduce, Strategy, Verify};
 
 impl Scheduler {
     /// Decide: a reduce task can start. Programs need a permit; everything else asks by its children.
@@ -26,12 +26,15 @@ impl Scheduler {
         }
         let found = self.sources(task, reduce);
         let (there, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|source| source.succeeded);
-        if (there.len() as u32) < reduce.min_sources && reduce.strategy != Strategy::Vote {
+        // Votes have a quorum of their own; without anybody who could vote there is no count.
+        let counted = reduce.strategy == Strategy::Vote && !there.is_empty();
+        if (there.len() as u32) < reduce.min_sources && !counted {
             return self.fail_task(task, self.too_few(task, there.len(), gone.len(), reduce));
         }
         let strategy = reduce.strategy.resolve(there.len());
         // One output is its own summary, whatever the way.
-        let strategy = if there.len() == 1 && strategy == Strategy::Rlm { Strategy::Flat } else { strategy };
+        let strategy =
+            if there.len() == 1 && strategy == Strategy::Rlm { self.of_one(task, reduce) } else { strategy };
         self.emit(Event::MergeStarted {
             task: self.tasks[task].id.clone(),
             strategy: strategy.word().to_owned(),
@@ -43,6 +46,13 @@ impl Scheduler {
             missing: self.missing_of(task, reduce, &gone),
             closed: true,
         });
+    }
+
+    /// How one output alone becomes the answer: as it is, or in the shape that the answer must have.
+    fn of_one(&self, task: TaskIx, reduce: &Reduce) -> Strategy {
+        let merger = reduce.merger.map(|node| &self.workflow_of(task).node(node).kind);
+        let shaped = matches!(merger, Some(Kind::Agent(merger)) if merger.settings.schema.is_some());
+        if shaped { Strategy::Hierarchical } else { Strategy::Flat }
     }
 
     pub(super) fn too_few(&self, task: TaskIx, there: usize, gone: usize, reduce: &Reduce) -> Failure {

@@ -5,9 +5,11 @@ use super::tree::{Answer, Asks, Bounds, Next, Part, Tree, look};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::synthesis::{self, index_of};
+use convoke_model::fit::violations;
+use convoke_model::synthesis::{self, bare, index_of};
 use convoke_model::{About, Event, Inquiry, Piece, TaskId};
-use convoke_plan::{Reduce, Strategy};
+use convoke_plan::{Kind, Reduce, Strategy};
+use serde_json::Value;
 
 impl Scheduler {
     /// Decide: asks what can be asked, or ends the merge.
@@ -37,7 +39,7 @@ impl Scheduler {
         merging: &Merging,
         outputs: &dyn Outputs,
     ) -> Asks {
-        let bounds = bounds(reduce, merging);
+        let bounds = self.bounds(task, reduce, merging, outputs);
         let group = self.group_mut(task);
         let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
         let is_new = tree.is_none();
@@ -62,9 +64,36 @@ impl Scheduler {
         merging: &Merging,
         outputs: &dyn Outputs,
     ) -> Next {
-        let bounds = bounds(reduce, merging);
+        let bounds = self.bounds(task, reduce, merging, outputs);
         let parts = self.parts(merging, bounds);
         look(parts, bounds, &|key, of| self.answer_at(task, merging, key, of, bounds, outputs))
+    }
+
+    fn bounds(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, outputs: &dyn Outputs) -> Bounds {
+        Bounds {
+            ratio: if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize },
+            tokens: reduce.group_tokens,
+            reshapes: self.lacks_shape(task, reduce, merging, outputs),
+        }
+    }
+
+    /// Whether there is one output alone, and it has not the shape that the answer must have.
+    pub(super) fn lacks_shape(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        outputs: &dyn Outputs,
+    ) -> bool {
+        let [source] = merging.sources.as_slice() else { return false };
+        let merger = reduce.merger.filter(|_| !chooses(merging.strategy));
+        let merger = merger.map(|node| &self.workflow_of(task).node(node).kind);
+        let Some(Kind::Agent(merger)) = merger else { return false };
+        let shape = merger.settings.schema.as_ref().filter(|shape| !shape.is_empty());
+        shape.is_some_and(|shape| match bare(self.json_of(*source, outputs)) {
+            Value::Object(fields) => !violations(shape, &fields).is_empty(),
+            _ => true,
+        })
     }
 
     /// The sources as pieces; a merge takes large ones in parts, a choice takes each as it is.
@@ -137,11 +166,6 @@ impl Scheduler {
         let About::Choose { of } = &self.tasks[child].question.as_ref()?.about else { return None };
         of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
     }
-}
-
-fn bounds(reduce: &Reduce, merging: &Merging) -> Bounds {
-    let ratio = if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize };
-    Bounds { ratio, tokens: reduce.group_tokens }
 }
 
 fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> Inquiry {

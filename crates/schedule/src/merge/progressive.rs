@@ -106,7 +106,7 @@ impl Scheduler {
         let current = self.text_so_far(task);
         let mut pool: Vec<Part> = current.iter().map(|child| self.whole(*child)).collect();
         self.new_arrivals(task, reduce, &mut pool);
-        if pool.len() >= 2 {
+        if pool.len() >= 2 || merging.closed && self.is_unshaped(task, reduce, merging, &pool, outputs) {
             let key = (self.group(task).members.len() + 1).to_string();
             let of = pool.into_iter().map(|part| part.piece).collect();
             let questions = vec![Inquiry { key, about: About::Merge { of } }];
@@ -118,6 +118,22 @@ impl Scheduler {
         } else {
             self.look_later(self.tasks[task].place.frame);
         }
+    }
+
+    /// Whether all that has come is one output that has not the shape of the answer.
+    fn is_unshaped(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        pool: &[Part],
+        outputs: &dyn Outputs,
+    ) -> bool {
+        let [only] = pool else { return false };
+        let source = self.tasks.find(&only.piece.task).filter(|task| self.tasks[*task].question.is_none());
+        let fresh = source.filter(|_| self.group(task).members.is_empty());
+        let one = |source| Merging { sources: vec![source], ..merging.clone() };
+        fresh.is_some_and(|source| self.lacks_shape(task, reduce, &one(source), outputs))
     }
 
     fn whole(&self, task: TaskIx) -> Part {

@@ -33,6 +33,10 @@ impl Scheduler {
     fn add_source(&self, task: TaskIx, found: &mut Vec<Found>) {
         let is_group = self.node(task).kind.is_group();
         match self.tasks[task].group.as_deref().filter(|_| is_group) {
+            // What a failed group did have is not what was asked for: it is missing as a whole.
+            Some(group) if group.succeeded > 0 && self.tasks[task].state == TaskState::Ended(End::Failed) => {
+                found.push(Found { task, succeeded: false });
+            }
             Some(group) => group.members.iter().for_each(|member| self.add_source(*member, found)),
             // A group that never opened (its list could not be read, it was skipped) has no members to name.
             None => {

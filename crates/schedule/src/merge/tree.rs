@@ -21,6 +21,8 @@ pub(crate) struct Part {
 pub(crate) struct Bounds {
     pub ratio: usize,
     pub tokens: u64,
+    /// Whether a single piece is asked about too: it has not the shape that the answer must have.
+    pub reshapes: bool,
 }
 
 /// How a question that was asked stands.
@@ -92,7 +94,12 @@ impl Tree {
         let mut look = Look { bounds: self.bounds, answer, next: Next::default() };
         while let Some(parts) = self.open_parts(level, number) {
             let last = self.settled[level - 1].len() == 1;
-            match look.settle(&format!("{level}.{number}"), parts, last) {
+            let key = format!("{level}.{number}");
+            let slot = match last && level == 1 && parts.len() == 1 && self.bounds.reshapes {
+                true => look.question(key, parts, false),
+                false => look.settle(&key, parts, last),
+            };
+            match slot {
                 Slot::Pending => break,
                 Slot::Parts(left) => self.settled[level - 1][number] = Some(left),
             }
@@ -138,6 +145,7 @@ struct Look<'a> {
 pub(crate) fn look(parts: Vec<Part>, bounds: Bounds, answer: &Answers<'_>) -> Next {
     let mut look = Look { bounds, answer, next: Next::default() };
     let mut slots: Vec<Slot> = match parts.len() {
+        1 if bounds.reshapes => vec![look.question("1.0".to_owned(), parts, false)],
         0 | 1 => vec![Slot::Parts(parts)],
         _ => look.level(1, pack(parts, bounds)),
     };
@@ -208,10 +216,14 @@ impl Look<'_> {
         parts.len() <= 2 || total(parts) <= self.bounds.tokens
     }
 
-    fn ask(&mut self, mut key: String, parts: Vec<Part>, carries: bool) -> Slot {
-        if parts.len() <= 1 {
-            return Slot::Parts(parts);
+    fn ask(&mut self, key: String, parts: Vec<Part>, carries: bool) -> Slot {
+        match parts.len() {
+            0 | 1 => Slot::Parts(parts),
+            _ => self.question(key, parts, carries),
         }
+    }
+
+    fn question(&mut self, mut key: String, parts: Vec<Part>, carries: bool) -> Slot {
         self.next.levels = 1;
         let mut answer = (self.answer)(&key, &parts);
         while answer == Some(Answer::Other) {
@@ -300,7 +312,7 @@ mod tests {
         }
     }
 
-    const BOUNDS: Bounds = Bounds { ratio: 10, tokens: 24_000 };
+    const BOUNDS: Bounds = Bounds { ratio: 10, tokens: 24_000, reshapes: false };
 
     #[test]
     fn three_hundred_outputs_take_three_rounds_with_groups_side_by_side() {
@@ -317,10 +329,11 @@ mod tests {
             _ => Some(Answer::Open),
         };
         // Four groups of two; the next level's first group has both of its pieces.
-        let next = look(parts(&[10; 8]), Bounds { ratio: 2, tokens: 1000 }, &|key, _| match key {
-            "2.0" => None,
-            key => done(key),
-        });
+        let next =
+            look(parts(&[10; 8]), Bounds { ratio: 2, tokens: 1000, reshapes: false }, &|key, _| match key {
+                "2.0" => None,
+                key => done(key),
+            });
         assert_eq!(next.asks.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["2.0"]);
     }
 
@@ -329,6 +342,21 @@ mod tests {
         let (next, rounds) = run(&[5], BOUNDS, 1, &|_| false);
         assert!(rounds.is_empty());
         assert_eq!((next.levels, next.result), (0, Some(Some(part("s0", 5)))));
+    }
+
+    #[test]
+    fn one_output_of_another_shape_is_asked_about_once() {
+        let bounds = Bounds { reshapes: true, ..BOUNDS };
+        let first = look(parts(&[5]), bounds, &|_, _| None);
+        assert_eq!((first.asks.len(), first.result), (1, None));
+        let then = look(parts(&[5]), bounds, &|key, _| Some(Answer::Given(part(key, 1))));
+        assert_eq!((then.asks.len(), then.levels), (0, 1));
+        assert_eq!(then.result, Some(Some(part("1.0", 1))));
+        let mut tree = Tree::new(parts(&[5]), bounds);
+        assert_eq!(tree.look_at_all(&|_, _| None).len(), 1);
+        assert!(!tree.is_settled());
+        let asks = tree.look_behind(["1.0"].into_iter(), &|key, _| Some(Answer::Given(part(key, 1))));
+        assert!(asks.is_empty() && tree.is_settled());
     }
 
     #[test]
@@ -410,7 +438,7 @@ mod tests {
             answer in 1u64..6_000,
             failing in prop::collection::hash_set((1u32..4, 0u32..40), 0..10),
         ) {
-            let bounds = Bounds { ratio, tokens: 12_000 };
+            let bounds = Bounds { ratio, tokens: 12_000, reshapes: false };
             let fails = |key: &str| failing.iter().any(|(level, number)| key == format!("{level}.{number}"));
             let (next, rounds) = run(&sizes, bounds, answer, &fails);
             let asked: usize = rounds.iter().map(Vec::len).sum();

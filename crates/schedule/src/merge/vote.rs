@@ -5,6 +5,7 @@
 
 use convoke_plan::{Tie, Vote, VoteMethod};
 use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
 
 /// What one member said.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,7 @@ pub(crate) struct Count {
 
 /// Counts votes by a rule.
 pub(crate) fn count(ballots: &[Ballot], rule: &Vote) -> Count {
+    let ballots = &spelt_alike(ballots, rule);
     let cast: Vec<&Vec<String>> = ballots.iter().filter_map(votes).collect();
     let options = options(&cast, rule);
     let tally = tally(&cast, &options);
@@ -55,6 +57,26 @@ pub(crate) fn count(ballots: &[Ballot], rule: &Vote) -> Count {
     }
     let report = report(ballots, rule, &tally, winner.as_deref(), &tied, cast.len(), rounds);
     Count { winner, tied, report }
+}
+
+/// Ballots with one spelling for each option: the listed one, else that of who said it first.
+fn spelt_alike(ballots: &[Ballot], rule: &Vote) -> Vec<Ballot> {
+    let mut known: HashMap<String, String> = HashMap::new();
+    for option in &rule.options {
+        known.entry(option.to_lowercase()).or_insert_with(|| option.clone());
+    }
+    let mut spelt =
+        |choice: &String| known.entry(choice.to_lowercase()).or_insert_with(|| choice.clone()).clone();
+    let alike = |ballot: &Ballot| match &ballot.said {
+        Said::For(choices) => {
+            let mut choices: Vec<String> = choices.iter().map(&mut spelt).collect();
+            let mut seen = HashSet::new();
+            choices.retain(|choice| seen.insert(choice.clone()));
+            Ballot { member: ballot.member.clone(), said: Said::For(choices) }
+        }
+        _ => ballot.clone(),
+    };
+    ballots.iter().map(alike).collect()
 }
 
 fn votes(ballot: &Ballot) -> Option<&Vec<String>> {
@@ -206,12 +228,15 @@ fn judge(mut choices: Vec<String>, rule: &Vote) -> Said {
     if rule.options.is_empty() {
         return Said::For(choices);
     }
-    let listed =
-        |choice: &String| rule.options.iter().find(|option| option.eq_ignore_ascii_case(choice)).cloned();
+    let listed = |choice: &String| rule.options.iter().find(|option| same_word(option, choice)).cloned();
     match choices.iter().map(listed).collect::<Option<Vec<_>>>() {
         Some(known) => Said::For(known),
         None => Said::Spoilt(format!("`{}` is not among the options", choices.join("`, `"))),
     }
+}
+
+fn same_word(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
 }
 
 fn option_of(value: &Value) -> Option<String> {

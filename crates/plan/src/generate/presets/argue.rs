@@ -10,7 +10,7 @@ pub(super) const DEBATE: Preset = Preset {
     inputs: &[
         QUERY,
         PresetInput::optional("sides", Array, "[\"for\", \"against\"]", "what each side stands for"),
-        PresetInput::optional("rounds", Number, "2", "how often each side speaks"),
+        PresetInput::optional("rounds", Number, "2", "how often each side speaks, 1 to 50"),
     ],
     make: debate,
 };

@@ -13,7 +13,7 @@ const CRITERIA: PresetInput = PresetInput::optional(
 pub(super) const BEST_OF_N: Preset = Preset {
     name: "best_of_n",
     about: "several answers to one question, of which a judge chooses the best",
-    inputs: &[QUERY, PresetInput::optional("n", Number, "5", "how many answers"), CRITERIA],
+    inputs: &[QUERY, PresetInput::optional("n", Number, "5", "how many answers, 2 to 100"), CRITERIA],
     make: |given| choose(given, given.count("n", 2, 100)?, "judge"),
 };
 
@@ -21,7 +21,7 @@ pub(super) const BEST_OF_N: Preset = Preset {
 pub(super) const TOURNAMENT: Preset = Preset {
     name: "tournament",
     about: "several answers to one question; a judge chooses the better of each pair until one is left",
-    inputs: &[QUERY, PresetInput::optional("n", Number, "8", "how many answers"), CRITERIA],
+    inputs: &[QUERY, PresetInput::optional("n", Number, "8", "how many answers, 2 to 1024"), CRITERIA],
     make: |given| choose(given, given.count("n", 2, 1024)?, "tournament"),
 };
 

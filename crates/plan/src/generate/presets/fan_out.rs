@@ -79,7 +79,7 @@ pub(super) const MAP_REDUCE: Preset = Preset {
         PresetInput::required("map", Text, "what is done with each item"),
         PresetInput::optional("reduce", Text, "\"\"", "how results are merged"),
         PresetInput::optional("query", Text, "\"\"", "what the merged result must answer"),
-        PresetInput::optional("ratio", Number, "10", "the most results in one merge"),
+        PresetInput::optional("ratio", Number, "10", "the most results in one merge, 2 to 100"),
     ],
     make: map_reduce,
 };

@@ -8,7 +8,7 @@ pub(super) const HEAVY_THINKING: Preset = Preset {
     about: "several thinkers answer by themselves, and a deliberator weighs what they say",
     inputs: &[
         QUERY,
-        PresetInput::optional("k", Number, "4", "how many thinkers"),
+        PresetInput::optional("k", Number, "4", "how many thinkers, 2 to 100"),
         PresetInput::optional("perspectives", Array, "[]", "a thinker for each of these instead of `k`"),
     ],
     make: heavy_thinking,
@@ -18,7 +18,12 @@ pub(super) const HEAVY_THINKING: Preset = Preset {
 const READ: u64 = 8_000;
 
 fn heavy_thinking(given: &Given<'_>) -> Result<Value, String> {
-    let perspectives = given.list("perspectives").unwrap_or_default();
+    let perspectives = if given.is_given("perspectives") { given.list("perspectives")? } else { Vec::new() };
+    if !perspectives.is_empty() && given.differs("k", 4.0) {
+        return Err(
+            "`k` and `perspectives` exclude one another: there is a thinker for each perspective".to_owned()
+        );
+    }
     let (partitions, as_whom) = match perspectives.is_empty() {
         true => (numbered(given.count("k", 2, 100)?), "You are thinker {{ partition }}."),
         false => (perspectives, "Think about it from this perspective: {{ partition }}"),

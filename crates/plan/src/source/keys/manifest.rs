@@ -144,6 +144,8 @@ const AGENT_STEP_KEYS: &[&str] = &[
     "on_unknown",
     "idempotent",
     "dependency_outputs",
+    "expects",
+    "repair_input",
 ];
 
 /// An entry of `depends_on` that is not just a name.
@@ -203,11 +205,10 @@ pub static VERIFY: Extended = Extended {
     own: ObjectType {
         name: "verification",
         title: "`verify`",
-        keys: &[optional(
-            "criteria",
-            Boolean,
-            "whether success criteria of agents are judged too (default true)",
-        )],
+        keys: &[
+            optional("criteria", Boolean, "whether success criteria of agents are judged too (default true)"),
+            optional("model_role", Text, "a key of `model_roles`, for who examines and who corrects"),
+        ],
     },
     of_steps: &[
         "query",

@@ -2,9 +2,12 @@
 //!
 //! A failure ends its branch and no more: whoever depends on it is skipped, and the answer says what is missing.
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::text::{Spanned, Text};
 use super::super::workflow::{
-    AgentStep, Common, ErrorRoute, ForEach, ForEachBody, Need, Step, StepKind, SuccessCriteria,
+    AgentStep, Common, ErrorRoute, FailureMode, ForEach, ForEachBody, Need, Step, StepKind, SuccessCriteria,
+    ValueType,
 };
 use super::lower::{Source, Work};
 use super::order::{Order, are_names};
@@ -32,56 +35,46 @@ pub(super) struct Makes<'a> {
 }
 
 impl Makes<'_> {
-    /// Adds the step or the fan-out of a unit.
-    pub fn add(&self, unit: usize, work: &mut Work) {
-        let spec = &self.manifest.agents[self.order.units[unit].spec];
-        let name = Spanned::new(self.order.name(unit), spec.id.span.clone());
-        match (&spec.partitions, self.order.units[unit].partition) {
-            (Some(partitions), None) => work.for_each.push(self.fan_out(unit, name, spec, partitions)),
-            (Some(Partitions::Listed(listed)), Some(index)) => {
-                work.steps.push(self.step(unit, name, spec, Some(&listed[index].value)));
-            }
-            _ => work.steps.push(self.step(unit, name, spec, None)),
+    /// Adds the step or the fan-out of an agent.
+    pub fn add(&self, agent: usize, work: &mut Work) {
+        let spec = &self.manifest.agents[agent];
+        match &spec.partitions {
+            Some(partitions) => work.for_each.push(self.fan_out(agent, spec, partitions)),
+            None => work.steps.push(self.step(agent, spec)),
         }
     }
 
-    fn step(&self, unit: usize, name: Spanned<String>, spec: &AgentSpec, partition: Option<&str>) -> Step {
-        let agent = self.agent(unit, spec, partition, partition.is_some());
+    fn step(&self, agent: usize, spec: &AgentSpec) -> Step {
         let mut common = described(spec);
-        common.needs = self.needs(unit);
+        common.needs = self.needs(agent);
         common.on_error = self.on_error(&spec.common.span);
-        Step { name, kind: StepKind::Agent(Box::new(agent)), common }
+        let kind = StepKind::Agent(Box::new(self.agent(agent, spec, false)));
+        Step { name: spec.id.clone(), kind, common }
     }
 
-    fn fan_out(
-        &self,
-        unit: usize,
-        name: Spanned<String>,
-        spec: &AgentSpec,
-        partitions: &Partitions,
-    ) -> ForEach {
-        let span = spec.common.span.clone();
-        let agent = self.agent(unit, spec, None, true);
+    fn fan_out(&self, agent: usize, spec: &AgentSpec, partitions: &Partitions) -> ForEach {
+        let (name, span) = (spec.id.clone(), spec.common.span.clone());
+        let asked = self.agent(agent, spec, true);
         let body =
-            Step { name: name.clone(), kind: StepKind::Agent(Box::new(agent)), common: described(spec) };
+            Step { name: name.clone(), kind: StepKind::Agent(Box::new(asked)), common: described(spec) };
         let mut common = Common::at(&span);
-        common.needs = self.needs(unit);
+        common.needs = self.needs(agent);
         common.on_error = self.on_error(&span);
+        let (source, items) = match partitions {
+            Partitions::Path(path) => (path.clone(), None),
+            Partitions::Listed(listed) => {
+                let items = listed.iter().map(|item| item.value.as_str().into()).collect();
+                (Spanned::new(String::new(), span.clone()), Some(Spanned::new(items, span.clone())))
+            }
+        };
         ForEach {
-            source: match partitions {
-                Partitions::Path(path) => path.clone(),
-                Partitions::Listed(_) => Spanned::new(String::new(), span.clone()),
-            },
-            items: match partitions {
-                Partitions::Path(_) => None,
-                Partitions::Listed(listed) => {
-                    let items = listed.iter().map(|item| item.value.as_str().into()).collect();
-                    Some(Spanned::new(items, span.clone()))
-                }
-            },
+            source,
+            named: items.is_none(),
+            items,
             variable: Spanned::new(PARTITION.to_owned(), span.clone()),
             body: Some(ForEachBody::Inline(Box::new(body))),
             max_concurrent: Some(self.at_once(spec, &span)),
+            in_batches: self.batch().is_some(),
             failure_mode: spec.failure_mode,
             key_by: is_keyed(partitions).then(|| Spanned::new(ITSELF.to_owned(), span)),
             common,
@@ -89,40 +82,48 @@ impl Makes<'_> {
         }
     }
 
+    fn batch(&self) -> Option<&Spanned<u64>> {
+        self.manifest.batch_size.as_ref().filter(|_| self.manifest.barrier)
+    }
+
     fn at_once(&self, spec: &AgentSpec, span: &Span) -> Spanned<u64> {
-        let batch = self.manifest.batch_size.as_ref().filter(|_| self.manifest.barrier);
-        let stated = spec.max_concurrent.as_ref().or(batch).cloned();
+        let stated = [spec.max_concurrent.as_ref(), self.batch()].into_iter().flatten();
         match self.mode {
             Mode::Sequential => Spanned::new(1, span.clone()),
-            _ => stated.unwrap_or_else(|| Spanned::new(ALL_AT_ONCE, span.clone())),
+            _ => stated
+                .min_by_key(|limit| limit.value)
+                .cloned()
+                .unwrap_or_else(|| Spanned::new(ALL_AT_ONCE, span.clone())),
         }
     }
 
-    fn agent(&self, unit: usize, spec: &AgentSpec, partition: Option<&str>, partitioned: bool) -> AgentStep {
+    fn agent(&self, agent: usize, spec: &AgentSpec, partitioned: bool) -> AgentStep {
         let mut step = dressed(self.manifest, self.texts, spec);
-        step.prompt = Some(self.texts.prompt(spec, partition, partitioned, ""));
-        if let Some(first) = spec.depends_on.first().filter(|_| self.passes_on(unit)) {
+        step.prompt = Some(self.texts.prompt(spec, partitioned, ""));
+        if let Some(first) = spec.depends_on.first().filter(|_| self.passes_on(agent)) {
             let tokens = || Spanned::new(DEPENDENCY_TOKENS, first.on.span.clone());
             step.dependency_outputs = step.dependency_outputs.or_else(|| Some(tokens()));
         }
         step
     }
 
-    fn passes_on(&self, unit: usize) -> bool {
-        self.order.before[unit].iter().any(|edge| edge.stated.is_some())
+    fn passes_on(&self, agent: usize) -> bool {
+        self.order.before[agent].iter().any(|edge| edge.stated.is_some())
     }
 
-    fn needs(&self, unit: usize) -> Vec<Need> {
-        let spec = &self.manifest.agents[self.order.units[unit].spec];
-        let known = self.order.before[unit].iter().map(|edge| {
+    fn needs(&self, agent: usize) -> Vec<Need> {
+        let spec = &self.manifest.agents[agent];
+        let known = self.order.before[agent].iter().map(|edge| {
             let span = edge.stated.map_or(&spec.id.span, |entry| &spec.depends_on[entry].on.span).clone();
-            let step = Spanned::new(self.order.name(edge.unit), span.clone());
-            Need { step, requires: edge.requires, order: edge.stated.is_none(), span }
+            let step = Spanned::new(self.order.name(edge.agent).to_owned(), span.clone());
+            let item = edge.partition.map(|position| position as u32);
+            Need { step, requires: edge.requires, order: edge.stated.is_none(), item, span }
         });
-        let unknown = self.order.unknown[unit].iter().map(|dependency| Need {
+        let unknown = self.order.unknown[agent].iter().map(|dependency| Need {
             step: dependency.on.clone(),
             requires: dependency.requires,
             order: false,
+            item: None,
             span: dependency.on.span.clone(),
         });
         known.chain(unknown).collect()
@@ -178,32 +179,39 @@ fn all_of_servers(manifest: &Manifest, names: Vec<Spanned<String>>) -> Vec<Spann
 
 /// What the answer is made of: every agent, or those that the synthesis names; nothing where agents go in a circle.
 pub(super) fn sources(manifest: &Manifest, order: &Order<'_>) -> Vec<Source> {
-    if order.sequence().len() < order.units.len() {
+    if !order.is_sound() {
         return Vec::new();
     }
-    let named = &manifest.synthesis.step.of;
-    let is_named = |id: &str| named.is_empty() || named.iter().any(|name| name.value == id);
+    let named: HashSet<&str> = manifest.synthesis.step.of.iter().map(|name| name.value.as_str()).collect();
+    let roles = roles(manifest);
+    // Names that are missing or stand twice are reported as such.
+    let mut seen = HashSet::from([""]);
     let mut sources = Vec::new();
-    for unit in 0..order.units.len() {
-        let spec = &manifest.agents[order.units[unit].spec];
-        let name = Spanned::new(order.name(unit), spec.id.span.clone());
-        // Names that are missing or stand twice are reported as such.
-        let known = sources.iter().any(|earlier: &Source| earlier.name == name) || name.value.is_empty();
-        if !known && (is_named(&spec.id.value) || is_named(&name.value)) {
-            let count = order.expanded(unit).map(|names| names.len());
-            sources.push(Source { name, title: title(manifest, spec), count });
+    for (agent, spec) in manifest.agents.iter().enumerate() {
+        let name = spec.id.value.as_str();
+        if seen.insert(name) && (named.is_empty() || named.contains(name)) {
+            let title = title(&roles, spec);
+            sources.push(Source { name: spec.id.clone(), title, count: order.count_of(agent) });
         }
     }
     sources
 }
 
+/// How many agents have each role.
+pub(super) fn roles(manifest: &Manifest) -> HashMap<&str, usize> {
+    let mut roles = HashMap::new();
+    for role in manifest.agents.iter().filter_map(|spec| spec.role.as_ref()) {
+        *roles.entry(role.value.as_str()).or_default() += 1;
+    }
+    roles
+}
+
 /// What people call an agent: its role, with its name where others have the same role.
-pub(super) fn title(manifest: &Manifest, spec: &AgentSpec) -> Option<String> {
+pub(super) fn title(roles: &HashMap<&str, usize>, spec: &AgentSpec) -> Option<String> {
     let role = spec.role.as_ref()?;
-    let same = |other: &&AgentSpec| other.role.as_ref().is_some_and(|other| other.value == role.value);
-    match manifest.agents.iter().filter(same).count() {
-        1 => Some(role.value.clone()),
-        _ => Some(format!("{} ({})", role.value, spec.id.value)),
+    match roles.get(role.value.as_str()) {
+        Some(0..=1) | None => Some(role.value.clone()),
+        Some(_) => Some(format!("{} ({})", role.value, spec.id.value)),
     }
 }
 
@@ -219,4 +227,45 @@ pub(super) fn same_for_all(manifest: &Manifest, findings: &mut Vec<Diagnostic>) 
             findings.push(found.help("write `{{ partition }}` where the partition belongs"));
         }
     }
+}
+
+/// Partitions that cannot be what the agent makes of them: too few for its quorum, or no list.
+pub(super) fn unfit_partitions(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
+    for spec in &manifest.agents {
+        findings.extend(match &spec.partitions {
+            Some(Partitions::Listed(listed)) => too_large_a_quorum(spec, listed.len()),
+            Some(Partitions::Path(path)) => no_list(manifest, spec, path),
+            None => None,
+        });
+    }
+}
+
+fn too_large_a_quorum(spec: &AgentSpec, count: usize) -> Option<Diagnostic> {
+    let FailureMode::Quorum(min) = spec.failure_mode else { return None };
+    (min > count as u64).then(|| {
+        let message =
+            format!("agent `{}`: a quorum of {min} is more than its {count} partitions", spec.id.value);
+        Diagnostic::error("workflow::out_of_range", message, spec.id.span.clone(), "can never be met")
+    })
+}
+
+/// An input that partitions are read from is a list.
+fn no_list(manifest: &Manifest, spec: &AgentSpec, path: &Spanned<String>) -> Option<Diagnostic> {
+    let input = manifest.inputs.as_ref()?.get(input_of(&path.value)?)?;
+    let kind = input.value.kind.value;
+    (kind != ValueType::Array).then(|| {
+        let message = format!(
+            "`partitions` of agent `{}`: `{}` is declared as {}, not as array",
+            spec.id.value,
+            path.value,
+            kind.word()
+        );
+        Diagnostic::error("workflow::wrong_type", message, path.span.clone(), "no list")
+            .also(input.value.kind.span.clone(), "declared here")
+    })
+}
+
+/// The input that a path leads to, where it leads to one as a whole.
+pub(super) fn input_of(path: &str) -> Option<&str> {
+    path.strip_prefix("workflow.input.").filter(|name| !name.contains('.'))
 }

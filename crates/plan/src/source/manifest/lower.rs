@@ -11,8 +11,9 @@ use super::super::workflow::{
 };
 use super::order::Order;
 use super::texts::{Texts, is_rendered, uses_query};
-use super::{CONCURRENCY, Manifest, Mode, agents, report, synthesis, teams};
+use super::{AgentSpec, CONCURRENCY, Manifest, Mode, Partitions, agents, report, synthesis, teams};
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::plan::InputRule;
 
 /// The workflow of a manifest; what contradicts itself between its agents is added to the findings.
 pub(in crate::source) fn workflow(
@@ -30,6 +31,7 @@ pub(in crate::source) fn workflow(
     // Without sources something is wrong that is said already.
     if !work.sources.is_empty() {
         let answer = synthesis::add(manifest, &mut work, findings);
+        no_own_steps(&mut work, &answer, findings);
         workflow.output = Some(report::output(&work, &answer));
     }
     workflow.metadata.insert("manifest".to_owned(), report::record(&work, manifest.batch_size.as_ref()));
@@ -39,6 +41,26 @@ pub(in crate::source) fn workflow(
     workflow.parallel = work.parallel;
     workflow.for_each = work.for_each;
     workflow
+}
+
+/// Nobody can depend on the steps that make the answer: they come last.
+fn no_own_steps(work: &mut Work, answer: &synthesis::Answer, findings: &mut Vec<Diagnostic>) {
+    let own = |name: &str| name == answer.merged || answer.verified.as_deref() == Some(name);
+    let steps = work.steps.iter_mut().filter(|step| !own(&step.name.value));
+    let steps = steps.map(|step| (&step.name.value, &mut step.common.needs));
+    let groups = work.for_each.iter_mut().map(|group| (&group.name.value, &mut group.common.needs));
+    for (agent, needs) in steps.chain(groups) {
+        needs.retain(|need| {
+            let is_own = own(&need.step.value);
+            if is_own {
+                let message =
+                    format!("agent `{agent}` depends on `{}`, which comes after all agents", need.step.value);
+                let place = need.span.clone();
+                findings.push(Diagnostic::error("workflow::unknown_value", message, place, "not an agent"));
+            }
+            !is_own
+        });
+    }
 }
 
 /// Steps and what is known about them, while they are being made.
@@ -123,7 +145,7 @@ pub(super) fn by_dependencies(manifest: &Manifest, findings: &mut Vec<Diagnostic
     let mode = resolve(manifest.mode, count, order.has_dependencies());
     let turns = turns(manifest, &order, mode);
     if mode == Mode::Sequential || manifest.barrier {
-        order.in_turn(&turns);
+        order.in_turn(&turns.agents);
     }
     let texts = Texts::new(manifest);
     let makes = agents::Makes { manifest, order: &order, texts: &texts, mode, alone: count == Some(1) };
@@ -138,12 +160,13 @@ pub(super) fn by_dependencies(manifest: &Manifest, findings: &mut Vec<Diagnostic
         leads_back: None,
         merger: None,
         vote: None,
-        shape: report::by_levels(mode, &order, &turns),
+        shape: report::by_levels(manifest.mode, mode, &order, &turns),
     };
-    for unit in 0..order.units.len() {
-        makes.add(unit, &mut work);
+    for agent in 0..order.len() {
+        makes.add(agent, &mut work);
     }
     agents::same_for_all(manifest, findings);
+    agents::unfit_partitions(manifest, findings);
     work
 }
 
@@ -157,16 +180,22 @@ fn resolve(mode: Mode, count: Option<usize>, has_dependencies: bool) -> Mode {
     }
 }
 
-/// Which units are one level: all that could run at once, or fewer where the manifest bounds them.
-fn turns(manifest: &Manifest, order: &Order<'_>, mode: Mode) -> Vec<Vec<usize>> {
-    if mode == Mode::Sequential {
-        return order.sequence().into_iter().map(|unit| vec![unit]).collect();
-    }
+/// Which agents are one level.
+pub(super) struct Turns {
+    /// All that could run at once, or fewer where the manifest bounds them.
+    pub agents: Vec<Vec<usize>>,
+    /// How many at most, partitions counted.
+    pub size: Option<usize>,
+}
+
+fn turns(manifest: &Manifest, order: &Order<'_>, mode: Mode) -> Turns {
     let size = manifest.batch_size.as_ref().filter(|_| manifest.barrier).map(|size| size.value as usize);
-    let levels = order.levels();
-    match size {
-        Some(size) => levels.iter().flat_map(|level| level.chunks(size).map(<[usize]>::to_vec)).collect(),
-        None => levels,
+    match (mode, size) {
+        (Mode::Sequential, _) => {
+            Turns { agents: order.sequence().into_iter().map(|agent| vec![agent]).collect(), size: Some(1) }
+        }
+        (_, Some(size)) => Turns { agents: order.batches(size), size: Some(size) },
+        (_, None) => Turns { agents: order.levels(), size: None },
     }
 }
 
@@ -198,6 +227,7 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
         for_each: Vec::new(),
         output: None,
         pipeline: None,
+        from_manifest: true,
     }
 }
 
@@ -212,23 +242,47 @@ pub(in crate::source) fn stem(path: &str) -> String {
 fn inputs(manifest: &Manifest) -> IndexMap<String, Entry<InputField>> {
     let mut inputs = IndexMap::new();
     let needed = manifest.agents.iter().any(uses_query);
+    // An empty query is none where somebody is asked just that.
+    let says_something = |text: &&Text| !text.value.trim().is_empty() || manifest.agents.iter().all(has_task);
+    let query = manifest.query.as_ref().filter(says_something);
+    let filled = needed && query.is_none_or(|text| !text.value.trim().is_empty());
     let texts = [
-        ("query", &manifest.query, needed, "what is to be answered"),
-        ("context", &manifest.context, false, "what every agent is told besides its task"),
+        ("query", query, needed, filled, "what is to be answered"),
+        ("context", manifest.context.as_ref(), false, false, "what every agent is told besides its task"),
     ];
-    for (name, text, required, about) in texts {
-        let is_template = text.as_ref().is_some_and(|text| is_rendered(manifest, text));
+    for (name, text, required, filled, about) in texts {
         let declared = manifest.inputs.as_ref().is_some_and(|inputs| inputs.contains_key(name));
-        if !is_template && !declared {
-            let field = text_input(text.as_ref(), required, about, &manifest.span);
-            inputs.insert(
-                name.to_owned(),
-                Entry { key: Spanned::new(name.to_owned(), manifest.span.clone()), value: field },
-            );
+        if !declared {
+            let key = Spanned::new(name.to_owned(), manifest.span.clone());
+            let mut field = text_input(text, required, about, &manifest.span);
+            if filled {
+                field.rule = InputRule::Filled;
+            }
+            if text.is_some_and(|text| is_rendered(manifest, text)) {
+                // The template stands where nothing is given.
+                (field.default, field.rule) = (None, InputRule::None);
+            }
+            inputs.insert(name.to_owned(), Entry { key, value: field });
         }
     }
     inputs.extend(manifest.inputs.clone().unwrap_or_default());
+    for path in manifest.agents.iter().filter_map(path_of_partitions) {
+        if let Some(input) = agents::input_of(path).and_then(|name| inputs.get_mut(name)) {
+            input.value.rule = InputRule::Parts;
+        }
+    }
     inputs
+}
+
+fn path_of_partitions(spec: &AgentSpec) -> Option<&str> {
+    match &spec.partitions {
+        Some(Partitions::Path(path)) => Some(&path.value),
+        _ => None,
+    }
+}
+
+fn has_task(spec: &AgentSpec) -> bool {
+    spec.task.is_some()
 }
 
 fn text_input(text: Option<&Text>, required: bool, about: &str, span: &Span) -> InputField {
@@ -238,6 +292,7 @@ fn text_input(text: Option<&Text>, required: bool, about: &str, span: &Span) -> 
         required: required && text.is_none(),
         default: text.map(value),
         description: Some(Spanned::new(about.to_owned(), span.clone())),
+        rule: InputRule::None,
         span: text.map_or_else(|| span.clone(), |text| text.span.clone()),
     }
 }

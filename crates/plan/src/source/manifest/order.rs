@@ -1,10 +1,10 @@
 //! Which agent follows which.
 //!
-//! A unit is what becomes one step or one fan-out: an agent, or one partition of an agent of which somebody depends on
-//! a single partition. Names that lead nowhere and circles are left to the checks; nothing here is lost by them.
+//! Each agent becomes one step or one fan-out; a dependency on a single partition is one on an item of that fan-out.
+//! Names that lead nowhere and circles are left to the checks; nothing here is lost by them.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::super::text::Spanned;
 use super::super::workflow::Requires;
@@ -13,32 +13,25 @@ use super::{AgentSpec, Dependency, Partitions};
 /// The longest partition that is a name.
 const LONGEST_NAME: usize = 100;
 
-/// What becomes one step or one fan-out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit {
-    /// The agent.
-    pub spec: usize,
-    /// The only partition, where each is a step of its own.
-    pub partition: Option<usize>,
-}
-
-/// An edge from an earlier unit.
+/// An edge from an earlier agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Before {
-    /// The unit that must have ended.
-    pub unit: usize,
+    /// The agent that must have ended.
+    pub agent: usize,
+    /// The only partition of it that must have.
+    pub partition: Option<usize>,
     /// Which ends of it are good enough.
     pub requires: Requires,
     /// Which entry of `depends_on` says so; `None` is order alone, from which nothing is passed on.
     pub stated: Option<usize>,
 }
 
-/// The agents of a manifest with their dependencies.
+/// The agents of a manifest with their dependencies, each by its place in the file.
 pub(super) struct Order<'m> {
     specs: &'m [AgentSpec],
-    /// In the order of the file.
-    pub units: Vec<Unit>,
-    /// What each unit waits for.
+    /// Whether the partitions of each agent are names.
+    named: Vec<bool>,
+    /// What each agent waits for.
     pub before: Vec<Vec<Before>>,
     /// Dependencies that lead to no agent.
     pub unknown: Vec<Vec<&'m Dependency>>,
@@ -47,80 +40,67 @@ pub(super) struct Order<'m> {
 impl<'m> Order<'m> {
     /// Looks at all agents.
     pub fn new(specs: &'m [AgentSpec]) -> Self {
-        let ids = ids(specs);
-        let split = split(specs, &ids);
-        let units = units(specs, &split);
-        let mut order = Self { specs, before: vec![Vec::new(); units.len()], unknown: Vec::new(), units };
-        order.unknown = vec![Vec::new(); order.units.len()];
-        let of_spec = by_spec(&order.units, specs.len());
-        for unit in 0..order.units.len() {
-            order.connect(unit, &ids, &of_spec);
+        let named = |spec: &AgentSpec| matches!(&spec.partitions, Some(Partitions::Listed(listed)) if are_names(listed));
+        let nothing = specs.iter().map(|_| Vec::new()).collect();
+        let unknown = specs.iter().map(|_| Vec::new()).collect();
+        let mut order = Self { specs, named: specs.iter().map(named).collect(), before: nothing, unknown };
+        let names = Names::of(specs);
+        for agent in 0..specs.len() {
+            order.connect(agent, &names);
         }
         order
     }
 
-    fn connect(&mut self, unit: usize, ids: &HashMap<&str, usize>, of_spec: &[Vec<usize>]) {
-        let spec = &self.specs[self.units[unit].spec];
-        for (entry, dependency) in spec.depends_on.iter().enumerate() {
-            let found = self.resolve(&dependency.on, ids, of_spec);
-            if found.is_empty() {
-                self.unknown[unit].push(dependency);
-            }
-            for earlier in found {
-                if !self.before[unit].iter().any(|edge| edge.unit == earlier) {
-                    let requires = dependency.requires;
-                    self.before[unit].push(Before { unit: earlier, requires, stated: Some(entry) });
-                }
+    fn connect(&mut self, agent: usize, names: &Names<'_>) {
+        let mut seen = HashSet::new();
+        for (entry, dependency) in self.specs[agent].depends_on.iter().enumerate() {
+            let Some((earlier, partition)) = names.find(&dependency.on.value) else {
+                self.unknown[agent].push(dependency);
+                continue;
+            };
+            if seen.insert((earlier, partition)) {
+                let (requires, stated) = (dependency.requires, Some(entry));
+                self.before[agent].push(Before { agent: earlier, partition, requires, stated });
             }
         }
     }
 
-    /// All units of an agent, or the one of a partition.
-    fn resolve(
-        &self,
-        on: &Spanned<String>,
-        ids: &HashMap<&str, usize>,
-        of_spec: &[Vec<usize>],
-    ) -> Vec<usize> {
-        if let Some(spec) = ids.get(on.value.as_str()) {
-            return of_spec[*spec].clone();
-        }
-        let Some((spec, partition)) = partition_of(self.specs, ids, &on.value) else { return Vec::new() };
-        let is_it = |unit: &&usize| self.units[**unit].partition == Some(partition);
-        of_spec[spec].iter().filter(is_it).copied().collect()
+    /// How many agents the file has.
+    pub fn len(&self) -> usize {
+        self.specs.len()
     }
 
-    /// The name of a unit: the agent's, or `agent:partition`.
-    pub fn name(&self, unit: usize) -> String {
-        let Unit { spec, partition } = self.units[unit];
-        let spec = &self.specs[spec];
-        match (partition, &spec.partitions) {
-            (Some(index), Some(Partitions::Listed(listed))) => {
-                format!("{}:{}", spec.id.value, label(listed, index))
-            }
-            _ => spec.id.value.clone(),
+    /// An agent's name.
+    pub fn name(&self, agent: usize) -> &'m str {
+        &self.specs[agent].id.value
+    }
+
+    /// What runs for an agent, `agent:partition` each; `None` when nobody knows yet.
+    pub fn expanded(&self, agent: usize) -> Option<Vec<String>> {
+        let spec = &self.specs[agent];
+        let label = |(index, item): (usize, &Spanned<String>)| match self.named[agent] {
+            true => format!("{}:{}", spec.id.value, item.value),
+            false => format!("{}:{index}", spec.id.value),
+        };
+        match &spec.partitions {
+            Some(Partitions::Path(_)) => None,
+            Some(Partitions::Listed(listed)) => Some(listed.iter().enumerate().map(label).collect()),
+            None => Some(vec![spec.id.value.clone()]),
         }
     }
 
-    /// The agents that run for a unit, `agent:partition` each; `None` when nobody knows yet.
-    pub fn expanded(&self, unit: usize) -> Option<Vec<String>> {
-        let Unit { spec, partition } = self.units[unit];
-        let spec = &self.specs[spec];
-        match (partition, &spec.partitions) {
-            (None, Some(Partitions::Path(_))) => None,
-            (None, Some(Partitions::Listed(listed))) => Some(
-                (0..listed.len())
-                    .map(|index| format!("{}:{}", spec.id.value, label(listed, index)))
-                    .collect(),
-            ),
-            _ => Some(vec![self.name(unit)]),
+    /// How many run for an agent; `None` when nobody knows yet.
+    pub fn count_of(&self, agent: usize) -> Option<usize> {
+        match &self.specs[agent].partitions {
+            Some(Partitions::Path(_)) => None,
+            Some(Partitions::Listed(listed)) => Some(listed.len()),
+            None => Some(1),
         }
     }
 
-    /// How many agents run; `None` when nobody knows yet.
+    /// How many agents run, partitions counted; `None` when nobody knows yet.
     pub fn count(&self) -> Option<usize> {
-        let counts = (0..self.units.len()).map(|unit| self.expanded(unit).map(|names| names.len()));
-        counts.sum()
+        (0..self.len()).map(|agent| self.count_of(agent)).sum()
     }
 
     /// Whether any agent waits for another.
@@ -128,37 +108,60 @@ impl<'m> Order<'m> {
         self.specs.iter().any(|spec| !spec.depends_on.is_empty())
     }
 
+    /// Whether nobody waits for itself, over others or not.
+    pub fn is_sound(&self) -> bool {
+        self.sequence().len() == self.len()
+    }
+
     /// Dependency levels, each in the order of the file. What lies on a circle is left out.
     pub fn levels(&self) -> Vec<Vec<usize>> {
-        let mut level = vec![None; self.units.len()];
-        for unit in self.sequence() {
+        let mut level = vec![None; self.len()];
+        for agent in self.sequence() {
             let deepest =
-                self.before[unit].iter().map(|edge| level[edge.unit].map_or(0, |depth: usize| depth + 1));
-            level[unit] = Some(deepest.max().unwrap_or(0));
+                self.before[agent].iter().map(|edge| level[edge.agent].map_or(0, |depth: usize| depth + 1));
+            level[agent] = Some(deepest.max().unwrap_or(0));
         }
         let mut rows: Vec<Vec<usize>> = Vec::new();
-        for (unit, depth) in level.iter().enumerate().filter_map(|(unit, depth)| Some((unit, (*depth)?))) {
+        for (agent, depth) in level.iter().enumerate().filter_map(|(agent, depth)| Some((agent, (*depth)?))) {
             if rows.len() <= depth {
                 rows.resize(depth + 1, Vec::new());
             }
-            rows[depth].push(unit);
+            rows[depth].push(agent);
         }
         rows
     }
 
-    /// Every unit behind those it waits for; among equals the order of the file.
+    /// Levels in batches of at most `size`. An agent with more partitions than that has batches of its own.
+    pub fn batches(&self, size: usize) -> Vec<Vec<usize>> {
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        for level in self.levels() {
+            let mut room = 0;
+            for agent in level {
+                let count = self.count_of(agent).unwrap_or(usize::MAX);
+                if count > room {
+                    batches.push(Vec::new());
+                    room = size;
+                }
+                batches.last_mut().expect("there is one").push(agent);
+                room = room.saturating_sub(count);
+            }
+        }
+        batches
+    }
+
+    /// Every agent behind those it waits for; among equals the order of the file.
     pub fn sequence(&self) -> Vec<usize> {
-        let mut after = vec![Vec::new(); self.units.len()];
-        for (unit, edges) in self.before.iter().enumerate() {
-            edges.iter().for_each(|edge| after[edge.unit].push(unit));
+        let mut after = vec![Vec::new(); self.len()];
+        for (agent, edges) in self.before.iter().enumerate() {
+            edges.iter().for_each(|edge| after[edge.agent].push(agent));
         }
         let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
         let mut ready: BinaryHeap<_> =
-            (0..waits.len()).filter(|unit| waits[*unit] == 0).map(Reverse).collect();
+            (0..waits.len()).filter(|agent| waits[*agent] == 0).map(Reverse).collect();
         let mut sequence = Vec::with_capacity(waits.len());
-        while let Some(Reverse(unit)) = ready.pop() {
-            sequence.push(unit);
-            for next in &after[unit] {
+        while let Some(Reverse(agent)) = ready.pop() {
+            sequence.push(agent);
+            for next in &after[agent] {
                 waits[*next] -= 1;
                 if waits[*next] == 0 {
                     ready.push(Reverse(*next));
@@ -168,20 +171,21 @@ impl<'m> Order<'m> {
         sequence
     }
 
-    /// Adds what order alone demands: each group of units begins when all of the one before have ended.
+    /// Adds what order alone demands: each group of agents begins when all of the one before have ended.
     pub fn in_turn(&mut self, groups: &[Vec<usize>]) {
         for pair in groups.windows(2) {
-            for unit in &pair[1] {
+            for agent in &pair[1] {
                 for earlier in &pair[0] {
-                    self.add_turn(*unit, *earlier);
+                    self.add_turn(*agent, *earlier);
                 }
             }
         }
     }
 
-    fn add_turn(&mut self, unit: usize, earlier: usize) {
-        if !self.before[unit].iter().any(|edge| edge.unit == earlier) {
-            self.before[unit].push(Before { unit: earlier, requires: Requires::Any, stated: None });
+    fn add_turn(&mut self, agent: usize, earlier: usize) {
+        if !self.before[agent].iter().any(|edge| edge.agent == earlier && edge.partition.is_none()) {
+            let edge = Before { agent: earlier, partition: None, requires: Requires::Any, stated: None };
+            self.before[agent].push(edge);
         }
     }
 }
@@ -191,55 +195,34 @@ pub(super) fn are_names(listed: &[Spanned<String>]) -> bool {
     listed.iter().all(|item| item.value.len() <= LONGEST_NAME && !item.value.contains('\n'))
 }
 
-/// What a partition is called: itself, or its number where partitions are whole texts.
-fn label(listed: &[Spanned<String>], index: usize) -> String {
-    if are_names(listed) { listed[index].value.clone() } else { index.to_string() }
+/// The names by which agents and their partitions are known.
+struct Names<'m> {
+    agents: HashMap<&'m str, usize>,
+    partitions: HashMap<usize, HashMap<&'m str, usize>>,
 }
 
-fn ids(specs: &[AgentSpec]) -> HashMap<&str, usize> {
-    let mut ids = HashMap::new();
-    for (index, spec) in specs.iter().enumerate().filter(|(_, spec)| !spec.id.value.is_empty()) {
-        ids.entry(spec.id.value.as_str()).or_insert(index);
-    }
-    ids
-}
-
-/// The agents of which somebody depends on one partition.
-fn split(specs: &[AgentSpec], ids: &HashMap<&str, usize>) -> Vec<bool> {
-    let mut split = vec![false; specs.len()];
-    for dependency in specs.iter().flat_map(|spec| &spec.depends_on) {
-        let on = dependency.on.value.as_str();
-        if let (false, Some((spec, _))) = (ids.contains_key(on), partition_of(specs, ids, on)) {
-            split[spec] = true;
+impl<'m> Names<'m> {
+    fn of(specs: &'m [AgentSpec]) -> Self {
+        let mut names = Self { agents: HashMap::new(), partitions: HashMap::new() };
+        for (index, spec) in specs.iter().enumerate().filter(|(_, spec)| !spec.id.value.is_empty()) {
+            names.agents.entry(spec.id.value.as_str()).or_insert(index);
+            if let Some(Partitions::Listed(listed)) = &spec.partitions {
+                let by_name = listed.iter().enumerate().map(|(at, item)| (item.value.as_str(), at));
+                names.partitions.insert(index, by_name.collect());
+            }
         }
+        names
     }
-    split
-}
 
-/// `agent:partition`; both may have colons themselves.
-fn partition_of(specs: &[AgentSpec], ids: &HashMap<&str, usize>, text: &str) -> Option<(usize, usize)> {
-    text.match_indices(':').find_map(|(at, _)| {
-        let spec = *ids.get(&text[..at])?;
-        let Some(Partitions::Listed(listed)) = &specs[spec].partitions else { return None };
-        let partition = listed.iter().position(|item| item.value == text[at + 1..])?;
-        Some((spec, partition))
-    })
-}
-
-fn units(specs: &[AgentSpec], split: &[bool]) -> Vec<Unit> {
-    let of_spec = |(spec, agent): (usize, &AgentSpec)| match &agent.partitions {
-        Some(Partitions::Listed(listed)) if split[spec] => {
-            (0..listed.len()).map(|partition| Unit { spec, partition: Some(partition) }).collect()
+    /// An agent, or one partition of it as `agent:partition`; both may have colons themselves.
+    fn find(&self, text: &str) -> Option<(usize, Option<usize>)> {
+        if let Some(agent) = self.agents.get(text) {
+            return Some((*agent, None));
         }
-        _ => vec![Unit { spec, partition: None }],
-    };
-    specs.iter().enumerate().flat_map(of_spec).collect()
-}
-
-fn by_spec(units: &[Unit], specs: usize) -> Vec<Vec<usize>> {
-    let mut found = vec![Vec::new(); specs];
-    for (index, unit) in units.iter().enumerate() {
-        found[unit.spec].push(index);
+        text.match_indices(':').find_map(|(at, _)| {
+            let agent = *self.agents.get(&text[..at])?;
+            let partition = *self.partitions.get(&agent)?.get(&text[at + 1..])?;
+            Some((agent, Some(partition)))
+        })
     }
-    found
 }

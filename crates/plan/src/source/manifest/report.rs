@@ -6,10 +6,13 @@ use serde_json::{Map, Value, json};
 use super::super::text::{Spanned, Text};
 use super::super::workflow::{Entry, Templates};
 use super::Mode;
-use super::lower::Work;
+use super::lower::{Turns, Work};
 use super::order::Order;
 use super::synthesis::Answer;
 use super::texts::literal;
+
+/// What the output sees of all agents at the end: `missing`, and the `names` of what fan-outs ran.
+pub(super) const WORK: &str = "_work";
 
 /// How the work was done, as far as the manifest tells it; what is counted at run time is a template.
 #[derive(Debug, Clone, Default)]
@@ -21,47 +24,75 @@ pub(super) struct Shape {
 }
 
 /// Agents by dependency levels.
-pub(super) fn by_levels(mode: Mode, order: &Order<'_>, turns: &[Vec<usize>]) -> Shape {
+pub(super) fn by_levels(stated: Mode, mode: Mode, order: &Order<'_>, turns: &Turns) -> Shape {
+    match order.count() {
+        Some(count) => known_levels(mode, order, turns, count),
+        None => counted_levels(stated, mode, order, turns),
+    }
+}
+
+fn known_levels(mode: Mode, order: &Order<'_>, turns: &Turns, count: usize) -> Shape {
+    let names = |agents: &Vec<usize>| -> Vec<String> {
+        agents.iter().filter_map(|agent| order.expanded(*agent)).flatten().collect()
+    };
+    let rows = turns.agents.iter().map(names);
+    let waves: Vec<Vec<String>> = match turns.size {
+        Some(size) => {
+            rows.flat_map(|row| row.chunks(size).map(<[String]>::to_vec).collect::<Vec<_>>()).collect()
+        }
+        None => rows.collect(),
+    };
+    let length = waves.len();
     let mut known = Map::new();
     known.insert("mode".to_owned(), json!(mode.word()));
-    let names = |unit: &usize| order.expanded(*unit).unwrap_or_else(|| vec![order.name(*unit)]);
-    let waves: Vec<Vec<String>> = turns.iter().map(|turn| turn.iter().flat_map(names).collect()).collect();
-    let length = waves.len();
-    let mut counted = Vec::new();
-    if let Some(count) = order.count() {
-        known.insert("agent_count".to_owned(), json!(count));
-        known.insert("parallelism_ratio".to_owned(), json!(ratio(count, length)));
-    } else {
-        let count = counted_at_run_time(order);
-        counted.push(("agent_count", format!("{{{{ {count} }}}}")));
-        counted.push(("parallelism_ratio", format!("{{{{ (({count}) / {}) | round(2) }}}}", length.max(1))));
-    }
+    known.insert("agent_count".to_owned(), json!(count));
+    known.insert("parallelism_ratio".to_owned(), json!(ratio(count, length)));
     known.insert("critical_path_length".to_owned(), json!(length));
     known.insert("wave_count".to_owned(), json!(length));
     known.insert("waves".to_owned(), json!(waves));
-    Shape { known, counted }
+    Shape { known, counted: Vec::new() }
+}
+
+/// The same where only the run tells how many partitions there are.
+fn counted_levels(stated: Mode, mode: Mode, order: &Order<'_>, turns: &Turns) -> Shape {
+    let rows: Vec<String> = turns.agents.iter().map(|agents| rows_of(agents, order, turns.size)).collect();
+    let head = format!(
+        "{{% set waves = {} %}}{{% set count = waves | map('length') | sum %}}",
+        if rows.is_empty() { "[]".to_owned() } else { rows.join(" + ") }
+    );
+    let text = |rest: &str| format!("{head}{rest}");
+    let in_parallel = "'sequential' if count == 1 else 'parallel' if count <= 5 else 'wave'";
+    let mode = match (stated, order.has_dependencies()) {
+        (Mode::Auto, false) => text(&format!("{{{{ {in_parallel} }}}}")),
+        _ => mode.word().to_owned(),
+    };
+    let counted = vec![
+        ("mode", mode),
+        ("agent_count", text("{{ count }}")),
+        ("parallelism_ratio", text("{{ (count / ([waves | length, 1] | max)) | round(2) }}")),
+        ("critical_path_length", text("{{ waves | length }}")),
+        ("wave_count", text("{{ waves | length }}")),
+        ("waves", text("{{ waves | json }}")),
+    ];
+    Shape { known: Map::new(), counted }
+}
+
+/// An expression for the rows of agents that are one turn.
+fn rows_of(agents: &[usize], order: &Order<'_>, size: Option<usize>) -> String {
+    let term = |agent: &usize| match order.expanded(*agent) {
+        Some(names) => json!(names).to_string(),
+        None => format!("{WORK}.names[{}]", json!(order.name(*agent))),
+    };
+    let names = agents.iter().map(term).collect::<Vec<_>>().join(" + ");
+    match size {
+        Some(size) => format!("(({names}) | batch({size}) | map('list') | list)"),
+        None => format!("[{names}]"),
+    }
 }
 
 /// Agents to levels, as the original rounds it.
 fn ratio(count: usize, levels: usize) -> f64 {
     (count as f64 / levels.max(1) as f64 * 100.0).round() / 100.0
-}
-
-/// An expression for how many agents ran: those that are known, and the items of fan-outs.
-fn counted_at_run_time(order: &Order<'_>) -> String {
-    let mut terms =
-        vec![(0..order.units.len()).filter_map(|unit| order.expanded(unit)).flatten().count().to_string()];
-    for unit in (0..order.units.len()).filter(|unit| order.expanded(*unit).is_none()) {
-        let name = order.name(unit);
-        if is_identifier(&name) {
-            terms.push(format!("({name}.count if {name} is defined else 0)"));
-        }
-    }
-    terms.join(" + ")
-}
-
-fn is_identifier(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// The templates of the result.
@@ -79,9 +110,15 @@ pub(super) fn output(work: &Work, answer: &Answer) -> Templates {
         let parts = ["verdict", "findings", "rounds"].map(|key| format!("'{key}': {verified}.output.{key}"));
         result.push(("verification", format!("{{{{ {{{}}} | json }}}}", parts.join(", "))));
     }
-    for key in ["missing", "sources"] {
-        result.push((key, format!("{{{{ {merged}.output.{key} | default([]) | json }}}}")));
+    if answer.chooses {
+        for key in ["winner", "reason"] {
+            result.push((key, format!("{{{{ {merged}.output.{key} | default(none) | json }}}}")));
+        }
     }
+    result.push(("missing", format!("{{{{ {WORK}.missing | json }}}}")));
+    result.push(("sources", format!("{{{{ {merged}.output.sources | default([]) | json }}}}")));
+    let parts = ["rounds", "calls", "usage", "notes"].map(|key| format!("'{key}': {merged}.output.{key}"));
+    result.push(("synthesis", format!("{{{{ {{{}}} | json }}}}", parts.join(", "))));
     result.extend(work.shape.known.iter().map(|(key, value)| (key.as_str(), literal(&value.to_string()))));
     result.extend(work.shape.counted.iter().map(|(key, text)| (*key, text.clone())));
     let entry = |(key, text): (&str, String)| {

@@ -21,6 +21,8 @@ pub(super) struct Answer {
     pub verified: Option<String>,
     /// Whether votes were counted.
     pub votes: bool,
+    /// Whether a judge chooses one of the outputs.
+    pub chooses: bool,
     /// Where the manifest begins.
     pub span: Span,
 }
@@ -32,7 +34,11 @@ pub(super) fn add(manifest: &Manifest, work: &mut Work, findings: &mut Vec<Diagn
     let merged = work.free_name(MERGED);
     let verified = manifest.verify.answer.as_ref().map(|_| work.free_name(VERIFIED));
     let mut step = merge(manifest, work, &texts, &merged);
-    let votes = matches!(&step.kind, StepKind::Reduce(reduce) if reduce.strategy.value == Strategy::Vote);
+    let StepKind::Reduce(reduce) = &step.kind else { unreachable!("a merge is a reduce step") };
+    let strategy = reduce.strategy.value;
+    findings.extend(shape_of_nothing(manifest, strategy));
+    let votes = strategy == Strategy::Vote;
+    let chooses = matches!(strategy, Strategy::Judge | Strategy::Tournament);
     if let Some(back) = &work.leads_back {
         step.common.routes = routes(back, verified.as_deref(), &step.common.span);
     }
@@ -41,7 +47,23 @@ pub(super) fn add(manifest: &Manifest, work: &mut Work, findings: &mut Vec<Diagn
         let step = examine(manifest, work.leads_back.is_none(), &texts, name, &merged);
         work.steps.push(step);
     }
-    Answer { merged, verified, votes, span: manifest.span.clone() }
+    Answer { merged, verified, votes, chooses, span: manifest.span.clone() }
+}
+
+/// A shape that nobody is asked for, because `auto` came to a strategy without a model or the team decides otherwise.
+fn shape_of_nothing(manifest: &Manifest, strategy: Strategy) -> Option<Diagnostic> {
+    let stated = &manifest.synthesis.step;
+    let shape = stated.agent.output.as_ref()?;
+    if strategy.may_ask() || !stated.strategy.value.may_ask() {
+        return None;
+    }
+    let message =
+        format!("the shape of the answer in `synthesis` has no effect with `strategy: {}`", strategy.word());
+    let found =
+        Diagnostic::warning("workflow::no_effect", message, shape.span.clone(), "no model is asked for it");
+    Some(found.help(
+        "`strategy: hierarchical` has a model make the answer; an agent's own shape is its `output_schema`",
+    ))
 }
 
 fn merge(manifest: &Manifest, work: &Work, texts: &Texts, name: &str) -> Step {
@@ -129,6 +151,7 @@ fn needs(work: &Work) -> Vec<Need> {
         step: source.name.clone(),
         requires,
         order: false,
+        item: None,
         span: source.name.span.clone(),
     };
     work.sources.iter().map(need).collect()
@@ -144,8 +167,13 @@ fn examine(manifest: &Manifest, by_need: bool, texts: &Texts, name: &str, merged
     verify.of = Some(of.clone());
     let mut common = common.clone();
     if by_need {
-        common.needs =
-            vec![Need { span: of.span.clone(), step: of, requires: Requires::Success, order: false }];
+        common.needs = vec![Need {
+            span: of.span.clone(),
+            step: of,
+            requires: Requires::Success,
+            order: false,
+            item: None,
+        }];
     }
     let name = Spanned::new(name.to_owned(), common.span.clone());
     Step { name, kind: StepKind::Verify(Box::new(verify)), common }

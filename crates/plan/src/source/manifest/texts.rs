@@ -47,11 +47,10 @@ impl Texts {
     }
 
     /// What an agent is asked: its task, further words of ours, its criteria, the context.
-    pub fn prompt(&self, spec: &AgentSpec, partition: Option<&str>, partitioned: bool, more: &str) -> Text {
+    pub fn prompt(&self, spec: &AgentSpec, partitioned: bool, more: &str) -> Text {
         let default = Text::opaque(self.default_task(partitioned), spec.id.span.clone());
         let task = spec.task.as_ref().unwrap_or(&default);
-        let mut before = partition.map(|partition| set("partition", partition)).unwrap_or_default();
-        before.push_str(&self.names_in(&task.value));
+        let before = self.names_in(&task.value);
         let mut after = more.to_owned();
         if let Some(criteria) = &spec.step.success_criteria {
             after.push_str(&format!("\n\nYour answer must meet this: {}", literal(&criteria.criteria.value)));
@@ -73,7 +72,7 @@ impl Texts {
                 "{% if workflow.input.context %}\n\nContext:\n{{ workflow.input.context }}{% endif %}"
                     .to_owned()
             }
-            Given::Template(text) => format!("\n\nContext:\n{text}"),
+            Given::Template(text) => format!("\n\nContext:\n{}", given_or("context", text)),
         }
     }
 
@@ -89,27 +88,36 @@ impl Given {
     fn whole(&self, name: &str) -> String {
         match self {
             Given::Input => format!("{{{{ workflow.input.{name} }}}}"),
-            Given::Template(text) => text.clone(),
+            Given::Template(text) => given_or(name, text),
         }
     }
 
     fn known_as(&self, name: &str) -> String {
         match self {
             Given::Input => format!("{{% set {name} = workflow.input.{name} %}}"),
-            Given::Template(text) => format!("{{% set {name} %}}{text}{{% endset %}}"),
+            Given::Template(text) => format!("{{% set {name} %}}{}{{% endset %}}", given_or(name, text)),
         }
     }
 }
 
+/// What a run was given goes over the template of the file.
+fn given_or(name: &str, text: &str) -> String {
+    format!("{{% if workflow.input.{name} %}}{{{{ workflow.input.{name} }}}}{{% else %}}{text}{{% endif %}}")
+}
+
 /// The system prompt of an agent that states none.
 pub(super) fn introduction(spec: &AgentSpec) -> Text {
-    let role = spec.role.as_ref().unwrap_or(&spec.id);
     let department = match spec.department.as_ref().filter(|department| department.value != EVERYWHERE) {
         Some(department) => format!(" in the {} department", literal(&department.value)),
         None => String::new(),
     };
-    let text = format!("You are {}, a specialist agent{department}.", literal(&role.value));
-    Text::opaque(text, role.span.clone())
+    let (text, place) = match &spec.role {
+        Some(role) => (format!("You are {}, a specialist agent{department}.", literal(&role.value)), role),
+        None => {
+            (format!("You are a specialist agent{department}, called {}.", literal(&spec.id.value)), &spec.id)
+        }
+    };
+    Text::opaque(text, place.span.clone())
 }
 
 /// Whether `query` or `context` is a template: only where there are inputs that it could use.
@@ -135,11 +143,6 @@ pub(super) fn mentions(text: &str, word: &str) -> bool {
 
 fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
-}
-
-/// A statement that gives a name a fixed text.
-pub(super) fn set(name: &str, text: &str) -> String {
-    format!("{{% set {name} = {} %}}", serde_json::Value::from(text))
 }
 
 /// A text of the file with words before and behind it.

@@ -50,13 +50,13 @@ fn need(cx: &mut Reader<'_>, node: &Node, owner: &str) -> Option<Need> {
     let span = node.span.clone();
     if !matches!(node.value, Value::Map(_)) {
         let step = cx.text(node, Of { key: "needs", owner })?;
-        return Some(Need { step, requires: Requires::default(), order: false, span });
+        return Some(Need { step, requires: Requires::default(), order: false, item: None, span });
     }
     let mut fields = Fields::open(cx, node, &NEED, format!("a need of {owner}"))?;
     let step = fields.text(cx, "step");
     let requires = fields.choice(cx, "requires").map(|word| word.value).unwrap_or_default();
     fields.finish(cx);
-    Some(Need { step: step?, requires, order: false, span })
+    Some(Need { step: step?, requires, order: false, item: None, span })
 }
 
 /// Reads `join`.

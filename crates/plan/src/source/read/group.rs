@@ -6,6 +6,7 @@ use super::super::tree::{Node, Value};
 use super::super::workflow::{FailureMode, ForEach, ForEachBody, ParallelGroup};
 use super::Reader;
 use super::fields::{Fields, is_template};
+use super::scalars::Of;
 use super::{common, step};
 
 /// Names that a loop variable may not take.
@@ -86,6 +87,8 @@ pub(super) fn for_each(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
         max_concurrent: fields.integer(cx, "max_concurrent"),
         failure_mode: failure_mode(cx, &mut fields),
         key_by: fields.text(cx, "key_by"),
+        named: false,
+        in_batches: false,
         common: common::of_group(cx, &mut fields),
         name,
     };
@@ -146,18 +149,18 @@ pub(super) fn check_sources(cx: &mut Reader<'_>, groups: &[ForEach]) {
     for group in groups.iter().filter(|group| !group.source.value.is_empty()) {
         let first = group.source.value.split('.').next().unwrap_or_default();
         if !groups.iter().any(|outer| outer.variable.value == first) {
-            check_source(cx, &group.source, &format!("for_each group `{}`", group.name.value));
+            let owner = format!("for_each group `{}`", group.name.value);
+            check_source(cx, &group.source, Of { key: "source", owner: &owner });
         }
     }
 }
 
 /// Whether a path to a list has its three parts; reports it if not.
-pub(super) fn check_source(cx: &mut Reader<'_>, source: &Spanned<String>, owner: &str) -> bool {
+pub(super) fn check_source(cx: &mut Reader<'_>, source: &Spanned<String>, of: Of<'_>) -> bool {
     let parts: Vec<&str> = source.value.split('.').collect();
     let good = parts.len() >= 3 && parts.iter().all(|part| !part.trim().is_empty());
     if !good {
-        let message =
-            format!("`source` of {owner}: `{}` is not a path of at least three parts", source.value);
+        let message = format!("{of}: `{}` is not a path of at least three parts", source.value);
         let finding = cx.error("workflow::bad_source", message, &source.span, "not a path to a list");
         finding.help = Some("write `step.output.field` or `workflow.input.name`".to_owned());
     }

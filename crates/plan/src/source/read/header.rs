@@ -17,6 +17,7 @@ use super::fields::Fields;
 use super::scalars::Of;
 use super::{Reader, budget, flow, group, output, runtime, step};
 use crate::diagnostic::SourceFile;
+use crate::plan::InputRule;
 
 /// Reads a workflow from the root of its tree.
 pub(in crate::source) fn workflow(
@@ -111,6 +112,7 @@ fn empty(fields: &Fields<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]
         agents: Vec::new(),
         parallel: Vec::new(),
         for_each: Vec::new(),
+        from_manifest: false,
         output: None,
         pipeline: None,
     }
@@ -176,6 +178,7 @@ fn input(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<InputField> {
         kind: kind.unwrap_or_else(|| Spanned::new(ValueType::String, node.span.clone())),
         required: fields.flag(cx, "required", true),
         description: fields.text(cx, "description"),
+        rule: InputRule::None,
         span: node.span.clone(),
     };
     fields.finish(cx);

@@ -77,6 +77,7 @@ fn field(cx: &mut Reader<'_>, node: &Node, owner: String) -> Option<OutputField>
         max_length: fields.integer(cx, "maxLength").map(|bound| bound.value),
         required: fields.flag(cx, "required", true),
         nullable: fields.flag(cx, "nullable", false),
+        integer: false,
         span: node.span.clone(),
         kind: known,
     };

@@ -9,6 +9,7 @@ use super::super::workflow::{GateOption, GateStep, Question, QuestionsFrom, Ques
 use super::Reader;
 use super::fields::Fields;
 use super::group::check_source;
+use super::scalars::Of;
 use crate::diagnostic::Span;
 
 /// Reads a gate.
@@ -64,7 +65,8 @@ fn questions_from(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Questi
         return None;
     }
     if let Some(source) = fields.text(cx, "source") {
-        return check_source(cx, &source, &fields.owner).then_some(QuestionsFrom::Source(source));
+        return check_source(cx, &source, Of { key: "source", owner: &fields.owner })
+            .then_some(QuestionsFrom::Source(source));
     }
     let items = fields.list(cx, "questions")?;
     if let ([], Some(place)) = (items, fields.place_of("questions")) {

@@ -17,6 +17,9 @@ const TO_A_MODEL: &[&str] = &[
     "models",
     "system_prompt",
     "output",
+    "output_schema",
+    "model_id",
+    "model_role",
     "timeouts",
     "max_session_seconds",
     "capabilities",
@@ -82,7 +85,9 @@ fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, strategy: Strategy) 
         no_effect(cx, fields, "rlm", strategy, "`rlm` goes with `strategy: rlm` and `auto`");
     }
     if matches!(strategy, Strategy::Judge | Strategy::Tournament) {
-        no_effect(cx, fields, "output", strategy, "what is chosen keeps the shape that it has");
+        for key in ["output", "output_schema"] {
+            no_effect(cx, fields, key, strategy, "what is chosen keeps the shape that it has");
+        }
     }
 }
 
@@ -119,7 +124,14 @@ fn options(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Spanned<String>>
         if option.value.trim().is_empty() {
             let message = format!("an option in {} is empty", fields.owner);
             cx.error("workflow::empty_value", message, &option.span, "nothing to vote for");
-        } else if options[..index].contains(option) {
+        } else if option.value.trim().eq_ignore_ascii_case("abstain") {
+            let message =
+                format!("`{}` in {} is no option: who says so abstains", option.value, fields.owner);
+            cx.error("workflow::reserved_name", message, &option.span, "nobody could vote for it");
+        } else if options[..index]
+            .iter()
+            .any(|other| other.value.to_lowercase() == option.value.to_lowercase())
+        {
             let message = format!("option `{}` stands twice in {}", option.value, fields.owner);
             cx.error("workflow::duplicate", message, &option.span, "the second time");
         }

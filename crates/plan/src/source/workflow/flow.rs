@@ -31,6 +31,8 @@ pub struct Need {
     pub requires: Requires,
     /// Whether it is about order alone; files of this kind have no key for it.
     pub order: bool,
+    /// The one item that is needed of a fan-out; files of this kind have no key for it.
+    pub item: Option<u32>,
     /// Place of the entry.
     pub span: Span,
 }

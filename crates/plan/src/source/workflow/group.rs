@@ -37,6 +37,10 @@ pub struct ForEach {
     pub failure_mode: FailureMode,
     /// Dotted path below the item.
     pub key_by: Option<Spanned<String>>,
+    /// Whether items that can be names are; files of this kind have no key for it.
+    pub named: bool,
+    /// Whether a batch ends before the next begins; files of this kind have no key for it.
+    pub in_batches: bool,
     /// What every step has.
     pub common: Common,
 }

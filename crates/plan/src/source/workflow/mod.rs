@@ -34,6 +34,7 @@ pub use work::*;
 use super::settings::Runtime;
 use super::text::{SecretText, Spanned, Text};
 use crate::diagnostic::{SourceFile, Span};
+use crate::plan::InputRule;
 
 /// A list of names, each with its place.
 pub type Names = Vec<Spanned<String>>;
@@ -100,6 +101,8 @@ pub struct Workflow {
     pub output: Option<Templates>,
     /// What holds for it as a pipeline of personas, where a manifest became it.
     pub pipeline: Option<PipelineSettings>,
+    /// Whether a manifest stands behind it.
+    pub from_manifest: bool,
 }
 
 /// One declared input of the workflow.
@@ -113,6 +116,8 @@ pub struct InputField {
     pub default: Option<Spanned<serde_json::Value>>,
     /// What it is for.
     pub description: Option<Spanned<String>>,
+    /// What it must be besides; files of this kind have no key for it.
+    pub rule: InputRule,
     /// Place of the definition.
     pub span: Span,
 }

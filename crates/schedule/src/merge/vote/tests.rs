@@ -42,6 +42,15 @@ fn a_failing_member_and_an_abstention_cast_no_vote() {
 }
 
 #[test]
+fn upper_and_lower_case_are_the_same_vote() {
+    let said = ballots(&votes_for(&["Yes please", "yes please", "no", "YES PLEASE"]));
+    let count = count(&said, &rule(VoteMethod::Majority, Tie::Undecided));
+    assert_eq!(count.winner.as_deref(), Some("Yes please"), "as it was said first");
+    assert_eq!(count.report["tally"], json!({ "Yes please": 3, "no": 1 }));
+    assert_eq!(count.report["dissent"], json!(["m3"]));
+}
+
+#[test]
 fn a_tie_is_what_the_rule_says() {
     let said = ballots(&votes_for(&["b", "a", "a", "b"]));
     let undecided = count(&said, &rule(VoteMethod::Majority, Tie::Undecided));

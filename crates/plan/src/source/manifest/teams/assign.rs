@@ -32,6 +32,7 @@ fn split(roster: &Roster<'_>, lead: &AgentSpec) -> Step {
     };
     let told: Vec<(String, String)> = roster.members.iter().map(told).collect();
     if let StepKind::Agent(agent) = &mut step.kind {
+        // A member without a part of the work would have nothing to do.
         let named = told.iter().map(|(name, about)| (name.as_str(), about.clone()));
         agent.output = Some(shapes::texts(named, roster.span()));
         agent.success_criteria = None;

@@ -43,6 +43,7 @@ fn all_rounds() -> String {
     format!(
         "{{% for turn in {TRANSCRIPT}.output %}}\n## ROUND {{{{ loop.index }}}}\n{{% for side, words in turn.said.items() \
          %}}\n### {{{{ side }}}}\n\n{{{{ words.result if words.result is defined else words | json }}}}\n{{% endfor \
+         %}}{{% for side in turn.failed %}}\n### {{{{ side }}}}\n\n(absent in this round: it failed)\n{{% endfor \
          %}}{{% endfor %}}"
     )
 }

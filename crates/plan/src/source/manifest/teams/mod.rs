@@ -101,12 +101,22 @@ impl<'a> Roster<'a> {
         let least =
             if matches!(self.team.protocol.value, Protocol::Consensus | Protocol::Debate) { 2 } else { 1 };
         if self.members.len() < least {
-            let message =
-                format!("the protocol `{word}` needs at least {least} members, found {}", self.members.len());
+            let chair = usize::from(self.chair.is_some());
+            let (all, found) = (least + chair, self.members.len() + chair);
+            let who = match self.team.protocol.value {
+                Protocol::Debate => " (two sides and a judge)",
+                Protocol::Delegation => " (a lead and a member)",
+                _ => "",
+            };
+            let agents = if all == 1 { "agent" } else { "agents" };
+            let message = format!("the protocol `{word}` needs at least {all} {agents}{who}, found {found}");
             let place = self.team.protocol.span.clone();
             findings.push(Diagnostic::error("workflow::out_of_range", message, place, "too few agents"));
         }
         findings.extend(self.contradicted());
+        if matches!(self.team.protocol.value, Protocol::Voting | Protocol::Consensus) {
+            findings.extend(self.members.iter().filter_map(|spec| votes::no_vote(self, spec)));
+        }
         for spec in &self.manifest.agents {
             findings.extend(self.apart(spec).or_else(|| self.taken(spec)));
         }
@@ -170,16 +180,17 @@ impl<'a> Roster<'a> {
     /// A step in which an agent is asked for its task, with words behind it.
     pub fn asks(&self, spec: &AgentSpec, name: &str, after: &str) -> Step {
         let mut agent = agents::dressed(self.manifest, &self.texts, spec);
-        agent.prompt = Some(self.texts.prompt(spec, None, false, after));
+        agent.prompt = Some(self.texts.prompt(spec, false, after));
         let name = Spanned::new(name.to_owned(), spec.id.span.clone());
         Step { name, kind: StepKind::Agent(Box::new(agent)), common: agents::described(spec) }
     }
 
     /// What the answer is made of: the outputs of these agents.
     pub fn sources(&self, specs: &[&AgentSpec]) -> Vec<Source> {
+        let roles = agents::roles(self.manifest);
         let source = |spec: &&AgentSpec| Source {
             name: spec.id.clone(),
-            title: agents::title(self.manifest, spec),
+            title: agents::title(&roles, spec),
             count: Some(1),
         };
         specs.iter().map(source).collect()
@@ -243,7 +254,7 @@ fn nothing(reached: Reached, sources: Vec<Source>, shape: report::Shape) -> Work
 }
 
 fn need(step: &Spanned<String>, requires: Requires) -> Need {
-    Need { step: step.clone(), requires, order: false, span: step.span.clone() }
+    Need { step: step.clone(), requires, order: false, item: None, span: step.span.clone() }
 }
 
 /// A failure ends its branch and no more.

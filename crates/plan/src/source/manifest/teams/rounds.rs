@@ -50,6 +50,7 @@ fn last_round() -> String {
     format!(
         "{{% if {MEMORY} is defined %}}\n\n## POSITIONS OF ROUND {{{{ {MEMORY}.output | length }}}}\n{{% for member, \
          position in ({MEMORY}.output | last).said.items() %}}\n### {{{{ member }}}}\n\n{{{{ position | json }}}}\n{{% \
+         endfor %}}{{% for member in ({MEMORY}.output | last).failed %}}\n### {{{{ member }}}}\n\n(absent: it failed)\n{{% \
          endfor %}}\nThat decided nothing. Weigh what the others say: change your vote where they convince you, keep it \
          where they do not.{{% endif %}}"
     )

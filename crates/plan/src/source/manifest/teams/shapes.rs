@@ -7,37 +7,36 @@ use super::super::super::text::Spanned;
 use super::super::super::workflow::{Entry, OutputSchema, ValueType};
 use crate::diagnostic::Span;
 
-/// A vote with its reason; with options, one of them, or null.
+/// A vote with its reason. Options are told, not demanded: what is none of them is a spoilt vote, and no failure.
 pub(super) fn vote(field: &str, options: &[Spanned<String>], span: &Span) -> OutputSchema {
     // A vote on a question that yes or no answers may well be a boolean.
     let kind = if options.is_empty() { ValueType::Any } else { ValueType::String };
-    let mut choice = plain(kind, "what you vote for; null to abstain", span);
-    choice.allowed = allowed(options, true);
+    let mut choice = plain(kind, &about("what you vote for", options), span);
     choice.nullable = true;
     schema(vec![(field, choice), ("reason", plain(ValueType::String, "why", span))], span)
 }
 
 /// A ranking with its reason, the best first.
 pub(super) fn ranking(field: &str, options: &[Spanned<String>], span: &Span) -> OutputSchema {
-    let mut list = plain(ValueType::Array, "what you vote for, the best first; null to abstain", span);
-    let mut item = plain(ValueType::String, "an option", span);
-    item.allowed = allowed(options, false);
-    list.items = Some(Box::new(item));
+    let about = about("what you vote for, the best first", options);
+    let mut list = plain(ValueType::Array, &about, span);
+    list.items = Some(Box::new(plain(ValueType::String, "an option", span)));
     list.nullable = true;
     schema(vec![(field, list), ("reason", plain(ValueType::String, "why", span))], span)
 }
 
-/// One text for each name.
-pub(super) fn texts<'a>(named: impl Iterator<Item = (&'a str, String)>, span: &Span) -> OutputSchema {
-    schema(named.map(|(name, about)| (name, plain(ValueType::String, &about, span))).collect(), span)
+fn about(what: &str, options: &[Spanned<String>]) -> String {
+    let options: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
+    match options.is_empty() {
+        true => format!("{what}; null to abstain"),
+        false => format!("{what}: {}; null to abstain", options.join(", ")),
+    }
 }
 
-fn allowed(options: &[Spanned<String>], or_abstain: bool) -> Option<Vec<serde_json::Value>> {
-    if options.is_empty() {
-        return None;
-    }
-    let abstain = or_abstain.then_some("abstain");
-    Some(options.iter().map(|option| option.value.as_str()).chain(abstain).map(Into::into).collect())
+/// One text that says something for each name.
+pub(super) fn texts<'a>(named: impl Iterator<Item = (&'a str, String)>, span: &Span) -> OutputSchema {
+    let text = |about: String| OutputField { min_length: Some(1), ..plain(ValueType::String, &about, span) };
+    schema(named.map(|(name, about)| (name, text(about))).collect(), span)
 }
 
 fn schema(fields: Vec<(&str, OutputField)>, span: &Span) -> OutputSchema {

@@ -6,6 +6,7 @@ use super::super::super::keys::manifest::{SYNTHESIS, VERIFY};
 use super::super::super::manifest::{Synthesis, Verification};
 use super::super::super::text::Spanned;
 use super::super::super::tree::Value;
+use super::super::super::tree::scalar::{Typed, typed};
 use super::super::super::words::{STRATEGIES, Words};
 use super::super::super::workflow::{AgentStep, Common, ReduceStep, VerifyStep};
 use super::super::fields::Fields;
@@ -61,14 +62,19 @@ pub(super) fn verification(
     cx: &mut Reader<'_>,
     fields: &mut Fields<'_>,
     metadata: &Map<String, Json>,
+    defaults: &Defaults,
 ) -> Verification {
     let Some(pair) = fields.take("verify") else {
         return Verification { criteria: metadata.get("verify") == Some(&Json::Bool(true)), answer: None };
     };
     let of = Of { key: "verify", owner: &fields.owner };
     match &pair.value.value {
-        Value::Map(_) => examined(cx, fields, &pair.value),
+        Value::Map(_) => examined(cx, fields, &pair.value, defaults),
         Value::Scalar(scalar) if scalar.raw == "criteria" => Verification { criteria: true, answer: None },
+        Value::Scalar(scalar) if !matches!(typed(scalar), Typed::Bool(_)) => {
+            cx.wrong_type(&pair.value, of, "true, false, `criteria` or settings");
+            Verification { criteria: false, answer: None }
+        }
         _ => {
             let wanted = cx.boolean(&pair.value, of).unwrap_or(false);
             let plain = || (plain_verify(), Common::at(&pair.value.span));
@@ -81,11 +87,13 @@ fn examined(
     cx: &mut Reader<'_>,
     fields: &Fields<'_>,
     node: &super::super::super::tree::Node,
+    defaults: &Defaults,
 ) -> Verification {
     let Some(mut fields) = Fields::open_extended(cx, node, &VERIFY, fields.owner_of("verify")) else {
         return Verification { criteria: true, answer: None };
     };
-    let step = reduce::verify(cx, &mut fields);
+    let mut step = reduce::verify(cx, &mut fields);
+    models::examiners(cx, &mut fields, &mut step, &defaults.roles);
     let criteria = fields.flag(cx, "criteria", true);
     let common = common::of_step(cx, &mut fields);
     fields.finish(cx);

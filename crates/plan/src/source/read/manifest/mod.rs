@@ -57,7 +57,7 @@ pub(in crate::source) fn manifest(cx: &mut Reader<'_>, root: &Node) -> Option<Ma
         barrier: fields.flag(cx, "barrier", false),
         batch_size: fields.integer(cx, "batch_size"),
         synthesis: answer::synthesis(cx, &mut fields, &defaults),
-        verify: answer::verification(cx, &mut fields, &metadata),
+        verify: answer::verification(cx, &mut fields, &metadata, &defaults),
         team: team(cx, &mut fields),
         runtime: runtime_of(cx, &mut fields),
         tools: fields.names(cx, "tools"),
@@ -70,6 +70,7 @@ pub(in crate::source) fn manifest(cx: &mut Reader<'_>, root: &Node) -> Option<Ma
         span: fields.head.clone(),
     };
     reserved_inputs(cx, &manifest);
+    without_effect(cx, &fields, &manifest);
     fields.take("kg_template_id");
     fields.finish(cx);
     Some(manifest)
@@ -147,6 +148,7 @@ pub(super) fn runtime_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Runtim
     }
     if let Some(model) = fields.text(cx, "model") {
         twice(cx, fields, "model", read.default_model.is_some() || read.models.is_some());
+        models::reject_service_alone(cx, &model.value, &model.span);
         models::default(&mut read, model);
     }
     let servers = fields.map(cx, "mcp_servers", |cx, pair, _| server(cx, &pair.value, &pair.key.value));
@@ -199,6 +201,23 @@ fn team(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Team> {
     Some(Team { protocol, lead, judge, rounds, vote })
 }
 
+/// Warns of what says how agents follow one another where something else does, or where nothing holds them apart.
+fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, manifest: &Manifest) {
+    let mut no_effect = |key: &str, why: &str| {
+        if let Some(place) = fields.place_of(key) {
+            let message = format!("`{key}` of the manifest has no effect {why}");
+            cx.warning("workflow::no_effect", message, place, "has no effect");
+        }
+    };
+    if manifest.team.is_some() {
+        let stated = manifest.mode != Mode::Auto;
+        let keys = ["mode", "execution_mode"].into_iter().filter(|_| stated).chain(["barrier", "batch_size"]);
+        keys.for_each(|key| no_effect(key, "in a team: its protocol says who follows whom"));
+    } else if !manifest.barrier {
+        no_effect("batch_size", "without `barrier: true`");
+    }
+}
+
 /// What every manifest takes already cannot be declared.
 fn reserved_inputs(cx: &mut Reader<'_>, manifest: &Manifest) {
     let taken = [("query", manifest.query.is_some()), ("context", manifest.context.is_some())];
@@ -213,5 +232,5 @@ fn reserved_inputs(cx: &mut Reader<'_>, manifest: &Manifest) {
 
 /// Whether something could be a path to a list.
 fn is_path(cx: &mut Reader<'_>, text: &Spanned<String>, of: Of<'_>) -> bool {
-    super::group::check_source(cx, text, of.owner)
+    super::group::check_source(cx, text, of)
 }

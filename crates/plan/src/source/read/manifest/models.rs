@@ -6,7 +6,7 @@ use super::super::super::nearest::nearest;
 use super::super::super::settings::{Provider, Runtime};
 use super::super::super::text::{Spanned, Text};
 use super::super::super::words::PROVIDERS;
-use super::super::super::workflow::{AgentStep, Entry};
+use super::super::super::workflow::{AgentStep, Entry, VerifyStep};
 use super::super::Reader;
 use super::super::fields::Fields;
 use super::super::provider;
@@ -38,11 +38,27 @@ pub(super) fn choose(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut Ag
     }
     let named = step.model.take().or(id).filter(|model| !model.value.trim().is_empty());
     step.model = named.or_else(|| of_role(cx, fields, role?, roles));
+    if let Some(model) = &step.model {
+        reject_service_alone(cx, &model.value, &model.span);
+    }
     if let Some((provider, model)) = step.model.as_ref().and_then(parted) {
         if step.provider.is_none() {
             step.provider = Some(provider);
         }
         step.model = Some(model);
+    }
+}
+
+/// Gives those who examine and correct the model of a role, where they name none.
+pub(super) fn examiners(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut VerifyStep, roles: &Roles) {
+    let role = fields.text(cx, "model_role").filter(|role| !role.value.trim().is_empty());
+    let Some(model) = role.and_then(|role| of_role(cx, fields, role, roles)) else { return };
+    for asked in [&mut step.assessor, &mut step.repairer] {
+        if asked.model.is_none() && asked.models.is_none() {
+            let parts = parted(&model);
+            asked.model = Some(parts.as_ref().map_or(&model, |(_, name)| name).clone());
+            asked.provider = asked.provider.take().or(parts.map(|(provider, _)| provider));
+        }
     }
 }
 
@@ -64,8 +80,18 @@ fn of_role(cx: &mut Reader<'_>, fields: &Fields<'_>, role: Spanned<String>, role
 /// `provider:model`, where the first is the name of a service; `llama3:8b` is a model.
 pub(in crate::source::read) fn parted(text: &Text) -> Option<(Provider, Text)> {
     let (service, model) = text.value.split_once(':')?;
-    let service = service_of(service)?;
+    let service = service_of(service).filter(|_| !model.trim().is_empty())?;
     Some((named(service, &text.span), Text::opaque(model, text.span.clone())))
+}
+
+/// `openai:` names a service and no model.
+pub(super) fn reject_service_alone(cx: &mut Reader<'_>, text: &str, span: &Span) {
+    let service = text.trim().strip_suffix(':').and_then(service_of);
+    if let Some(service) = service {
+        let message = format!("`{text}` names the service `{service}` and no model");
+        cx.error("workflow::empty_value", message, span, "a model is missing").help =
+            Some(format!("write `{service}:MODEL`, or `provider: {service}`"));
+    }
 }
 
 fn service_of(name: &str) -> Option<&'static str> {

@@ -33,8 +33,7 @@ const KNOWN: &[&str] = &[
     "nullable",
 ];
 /// Words that say nothing about which answers fit, or nothing that is not said anyway.
-const HARMLESS: &[&str] =
-    &["$schema", "$id", "$defs", "definitions", "title", "examples", "default", "additionalProperties"];
+const HARMLESS: &[&str] = &["$schema", "$id", "$defs", "definitions", "title", "examples", "default"];
 
 /// Reads a shape below a key; nothing when it is absent or says nothing.
 pub(in crate::source::read) fn output_schema(
@@ -106,7 +105,8 @@ fn of_json(cx: &mut Reader<'_>, schema: &Json, span: &Span, owner: &str) -> Opti
     let mut reader = JsonSchema { span, ignored: Vec::new() };
     let fields = reader.properties(object);
     if !reader.ignored.is_empty() {
-        let message = format!("{owner}: {} is not checked", reader.ignored.join(", "));
+        let are = if reader.ignored.len() == 1 { "is" } else { "are" };
+        let message = format!("{owner}: {} {are} not checked", reader.ignored.join(", "));
         cx.warning("workflow::no_effect", message, span, "not all of it is checked");
     }
     Some(OutputSchema { fields, span: span.clone() })
@@ -160,6 +160,7 @@ impl JsonSchema<'_> {
             min_length: count("minLength"),
             max_length: count("maxLength"),
             nullable,
+            integer: is_integer(object),
             ..plain(kind, required, self.span)
         };
         self.note(object);
@@ -167,9 +168,12 @@ impl JsonSchema<'_> {
     }
 
     fn note(&mut self, object: &Map<String, Json>) {
-        for key in object.keys().map(String::as_str) {
+        for (key, value) in object {
             let quoted = format!("`{key}`");
-            if !KNOWN.contains(&key) && !HARMLESS.contains(&key) && !self.ignored.contains(&quoted) {
+            // Further keys are allowed anyway.
+            let said = *value == Json::Bool(true) && key == "additionalProperties";
+            let known = [KNOWN, HARMLESS].iter().any(|words| words.contains(&key.as_str())) || said;
+            if !known && !self.ignored.contains(&quoted) {
                 self.ignored.push(quoted);
             }
         }
@@ -195,6 +199,18 @@ fn kind(object: &Map<String, Json>) -> (ValueType, bool) {
         _ => ValueType::Any,
     };
     (kind, nullable)
+}
+
+/// Whether its numbers are whole: no type but this one, and null, is named.
+fn is_integer(object: &Map<String, Json>) -> bool {
+    match object.get("type") {
+        Some(Json::String(word)) => word == "integer",
+        Some(Json::Array(words)) => {
+            let mut others = words.iter().filter(|word| *word != "null");
+            others.next().is_some_and(|word| word == "integer") && others.next().is_none()
+        }
+        _ => false,
+    }
 }
 
 fn allowed(object: &Map<String, Json>) -> Option<Vec<Json>> {
