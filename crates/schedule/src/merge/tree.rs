@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn a_tournament_of_ten_thousand_looks_at_a_few_groups_for_each_answer() {
-        let bounds = Bounds { ratio: 2, tokens: 24_000 };
+        let bounds = Bounds { ratio: 2, tokens: 24_000, reshapes: false };
         let (asked, looked) = run_tree(&[500; 10_000], bounds, 7, &|_| false);
         assert_eq!(asked.len(), 9_999);
         assert!(looked <= 3 * 9_999, "{looked} looks for 9999 questions");
@@ -423,7 +423,7 @@ mod tests {
             seed in any::<u64>(),
             failing in prop::collection::hash_set((1u32..4, 0u32..40), 0..10),
         ) {
-            let bounds = Bounds { ratio, tokens: 12_000 };
+            let bounds = Bounds { ratio, tokens: 12_000, reshapes: false };
             let fails = |key: &str| failing.iter().any(|(level, number)| key == format!("{level}.{number}"));
             let (_, rounds) = run(&sizes, bounds, 40, &fails);
             let mut whole: Vec<String> = rounds.into_iter().flatten().collect();
