@@ -5,9 +5,41 @@
 
 use crate::capability::recall;
 use crate::{Tool, ToolCall, ToolSpec};
+use convoke_model::Contract;
 
 /// What joins server and tool in an entry of an allow list.
 const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
+
+/// What a contract says about tools: names in any case, and a ban wins.
+#[derive(Debug, Clone, Copy)]
+pub struct Cleared<'a> {
+    /// Those allowed; without a list, all.
+    pub allowed: Option<&'a [String]>,
+    /// Those banned.
+    pub banned: &'a [String],
+}
+
+impl<'a> Cleared<'a> {
+    /// What the contract of an attempt says.
+    pub fn of(contract: &'a Contract) -> Cleared<'a> {
+        Cleared { allowed: contract.allowed_tools.as_deref(), banned: &contract.banned_tools }
+    }
+
+    /// Whether nothing is left to offer, whatever tools there are.
+    pub fn is_nothing(&self) -> bool {
+        self.allowed.is_some_and(<[String]>::is_empty)
+    }
+
+    /// Whether it leaves out anything at all.
+    pub fn is_limit(&self) -> bool {
+        self.allowed.is_some() || !self.banned.is_empty()
+    }
+
+    fn admits(&self, tool: &Tool) -> bool {
+        let named = |entries: &[String]| entries.iter().any(|entry| names_in_any_case(entry, tool));
+        self.allowed.is_none_or(named) && !named(self.banned)
+    }
+}
 
 /// The tools of one conversation.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +60,16 @@ impl Offer {
             missing = unmatched.cloned().collect();
             tools.retain(|tool| allowed.iter().any(|entry| names(entry, tool)));
         }
+        Offer::of(tools, missing)
+    }
+
+    /// What a contract leaves of it.
+    pub fn cleared(self, by: Cleared<'_>) -> Offer {
+        let tools = self.tools.into_iter().filter(|tool| by.admits(tool)).collect();
+        Offer::of(tools, self.missing)
+    }
+
+    fn of(tools: Vec<Tool>, missing: Vec<String>) -> Offer {
         let mut specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec.clone()).collect();
         if !specs.is_empty() {
             specs.push(recall::spec());
@@ -77,9 +119,18 @@ impl Offer {
 
 /// Whether an entry of an allow list names the tool, alone or with its server.
 fn names(entry: &str, tool: &Tool) -> bool {
-    let entry = entry.trim();
-    let joined = |joint: &&str| matches(entry, &format!("{}{joint}{}", tool.server, tool.name));
-    matches(entry, &tool.name) || matches(entry, &tool.spec.name) || JOINTS.iter().any(joined)
+    fits(entry.trim(), [&tool.server, &tool.name, &tool.spec.name])
+}
+
+/// The same for an entry of a contract, which may be written in any case.
+fn names_in_any_case(entry: &str, tool: &Tool) -> bool {
+    let [server, name, known] = [&tool.server, &tool.name, &tool.spec.name].map(|text| text.to_lowercase());
+    fits(&entry.trim().to_lowercase(), [&server, &name, &known])
+}
+
+fn fits(entry: &str, [server, name, known]: [&String; 3]) -> bool {
+    let joined = |joint: &&str| matches(entry, &format!("{server}{joint}{name}"));
+    matches(entry, name) || matches(entry, known) || JOINTS.iter().any(joined)
 }
 
 /// Whether the text fits a pattern in which `*` stands for anything.
@@ -138,6 +189,22 @@ mod tests {
         let (names, missing) = offered(&["git__log", "lo", "git__", "web__*"]);
         assert_eq!((names, missing.len()), (vec!["git__log".to_owned()], 3));
         assert_eq!(offered(&[]), (vec![], vec![]));
+    }
+
+    fn cleared(allowed: Option<&[&str]>, banned: &[&str]) -> Vec<String> {
+        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let (allowed, banned) = (allowed.map(words), words(banned));
+        let by = Cleared { allowed: allowed.as_deref(), banned: &banned };
+        Offer::new(all(), None).cleared(by).names().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_banned_tool_is_not_offered_however_either_list_writes_it() {
+        assert_eq!(cleared(Some(&["LOG", "Read_File"]), &["Git.Log"]), ["fs__log", "fs__read_file"]);
+        assert_eq!(cleared(Some(&["fs__log"]), &["FS__*"]), Vec::<String>::new());
+        assert_eq!(cleared(None, &["log"]), ["git__diff_stat", "fs__read_file"]);
+        assert_eq!(cleared(None, &[]).len(), 4);
+        assert_eq!(cleared(Some(&[]), &[]).len(), 0);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod metadata;
 mod pages;
 mod perform;
 mod report;
+mod review;
 mod session;
 mod wording;
 mod worker;

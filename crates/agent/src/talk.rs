@@ -9,8 +9,9 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
+use crate::shown;
 use crate::{
-    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
+    Cleared, Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
 };
 use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText, WaitsFor, reason};
 use std::pin::pin;
@@ -68,7 +69,10 @@ impl Talk<'_> {
             Ok(offer) => offer,
             Err(failure) => return unused(failure),
         };
-        let premise = Premise { call: self.call, step: &self.assignment.step, offer: &offer };
+        let shown =
+            self.call.settings.show_tools.then(|| (shown::named(self.call, &offer), self.uncallable()));
+        let (call, offer) = shown.as_ref().map_or((self.call, &offer), |(call, offer)| (call, offer));
+        let premise = Premise { call, step: &self.assignment.step, offer };
         match self.conversation(&premise) {
             Ok(conversation) => self.go_on(&premise, conversation, cut_off).await,
             Err(failure) => unused(failure),
@@ -127,10 +131,15 @@ impl Talk<'_> {
     async fn offer(&self) -> Result<Offer, Failure> {
         let settings = &self.call.settings;
         let allowed = settings.tools.as_deref();
+        let cleared = self.assignment.contract.as_deref().map(Cleared::of);
         let has_its_own = settings.provider.program.is_some();
-        if has_its_own || settings.servers.is_empty() || allowed.is_some_and(<[String]>::is_empty) {
-            let reads = !self.call.kept.is_empty() && !has_its_own;
-            return Ok(if reads { Offer::of_recall() } else { Offer::default() });
+        if has_its_own && cleared.is_some_and(|cleared| cleared.is_limit()) {
+            self.tell_unenforced();
+        }
+        let none =
+            allowed.is_some_and(<[String]>::is_empty) || cleared.is_some_and(|cleared| cleared.is_nothing());
+        if has_its_own || settings.servers.is_empty() || none {
+            return Ok(self.uncallable());
         }
         let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
         let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);
@@ -138,7 +147,26 @@ impl Talk<'_> {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
             self.line.report(Report::Noted { code: "tool_missing", message });
         }
-        Ok(offer)
+        Ok(match cleared {
+            Some(cleared) => offer.cleared(cleared),
+            None => offer,
+        })
+    }
+
+    /// A program that has tools of its own is not held to a clearance; that must not go unsaid.
+    fn tell_unenforced(&self) {
+        if self.assignment.continues.is_empty() {
+            let step = &self.assignment.step;
+            let message =
+                format!("step `{step}`: its agent has tools of its own, which its clearance does not reach");
+            self.line.report(Report::Noted { code: "clearance_unenforced", message });
+        }
+    }
+
+    /// Without tools; what the prompt shows in part can still be read.
+    fn uncallable(&self) -> Offer {
+        let reads = !self.call.kept.is_empty() && self.call.settings.provider.program.is_none();
+        if reads { Offer::of_recall() } else { Offer::default() }
     }
 
     /// A new conversation, or the one that an earlier attempt left behind.

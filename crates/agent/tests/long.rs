@@ -255,6 +255,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        show_tools: false,
         servers: Arc::new([("s".to_owned(), server)].into()),
         capabilities: Default::default(),
         success_criteria: None,
@@ -283,6 +284,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        contract: None,
     }
 }
 

@@ -69,6 +69,10 @@ pub enum ColorChoice {
 pub enum Command {
     /// Run a workflow
     Run(Box<RunArgs>),
+    /// Reach a goal that is stated in a sentence
+    Goal(Box<GoalArgs>),
+    /// Say something to a goal that is being worked on
+    Guide(GuideArgs),
     /// Continue a run that was interrupted, is waiting, or failed
     Resume(Box<ResumeArgs>),
     /// Find everything that is wrong with workflow files
@@ -78,7 +82,9 @@ pub enum Command {
     Plan(PlanArgs),
     /// List presets, or say what one takes
     Presets(PresetsArgs),
-    /// Print the JSON Schema of workflow files, or of execution manifests
+    /// Show what the runs of this project share, or change it
+    Project(ProjectArgs),
+    /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first
     Runs(FormatArgs),
@@ -146,19 +152,33 @@ pub struct RunFlags {
     /// Answer from the cassette in this folder; no model is asked
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
+    /// The output is shown in words, where it is the answer to a goal.
+    #[arg(skip)]
+    pub in_words: bool,
+    /// Lines that are typed are guidance.
+    #[arg(skip)]
+    pub guided: bool,
 }
 
-/// `convoke run`.
+/// Inputs, wherever something is compiled.
 #[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The file: a workflow, an execution manifest, a team, a planner's output, a skill; or preset:NAME
-    pub file: PathBuf,
+pub struct InputArgs {
     /// An input of the workflow; may be repeated
     #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = pair)]
     pub inputs: Vec<(String, String)>,
     /// A JSON or YAML file with inputs; `-i` goes over it
     #[arg(long, value_name = "FILE")]
     pub input_file: Option<PathBuf>,
+}
+
+/// `convoke run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The file: a workflow, an execution or persona manifest, a team, a planner's output, a skill; or preset:NAME
+    pub file: PathBuf,
+    /// Shared with `check` and `plan`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// A word to keep with the run; may be repeated
     #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair)]
     pub metadata: Vec<(String, String)>,
@@ -174,6 +194,86 @@ pub struct RunArgs {
     /// Shared with `resume`.
     #[command(flatten)]
     pub flags: RunFlags,
+}
+
+/// `convoke goal`.
+#[derive(Debug, Args)]
+pub struct GoalArgs {
+    /// What is to be reached, in your words
+    pub goal: String,
+    /// The model for everybody who is asked
+    #[arg(short, long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// What whoever plans should know besides: a file, or the words themselves
+    #[arg(long, value_name = "FILE|TEXT")]
+    pub context: Option<String>,
+    /// Only these tools of those that the configuration has; may be repeated, `none` for none
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub tools: Vec<String>,
+    /// How deep tasks may be split [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub max_depth: Option<u32>,
+    /// Tasks that one task may be split into [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_children: Option<u32>,
+    /// Tasks in all [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_tasks: Option<u32>,
+    /// How often it may be planned [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_rounds: Option<u32>,
+    /// How often one task may be recovered [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub max_recoveries: Option<u32>,
+    /// What it may cost: dollars such as 2.50, or tokens such as 200000t
+    #[arg(long, value_name = "AMOUNT", value_parser = spending)]
+    pub budget: Option<Spending>,
+    /// Make the plan, print it as YAML and do nothing
+    #[arg(long, conflicts_with_all = ["approve_plan", "yes", "plan"])]
+    pub plan_only: bool,
+    /// A person approves the plan before anything is done; the default on a terminal
+    #[arg(long, conflicts_with = "yes")]
+    pub approve_plan: bool,
+    /// Carry the plan out without asking; the default elsewhere
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Carry out this plan instead of asking for one
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// What is typed while it runs is said to whoever is asked next
+    #[arg(long)]
+    pub interactive: bool,
+    /// Print the workflow that would run, and run nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub print_workflow: bool,
+    /// Show what would run and spend nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print the answer [default: text on a terminal, json elsewhere]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+/// What a goal may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spending {
+    /// Dollars.
+    Dollars(f64),
+    /// Tokens, sent and received.
+    Tokens(u64),
+}
+
+/// `convoke guide`.
+#[derive(Debug, Args)]
+pub struct GuideArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// What to say; it stands over the plan from the next decision on
+    #[arg(required = true)]
+    pub words: Vec<String>,
 }
 
 /// `convoke resume`.
@@ -192,9 +292,12 @@ pub struct ResumeArgs {
 /// `convoke check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The workflow files
+    /// The files, as `run` takes them; or preset:NAME
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// How to print what was found
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -206,8 +309,11 @@ pub struct CheckArgs {
 /// `convoke plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// The workflow file
+    /// The file, as `run` takes it; or preset:NAME
     pub file: PathBuf,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// How to print the plan
     #[arg(long, value_enum, default_value_t)]
     pub format: PlanFormat,
@@ -221,6 +327,40 @@ pub struct PresetsArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// `convoke project`.
+#[derive(Debug, Args)]
+pub struct ProjectArgs {
+    /// What to do; without anything, it is shown
+    #[command(subcommand)]
+    pub action: Option<ProjectAction>,
+    /// The file, instead of the configured one
+    #[arg(long, value_name = "FILE", global = true)]
+    pub file: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+}
+
+/// What to do with what the runs of a project share.
+#[derive(Debug, Subcommand)]
+pub enum ProjectAction {
+    /// Print it
+    Show,
+    /// Set flags: NAME=true, NAME=false, or NAME= to take one away
+    Set {
+        /// The flags
+        #[arg(required = true, value_name = "NAME=VALUE")]
+        flags: Vec<String>,
+    },
+    /// Make a change: {"globalFlags": {..}, "artifactPointers": {..}, "taskQueue": {"upsert": [..], "remove": [..]}}
+    Patch {
+        /// The change as JSON; - reads it from standard input
+        change: String,
+    },
+    /// Print where it is kept
+    Path,
 }
 
 /// `convoke schema`.
@@ -239,6 +379,8 @@ pub enum SchemaOf {
     Workflow,
     /// Execution manifests
     Manifest,
+    /// Persona manifests
+    Personas,
 }
 
 /// Commands that only choose a format.
@@ -458,6 +600,22 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn spending(text: &str) -> Result<Spending, String> {
+    let wrong = || format!("`{text}` is neither dollars, such as 2.50, nor tokens, such as 200000t");
+    let plain = text.trim().trim_start_matches('$').replace('_', "");
+    match plain.strip_suffix('t') {
+        Some(tokens) => {
+            tokens.parse().ok().filter(|count| *count > 0).map(Spending::Tokens).ok_or_else(wrong)
+        }
+        None => plain
+            .parse()
+            .ok()
+            .filter(|usd: &f64| usd.is_finite() && *usd > 0.0)
+            .map(Spending::Dollars)
+            .ok_or_else(wrong),
+    }
+}
+
 /// The name may hold the sign itself; the number does not.
 fn last_pair(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
@@ -518,7 +676,15 @@ mod tests {
         let cli = Cli::try_parse_from(["convoke", "-q", "run", "w.yaml", "-i", "a=b=c"]).unwrap();
         assert!(cli.global.quiet);
         let Command::Run(run) = cli.command else { panic!("a run") };
-        assert_eq!(run.inputs, [("a".to_owned(), "b=c".to_owned())]);
+        assert_eq!(run.inputs.inputs, [("a".to_owned(), "b=c".to_owned())]);
+    }
+
+    #[test]
+    fn what_a_goal_may_cost_is_dollars_or_tokens() {
+        assert_eq!(spending("2.50"), Ok(Spending::Dollars(2.5)));
+        assert_eq!(spending("$3"), Ok(Spending::Dollars(3.0)));
+        assert_eq!(spending("200_000t"), Ok(Spending::Tokens(200_000)));
+        assert!(["0", "-1", "t", "nan", "many"].iter().all(|text| spending(text).is_err()));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::difference::difference;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::presets::PREFIX;
+use crate::sentence;
 use crate::sources::Disk;
 use crate::view::words;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
@@ -86,6 +87,11 @@ fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&partial, path)
 }
 
+/// Whether a name stands for a text that no file holds.
+fn is_made(file: &str) -> bool {
+    file.starts_with(PREFIX) || file == sentence::FILE
+}
+
 /// Compares the stored texts with the files, and only if they differ, what they mean.
 pub fn look(
     console: &Console,
@@ -93,7 +99,7 @@ pub fn look(
     before: &Plan,
     flags: &RunFlags,
 ) -> Result<Current, CommandFailure> {
-    if let Some(made) = before.sources.iter().find(|source| source.path == file && file.starts_with(PREFIX)) {
+    if let Some(made) = before.sources.iter().find(|source| source.path == file && is_made(file)) {
         // What was made is nobody's file: its text is in the plan.
         let compiled = compiling::compile_text(file, &made.text, &console.config, flags.provider.as_deref());
         return Ok(Current::Same(compiled.plan.map(Box::new)));

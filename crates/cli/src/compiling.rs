@@ -74,6 +74,7 @@ fn options(config: &Config, provider: Option<&str>) -> Options {
         provider_override: provider.map(|name| named(config, name).settings),
         default_provider: config.provider.as_ref().map(|provider| resolved(config, provider).settings),
         prices: config.prices.clone(),
+        caps: config.caps,
         provider_map: config.providers.iter().map(|(name, p)| (name.clone(), p.settings.clone())).collect(),
     }
 }

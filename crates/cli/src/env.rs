@@ -40,6 +40,8 @@ pub const HTTP_PROXY: [&str; 3] = ["http_proxy", "ALL_PROXY", "all_proxy"];
 pub const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// Certificates to trust instead of the system's.
 pub const CA_FILE: &str = "SSL_CERT_FILE";
+/// The editor for a plan that a person changes; the first that is set counts.
+pub const EDITOR: [&str; 2] = ["VISUAL", "EDITOR"];
 /// Who answers a gate, for the record.
 pub const USER: &str = "USER";
 
@@ -53,9 +55,32 @@ pub const LIST: &[Variable] = &[
     sets("CONVOKE_PROVIDER", "provider.name", "the provider of agents whose file names none"),
     sets("CONVOKE_BASE_URL", "provider.base_url", "where that provider's interface is"),
     sets("CONVOKE_MODEL", "provider.model", "the model of agents whose file names none"),
+    sets("AGENT_PROJECT_CONTEXT_PATH", "project.context", "where the runs of a project keep what they share"),
     sets("CONVOKE_QUIET", "run.quiet", "say only warnings and how a run ended (true or false)"),
     sets("CONVOKE_STRICT", "run.strict", "treat warnings as errors (true or false)"),
     sets("CONVOKE_COLOR", "color", "when to use colours: auto, always, never"),
+    sets(
+        "AGENT_MAX_RECURSIVE_DEPTH",
+        "pipelines.recursive_depth",
+        "pipelines of personas: how deep work is handed down",
+    ),
+    sets("AGENT_TOPOLOGY_MAX_DEPTH", "pipelines.topology_depth", "the same, within the topology of a phase"),
+    sets(
+        "AGENT_TOPOLOGY_MAX_RETRIES",
+        "pipelines.topology_retries",
+        "pipelines of personas: further tries after a failed validation",
+    ),
+    sets(
+        "AGENT_RELATIONSHIP_MAX_CHILDREN",
+        "pipelines.relationship_children",
+        "pipelines of personas: children of one persona at a time",
+    ),
+    sets("AGENT_MAX_CONCURRENT", "pipelines.max_concurrency", "the most attempts at once in one pipeline"),
+    sets(
+        "AGENT_SECURITY_VIOLATION_MODE",
+        "pipelines.security_violation",
+        "what a violation of a contract comes to: hard_abort or validation_fail",
+    ),
     reads(
         CONFIG,
         "the user's configuration file, instead of convoke/config.toml in the configuration folder",
@@ -80,6 +105,7 @@ pub const LIST: &[Variable] = &[
     reads("VLLM_API_KEY", "the key of the `vllm` provider, if it needs one"),
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
     reads("XDG_STATE_HOME", "the state folder, instead of ~/.local/state"),
+    reads("VISUAL", "the editor in which a goal's plan is changed (also EDITOR)"),
     reads(USER, "recorded as who answered a gate or stopped a run"),
 ];
 

@@ -117,7 +117,7 @@ fn journal_exit(error: &JournalError) -> Exit {
     match error {
         UnknownRun { .. } | AmbiguousRun { .. } => Exit::Usage,
         Owned { .. } | Fenced { .. } | RunExists { .. } => Exit::Owned,
-        Newer { .. } | Foreign { .. } => Exit::Refused,
+        Newer { .. } | Foreign { .. } | Project { .. } => Exit::Refused,
         StateDir { .. } | Poisoned { .. } | DiskFull { .. } | Busy { .. } | Io { .. } | Database { .. } => {
             Exit::State
         }
@@ -131,6 +131,7 @@ fn journal_hint(error: &JournalError) -> Option<&'static str> {
         JournalError::UnknownRun { .. } => Some("`convoke runs` lists the runs"),
         JournalError::AmbiguousRun { .. } => Some("give more of the run's name"),
         JournalError::StateDir { .. } => Some("choose another folder with --state-dir or CONVOKE_STATE_DIR"),
+        JournalError::Project { .. } => Some("correct the file, or name another one with project.context"),
         JournalError::DiskFull { .. } => Some("free some space; nothing that was finished is lost"),
         JournalError::Owned { .. } => Some("wait for it to end, or stop it with `convoke stop RUN`"),
         _ => None,

@@ -2,6 +2,7 @@
 //!
 //! What they must be is the workflow's business (`plan::compile::check_inputs`); here they are only read.
 
+use crate::args::InputArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_plan::compile::{GivenInput, InputError};
@@ -10,13 +11,10 @@ use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Every input, the file's first, so that the command line goes over it.
-pub fn given(
-    file: Option<&Path>,
-    pairs: &[(String, String)],
-) -> Result<Vec<(String, GivenInput)>, CommandFailure> {
-    let from_file = file.map(read_file).transpose()?.unwrap_or_default();
+pub fn given(args: &InputArgs) -> Result<Vec<(String, GivenInput)>, CommandFailure> {
+    let from_file = args.input_file.as_deref().map(read_file).transpose()?.unwrap_or_default();
     let from_file = from_file.into_iter().map(|(name, value)| (name, GivenInput::Json(value)));
-    let typed = pairs.iter().map(|(name, text)| (name.clone(), GivenInput::Text(text.clone())));
+    let typed = args.inputs.iter().map(|(name, text)| (name.clone(), GivenInput::Text(text.clone())));
     let mut all: indexmap::IndexMap<_, _> = from_file.collect();
     all.extend(typed);
     Ok(all.into_iter().collect())
@@ -98,7 +96,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("i.json");
         std::fs::write(&path, "{\"a\": 1, \"b\": 2}").unwrap();
-        let all = given(Some(&path), &[("a".into(), "x".into())]).unwrap();
+        let args = InputArgs { inputs: vec![("a".into(), "x".into())], input_file: Some(path) };
+        let all = given(&args).unwrap();
         let expected = [
             ("a".to_owned(), GivenInput::Text("x".to_owned())),
             ("b".to_owned(), GivenInput::Json(json!(2))),

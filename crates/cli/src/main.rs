@@ -20,6 +20,7 @@ mod inputs;
 mod paint;
 mod plan_text;
 mod presets;
+mod sentence;
 mod sources;
 mod stored;
 mod subject;

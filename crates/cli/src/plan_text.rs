@@ -19,8 +19,8 @@ fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
     let mut text = format!("{} ({})\n", paint.strong(&workflow.name), workflow.file);
     for (number, names) in levels.levels.iter().enumerate() {
         writeln!(text, "  level {}", number + 1).expect("text takes text");
-        for node in levels.nodes.iter().filter(|node| names.contains(&node.name)) {
-            text.push_str(&row(node));
+        for node in levels.nodes.iter().filter(|node| !is_group(node) && names.contains(&node.name)) {
+            text.push_str(&row(node, &levels));
         }
     }
     writeln!(text, "  critical path: {}", levels.critical_path.join(" -> ")).expect("text takes text");
@@ -32,7 +32,7 @@ fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
 
 /// Groups are on no level of their own, so what they may spend is said below.
 fn budgets_of_groups(levels: &Levels) -> String {
-    let groups = levels.nodes.iter().filter(|node| matches!(node.kind, "parallel" | "for_each"));
+    let groups = levels.nodes.iter().filter(|node| is_group(node));
     let line = |node: &PlacedNode| {
         node.budget.as_ref().map(|limit| format!("  budget of {}: {}\n", node.name, budget(limit)))
     };
@@ -61,13 +61,25 @@ fn demands(node: &PlacedNode) -> String {
     budget.into_iter().chain(needs).collect()
 }
 
-fn row(node: &PlacedNode) -> String {
+fn is_group(node: &PlacedNode) -> bool {
+    matches!(node.kind, "parallel" | "for_each")
+}
+
+/// One step. What runs per item under the name of its fan-out stands for both.
+fn row(node: &PlacedNode, levels: &Levels) -> String {
     let demands = demands(node);
-    let within = node.within.as_ref().map(|group| format!("  in {group}")).unwrap_or_default();
-    let after =
-        if node.after.is_empty() { String::new() } else { format!("  after {}", node.after.join(", ")) };
-    let line = format!("    {:<28} {:<10}{within}{after}{demands}", node.name, node.kind);
-    format!("{}\n", line.trim_end())
+    let fan_out = levels.nodes.iter().find(|group| is_group(group) && group.name == node.name);
+    let within = match (&node.within, fan_out) {
+        (Some(_), Some(_)) => "  per item".to_owned(),
+        (Some(group), None) => format!("  in {group}"),
+        (None, _) => String::new(),
+    };
+    let after = fan_out.map_or(&node.after, |group| &group.after);
+    let after = if after.is_empty() { String::new() } else { format!("  after {}", after.join(", ")) };
+    let persona = node.persona.as_ref().map(|persona| format!("  as {persona}")).unwrap_or_default();
+    let line = format!("    {:<28} {:<10}{persona}{within}{after}{demands}", node.name, node.kind);
+    let starts = node.starts.iter().map(|edge| format!("      from {}: {}\n", edge.from, edge.when));
+    format!("{}\n{}", line.trim_end(), starts.collect::<String>())
 }
 
 fn parallelism(levels: &Levels) -> String {

@@ -1,4 +1,4 @@
-//! What `run` is asked to run: a file, or a preset with its inputs.
+//! What `run`, `check` and `plan` are about: a file, a preset with its inputs, or a goal.
 
 use crate::compiling;
 use crate::config::Config;
@@ -6,7 +6,7 @@ use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::presets::{self, Found, PREFIX};
 use crate::sources::Disk;
-use convoke_plan::compile::{Compiled, GivenInput, check_declared};
+use convoke_plan::compile::{Compiled, GivenInput, check_declared, check_inputs};
 use convoke_plan::generate::{Preset, with_inputs, yaml};
 use convoke_plan::source::manifest_data;
 use convoke_plan::{Diagnostic, Plan};
@@ -36,11 +36,26 @@ impl Subject {
         }
     }
 
+    /// A text that was made, under a name that says what it is.
+    pub fn made(name: &str, text: String) -> Subject {
+        Subject { file: name.into(), made: Some(text), given: Vec::new() }
+    }
+
     /// Compiles it.
     pub fn compile(&self, config: &Config, provider: Option<&str>) -> Result<Compiled, CommandFailure> {
         match &self.made {
             Some(text) => Ok(compiling::compile_text(&self.file.to_string_lossy(), text, config, provider)),
             None => compiling::compile_file(&self.file, config, provider),
+        }
+    }
+
+    /// Refuses inputs that a run would refuse. Without any, nothing is asked of them: a plan is the same for all.
+    pub fn refuse_inputs(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        match self.given.is_empty() {
+            true => Ok(()),
+            false => {
+                check_inputs(plan.root(), &self.given).map(drop).map_err(|errors| inputs::refused(&errors))
+            }
         }
     }
 

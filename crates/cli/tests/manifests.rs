@@ -395,6 +395,36 @@ fn presets_are_listed_run_printed_and_resumed() {
 }
 
 #[test]
+fn presets_are_checked_and_planned_as_they_are_run() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n");
+    let topics = ["-i", "topics=[\"sun\", \"wind\"]"];
+    let checked = world.convoke(&[&["check", "preset:fan_out_research"], &topics[..]].concat()).exits(0);
+    assert!(checked.stderr.contains("ok: preset:fan_out_research: 3 steps"), "{checked}");
+    let planned = world.convoke(&[&["plan", "preset:fan_out_research"], &topics[..]].concat()).exits(0);
+    assert!(planned.stdout.contains("researcher                   agent       per item"), "{planned}");
+    assert!(!planned.stdout.contains("researcher.researcher"), "{planned}");
+    for command in ["run", "check", "plan"] {
+        world.convoke(&[command, "preset:fan_out_research"]).exits(3).mentions(&["`topics` is required"]);
+        world.convoke(&[command, "preset:fan_out_reserch"]).exits(3).mentions(&["did you mean"]);
+    }
+    assert!(world.runs().is_empty());
+}
+
+#[test]
+fn inputs_of_a_file_are_checked_where_they_are_given() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n");
+    let text = "inputs: {many: {type: array}}\nagents: [{id: a, task: 'do {{ partition }}', partitions: workflow.input.many}]\n";
+    world.write("m.yaml", text);
+    for command in ["check", "plan"] {
+        world.convoke(&[command, "m.yaml"]).exits(0);
+        world.convoke(&[command, "m.yaml", "-i", "many=[1]"]).exits(0);
+        world.convoke(&[command, "m.yaml", "-i", "many=7"]).exits(3).mentions(&["many"]);
+    }
+}
+
+#[test]
 fn a_project_has_presets_of_its_own() {
     let world = World::new();
     world.write("convoke.toml", "[provider]\nname = \"scripted\"\n");

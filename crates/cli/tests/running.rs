@@ -204,6 +204,10 @@ fn the_configuration_says_where_each_value_came_from() {
     color = "auto" # default
     lease_seconds = 10 # default
     machine_concurrency = 3 # convoke.toml:1
+    pipelines.recursive_depth = 3 # default
+    pipelines.relationship_children = 4 # default
+    pipelines.topology_depth = 4 # default
+    pipelines.topology_retries = 2 # default
     run.quiet = true # flag --quiet
     run.strict = false # default
     limits.models.openai/gpt-5.2.concurrency = 2 # convoke.toml:3
@@ -223,4 +227,28 @@ fn completions_manual_and_schema_can_be_made() {
     assert!(world.path("pages/convoke-run.1").is_file());
     let schema: serde_json::Value = serde_json::from_str(&world.run(&["schema"]).stdout).unwrap();
     assert!(schema.get("$schema").is_some() || schema.get("properties").is_some());
+}
+
+#[test]
+fn a_script_that_falls_silent_fails_by_its_limit_and_is_tried_again() {
+    let world = World::with(
+        "\
+workflow: {name: quiet, entry_point: watch}
+agents:
+  - name: watch
+    type: script
+    command: sh
+    args: [-c, 'echo attempt >> tries; echo begun; read word < gate']
+    timeouts: {idle: 200ms}
+    retry: {max_attempts: 2, retry_on: [timeout], delay_seconds: 0}
+",
+    );
+    world.write("tries", "");
+    let made = std::process::Command::new("mkfifo").arg(world.path("gate")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let said = world.run(&["run", "w.yaml", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let words = "step `watch`: command `sh` wrote nothing for [TOOK] (timeouts.idle) (timeout, idle_timeout)";
+    assert!(said.stderr.contains(words), "{}", said.stderr);
+    assert_eq!(std::fs::read_to_string(world.path("tries")).unwrap().lines().count(), 2);
 }

@@ -229,8 +229,7 @@ impl Core {
             }
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
             Command::Look { task, paths } => turn.effects.push(Effect::Look(task, paths)),
-            Command::Patch { task, patch } => {
-                let key = self.scheduler.id(task).to_string();
+            Command::Patch { task, key, patch } => {
                 if let Some(patch) = self.store.text(&patch) {
                     turn.effects.push(Effect::Patch { task, key, patch });
                 }

@@ -47,7 +47,7 @@ pub use handle::{Handle, Notice, Watch};
 pub use limits::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 pub use outcome::Outcome;
 pub use permits::Permits;
-pub use project::{ProjectState, Projects};
+pub use project::{Project, ProjectState, Projects};
 pub use run::Run;
 pub use setup::{Changes, Options, Setup, Shares, Start, prepare, replay};
 pub use store::Store;

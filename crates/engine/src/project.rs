@@ -1,6 +1,7 @@
 //! What the runs of one project share, as the engine sees it.
 
 use convoke_model::{Failure, JsonText};
+use std::sync::Arc;
 
 /// The context of a project, at one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,11 +12,17 @@ pub struct ProjectState {
     pub context: JsonText,
 }
 
+/// The project of a run.
+#[derive(Clone)]
+pub struct Project {
+    /// Where its context is kept.
+    pub store: Arc<dyn Projects>,
+    /// The context as it is when the run begins or goes on.
+    pub state: ProjectState,
+}
+
 /// Where the context of a project is kept. Calls may wait for other processes; they are made on threads that may.
 pub trait Projects: Send + Sync {
-    /// The context as it is now.
-    fn load(&self) -> Result<ProjectState, Failure>;
-
     /// Takes a patch in, once: `key` names it, and a repeat changes nothing. Durable on return.
     fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure>;
 }

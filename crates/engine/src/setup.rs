@@ -10,7 +10,7 @@ use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
 use crate::permits::{Permits, Said};
-use crate::project::Projects;
+use crate::project::Project;
 use crate::run::{METRICS_PERIOD, Run};
 use crate::spending::{Spending, total};
 use crate::steward::Steward;
@@ -45,7 +45,7 @@ pub struct Setup {
     /// What all processes of the machine share; `None`: this run shares nothing.
     pub capacity: Option<Shares>,
     /// What it shares with other runs of its project, where that is kept somewhere.
-    pub project: Option<Arc<dyn Projects>>,
+    pub project: Option<Project>,
 }
 
 /// A run's part in what all processes of the machine share.
@@ -121,7 +121,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         writer,
         facts,
         handle: handle.clone(),
-        project: setup.project,
+        project: setup.project.as_ref().map(|project| project.store.clone()),
         clock,
         watchers: Some(watchers),
         interrupted_at: None,
@@ -132,7 +132,11 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         opening: Vec::new(),
     };
     let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
-    for event in opening.into_iter().chain([owned]).chain(spending.left_open()) {
+    let seen = setup.project.map(|Project { state, .. }| {
+        let context = run.core.store.payload(state.context);
+        Event::ProjectSeen { task: None, revision: state.revision, context }
+    });
+    for event in opening.into_iter().chain([owned]).chain(spending.left_open()).chain(seen) {
         let stamped = run.core.stamp(clock.now(), event);
         run.core.scheduler.apply(&stamped)?;
         run.opening.push(stamped);

@@ -2,6 +2,7 @@
 //! memory: facts in, events and effects out.
 
 use convoke_agent::{Admitted, CallDemand};
+use convoke_engine::spending::Spent;
 use convoke_engine::{
     AskNo, CallReply, Calls, Capacity, Core, Effect, Fact, Fence, Limits, Permits, ServiceLimit, Stated,
     Store, Turn, What,
@@ -329,6 +330,33 @@ fn a_budget_is_reserved_before_a_call_and_settled_after() {
     answer(turn);
     let refused = a.try_recv().unwrap().unwrap_err();
     assert_eq!((refused.class, refused.limit()), (Class::Budget, Some("budget_usd")));
+}
+
+const CHECKED: &str = "workflow:
+  name: checked
+  entry_point: writer
+  runtime: {provider: openai, default_model: gpt-5}
+agents:
+  - {name: writer, prompt: hi}
+  - {name: checked, type: verify, needs: [writer], query: how?, budget: {usd: 0.0001}}
+";
+
+#[test]
+fn what_a_step_asks_is_paid_from_its_budget_with_what_it_asked_before_a_resume() {
+    for (spent, class) in [(0, None), (60, Some(Class::Budget))] {
+        let (mut desk, _) = Desk::new(CHECKED, &Limits::default());
+        desk.tell(vec![desk.finished("writer")]);
+        // By a question that is gone, and by one that goes on.
+        for task in ["checked/correct[1]", "checked/assess[1]"] {
+            let usage = Usage { cost_micros: spent / 2, output_tokens: 1, ..Usage::default() };
+            let spent = Spent { task: TaskId(task.into()), usage, at: desk.now };
+            desk.core.permits.spent_before(&spent, &desk.core.scheduler);
+        }
+        let (turn, mut call) = desk.call("checked/assess[1]", 1, 60);
+        answer(turn);
+        let refused = call.try_recv().unwrap().err().map(|failure| failure.class);
+        assert_eq!(refused, class, "{spent} of 100 are spent, the call may cost 60");
+    }
 }
 
 #[test]

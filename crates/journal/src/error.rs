@@ -149,6 +149,14 @@ pub enum Error {
         /// What the database says.
         why: String,
     },
+    /// What the runs of a project share cannot be read or would not be readable any more.
+    #[error("project context `{path}` does not fit: {why}")]
+    Project {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with its place.
+        why: String,
+    },
     /// The operating system refused.
     #[error("cannot {doing} `{path}`")]
     Io {

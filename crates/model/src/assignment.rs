@@ -33,6 +33,9 @@ pub struct Assignment {
     pub retry: Retry,
     /// Attempts that have failed before this one.
     pub failures: u32,
+    /// What the attempt may do and use, where that was resolved for it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Box<crate::Contract>>,
 }
 
 impl Assignment {
@@ -102,6 +105,9 @@ pub struct AgentSettings {
     pub validator: Option<Validator>,
     /// Names of the tools the agent may use; `None` means all of the workflow.
     pub tools: Option<Vec<String>>,
+    /// Whether the tools are only named to it, with what they are for: none of them can be called.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub show_tools: bool,
     /// Where its tools come from.
     #[serde(default, skip_serializing_if = "no_servers")]
     pub servers: Arc<Servers>,
@@ -266,6 +272,9 @@ pub struct ScriptCall {
     pub stdin: Option<String>,
     /// When present (even without fields) standard output must be a JSON object that fits.
     pub schema: Option<OutputSchema>,
+    /// How long it may write nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Duration>,
 }
 
 /// How an attempt ended.

@@ -6,7 +6,13 @@
 //! data (give it `serde(default)`), and an old reader meets new data (unknown fields are ignored, unknown events are an
 //! error that names the version to use).
 
-use crate::{Digest, Failure, Inquiry, Missing, Payload, RunId, TaskId, Timestamp, Usage, WaitsFor};
+mod cause;
+mod run;
+
+pub use cause::{Cause, CauseKind, Ending};
+pub use run::{RunStarted, RunStatus};
+
+use crate::{Digest, Failure, Inquiry, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +126,9 @@ pub enum Event {
         /// Who is to do it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<String>,
+        /// Of a phase that starts: where the edges come from that were taken.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        from: Vec<TaskId>,
     },
     /// A person says something to a live run; whoever is asked from here on hears it.
     Guided {
@@ -528,150 +537,4 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },
-}
-
-/// The first event of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunStarted {
-    /// The run's name.
-    pub run: RunId,
-    /// The workflow's name.
-    pub workflow: String,
-    /// The workflow file, as it was given.
-    pub file: String,
-    /// The folder the run was started in.
-    pub folder: String,
-    /// The plan's identity.
-    pub plan: Digest,
-    /// What the workflow is given.
-    pub inputs: Payload,
-    /// Jitter and random choices start from here.
-    pub seed: u64,
-    /// Gates take their first option.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub skip_gates: bool,
-    /// The version that started it.
-    pub version: String,
-    /// Words that the user attached.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub metadata: IndexMap<String, serde_json::Value>,
-}
-
-/// Why a workflow ends before its branches do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// A failure that nothing in the workflow takes care of.
-    Failed {
-        /// The step it comes from.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        task: Option<TaskId>,
-        /// What went wrong.
-        failure: Failure,
-    },
-    /// A `terminate` step.
-    Terminated {
-        /// The step.
-        task: TaskId,
-        /// Well or badly.
-        success: bool,
-        /// Why, in the author's words.
-        reason: String,
-        /// The output it states.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        output: Option<Payload>,
-    },
-}
-
-/// Why a task was skipped or cancelled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
-    /// What kind of reason.
-    pub kind: CauseKind,
-    /// The task that it comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-}
-
-/// The kinds of reason for not running, or not running on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CauseKind {
-    /// Something it needs failed.
-    NeedFailed,
-    /// Something it needs was skipped or cancelled.
-    NeedSkipped,
-    /// Something it needs was never reached by a route.
-    NeedNotReached,
-    /// None of the edges that lead to it was taken.
-    NotTriggered,
-    /// Whoever planned it says, with a reason, that it cannot be done.
-    NotPossible,
-    /// Its join can no longer be met.
-    JoinUnmet,
-    /// A join was decided without it.
-    JoinDecided,
-    /// A member of its group failed.
-    GroupFailed,
-    /// The workflow it stands in failed.
-    WorkflowFailed,
-    /// A terminate step ended the workflow it stands in.
-    Terminated,
-    /// Its time was over.
-    TimedOut,
-    /// A limit of the run was reached.
-    LimitReached,
-    /// Somebody stopped the run.
-    Stopped,
-}
-
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// A process drives it.
-    Running,
-    /// It waits for a person.
-    Parked,
-    /// Nobody drives it and it is not at its end.
-    Interrupted,
-    /// It ended well.
-    Succeeded,
-    /// It ended, but something was skipped because of a failure.
-    Partial,
-    /// It failed.
-    Failed,
-    /// It ended without anything having run.
-    SkippedAll,
-    /// It was stopped.
-    Cancelled,
-}
-
-impl RunStatus {
-    /// The word for people and files.
-    pub fn word(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Parked => "parked",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Partial => "partial",
-            RunStatus::Failed => "failed",
-            RunStatus::SkippedAll => "skipped_all",
-            RunStatus::Cancelled => "cancelled",
-        }
-    }
-
-    /// The status that a word names.
-    pub fn from_word(word: &str) -> Option<RunStatus> {
-        use RunStatus::*;
-        [Running, Parked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
-            .into_iter()
-            .find(|status| status.word() == word)
-    }
-
-    /// Whether the run has come to its end.
-    pub fn is_end(self) -> bool {
-        !matches!(self, RunStatus::Running | RunStatus::Parked | RunStatus::Interrupted)
-    }
 }

@@ -107,14 +107,18 @@ fn cmp_key(mine: &Option<String>, their: &Option<String>) -> Ordering {
     }
 }
 
-/// Numbers as numbers, and before words.
+/// Numbers as numbers, also in `2.10`, and before words.
 fn cmp_text(a: &str, b: &str) -> Ordering {
-    match (a.parse::<u64>(), b.parse::<u64>()) {
-        (Ok(a_number), Ok(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
-        (Ok(_), Err(_)) => Ordering::Less,
-        (Err(_), Ok(_)) => Ordering::Greater,
-        (Err(_), Err(_)) => a.cmp(b),
+    match (numbers(a), numbers(b)) {
+        (Some(a_numbers), Some(b_numbers)) => a_numbers.cmp(&b_numbers).then_with(|| a.cmp(b)),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
     }
+}
+
+fn numbers(text: &str) -> Option<Vec<u64>> {
+    text.split('.').map(|part| part.parse().ok()).collect()
 }
 
 /// Names and keys are free text, so what has a meaning in a path is written as `%XX`.
@@ -184,9 +188,16 @@ impl Digest {
     }
 }
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Written in one piece: a report of many sources is mostly digests.
+        let mut digits = [0; 64];
+        for (byte, pair) in self.0.iter().zip(digits.chunks_exact_mut(2)) {
+            pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+        f.write_str(std::str::from_utf8(&digits).expect("digits are ASCII"))
     }
 }
 
@@ -227,6 +238,14 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_several_numbers_sort_by_each_of_them() {
+        let mut ids = [id("p/child[1.10]"), id("p/child[1.2.1]"), id("p/child[1.2]"), id("p/child[2.1]")];
+        ids.sort();
+        let text: Vec<_> = ids.iter().map(|i| &*i.0).collect();
+        assert_eq!(text, ["p/child[1.2]", "p/child[1.2.1]", "p/child[1.10]", "p/child[2.1]"]);
+    }
+
+    #[test]
     fn the_example_of_the_glossary_reads_back() {
         let item = TaskId::new(None, "research", Some("3"), 2);
         assert_eq!(TaskId::new(Some(&item), "1", None, 1).0.as_ref(), "research[3]#2/1");
@@ -241,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn ordering_is_total(a in "[ab/#0-9\\[\\]]{1,6}", b in "[ab/#0-9\\[\\]]{1,6}") {
+        fn ordering_is_total(a in "[ab/#.0-9\\[\\]]{1,6}", b in "[ab/#.0-9\\[\\]]{1,6}") {
             let (a, b) = (id(&a), id(&b));
             prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
             prop_assert_eq!(a.cmp(&b) == Ordering::Equal, a == b);

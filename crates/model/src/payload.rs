@@ -39,6 +39,12 @@ impl JsonText {
     }
 }
 
+impl std::hash::Hash for JsonText {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
 impl PartialEq for JsonText {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()

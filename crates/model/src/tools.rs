@@ -48,6 +48,37 @@ pub enum Transport {
         /// Headers; values are references that are resolved at launch.
         headers: Vec<(String, String)>,
     },
+    /// Not a server at all: commands of this machine that a person approved by writing them down.
+    Scripts {
+        /// Each is a tool.
+        scripts: Vec<ScriptTool>,
+        /// Variables on top of the inherited ones; values are references that are resolved at launch.
+        env: Vec<(String, String)>,
+        /// Where they run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        working_dir: Option<String>,
+    },
+}
+
+/// A command as a tool: its arguments come as a JSON object on standard input, what it prints is the result.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ScriptTool {
+    /// The tool's name.
+    pub name: String,
+    /// Told to models.
+    pub description: String,
+    /// The program; no shell reads it.
+    pub command: String,
+    /// Its arguments, as they stand; references in them are resolved at launch.
+    pub args: Vec<String>,
+    /// What it takes, as JSON Schema.
+    pub input: JsonText,
+    /// What it gives, as JSON Schema; absent means any text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<JsonText>,
+    /// Whether a call whose outcome nobody knows may be made again.
+    #[serde(default)]
+    pub repeatable: bool,
 }
 
 /// A call of one tool, as a step of its own.

@@ -161,3 +161,37 @@ fn times_leave_a_node_what_it_is() {
     let hash = |agent: &str| compiled(&workflow("", agent)).plan.expect("a plan").root().nodes[0].hash;
     assert_eq!(hash(""), hash(", timeouts: {idle: 5s}"));
 }
+
+fn script(keys: &str) -> Compiled {
+    compiled(&format!(
+        "workflow: {{name: w, entry_point: s}}\nagents:\n  - {{name: s, type: script, command: c{keys}}}\n"
+    ))
+}
+
+#[test]
+fn a_script_is_bounded_in_its_silence() {
+    let idle = |keys: &str| {
+        let result = script(keys);
+        assert!(result.diagnostics.is_empty(), "{}", shown(&result));
+        let plan = result.plan.expect("no finding, so a plan");
+        let node = &plan.root().nodes[0];
+        let Kind::Script(script) = &node.kind else { panic!("a script") };
+        (script.idle, node.hash)
+    };
+    let (none, stated) = (idle(""), idle(", timeout: 60, timeouts: {idle: 30s}"));
+    assert_eq!((none.0, stated.0), (None, Some(Duration::from_secs(30))));
+    assert_eq!(idle(", timeouts: {idle: 5}").1, none.1, "a bound leaves a node what it is");
+}
+
+#[test]
+fn a_bound_that_a_script_cannot_have_is_shown_with_its_place() {
+    let found = |keys: &str| {
+        let result = script(keys);
+        let finding = result.diagnostics.first().unwrap_or_else(|| panic!("nothing: {keys}"));
+        let span = &finding.labels[0].span;
+        (finding.code, span.file.text[span.range.clone()].to_owned(), result.plan.is_some())
+    };
+    assert_eq!(found(", timeouts: {connect: 5s}"), ("workflow::no_effect", "5s".into(), true));
+    assert_eq!(found(", timeout: 5, timeouts: {idle: 5s}"), ("workflow::no_effect", "5s".into(), true));
+    assert_eq!(found(", timeouts: {idle: soon}"), ("workflow::bad_duration", "soon".into(), false));
+}

@@ -56,6 +56,18 @@ fn members_lie_beside_each_other_and_followers_behind_the_last() {
 }
 
 #[test]
+fn a_body_with_the_name_of_its_fan_out_is_named_once() {
+    let text = "workflow: {name: w}\nfor_each:\n  - {name: d, type: for_each, source: workflow.input.i, as: it, agent: {name: d, prompt: x}}\nagents:\n  - {name: z, prompt: x, needs: [d]}\n";
+    let view = view(text);
+    assert_eq!(view.levels, [vec!["d"], vec!["z"]]);
+    assert_eq!(view.critical_path, ["d", "z"]);
+    let plan = plan(text);
+    for drawing in [dot(&plan), mermaid(&plan)] {
+        assert!(drawing.contains("\"d\"") && !drawing.contains("d.d"), "{drawing}");
+    }
+}
+
+#[test]
 fn drawings_show_every_node_and_edge() {
     let plan = plan(
         "workflow: {name: w, entry_point: g}\nparallel:\n  - {name: g, agents: [a, b], routes: [{to: ask, when: 'errors'}, {to: $end}]}\nagents:\n  - {name: a, prompt: x}\n  - {name: b, prompt: x}\n  - name: ask\n    type: human_gate\n    prompt: ok?\n    options: [{label: 'say \"yes\"', value: y, route: g}, {label: No, value: n, route: $end}]\n",

@@ -7,7 +7,6 @@ use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use convoke_model::{Class, Event, Failure, RunStatus, Usage, WhenSpent, reason};
-use convoke_plan::value::read_output;
 use serde_json::{Map, Value};
 
 impl Scheduler {
@@ -85,8 +84,8 @@ impl Scheduler {
         let declared = self.workflow_in(frame).output.iter().flatten();
         let (mut values, mut missing) = (Map::new(), Vec::new());
         for (name, text) in declared {
-            match self.render_in_frame(frame, text, &format!("workflow output `{name}`"), outputs) {
-                Ok(rendered) => drop(values.insert(name.clone(), read_output(&rendered))),
+            match self.output_in_frame(frame, name, text, outputs) {
+                Ok(value) => drop(values.insert(name.clone(), value)),
                 Err(_) => missing.push(name.as_str()),
             }
         }

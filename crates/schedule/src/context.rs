@@ -12,6 +12,7 @@ use crate::task::TaskIx;
 use crate::work::WORK;
 use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
+use convoke_plan::value::read_output;
 use convoke_plan::{ContextMode, Kind, Text};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -86,15 +87,22 @@ impl Scheduler {
             .map_err(|e| template_failure(&format!("step `{step}`: {what}"), &e))
     }
 
-    /// Renders a text of a workflow that has come to its end.
-    pub(crate) fn render_in_frame(
+    /// What an output of a workflow that has come to its end is read as.
+    pub(crate) fn output_in_frame(
         &self,
         frame: FrameIx,
+        name: &str,
         text: &Text,
-        what: &str,
         outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        self.render_at_end(frame, text, what, Names::new(), outputs)
+    ) -> Result<serde_json::Value, Failure> {
+        if let Text::Template(id) = text {
+            let names = || map_value(self.names_in_frame(frame, &self.template_roots(*id), outputs));
+            if let Some(value) = self.renderer.read_back(*id, names) {
+                return Ok(value);
+            }
+        }
+        let what = format!("workflow output `{name}`");
+        self.render_at_end(frame, text, &what, Names::new(), outputs).map(|text| read_output(&text))
     }
 
     /// Renders a hook's text, which may look at the workflow's result.
@@ -110,6 +118,7 @@ impl Scheduler {
         self.render_at_end(frame, text, &format!("hook `{hook}`"), result.into_iter().collect(), outputs)
     }
 
+    /// Renders a text of a workflow that has come to its end.
     fn render_at_end(
         &self,
         frame: FrameIx,
@@ -146,6 +155,23 @@ impl Scheduler {
             .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
     }
 
+    /// Whether a condition holds that looks at what came before a step, and at some values besides.
+    pub(crate) fn holds_with(
+        &self,
+        task: TaskIx,
+        id: ConditionId,
+        more: Vec<(&str, Value)>,
+        outputs: &dyn Outputs,
+    ) -> Result<bool, Failure> {
+        let roots = self.with_flattened(task, &self.condition_roots(id));
+        let mut names = self.names(task, &roots, outputs, View::Full)?;
+        names.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
+        let step = &self.node(task).name;
+        self.renderer
+            .test(id, map_value(names))
+            .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
+    }
+
     fn names(
         &self,
         task: TaskIx,
@@ -174,7 +200,10 @@ impl Scheduler {
         }
         self.add_loop_variables(task, roots, &mut names, outputs);
         self.add_error(task, roots, &mut names);
+        self.add_kept(frame, roots, &mut names, outputs);
+        self.add_handoff(task, roots, &mut names, outputs);
         self.summary_sources(task, &mut names, outputs);
+        self.add_duty_names(task, roots, &mut names, outputs)?;
         Ok(names)
     }
 
@@ -190,7 +219,7 @@ impl Scheduler {
 
     fn add_workflow(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
         if roots.want("workflow") {
-            names.insert("workflow".into(), self.workflow_value(frame, self.inputs_value(frame, outputs)));
+            names.insert("workflow".into(), self.whole_workflow_value(frame, outputs));
         }
     }
 
@@ -250,7 +279,11 @@ impl Scheduler {
     /// What a finished step is in templates: `name.output`, or a group's own keys.
     pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
-            return map_value([("error", self.error_value(step, failure))]);
+            let error = ("error", self.error_value(step, failure));
+            let answer = || self.goal_answer(step, outputs).map(|answer| from_json(&answer));
+            let output =
+                self.failed_phase_value(step, outputs).or_else(answer).map(|value| ("output", value));
+            return map_value(std::iter::once(error).chain(output));
         }
         let value = self.output_value(step, outputs);
         if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }
@@ -324,6 +357,7 @@ impl Scheduler {
                 }
             }
         }
+        self.add_kept(frame, roots, &mut names, outputs);
         self.add_ending(frame, roots, &mut names);
         names
     }
@@ -342,12 +376,17 @@ impl Scheduler {
 
     /// Hooks at the end of a workflow may look at why it failed.
     fn add_ending(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
-        let Some(FrameEnding::Stated(ending)) =
-            self.frame(frame).ending.as_ref().filter(|_| roots.want("error"))
-        else {
+        if !roots.want("error") {
             return;
+        }
+        let judged = || Some(Ending::Failed { task: None, failure: self.pipeline_failure(frame)? });
+        let ending = match self.frame(frame).ending.clone() {
+            Some(FrameEnding::Stated(ending)) => Some(ending),
+            Some(_) => None,
+            None => judged(),
         };
-        let (class, message, step, hint) = match ending {
+        let Some(ending) = ending else { return };
+        let (class, message, step, hint) = match &ending {
             Ending::Failed { task, failure } => {
                 (failure.class, failure.message.as_str(), task.as_ref(), failure.hint.as_deref())
             }

@@ -42,7 +42,7 @@ impl Scheduler {
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
-        if !self.shapes_fit(task, outputs) {
+        if !self.is_triggered(task, outputs) || !self.shapes_fit(task, outputs) {
             return;
         }
         let plan = self.plan.clone();
@@ -60,9 +60,10 @@ impl Scheduler {
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
             Kind::Reduce(reduce) => self.begin_reduce(task, reduce),
             Kind::Verify(verify) => self.begin_verify(task, verify),
-            Kind::Goal(goal) => self.begin_goal(task, goal, outputs),
-            Kind::Item(_) => self.begin_item(task, outputs),
-            Kind::Phase(phase) => self.begin_phase(task, phase, outputs),
+            Kind::Goal(_) => self.begin_goal(task),
+            // A task of a goal begins when its router says so.
+            Kind::Item(_) => self.go_on_goal(task, outputs),
+            Kind::Phase(_) => self.begin_phase(task),
         }
     }
 
@@ -113,7 +114,7 @@ impl Scheduler {
     }
 
     /// A stated delay is a minimum: jitter only adds, up to a quarter.
-    fn with_jitter(&self, task: TaskIx, delay: Duration) -> Duration {
+    pub(crate) fn with_jitter(&self, task: TaskIx, delay: Duration) -> Duration {
         let mut hash =
             self.seed ^ 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(self.tasks[task].attempts) + 1);
         for byte in self.tasks[task].id.0.bytes() {
@@ -191,7 +192,7 @@ impl Scheduler {
         match answer {
             Some(Answer::Retry) => self.again(task),
             Some(Answer::Fail) => {
-                self.fail_task(task, self.refused_by_person(task));
+                self.fail_task(task, self.refused_by_person(task, outputs));
             }
             Some(answer) if matches!(kind, Kind::Gate(_) | Kind::Questions(_)) => {
                 self.settle_gate(task, &answer, outputs);
@@ -201,9 +202,10 @@ impl Scheduler {
     }
 
     /// Why a task fails that a person does not let go on.
-    fn refused_by_person(&self, task: TaskIx) -> Failure {
+    fn refused_by_person(&self, task: TaskIx, outputs: &dyn Outputs) -> Failure {
         match self.tasks[task].failure.as_deref() {
             Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
+            _ if self.is_led(task) => self.refused_goal(task, outputs),
             _ => unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts),
         }
     }

@@ -1,11 +1,12 @@
 //! How a workflow comes to its end: the closing hook, its status and its output.
 
 use crate::frame::{FrameEnding, FrameIx};
+use crate::goal::{NOT_ACHIEVED, Status};
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
-use convoke_plan::{Hook, value::read_output};
+use convoke_plan::Hook;
 use serde_json::{Map, Value};
 
 impl Scheduler {
@@ -62,10 +63,19 @@ impl Scheduler {
     }
 
     pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+        let is_pipeline = self.workflow_in(frame).pipeline.is_some();
         match self.frame(frame).ending.clone() {
+            None if is_pipeline => self.pipeline_result(frame, None, outputs),
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) if is_pipeline => {
+                self.pipeline_result(frame, Some(failure), outputs)
+            }
             None => self.natural_end(frame, outputs),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
                 Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
+                // What was found on the way to a goal is given, also where the goal was not reached.
+                _ if failure.reason.as_deref() == Some(NOT_ACHIEVED) => {
+                    self.salvaged(frame, failure, outputs)
+                }
                 _ => FrameResult::failed(failure),
             },
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
@@ -87,7 +97,11 @@ impl Scheduler {
 
     fn natural_status(&self, frame: FrameIx) -> RunStatus {
         let steps = &self.frame(frame).steps;
-        let skipped = |step: &&TaskIx| self.tasks[**step].state == TaskState::Ended(End::Skipped);
+        let skipped = |step: &&TaskIx| match self.tasks[**step].state {
+            TaskState::Ended(End::Skipped) => true,
+            TaskState::Ended(End::Succeeded) => self.goal_status(**step) == Some(Status::SkippedAll),
+            _ => false,
+        };
         let missed = steps.iter().filter(skipped).count();
         if missed > 0 && missed == steps.len() {
             RunStatus::SkippedAll
@@ -99,7 +113,11 @@ impl Scheduler {
     }
 
     /// The workflow's own output, `$end` routes on top.
-    fn frame_output(&self, frame: FrameIx, outputs: &dyn Outputs) -> Result<Option<Value>, Failure> {
+    pub(crate) fn frame_output(
+        &self,
+        frame: FrameIx,
+        outputs: &dyn Outputs,
+    ) -> Result<Option<Value>, Failure> {
         let declared = self.workflow_in(frame).output.clone();
         let added = self.frame(frame).end_outputs.clone();
         if declared.is_none() && added.is_empty() {
@@ -107,9 +125,8 @@ impl Scheduler {
         }
         let mut values = Map::new();
         for (name, text) in declared.into_iter().flatten() {
-            let rendered =
-                self.render_in_frame(frame, &text, &format!("workflow output `{name}`"), outputs)?;
-            values.insert(name, read_output(&rendered));
+            let value = self.output_in_frame(frame, &name, &text, outputs)?;
+            values.insert(name, value);
         }
         for payload in added {
             if let Some(Value::Object(more)) = self.read(&payload, outputs).map(|text| text.value()) {

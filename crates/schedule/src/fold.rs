@@ -22,6 +22,7 @@ pub(crate) type Folded = Result<(), IllegalEvent>;
 impl Scheduler {
     /// Takes one event into the state.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
+        self.events += 1;
         match event {
             Event::RunStarted(started) => self.run_started(started),
             Event::RunOwned { .. } => self.run_owned(),
@@ -34,6 +35,17 @@ impl Scheduler {
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
+            Event::Routed { task, chosen, reason, from, about, .. } => {
+                self.routed(about.as_ref(), chosen)?;
+                self.phase_routed(task, chosen, reason, from)
+            }
+            Event::Guided { text, .. } => self.guided(text),
+            Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
+            Event::Announced { task, attempt, kind, payload, .. } => {
+                self.announced(task, *attempt, kind, payload)
+            }
+            Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
+            Event::ProjectSeen { task, context, .. } => self.project_seen(task.as_ref(), context),
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
@@ -79,12 +91,6 @@ impl Scheduler {
             | Event::CallReserved { .. }
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
-            | Event::Routed { .. }
-            | Event::Guided { .. }
-            | Event::StateChanged { .. }
-            | Event::Announced { .. }
-            | Event::FilesSeen { .. }
-            | Event::ProjectSeen { .. }
             | Event::ContractResolved { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
@@ -109,6 +115,7 @@ impl Scheduler {
                 self.timers.arm(until, Alarm::Wake(task));
             }
             (Kind::Parallel(_), ..) => self.open_parallel(task),
+            (Kind::Goal(_), ..) => self.open_goal(task),
             (Kind::SubPlan(sub), _, Some(inputs)) => {
                 let workflow = sub.workflow;
                 self.open_sub_plan(task, workflow, inputs);
@@ -116,7 +123,7 @@ impl Scheduler {
             _ => {
                 return Err(illegal(
                     &format!("task_started of {id}"),
-                    "it is no wait, group or sub-workflow",
+                    "it is no wait, group, goal or sub-workflow",
                 ));
             }
         }

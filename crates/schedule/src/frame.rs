@@ -2,6 +2,7 @@
 //!
 //! A frame is the scope of names. What stands in it sees nothing of its parent but the inputs it was given.
 
+use crate::pipeline::Kept;
 use crate::task::TaskIx;
 use convoke_model::{Cause, Ending, Payload, Usage};
 use convoke_plan::{NodeIx, WorkflowIx};
@@ -52,6 +53,8 @@ pub(crate) struct Frame {
     pub told: Vec<&'static str>,
     /// Newest summary of older outputs: covers this many entries of the history.
     pub summary: Option<Summary>,
+    /// What it keeps for its phases, where it is a pipeline.
+    pub kept: Kept,
 }
 
 /// Where a frame stands between its first and last moment.
@@ -110,6 +113,7 @@ impl Frame {
             listed: false,
             told: Vec::new(),
             summary: None,
+            kept: Kept::default(),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::agenda::Todo;
 use crate::frame::FrameIx;
+use crate::merge::Tree;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, Place, TaskIx, TaskState};
@@ -37,6 +38,9 @@ pub(crate) struct Group {
     pub keys: Option<Vec<Arc<str>>>,
     /// Whether all of a batch end before the next begins.
     pub in_batches: bool,
+    /// Of a merge by levels that was looked at: what is settled, and whose answers came since.
+    pub tree: Option<Tree>,
+    pub answered: Vec<TaskIx>,
 }
 
 impl Group {
@@ -224,6 +228,9 @@ impl Scheduler {
         let mode = self.failure_mode(group);
         let state = self.group_mut(group);
         state.open -= 1;
+        if state.tree.is_some() {
+            state.answered.push(task);
+        }
         match end {
             End::Succeeded => state.succeeded += 1,
             End::Failed => state.failed += 1,
@@ -333,14 +340,17 @@ impl Scheduler {
 
     /// Whether its members are answers to its questions.
     fn asks(&self, task: TaskIx) -> bool {
-        matches!(self.node(task).kind, Kind::Reduce(_) | Kind::Verify(_))
+        matches!(self.node(task).kind, Kind::Reduce(_) | Kind::Verify(_) | Kind::Phase(_))
+            || self.is_led(task)
     }
 
     pub(crate) fn failure_mode(&self, group: TaskIx) -> FailureMode {
         match &self.node(group).kind {
             Kind::Parallel(spec) => spec.failure_mode,
             Kind::ForEach(spec) => spec.failure_mode,
-            Kind::Reduce(_) | Kind::Verify(_) => FailureMode::ContinueOnError,
+            Kind::Reduce(_) | Kind::Verify(_) | Kind::Goal(_) | Kind::Item(_) | Kind::Phase(_) => {
+                FailureMode::ContinueOnError
+            }
             _ => FailureMode::FailFast,
         }
     }

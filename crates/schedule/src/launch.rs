@@ -44,6 +44,7 @@ impl Scheduler {
         match self.assignment(task, outputs) {
             Ok(assignment) => {
                 self.note_trimming(task, outputs);
+                self.note_contract(&assignment);
                 self.emit(Event::AttemptStarted {
                     task: assignment.task.clone(),
                     attempt: assignment.attempt,
@@ -71,6 +72,7 @@ impl Scheduler {
                 return Err(Failure::new(Class::Fatal, message));
             }
         };
+        let contract = self.contract_of(task, &work).map(Box::new);
         let turns = self.tasks[task].turns.iter().map(|piece| self.turn(task, piece, outputs));
         Ok(Assignment {
             task: self.tasks[task].id.clone(),
@@ -82,16 +84,29 @@ impl Scheduler {
             answer: self.answer_to(task, outputs),
             retry: node.retry.clone(),
             failures: self.tasks[task].failures,
+            contract,
         })
+    }
+
+    /// What an attempt may do is recorded before it starts.
+    fn note_contract(&mut self, assignment: &Assignment) {
+        if let Some(contract) = &assignment.contract {
+            let (task, attempt) = (assignment.task.clone(), assignment.attempt);
+            self.emit(Event::ContractResolved { task, attempt, contract: (**contract).clone() });
+        }
     }
 
     /// How messages and scripts know who is asked: a step by its name, a helper by its step and what it does.
     fn step_word(&self, task: TaskIx) -> Arc<str> {
         match (&self.tasks[task].question, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {
+                let asks = self.goal_of(asks).map_or(asks, |(goal, _)| goal);
                 format!("{}/{}", self.node(asks).name, question.about.word()).into()
             }
-            _ => self.node(task).name.clone(),
+            (_, group) => {
+                let group = group.map(|group| self.tasks[group].node);
+                self.workflow_of(task).known_as(self.tasks[task].node, group).clone()
+            }
         }
     }
 
@@ -182,6 +197,7 @@ impl Scheduler {
             working_dir: script.working_dir.as_ref().map(|text| render(text, "working_dir")).transpose()?,
             stdin: script.stdin.as_ref().map(|text| render(text, "stdin")).transpose()?,
             schema: script.schema.clone(),
+            idle: script.idle,
         })
     }
 

@@ -38,6 +38,7 @@ mod trim;
 mod values;
 mod work;
 
+pub use goal::check_plan;
 pub use launch::Launch;
 pub use outputs::Outputs;
 pub use payers::{Owner, Payer};

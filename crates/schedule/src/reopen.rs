@@ -4,9 +4,10 @@
 //! event, and [`replayable`] gives the fold the events that still count. A finished task stays finished.
 
 use crate::frame::{FrameEnding, FrameIx};
+use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Ending, Event, RunStatus, Stamped, TaskId, reason};
+use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, TaskId, reason};
 use convoke_plan::{Kind, Node, NodeIx, Plan, Workflow};
 use std::collections::HashSet;
 
@@ -125,6 +126,12 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::RouteTaken { from, .. } => !open.contains(from),
         _ => true,
     };
+    if let Event::Asked { task, questions } = &mut stamped.event {
+        forget_duties(task, questions, restarted);
+        if questions.is_empty() {
+            return None;
+        }
+    }
     let about = task_of(&stamped.event);
     let dropped = about.is_some_and(|task| lies_below(task, restarted));
     let leads_there =
@@ -158,6 +165,11 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::MergeStarted { task, .. }
         | Event::Asked { task, .. }
         | Event::OutputsMissed { task, .. }
+        | Event::StateChanged { task, .. }
+        | Event::Announced { task, .. }
+        | Event::FilesSeen { task, .. }
+        | Event::ProjectSeen { task: Some(task), .. }
+        | Event::ContractResolved { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
@@ -183,12 +195,20 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::SummaryStarted { task, .. }
         | Event::ContextTrimmed { task, .. } => Some(task),
         Event::RouteTaken { from, .. } => Some(from),
+        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
         _ => None,
     }
 }
 
+/// A duty that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
+fn forget_duties(task: &TaskId, questions: &mut Vec<Inquiry>, restarted: &HashSet<&TaskId>) {
+    let is_duty = |question: &Inquiry| matches!(question.about, About::Duty { .. });
+    questions.retain(|question| !is_duty(question) || !restarted.contains(&question.child_of(task)));
+}
+
 impl Scheduler {
     fn reopen_frame(&self, frame: FrameIx, found: &mut Reopening) {
+        let is_pipeline = self.workflow_in(frame).pipeline.is_some();
         for step in &self.frame(frame).steps {
             if self.tasks[*step].hook {
                 let closing = self.frame(frame).stage != crate::frame::Stage::Opening;
@@ -196,17 +216,22 @@ impl Scheduler {
                     (closing && self.tasks[*step].summary_for.is_none())
                         .then(|| self.tasks[*step].id.clone()),
                 );
-            } else if !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
+            } else if !is_pipeline && !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
                 self.reopen_task(*step, found);
             }
         }
+        if is_pipeline {
+            self.reopen_pipeline(frame, found);
+        }
     }
 
-    /// What was asked on its way led to its failure: asked again, it has another chance.
+    /// What was asked on its way led to its failure: asked again, it has another chance. Who failed or was stopped for
+    /// another reason goes on with the answers that it has.
     fn begins_anew(&self, task: TaskIx) -> bool {
-        let node = self.node(task);
-        let repaired = || node.expects.iter().any(|expected| self.repair_of(task, expected.node).is_some());
-        matches!(node.kind, Kind::Verify(_)) || repaired()
+        let failed = self.tasks[task].state == TaskState::Ended(End::Failed);
+        let reason = self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
+        let misshaped = || self.asked_for_repairs(task) && reason == Some(INPUT_SHAPE);
+        failed && (matches!(self.node(task).kind, Kind::Verify(_)) || misshaped())
     }
 
     /// Merges that did without some outputs: these get another chance, and what followed from the merge begins anew.
@@ -268,6 +293,9 @@ impl Scheduler {
 
     fn reopen_task(&self, task: TaskIx, found: &mut Reopening) {
         let id = self.tasks[task].id.clone();
+        if self.is_led(task) {
+            return self.reopen_led(task, found);
+        }
         if self.begins_anew(task) {
             found.tasks.push(id.clone());
             return found.restarted.push(id);

@@ -10,6 +10,9 @@ use convoke_model::{About, AgentCall, AgentSettings, Class, Event, Failure, Inqu
 use convoke_plan::{Expectation, NodeIx};
 use std::sync::Arc;
 
+/// Why a step fails that expects another shape.
+pub(crate) const INPUT_SHAPE: &str = "input_shape";
+
 /// An output that is not as a step expects it.
 struct Misfit<'a> {
     expectation: &'a Expectation,
@@ -69,14 +72,19 @@ impl Scheduler {
         let repaired = if tried { ", also after a repair" } else { "" };
         let message =
             format!("step `{}` expects another shape{repaired}: {}", self.node(task).name, words.join("; "));
-        let failure = Failure::new(Class::InvalidOutput, message).reason("input_shape");
+        let failure = Failure::new(Class::InvalidOutput, message).reason(INPUT_SHAPE);
         if tried { failure } else { failure.hint("`repair:` lets a model put the output into shape") }
     }
 
     /// The repair of a node's output that was made for a task, whatever became of it.
-    pub(crate) fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
+    fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
         let name = &self.workflow_of(task).node(node).name;
         self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "repair_input", Some(name), 1))
+    }
+
+    /// Whether repairs were made for a task, whatever became of them.
+    pub(crate) fn asked_for_repairs(&self, task: TaskIx) -> bool {
+        self.node(task).expects.iter().any(|expected| self.repair_of(task, expected.node).is_some())
     }
 
     /// The task whose output a task sees instead of a node's own.

@@ -25,11 +25,13 @@ impl Roots {
 
 impl Scheduler {
     pub(crate) fn template_roots(&self, id: TemplateId) -> Arc<Roots> {
+        // Words before the first tag refer to nothing.
+        let id = self.renderer.alike(id);
         let mut known = self.values.template_roots.borrow_mut();
         known[id.0 as usize].get_or_insert_with(|| Arc::new(self.find_template_roots(id))).clone()
     }
 
-    pub(crate) fn find_template_roots(&self, id: TemplateId) -> Roots {
+    fn find_template_roots(&self, id: TemplateId) -> Roots {
         let source = &self.plan.templates[id.0 as usize];
         match parse_template(&source.text, source.base.as_deref(), &self.plan.partials) {
             Ok(parsed) if parsed.includes().is_empty() => {

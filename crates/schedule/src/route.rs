@@ -89,6 +89,9 @@ impl Scheduler {
         if self.tasks[task].place.within.is_some() {
             return;
         }
+        if matches!(self.node(task).kind, Kind::Phase(_)) {
+            return self.follow_failed_phase(task, failure);
+        }
         if self.is_tolerated(task) {
             return self.look_later(frame);
         }

@@ -10,7 +10,7 @@ use crate::values::Values;
 use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
@@ -36,8 +36,10 @@ pub enum Command {
     },
     /// Change what the runs of the project share; `ProjectSeen` answers.
     Patch {
-        /// The task that changes it; its id names the patch.
+        /// The task that waits for it.
         task: TaskIx,
+        /// Names the patch in this run: the same change is made once, however often it is asked for.
+        key: String,
         /// The change.
         patch: Payload,
     },
@@ -88,6 +90,8 @@ pub struct Scheduler {
     pub(crate) seed: u64,
     /// Where the run was started.
     pub(crate) folder: String,
+    /// When the run was last opened again.
+    pub(crate) reopened_at: Timestamp,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -99,8 +103,16 @@ pub struct Scheduler {
     pub(crate) turn: Turn,
     /// Whether a step was skipped because of a failure that the run lived with.
     pub(crate) missed_steps: bool,
-    /// Whether a merge did without some of its outputs.
+    /// Whether a merge did without some of its outputs, or a goal left tasks out.
     pub(crate) missed_outputs: bool,
+    /// What the runs of the project share, as it was last seen.
+    pub(crate) project: Option<Payload>,
+    /// Tasks for which something outside is looked up or changed right now.
+    pub(crate) errands: HashSet<TaskIx>,
+    /// What people said to the run on its way.
+    pub(crate) guidance: Vec<String>,
+    /// Events so far: what was looked at in vain need not be looked at again before the next one.
+    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -120,6 +132,7 @@ impl Scheduler {
             timers: Timers::default(),
             seed: 0,
             folder: String::new(),
+            reopened_at: Timestamp::default(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,
@@ -130,6 +143,10 @@ impl Scheduler {
             turn: Turn::default(),
             missed_steps: false,
             missed_outputs: false,
+            project: None,
+            errands: HashSet::new(),
+            guidance: Vec::new(),
+            events: 0,
         }
     }
 
@@ -169,6 +186,15 @@ impl Scheduler {
         self.todo(crate::agenda::Todo::Lost(task));
     }
 
+    /// What a task's change of the project is known by: the same after a crash, another one if the task begins anew
+    /// because the run was opened again.
+    pub(crate) fn change_key(&self, task: TaskIx) -> String {
+        match self.reopened_at {
+            Timestamp(0) => self.tasks[task].id.to_string(),
+            Timestamp(at) => format!("{}@{at}", self.tasks[task].id),
+        }
+    }
+
     /// Where the run was started.
     pub fn folder(&self) -> &str {
         &self.folder
@@ -181,7 +207,8 @@ impl Scheduler {
 
     /// The gates that wait, when nothing else can happen before one is answered.
     pub fn parked(&self) -> Option<Vec<TaskId>> {
-        let idle = self.running == 0 && self.queued == 0 && self.asking > 0 && self.finished.is_none();
+        let waits = self.running > 0 || self.queued > 0 || !self.errands.is_empty();
+        let idle = !waits && self.asking > 0 && self.finished.is_none();
         let timed = |task: &Task| matches!(task.state, TaskState::Timed(_) | TaskState::Backoff(_));
         if !idle || self.tasks.indices().any(|ix| timed(&self.tasks[ix])) {
             return None;

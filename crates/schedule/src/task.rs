@@ -4,8 +4,10 @@
 //! from (`from`), which is all that its context is made of.
 
 use crate::frame::FrameIx;
+use crate::goal::Pursuit;
 use crate::group::Group;
 use crate::merge::Merging;
+use crate::pipeline::Course;
 use convoke_model::{Cause, Failure, Inquiry, Payload, TaskId, Timestamp, Usage};
 use convoke_plan::NodeIx;
 use std::collections::HashMap;
@@ -65,6 +67,8 @@ pub(crate) struct Task {
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<Inquiry>>,
+    /// How the work on it went, for tasks of a goal and their duties.
+    pub pursuit: Option<Box<Pursuit>>,
     /// What its own attempts used.
     pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
@@ -80,6 +84,8 @@ pub(crate) struct Task {
     pub summary_for: Option<TaskIx>,
     /// Whether it is a hook: its failure is told and changes nothing.
     pub hook: bool,
+    /// How far it has come, where edges lead to it or it is a phase.
+    pub course: Option<Box<Course>>,
 }
 
 /// How a task stands.
@@ -164,6 +170,7 @@ impl Tasks {
             group: None,
             merging: None,
             question: None,
+            pursuit: None,
             usage: Usage::default(),
             frame: None,
             started: None,
@@ -172,6 +179,7 @@ impl Tasks {
             followed: false,
             summary_for: None,
             hook: false,
+            course: None,
         });
         ix
     }

@@ -1,6 +1,7 @@
 //! Payloads as templates see them, read once and kept for a while.
 
 use crate::frame::FrameIx;
+use crate::goal::Said;
 use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
@@ -18,7 +19,10 @@ pub(crate) struct Values {
     pub(crate) condition_roots: RefCell<Vec<Option<Arc<Roots>>>>,
     outputs: RefCell<HashMap<TaskIx, Value>>,
     inputs: RefCell<HashMap<u32, Value>>,
+    workflows: RefCell<HashMap<u32, Value>>,
     items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
+    /// What the duties of goals answered.
+    pub(crate) said: RefCell<HashMap<TaskIx, Arc<Said>>>,
 }
 
 /// Values kept at most; beyond that the cache starts anew.
@@ -31,7 +35,9 @@ impl Values {
             condition_roots: RefCell::new(vec![None; plan.conditions.len()]),
             outputs: RefCell::default(),
             inputs: RefCell::default(),
+            workflows: RefCell::default(),
             items: RefCell::default(),
+            said: RefCell::default(),
         }
     }
 }
@@ -72,6 +78,13 @@ impl Scheduler {
     pub(crate) fn inputs_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
         let mut inputs = self.values.inputs.borrow_mut();
         inputs.entry(frame.0).or_insert_with(|| self.read_value(&self.frame(frame).inputs, outputs)).clone()
+    }
+
+    /// What `workflow` is in the texts of a frame that see all its inputs.
+    pub(crate) fn whole_workflow_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
+        let mut workflows = self.values.workflows.borrow_mut();
+        let value = || self.workflow_value(frame, self.inputs_value(frame, outputs));
+        workflows.entry(frame.0).or_insert_with(value).clone()
     }
 
     pub(crate) fn item_value(&self, group: TaskIx, index: u32, outputs: &dyn Outputs) -> Value {

@@ -5,11 +5,13 @@
 //! [`ModelServer`] is for what needs a real network: a service on loopback that counts what arrives.
 
 mod model_server;
+mod project;
 mod random;
 mod sources;
 mod world;
 
 pub use model_server::{ModelServer, ModelService, Seen};
+pub use project::Project;
 pub use random::Random;
 pub use sources::{Files, plan_of};
 pub use world::{Behaviour, Ended, World};

@@ -1,5 +1,6 @@
 //! The world in which a run is simulated.
 
+use crate::project::Project;
 use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Store, What, replay};
 use convoke_model::{
     Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted,
@@ -8,7 +9,7 @@ use convoke_model::{
 use convoke_plan::Plan;
 use convoke_schedule::{Scheduler, TaskIx};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -73,6 +74,12 @@ pub struct World {
     pub stubborn: bool,
     /// Answers for gates, given as soon as a gate opens.
     pub answers: HashMap<String, Answer>,
+    /// Files that exist below the folder of the run.
+    pub files: BTreeSet<String>,
+    /// What the runs of the project share; it outlives a crash.
+    pub project: Project,
+    /// What was asked of the outside, and is answered now.
+    errands: Vec<What>,
     limit: u32,
 }
 
@@ -112,7 +119,7 @@ impl World {
         let (scheduler, opening) =
             replay(&plan, commits.concat(), &Changes::None).expect("it can be resumed");
         let mut world = World::empty(plan, scheduler, limit, script, commits);
-        world.blobs.lock().expect("one thread").extend(blobs.blobs.lock().expect("one thread").clone());
+        world.goes_on_from(blobs);
         world.open(opening);
         world
     }
@@ -125,7 +132,7 @@ impl World {
         let changes = Changes::Accept { before };
         let (scheduler, opening) = replay(&now, commits.concat(), &changes).expect("it can be resumed");
         let mut world = World::empty(now, scheduler, limit, script, commits);
-        world.blobs.lock().expect("one thread").extend(earlier.blobs.lock().expect("one thread").clone());
+        world.goes_on_from(earlier);
         world.open(opening);
         world
     }
@@ -159,8 +166,18 @@ impl World {
             launches: Vec::new(),
             stubborn: false,
             answers: HashMap::new(),
+            files: BTreeSet::new(),
+            project: Project::default(),
+            errands: Vec::new(),
             limit,
         }
+    }
+
+    /// What is outside of a run stays when its process is gone.
+    fn goes_on_from(&mut self, earlier: &World) {
+        self.blobs.lock().expect("one thread").extend(earlier.blobs.lock().expect("one thread").clone());
+        self.files.clone_from(&earlier.files);
+        self.project = earlier.project.clone();
     }
 
     fn open(&mut self, mut events: Vec<Event>) {
@@ -169,6 +186,11 @@ impl World {
             pid: 1,
             host: "simulated".into(),
         });
+        if self.plan.root().pipeline.is_some() {
+            let state = self.project.state();
+            let context = Payload::Inline(state.context);
+            events.push(Event::ProjectSeen { task: None, revision: state.revision, context });
+        }
         let stamped: Vec<_> = events.into_iter().map(|event| self.core.stamp(self.now, event)).collect();
         for event in &stamped {
             self.core.scheduler.apply(event).expect("an opening is legal");
@@ -186,6 +208,8 @@ impl World {
                 self.perform(effect);
             }
             facts.extend(self.answer_gates(&turn.events));
+            let at = self.now;
+            facts.extend(self.errands.drain(..).map(|what| Fact { at, what }));
             if let Some(ended) = self.ended() {
                 return Some(ended);
             }
@@ -212,6 +236,14 @@ impl World {
         self.ended().unwrap_or_else(|| self.finish())
     }
 
+    /// Says something to the run from outside.
+    pub fn guide(&mut self, text: &str) {
+        let what = What::Guided { text: text.into(), by: "simulated".into(), message: None };
+        let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
+        self.commit(&turn.events);
+        turn.effects.into_iter().for_each(|effect| self.perform(effect));
+    }
+
     fn commit(&mut self, events: &[Stamped]) {
         for blob in self.core.store.take_pending() {
             self.blobs.lock().expect("one thread").insert(blob.digest, blob.text);
@@ -227,8 +259,15 @@ impl World {
             Effect::Abort(task) => self.abort(task),
             Effect::Acknowledge(written) => drop(written.send(())),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
+            Effect::Look(task, paths) => {
+                let (present, absent) = paths.into_iter().partition(|path| self.files.contains(path));
+                self.errands.push(What::FilesSeen { task, present, absent });
+            }
+            Effect::Patch { task, key, patch } => {
+                let state = self.project.patch(&key, &patch);
+                self.errands.push(What::ProjectSeen { task: Some(task), state });
+            }
             // A simulated run shares nothing with other processes.
-            Effect::Look(..) | Effect::Patch { .. } => {}
             Effect::AskCapacity { .. }
             | Effect::WithdrawAsk(_)
             | Effect::StopCalls

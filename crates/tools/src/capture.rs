@@ -3,6 +3,7 @@
 //! Up to the limit everything is kept as it came. Beyond it the beginning and the end stay, with a line between them
 //! that says how much is missing, so that neither the first error nor the last one is lost.
 
+use crate::silence::Silence;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes kept of one stream; half of them from its beginning.
@@ -26,10 +27,11 @@ impl Capture {
         Capture { half: (limit / 2).max(1), head: Vec::new(), tail: Vec::new(), left_out: 0 }
     }
 
-    /// Reads until the stream ends or breaks.
-    pub async fn drain(&mut self, mut stream: impl AsyncRead + Unpin) {
+    /// Reads until the stream ends or breaks; each piece breaks the silence.
+    pub async fn drain(&mut self, mut stream: impl AsyncRead + Unpin, silence: &Silence) {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+            silence.is_broken();
             self.take(&buffer[..length]);
         }
     }

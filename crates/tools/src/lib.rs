@@ -4,7 +4,8 @@
 //! latest with its cancellation; what a crash of the engine leaves behind is found and ended by [`end_leftovers`].
 //! [`Mcp`] starts the servers that workflows name and calls their tools. [`Workers`] runs programs of models, each in a
 //! process of our own binary that does nothing but [`serve_programs`]. How processes are started and ended is
-//! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels.
+//! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels;
+//! a limit on silence is kept here, because only whoever reads its streams knows whether a command is silent.
 
 mod capture;
 mod environment;
@@ -12,6 +13,7 @@ mod launch;
 mod mcp;
 mod process;
 mod programs;
+mod silence;
 
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;

@@ -3,7 +3,7 @@
 //! A server is started by the first question about it, once per run, and shared by everybody whose workflow declares
 //! the same. One that died is started again, at a pace; a call that was under way when it died is not repeated by
 //! anybody here. `naming` says how models see tools, `catalogue` checks what goes in and out, `keeper` keeps one server
-//! running, `connection` talks to it. Which tools an agent may see and how much of a result it is shown is decided by
+//! running, `connection` talks to it. `scripts` are tools without a server: commands that a person approved. Which tools an agent may see and how much of a result it is shown is decided by
 //! `agent`. Nothing that was started outlives [`Mcp::close`], or the `Mcp` itself.
 
 mod catalogue;
@@ -14,6 +14,7 @@ mod keeper;
 mod naming;
 mod pace;
 mod remote;
+mod scripts;
 mod settings;
 mod tail;
 mod trouble;
@@ -24,6 +25,7 @@ use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Failure, JsonText, Server, Servers};
 use futures::future::{BoxFuture, join_all};
 use keeper::Keeper;
+use scripts::Scripts;
 use settings::Means;
 pub use settings::{Limits, Lookup, MakeClient};
 use std::collections::{HashMap, HashSet};
@@ -81,6 +83,9 @@ impl Mcp {
     }
 
     async fn catalogue(&self, name: &str, server: &Server) -> Result<Arc<Catalogue>, Failure> {
+        if let Some(scripts) = Scripts::of(server) {
+            return Ok(Arc::new(scripts.catalogue()));
+        }
         self.keeper(name, server)?.catalogue().await
     }
 
@@ -108,6 +113,9 @@ impl Mcp {
         let Some(server) = servers.get(&tool.server) else {
             return Ok(content::failed(format!("there is no server `{}`", tool.server)));
         };
+        if let Some(scripts) = Scripts::of(server) {
+            return scripts.call(&tool.server, &tool.name, arguments, &self.means, cancel).await;
+        }
         let keeper = self.keeper(&tool.server, server)?;
         tokio::select! {
             biased;

@@ -6,6 +6,7 @@
 use crate::capture::{Capture, LIMIT};
 use crate::environment::Environment;
 use crate::launch::{Launcher, refusal};
+use crate::silence::Silence;
 use convoke_agent::{Commands, Report, ScriptResult, Sink};
 use convoke_model::{Class, Failure, ScriptCall};
 use convoke_process::{Group, Pipes};
@@ -51,15 +52,16 @@ impl Processes {
         let (pid, start) = group.identity();
         sink.report(Report::ProcessStarted { pid, start });
         let (mut stdout, mut stderr) = (Capture::new(LIMIT), Capture::new(LIMIT));
-        let streams = exchange(pipes, call.stdin.as_deref(), &mut stdout, &mut stderr);
-        let end = attend(&mut group, streams, &cancel).await;
-        match end {
-            Some(status) => Ok(ScriptResult {
+        let silence = Silence::new(call.idle);
+        let streams = exchange(pipes, call.stdin.as_deref(), &mut stdout, &mut stderr, &silence);
+        match attend(&mut group, streams, &cancel, &silence).await {
+            Ended::Itself(status) => Ok(ScriptResult {
                 stdout: stdout.into_text(),
                 stderr: stderr.into_text(),
                 exit_code: exit_code(status),
             }),
-            None => Err(cancelled(call)),
+            Ended::Silent(limit) => Err(silent(call, limit)),
+            Ended::Cancelled => Err(cancelled(call)),
         }
     }
 }
@@ -79,39 +81,58 @@ fn cancelled(call: &ScriptCall) -> Failure {
     Failure::new(Class::Cancelled, format!("command `{}` was cancelled", call.command))
 }
 
+fn silent(call: &ScriptCall, limit: Duration) -> Failure {
+    let message =
+        format!("command `{}` wrote nothing for {} s (timeouts.idle)", call.command, limit.as_secs_f64());
+    Failure::new(Class::Timeout, message)
+        .reason("idle_timeout")
+        .hint("have it write a line now and then, also to standard error, or give it more time")
+}
+
+/// How a command came to its end.
+enum Ended {
+    Itself(ExitStatus),
+    /// It was made to, after so long a silence.
+    Silent(Duration),
+    Cancelled,
+}
+
 /// As a shell would say it: 128 + n for signal n.
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-/// Moves the streams until everything has ended; `None` if it was cancelled.
+/// Moves the streams until everything has ended.
 async fn attend(
     group: &mut Group,
     streams: impl Future<Output = ()>,
     cancel: &CancellationToken,
-) -> Option<ExitStatus> {
+    silence: &Silence,
+) -> Ended {
     let mut streams = pin!(streams.fuse());
-    let ended = alongside(streams.as_mut(), async {
+    let stopped = alongside(streams.as_mut(), async {
         tokio::select! {
             biased;
-            () = cancel.cancelled() => false,
-            () = group.leader_ends() => true,
+            () = cancel.cancelled() => Some(Ended::Cancelled),
+            () = group.leader_ends() => None,
+            limit = silence.lasts() => Some(Ended::Silent(limit)),
         }
     })
     .await;
-    if !ended {
+    if stopped.is_some() {
         alongside(streams.as_mut(), group.ask_to_end(GRACE)).await;
     }
     last_words(streams.as_mut()).await;
     group.kill();
-    if !ended {
+    if stopped.is_some() {
         group.kill_escaped();
     }
     group.leader_ends().await;
     let status = group.reap();
     group.gone(DYING).await;
     last_words(streams.as_mut()).await;
-    status.filter(|_| ended)
+    // A process whose end cannot be told has ended all the same: that is somebody else's doing, like a cancellation.
+    stopped.unwrap_or_else(|| status.map_or(Ended::Cancelled, Ended::Itself))
 }
 
 /// Waits for something while the streams move; they may end before it.
@@ -134,14 +155,20 @@ async fn last_words(streams: std::pin::Pin<&mut impl FusedFuture<Output = ()>>) 
     }
 }
 
-async fn exchange(pipes: Pipes, input: Option<&str>, stdout: &mut Capture, stderr: &mut Capture) {
+async fn exchange(
+    pipes: Pipes,
+    input: Option<&str>,
+    stdout: &mut Capture,
+    stderr: &mut Capture,
+    silence: &Silence,
+) {
     let feed = async {
         if let Some(mut stdin) = pipes.stdin {
             // A command that does not read its input to the end is free to do so.
             let _ = stdin.write_all(input.unwrap_or_default().as_bytes()).await;
         }
     };
-    join3(feed, stdout.drain(pipes.stdout), stderr.drain(pipes.stderr)).await;
+    join3(feed, stdout.drain(pipes.stdout, silence), stderr.drain(pipes.stderr, silence)).await;
 }
 
 #[cfg(test)]

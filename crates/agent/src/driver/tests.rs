@@ -151,6 +151,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        show_tools: false,
         servers: Arc::default(),
         capabilities: Default::default(),
         success_criteria: None,
@@ -172,8 +173,15 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
 
 fn script(command: &str) -> Assignment {
     let command = command.to_owned();
-    let call =
-        ScriptCall { command, args: vec![], env: vec![], working_dir: None, stdin: None, schema: None };
+    let call = ScriptCall {
+        command,
+        args: vec![],
+        env: vec![],
+        working_dir: None,
+        stdin: None,
+        schema: None,
+        idle: None,
+    };
     assignment(Work::Script(Box::new(call)))
 }
 
@@ -188,6 +196,7 @@ fn assignment(work: Work) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        contract: None,
     }
 }
 

@@ -40,13 +40,13 @@ enum Closing {
 }
 
 /// What changes as it goes on.
-struct Going<'a, 'b> {
-    session: &'b mut Session,
+pub(super) struct Going<'a, 'b> {
+    pub session: &'b mut Session,
     desk: Desk<'a>,
     library: Arc<Library>,
-    ledger: &'b mut Ledger<'a>,
-    heard: &'b Heard<'a>,
-    models: Models<'a>,
+    pub ledger: &'b mut Ledger<'a>,
+    pub heard: &'b Heard<'a>,
+    pub models: Models<'a>,
 }
 
 impl<'a> Programmer<'a> {
@@ -133,7 +133,10 @@ impl<'a> Programmer<'a> {
                 return self.suspend(going, asks).await.map(Some);
             }
             Ran::Final(value) => match report::accepted(value, self.schema()) {
-                Ok(result) => return Ok(Some(self.finish(going, result))),
+                Ok(result) => match self.reviewed(going, &result).await? {
+                    None => return Ok(Some(self.finish(going, result))),
+                    Some(issues) => going.session.rejected(self.call, &printed, &issues),
+                },
                 Err(why) => going.session.rejected(self.call, &printed, &why),
             },
             Ran::Ended(value) => going.session.ended(self.call, &printed, &value),

@@ -41,6 +41,12 @@ pub(super) struct State {
     pub spent: Duration,
     /// Workers that were lost, since a program last went well.
     pub lost_in_a_row: u32,
+    /// Results that the validator has sent back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub regraded: u32,
+    /// Results that did not meet the success criteria and were asked for again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retried: u32,
     /// Workers that were lost.
     pub lost: u32,
     /// The first turn whose variables are still there.
@@ -84,6 +90,11 @@ pub(super) struct Recorded {
     pub given: Given,
 }
 
+/// Most results are not sent back, and pages need not say so.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What a program printed: the beginning, and how much in all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Printed {
@@ -113,6 +124,8 @@ impl Session {
             unanswered: 0,
             spent: Duration::ZERO,
             lost_in_a_row: 0,
+            regraded: 0,
+            retried: 0,
             lost: 0,
             since: 1,
             usage: Usage::default(),

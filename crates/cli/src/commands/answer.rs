@@ -9,6 +9,7 @@ use crate::failure::CommandFailure;
 use crate::gate::{self, Given};
 use crate::stored::{self, Stored};
 use convoke_journal::{Inbox, Message, live_owner};
+use convoke_model::Ask;
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to.
 pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
@@ -16,12 +17,11 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     let stored = Stored::open(&state, &args.run)?;
     let run = stored.run.clone();
     let (task, ask) = stored.question(&args.gate)?;
-    let given = Given {
-        values: args.values.clone(),
-        inputs: args.inputs.clone(),
-        skip_rest: args.skip_rest,
-        abort: args.abort,
+    let values = match &ask {
+        Ask::Plan { .. } => args.values.iter().map(|value| written(value)).collect::<Result<_, _>>()?,
+        _ => args.values.clone(),
     };
+    let given = Given { values, inputs: args.inputs.clone(), skip_rest: args.skip_rest, abort: args.abort };
     let answer = gate::reply(&ask, &given).map_err(|why| {
         CommandFailure::new(Exit::Usage, format!("this does not answer `{task}`: {why}"))
             .hint(gate::explain(&run, &task, &ask).trim_end())
@@ -37,4 +37,12 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         }
     }
     Ok(Exit::Success)
+}
+
+/// What a word stands for: `@FILE` for the text of that file.
+fn written(value: &str) -> Result<String, CommandFailure> {
+    let Some(path) = value.strip_prefix('@') else { return Ok(value.to_owned()) };
+    std::fs::read_to_string(path).map_err(|error| {
+        CommandFailure::new(Exit::Usage, format!("the plan `{path}` cannot be read: {error}"))
+    })
 }

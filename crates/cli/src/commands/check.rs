@@ -6,6 +6,8 @@ use crate::console::Console;
 use crate::diagnostics::{Record, Tally};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::inputs;
+use crate::subject::Subject;
 use convoke_plan::Plan;
 use convoke_plan::compile::Compiled;
 use std::path::Path;
@@ -13,23 +15,27 @@ use std::path::Path;
 /// Checks each file; refused if one is.
 pub fn run(console: &Console, args: &CheckArgs) -> Result<Exit, CommandFailure> {
     let strict = args.strict || console.config.strict;
+    let given = inputs::given(&args.inputs)?;
     let mut all = Vec::new();
     for file in &args.files {
-        all.push(compiling::compile_file(file, &console.config, None)?);
+        let subject = Subject::of(file, given.clone())?;
+        let compiled = subject.compile(&console.config, None)?;
+        compiled.plan.as_ref().map_or(Ok(()), |plan| subject.refuse_inputs(plan))?;
+        all.push((subject, compiled));
     }
-    let refused = all.iter().any(|compiled| Tally::of(&compiled.diagnostics).refuses(strict));
     match args.format {
         Format::Json => print_json(console, &all)?,
-        Format::Text => {
-            args.files.iter().zip(&all).for_each(|(file, found)| print_text(console, file, found, strict))
-        }
+        Format::Text => all.iter().for_each(|(of, found)| print_text(console, &of.file, found, strict)),
     }
-    if refused { Err(CommandFailure::explained(Exit::Refused)) } else { Ok(Exit::Success) }
+    if all.iter().any(|(_, compiled)| Tally::of(&compiled.diagnostics).refuses(strict)) {
+        return Err(CommandFailure::explained(Exit::Refused));
+    }
+    Ok(Exit::Success)
 }
 
-fn print_json(console: &Console, all: &[Compiled]) -> Result<(), CommandFailure> {
-    let records: Vec<_> = all.iter().flat_map(|compiled| &compiled.diagnostics).map(Record::of).collect();
-    console.json(&records)
+fn print_json(console: &Console, all: &[(Subject, Compiled)]) -> Result<(), CommandFailure> {
+    let found = all.iter().flat_map(|(_, compiled)| &compiled.diagnostics);
+    console.json(&found.map(Record::of).collect::<Vec<_>>())
 }
 
 /// Steps, groups and bodies of the files; what they ask on their way is no step of its own.

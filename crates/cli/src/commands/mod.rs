@@ -7,10 +7,13 @@ mod completions;
 mod config;
 mod doctor;
 mod events;
+mod goal;
+mod guide;
 mod instances;
 mod man;
 mod plan;
 mod presets;
+mod project;
 mod prune;
 mod resume;
 mod run;
@@ -31,6 +34,8 @@ use crate::failure::CommandFailure;
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     match cli.command {
         Command::Run(args) => run::run(console, &args),
+        Command::Goal(args) => goal::run(console, &args),
+        Command::Guide(args) => guide::run(console, &args),
         Command::Resume(args) => resume::run(console, &args),
         Command::Answer(args) => answer::run(console, &args),
         Command::Plan(args) => plan::run(console, &args),
@@ -46,6 +51,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Work(args) => work::run(console, &args),
         Command::Test(args) => test::run(console, &args),
         Command::Schema(args) => schema::run(console, args.of),
+        Command::Project(args) => project::run(console, &args),
         Command::Presets(args) => presets::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),

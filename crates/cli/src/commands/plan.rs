@@ -5,8 +5,10 @@ use crate::compiling;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::inputs;
 use crate::paint::Paint;
 use crate::plan_text;
+use crate::subject::Subject;
 use convoke_plan::Plan;
 use convoke_plan::view::{dot, levels, mermaid};
 use serde_json::{Value, json};
@@ -14,8 +16,10 @@ use std::collections::BTreeMap;
 
 /// Prints the plan.
 pub fn run(console: &Console, args: &PlanArgs) -> Result<Exit, CommandFailure> {
-    let compiled = compiling::compile_file(&args.file, &console.config, None)?;
-    let plan = compiling::accept(console, &args.file, compiled, console.config.strict)?;
+    let subject = Subject::of(&args.file, inputs::given(&args.inputs)?)?;
+    let compiled = subject.compile(&console.config, None)?;
+    let plan = compiling::accept(console, &subject.file, compiled, console.config.strict)?;
+    subject.refuse_inputs(&plan)?;
     match args.format {
         PlanFormat::Text => console.data(&plan_text::text(&plan, Paint::for_stdout(console.config.color)))?,
         PlanFormat::Json => console.json(&record(&plan))?,

@@ -27,13 +27,18 @@ use std::sync::Arc;
 
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
-    let strict = args.flags.strict || console.config.strict;
-    let given = inputs::given(args.input_file.as_deref(), &args.inputs)?;
+    let given = inputs::given(&args.inputs)?;
     let subject = Subject::of(&args.file, given)?;
+    begin(console, args, &subject)
+}
+
+/// The same for something that is known already.
+pub fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, CommandFailure> {
+    let strict = args.flags.strict || console.config.strict;
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
     let mut plan = compiling::accept(console, &subject.file, compiled, strict)?;
     if args.print_manifest {
-        return print_manifest(console, &subject, &plan);
+        return print_manifest(console, subject, &plan);
     }
     if let Some(file) = &args.replies {
         answer_from(&mut plan, file);
@@ -47,7 +52,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     driving::resources::require(&plan, &limits)?;
     driving::prices::require(&plan, &console.config)?;
     let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
-    start(console, args, &subject, plan, inputs, equipment)
+    start(console, args, subject, plan, inputs, equipment)
 }
 
 /// Prints what would run; saved, it runs by itself.

@@ -10,6 +10,7 @@ pub fn run(console: &Console, of: SchemaOf) -> Result<Exit, CommandFailure> {
     let schema = match of {
         SchemaOf::Workflow => convoke_plan::source::schema(),
         SchemaOf::Manifest => convoke_plan::source::manifest_schema(),
+        SchemaOf::Personas => convoke_plan::source::persona_schema(),
     };
     console.json(&schema)?;
     Ok(Exit::Success)

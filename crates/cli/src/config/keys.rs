@@ -19,6 +19,8 @@ pub enum Kind {
     Money,
     /// A list of texts.
     List,
+    /// A JSON Schema, written as text.
+    Schema,
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -38,6 +40,9 @@ const AMOUNT: Kind = Kind::Within(1, 1_000_000_000);
 /// Attempts at once; more than any machine can drive.
 const ATTEMPTS: Kind = Kind::Within(1, 1_000_000);
 
+/// Levels of work that is handed down.
+const BOUND: Kind = Kind::Within(1, 1_000);
+
 /// The most dollars of a budget.
 pub const MOST_DOLLARS: f64 = 1e9;
 
@@ -50,6 +55,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("machine_concurrency", ATTEMPTS),
     ("lease_seconds", Kind::Within(1, 600)),
     ("color", Kind::OneOf(&["auto", "always", "never"])),
+    ("project.context", Kind::Text),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),
     ("run.max_concurrency", ATTEMPTS),
@@ -81,6 +87,34 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("pricing.*.output_per_mtok", Kind::Price),
     ("pricing.*.cache_read_per_mtok", Kind::Price),
     ("pricing.*.cache_write_per_mtok", Kind::Price),
+    ("goal.model", Kind::Text),
+    ("goal.tools", Kind::List),
+    ("goal.approve", Kind::OneOf(&["terminal", "always", "never"])),
+    ("goal.max_depth", Kind::Within(1, 10)),
+    ("goal.max_children", Kind::Within(1, 100)),
+    ("goal.max_tasks", Kind::Within(1, 10_000)),
+    ("goal.max_rounds", Kind::Within(1, 100)),
+    ("goal.max_recoveries", Kind::Within(0, 100)),
+    ("goal.skip_threshold", Kind::Within(1, 100)),
+    ("goal.budget_usd", Kind::Money),
+    ("goal.budget_tokens", Kind::Within(1, 1_000_000_000_000_000)),
+    ("goal.policies.*", Kind::List),
+    ("goal.mcp_servers.*.type", Kind::OneOf(&["stdio", "http"])),
+    ("goal.mcp_servers.*.command", Kind::Text),
+    ("goal.mcp_servers.*.args", Kind::List),
+    ("goal.mcp_servers.*.env.*", Kind::Text),
+    ("goal.mcp_servers.*.working_dir", Kind::Text),
+    ("goal.mcp_servers.*.url", Kind::Text),
+    ("goal.mcp_servers.*.headers.*", Kind::Text),
+    ("goal.mcp_servers.*.timeout", Kind::Count(1)),
+    ("goal.mcp_servers.*.tools", Kind::List),
+    ("goal.scripts.*.command", Kind::Text),
+    ("goal.scripts.*.args", Kind::List),
+    ("goal.scripts.*.description", Kind::Text),
+    ("goal.scripts.*.input", Kind::Schema),
+    ("goal.scripts.*.output", Kind::Schema),
+    ("goal.scripts.*.idempotent", Kind::Switch),
+    ("goal.scripts_timeout", Kind::Count(1)),
     ("limits.models.*.concurrency", AMOUNT),
     ("limits.models.*.requests_per_minute", AMOUNT),
     ("limits.models.*.tokens_per_minute", AMOUNT),
@@ -94,6 +128,12 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.breaker.successes", ATTEMPTS),
     ("limits.breaker.cool_down_seconds", Kind::Within(1, 86_400)),
     ("limits.breaker.per", Kind::OneOf(&["model", "provider", "role"])),
+    ("pipelines.recursive_depth", BOUND),
+    ("pipelines.topology_depth", BOUND),
+    ("pipelines.topology_retries", Kind::Within(0, 1_000)),
+    ("pipelines.relationship_children", Kind::Within(1, 10_000)),
+    ("pipelines.max_concurrency", ATTEMPTS),
+    ("pipelines.security_violation", Kind::OneOf(&["hard_abort", "validation_fail"])),
     ("budgets.day.usd", Kind::Money),
     ("budgets.day.tokens", Kind::Within(1, 1_000_000_000_000_000)),
     ("budgets.day.mode", Kind::OneOf(BUDGET_MODE)),
@@ -165,9 +205,14 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         {
             None
         }
+        (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => None,
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
     }
+}
+
+fn is_json_object(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object())
 }
 
 /// A number, with or without a fraction, that can be reckoned with.
@@ -190,6 +235,7 @@ fn expected(kind: Kind) -> String {
         Kind::Price => "a number from 0".to_owned(),
         Kind::Money => format!("dollars, from {LEAST_DOLLARS} to {MOST_DOLLARS}"),
         Kind::List => "a list of texts".to_owned(),
+        Kind::Schema => "a JSON Schema, as text that holds a JSON object".to_owned(),
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),
     }
 }

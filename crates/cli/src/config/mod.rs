@@ -3,16 +3,19 @@
 //! Later layers win, key by key, and every value keeps its origin, so that `config show` can say it.
 
 mod contradictions;
+mod goal;
 mod keys;
 mod layer;
 mod limits;
 mod values;
 
+pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, LayerError, Origin, Scalar};
 
 use crate::args::{ColorChoice, Global};
 use convoke_engine::Limits;
 use convoke_model::{Price, ProviderSettings};
+use convoke_plan::compile::Caps;
 use indexmap::IndexMap;
 use layer::Layer;
 use std::collections::BTreeMap;
@@ -32,6 +35,8 @@ pub struct Config {
     pub machine_concurrency: u32,
     /// How long a lease of what all processes share lasts without a heartbeat.
     pub lease: Duration,
+    /// Where the runs of a project keep what they share, if not in the usual place.
+    pub project_context: Option<PathBuf>,
     /// When to use colours.
     pub color: ColorChoice,
     /// Say only warnings and the end.
@@ -46,8 +51,12 @@ pub struct Config {
     pub providers: BTreeMap<String, Provider>,
     /// Prices by model, for those that a workflow file says nothing about.
     pub prices: BTreeMap<String, Price>,
+    /// What goals may use, and how far they may go.
+    pub goal: GoalSettings,
     /// What is limited for everybody, and by whom.
     pub limits: Limits,
+    /// What bounds pipelines besides their manifests.
+    pub caps: Caps,
     /// Every value with its origin, in the order of the defaults.
     pub entries: Vec<Entry>,
 }
@@ -121,14 +130,17 @@ impl Config {
             state_dir: values.text("state_dir").expect("set above").into(),
             machine_concurrency: values.count("machine_concurrency").expect("it has a default"),
             lease: Duration::from_secs(values.number("lease_seconds").expect("it has a default")),
+            project_context: values.text("project.context").map(PathBuf::from),
             color: color(values.text("color").as_deref()),
             quiet: values.switch("run.quiet"),
             strict: values.switch("run.strict"),
             max_concurrency: values.count("run.max_concurrency"),
             provider: values.provider("provider"),
             limits: limits::read(&values, &providers),
+            caps: values.caps(),
             providers,
             prices: values.prices(),
+            goal: goal::read(&values),
             entries: values.0.into_values().collect(),
         })
     }

@@ -2,7 +2,8 @@
 
 use super::layer::{Entry, Origin, Scalar};
 use super::{Provider, keys};
-use convoke_model::{Permissions, Price, Program, ProviderSettings};
+use convoke_model::{Permissions, Price, Program, ProviderSettings, Violation};
+use convoke_plan::compile::Caps;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,24 @@ impl Values {
         matches!(self.0.get(key), Some(Entry { value: Scalar::Switch(true), .. }))
     }
 
+    /// What bounds pipelines.
+    pub fn caps(&self) -> Caps {
+        let usual = Caps::default();
+        let count = |key: &str, usual: u32| self.count(&format!("pipelines.{key}")).unwrap_or(usual);
+        Caps {
+            recursive_depth: count("recursive_depth", usual.recursive_depth),
+            topology_depth: count("topology_depth", usual.topology_depth),
+            topology_retries: count("topology_retries", usual.topology_retries),
+            relationship_children: count("relationship_children", usual.relationship_children),
+            concurrent: self.count("pipelines.max_concurrency"),
+            violation: match self.text("pipelines.security_violation").as_deref() {
+                Some("hard_abort") => Some(Violation::HardAbort),
+                Some("validation_fail") => Some(Violation::ValidationFail),
+                _ => None,
+            },
+        }
+    }
+
     /// The provider below a key; `None` unless something is said about it.
     pub fn provider(&self, below: &str) -> Option<Provider> {
         let get = |key: &str| self.text(&format!("{below}.{key}"));
@@ -63,10 +82,7 @@ impl Values {
 
     /// The program of a coding agent; what is said about it without naming it has nothing to hold on to.
     fn program(&self, below: &str) -> Option<Box<Program>> {
-        let args = match self.0.get(&format!("{below}.args")).map(|entry| &entry.value) {
-            Some(Scalar::List(texts)) => texts.clone(),
-            _ => Vec::new(),
-        };
+        let args = self.list(&format!("{below}.args")).unwrap_or_default();
         let permissions = match self.text(&format!("{below}.permissions")).as_deref() {
             Some("allow") => Permissions::Allow,
             Some("deny") => Permissions::Deny,
@@ -76,7 +92,15 @@ impl Values {
         Some(Box::new(Program { command, args, env: self.texts_below(below, "env"), permissions }))
     }
 
-    fn texts_below(&self, below: &str, table: &str) -> Vec<(String, String)> {
+    /// A list of texts.
+    pub fn list(&self, key: &str) -> Option<Vec<String>> {
+        match &self.0.get(key)?.value {
+            Scalar::List(texts) => Some(texts.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn texts_below(&self, below: &str, table: &str) -> Vec<(String, String)> {
         let start = format!("{below}.{table}.");
         let names = self.0.keys().filter_map(|key| key.strip_prefix(&start));
         names.filter_map(|name| Some((name.to_owned(), self.text(&format!("{start}{name}"))?))).collect()

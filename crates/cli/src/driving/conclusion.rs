@@ -1,6 +1,6 @@
 //! How a run ended, said to the caller: output, words, exit code, and how to go on.
 
-use super::Signal;
+use super::{Signal, goal_words};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -27,13 +27,19 @@ pub struct Ended<'a> {
     pub signal: Option<Signal>,
     /// A run that ended in part is a success.
     pub allow_partial: bool,
+    /// The output is shown in words, where it is the answer to a goal.
+    pub in_words: bool,
 }
 
 impl Ended<'_> {
     /// Prints the output and everything else there is to say.
     pub fn conclude(self) -> Result<Exit, CommandFailure> {
         if let Some(output) = &self.outcome.output {
-            self.console.json(&output.value())?;
+            let output = output.value();
+            match goal_words::of(&output).filter(|_| self.in_words) {
+                Some(words) => self.console.data(&words)?,
+                None => self.console.json(&output)?,
+            }
         }
         let exit = self.exit();
         match self.outcome.status {

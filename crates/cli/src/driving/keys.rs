@@ -91,6 +91,10 @@ impl<'a> Keys<'a> {
     fn settings(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let servers = self.servers.iter().flat_map(|server| match &server.transport {
             Transport::Stdio { args, env, .. } => settings("args", args, env),
+            Transport::Scripts { scripts, env, .. } => {
+                let args = scripts.iter().flat_map(|script| settings("args", &script.args, &[]));
+                args.chain(settings("args", &[], env)).collect()
+            }
             // Whatever a header refers to is there to let us in.
             Transport::Http { url, headers } => {
                 let headers = headers.iter().map(|(_, text)| ("secret", text.as_str()));

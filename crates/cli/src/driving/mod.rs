@@ -7,11 +7,13 @@ pub mod admission;
 mod commands;
 mod conclusion;
 mod equipment;
+mod goal_words;
 mod keys;
 mod network;
 pub mod notebook;
 pub mod prices;
 pub mod programs;
+pub mod project;
 pub mod resources;
 mod share;
 pub mod sharing;
@@ -27,11 +29,11 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::{self, Stored};
 use crate::view::{Outline, State};
-use crate::watch::{Asker, History, Manner, News, Watch};
+use crate::watch::{Asker, Guide, History, Manner, News, Texts, Watch};
 use conclusion::Ended;
 use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, Setup, Start, prepare};
 use convoke_journal::{Reader, Sqlite, StateDir};
-use convoke_model::{RunId, RunStatus};
+use convoke_model::{Payload, RunId, RunStatus};
 use convoke_plan::Plan;
 use share::Share;
 pub use signals::{Signal, Signals};
@@ -85,9 +87,10 @@ impl Drive<'_> {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
-        let allow_partial = flags.allow_partial;
+        let (allow_partial, in_words) = (flags.allow_partial, flags.in_words);
         let exit =
-            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial }.conclude();
+            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial, in_words }
+                .conclude();
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
@@ -114,6 +117,8 @@ impl Drive<'_> {
             }
             None => None,
         };
+        let project = self.plan.root().pipeline.is_some().then(|| project::usual(self.console));
+        let project = project.map(|place| project::of_run(place, run)).transpose()?;
         let share = match &capacity {
             Some(shares) if self.flags.share && !self.equipment.is_taped() => {
                 Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
@@ -124,7 +129,7 @@ impl Drive<'_> {
         let setup = Setup {
             options,
             capacity,
-            project: None,
+            project,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor,
@@ -151,7 +156,9 @@ impl Drive<'_> {
             paint: self.console.paint,
             outline,
             history: resumed.then(|| history(&self.state, run)),
+            texts: texts(&self.state, run),
             asker,
+            guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
         };
         let watcher = watch.start(receiver);
         let sharing = share.as_ref();
@@ -222,6 +229,16 @@ fn history(state: &StateDir, run: &RunId) -> History {
     let (state, run) = (state.clone(), run.clone());
     // The engine has read the same journal; if it cannot be read now, the view begins with what is new.
     Box::new(move || Reader::open(&state, &run).and_then(|reader| reader.read_all()).unwrap_or_default())
+}
+
+/// A view that cannot read a text now shows none.
+fn texts(state: &StateDir, run: &RunId) -> Texts {
+    let (state, run) = (state.clone(), run.clone());
+    Box::new(move |payload| match payload {
+        Payload::Inline(text) => Some(text.clone()),
+        Payload::Blob { digest, .. } => Reader::open(&state, &run).ok()?.blob(digest).ok()?,
+        Payload::Gathered => None,
+    })
 }
 
 /// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.

@@ -48,7 +48,7 @@ fn planned(text: &mut String, run: &RunId, task: &TaskId, prompt: &str, plan: &s
     indent(text, prompt);
     indent(text, plan);
     command(text, run, task, "approve");
-    command(text, run, task, "@PLAN.yaml");
+    command(text, run, task, "@FILE");
     command(text, run, task, "fail");
 }
 

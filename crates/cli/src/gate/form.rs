@@ -42,12 +42,18 @@ pub fn ask(terminal: &mut dyn Terminal, task: &TaskId, ask: &Ask) -> Asked {
 }
 
 fn planned(terminal: &mut dyn Terminal, prompt: &str, plan: &str) -> Step<Answer> {
-    terminal.show(&format!("{}\n\n{}\n", prompt.trim_end(), plan.trim_end()));
-    numbered(terminal, ["carry it out", "do not"].into_iter());
+    let mut plan = plan.to_owned();
+    terminal.show(&format!("{}\n", prompt.trim_end()));
     loop {
+        terminal.show(&format!("\n{}\n\n", plan.trim_end()));
+        numbered(terminal, ["carry it out", "change it first", "do not"].into_iter());
         match read(terminal, "> ")?.trim() {
-            "1" | "y" | "yes" | "approve" => return Ok(Answer::Plan { plan: plan.to_owned() }),
-            "2" | "n" | "no" | "fail" => return Ok(Answer::Fail),
+            "1" | "y" | "yes" | "approve" => return Ok(Answer::Plan { plan }),
+            "2" | "e" | "edit" | "change" => match terminal.edit(&plan) {
+                Ok(changed) => plan = changed,
+                Err(why) => terminal.show(&format!("{why}\n")),
+            },
+            "3" | "n" | "no" | "reject" | "fail" => return Ok(Answer::Fail),
             _ => terminal.show("type a number\n"),
         }
     }

@@ -7,6 +7,11 @@ struct Person {
     seen: String,
 }
 
+/// What the person's editor does to a plan.
+fn changed(plan: &str) -> String {
+    plan.replace("first", "second")
+}
+
 impl Terminal for Person {
     fn show(&mut self, words: &str) {
         self.seen.push_str(words);
@@ -14,6 +19,10 @@ impl Terminal for Person {
 
     fn hear(&mut self) -> Heard {
         self.lines.pop_front().map_or(Heard::Closed, Heard::Line)
+    }
+
+    fn edit(&mut self, text: &str) -> Result<String, String> {
+        Ok(changed(text))
     }
 }
 
@@ -110,4 +119,15 @@ fn the_rest_may_be_skipped_and_the_form_given_up() {
 fn a_closed_input_answers_nothing() {
     assert_eq!(asked(&gate(), &[]).0, Asked::Closed);
     assert_eq!(asked(&form(), &["Ada"]).0, Asked::Closed);
+}
+
+#[test]
+fn a_plan_is_approved_changed_or_refused() {
+    let plan = Ask::Plan { prompt: "may it?".into(), plan: "tasks: [first]".into() };
+    let answered = |plan: &str| Asked::Answered(Answer::Plan { plan: plan.into() });
+    assert_eq!(asked(&plan, &["what", "1"]).0, answered("tasks: [first]"));
+    let (end, seen) = asked(&plan, &["edit", "approve"]);
+    assert_eq!(end, answered("tasks: [second]"));
+    assert!(seen.contains("tasks: [second]"), "{seen}");
+    assert_eq!(asked(&plan, &["3"]).0, Asked::Answered(Answer::Fail));
 }

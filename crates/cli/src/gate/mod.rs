@@ -1,5 +1,6 @@
 //! Questions to a person: asked on the terminal, or explained and answered by another command.
 
+mod editor;
 mod explain;
 mod form;
 mod reply;
@@ -8,4 +9,4 @@ mod terminal;
 pub use explain::explain;
 pub use form::{Asked, ask};
 pub use reply::{Given, reply};
-pub use terminal::{Heard, Keyboard, Terminal, is_attended};
+pub use terminal::{Heard, Keyboard, Terminal, is_attended, is_typed, next_line};

@@ -1,5 +1,6 @@
 //! Lines that a person types, without ever being stuck in a read: a question can end while it is asked.
 
+use super::editor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -20,6 +21,8 @@ pub trait Terminal {
     fn show(&mut self, words: &str);
     /// Waits for a line.
     fn hear(&mut self) -> Heard;
+    /// Has a text changed in the person's editor; in words why not, where that cannot be.
+    fn edit(&mut self, text: &str) -> Result<String, String>;
 }
 
 /// Standard input and standard error. `is_moot` is asked ten times a second while nothing is typed.
@@ -52,12 +55,28 @@ impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
                 return Heard::Moot;
             }
         }
-        let mut line = String::new();
-        match io::stdin().lock().read_line(&mut line) {
-            Ok(0) | Err(_) => Heard::Closed,
-            Ok(_) => Heard::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
-        }
+        next_line()
     }
+
+    fn edit(&mut self, text: &str) -> Result<String, String> {
+        editor::edit(text)
+    }
+}
+
+/// The line that was typed.
+pub fn next_line() -> Heard {
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) | Err(_) => Heard::Closed,
+        Ok(_) => Heard::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
+    }
+}
+
+/// Whether something was typed and is not read yet.
+pub fn is_typed() -> bool {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+    matches!(poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(count) if count > 0)
 }
 
 /// Waits a tenth of a second at most. A terminal becomes readable when a whole line was typed.

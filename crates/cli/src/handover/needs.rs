@@ -119,7 +119,7 @@ fn of_servers(servers: &Servers) -> Option<Vec<String>> {
 
 fn of_server(server: &Server) -> Option<Vec<String>> {
     match &server.transport {
-        Transport::Stdio { .. } => None,
+        Transport::Stdio { .. } | Transport::Scripts { .. } => None,
         Transport::Http { url, headers } => {
             let texts = headers.iter().map(|(_, text)| text).chain([url]);
             Some(texts.flat_map(|text| names(text)).chain(of_the_network()).collect())
@@ -150,6 +150,7 @@ mod tests {
             working_dir: None,
             stdin: None,
             schema: None,
+            idle: None,
         }))
     }
 

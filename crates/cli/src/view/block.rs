@@ -70,12 +70,15 @@ fn running(state: &State, id: &TaskId, now: Timestamp) -> String {
     format!("  ▸ {:<32} {kind:<9} {since}{attempt}", id.to_string())
 }
 
-/// A group with its numbers; sub-workflows and others without any are left to their own tasks.
+/// A group with its numbers, a merge with its text so far; sub-workflows and others without any are left to their own tasks.
 fn holding(state: &State, id: &TaskId) -> Option<String> {
     let Phase::Holding(members) = &state.tasks.get(id)?.phase else { return None };
     let total = members.total.unwrap_or(members.seen);
+    let head = state.growing.get(id).and_then(|so_far| so_far.head.as_deref());
+    let text = head.map(|head| format!("  {head}")).unwrap_or_default();
     (total > 0).then(|| {
-        format!("  ▪ {:<32} {:<9} {}/{total}", id.to_string(), state.kind(id).unwrap_or(""), members.ended)
+        let kind = state.kind(id).unwrap_or("");
+        format!("  ▪ {:<32} {kind:<9} {}/{total}{text}", id.to_string(), members.ended)
     })
 }
 

@@ -1,7 +1,7 @@
 use super::super::Outline;
-use super::super::state::tests::{attempt, done, fan_out, group, outline, stamp, started};
+use super::super::state::tests::{attempt, done, fan_out, group, id, outline, stamp, started};
 use super::*;
-use convoke_model::Event;
+use convoke_model::{About, Event, Inquiry, JsonText};
 
 const OFF: Paint = Paint::off();
 
@@ -40,4 +40,27 @@ fn lines_are_no_wider_than_the_window() {
     let long = "x".repeat(300);
     let lines = view(Outline::default(), vec![started(), attempt(&long, 1)], 5);
     assert!(lines.iter().all(|line| line.chars().count() <= 72));
+}
+
+#[test]
+fn a_merge_shows_how_its_text_begins() {
+    let began = Event::MergeStarted {
+        task: id("s"),
+        strategy: "progressive".into(),
+        sources: vec![],
+        missing: vec![],
+        closed: false,
+    };
+    let inquiry = |key: &str| Inquiry { key: key.into(), about: About::Merge { of: vec![] } };
+    let asked = |key: &str| Event::Asked { task: id("s"), questions: vec![inquiry(key)] };
+    let first = [attempt("s/merge[1]", 1), done("s/merge[1]")];
+    let events = [vec![started(), began, asked("1")], first.to_vec(), vec![asked("2")]].concat();
+    let events = stamp(events);
+    let mut state = State::fold(Outline::default(), &events);
+    state.growing.read_heads(&|_| Some(JsonText::of("the sun\nis hot")));
+    let lines = block(&state, events.last().unwrap().at, 100, 20, OFF);
+    assert!(
+        lines.iter().any(|line| line.contains("▪ s ") && line.ends_with("1/2  the sun is hot")),
+        "{lines:#?}"
+    );
 }

@@ -88,6 +88,14 @@ fn asked(task: &TaskId, questions: &[Inquiry]) -> String {
     format!("{task} asks {} ({word})", words::plural(questions.len() as u64, "question"))
 }
 
+/// How a text begins that has just grown.
+pub fn grown(state: &State, question: &TaskId) -> Option<String> {
+    let task = state.growing.asker(question)?;
+    let so_far = state.growing.get(&task)?;
+    let merges = words::plural(so_far.merges.into(), "merge");
+    Some(format!("{task} so far ({merges}): {}", so_far.head.as_deref()?))
+}
+
 fn call_lost(task: &TaskId, worst: &Usage) -> String {
     let worst = words::usage(worst).unwrap_or_else(|| "nothing".to_owned());
     format!("{task}: nobody knows what became of a call; {worst} at worst count as spent")

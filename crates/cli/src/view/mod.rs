@@ -4,6 +4,7 @@
 //! events into lines, `screen` owns the terminal. A live run and a replayed one look the same.
 
 mod block;
+mod growing;
 mod lines;
 mod outline;
 mod screen;
@@ -12,7 +13,8 @@ mod task;
 pub mod words;
 
 pub use block::block;
-pub use lines::{because, line};
+pub use growing::Growing;
+pub use lines::{because, grown, line};
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;

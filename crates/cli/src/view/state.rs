@@ -3,8 +3,8 @@
 //! Total: any list of events, also a damaged or partial one, gives a state. Each event costs a few map operations, so
 //! that a run of 100 000 tasks can be watched.
 
-use super::Outline;
 use super::task::{End, Members, Phase, Task, Wait};
+use super::{Growing, Outline};
 use convoke_model::{Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -35,6 +35,8 @@ pub struct State {
     pub usage: Usage,
     /// The step whose failure ended the run.
     pub failed_step: Option<TaskId>,
+    /// Merges whose text grows.
+    pub growing: Growing,
     /// What the plan says in advance.
     pub outline: Outline,
     expected: HashSet<TaskId>,
@@ -117,6 +119,7 @@ impl State {
     pub fn apply(&mut self, stamped: &Stamped) {
         let (at, seq) = (stamped.at, stamped.seq);
         self.last = at;
+        self.growing.apply(&stamped.event);
         match &stamped.event {
             Event::RunStarted(started) => self.begin(at, started.run.clone(), &started.workflow),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
@@ -269,7 +272,9 @@ impl State {
 
     /// Changes the numbers of the group that a task stands in; whether that group had announced it.
     fn count_in_owner(&mut self, task: &TaskId, change: impl FnOnce(&mut Members)) -> bool {
-        let owner = owner(task).and_then(|owner| self.tasks.get_mut(&owner));
+        // A question `s/merge[2]` has no group `s/merge`: it stands in the task that asks it.
+        let owner = owner(task).filter(|owner| self.tasks.contains_key(owner)).or_else(|| task.parent());
+        let owner = owner.and_then(|owner| self.tasks.get_mut(&owner));
         let Some(Task { phase: Phase::Holding(members), .. }) = owner else { return false };
         change(members);
         members.total.is_some_and(|total| members.seen <= total)

@@ -1,8 +1,8 @@
 //! The events that come in: folded into the state, kept as lines until they are printed, and searched for gates.
 
 use super::printer::Wants;
-use crate::view::{State, line};
-use convoke_model::{Event, Payload, Stamped, TaskId};
+use crate::view::{State, grown, line};
+use convoke_model::{Event, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -24,6 +24,9 @@ pub enum News {
     Leaving(String),
 }
 
+/// Reads what an event only names.
+pub type Texts = Box<dyn Fn(&Payload) -> Option<JsonText> + Send>;
+
 /// Events on their way to the screen.
 pub struct Inflow {
     news: Receiver<News>,
@@ -34,6 +37,7 @@ pub struct Inflow {
     /// Gates to be asked about again, because an answer was refused.
     again: HashSet<TaskId>,
     wants: Wants,
+    texts: Texts,
     gates: Vec<(TaskId, Payload)>,
     asked: HashSet<TaskId>,
     /// The run so far.
@@ -44,7 +48,7 @@ pub struct Inflow {
 
 impl Inflow {
     /// Nothing has come in yet.
-    pub fn new(news: Receiver<News>, state: State, wants: Wants) -> Inflow {
+    pub fn new(news: Receiver<News>, state: State, wants: Wants, texts: Texts) -> Inflow {
         Inflow {
             news,
             closed: false,
@@ -52,6 +56,7 @@ impl Inflow {
             seen: 0,
             again: HashSet::new(),
             wants,
+            texts,
             gates: Vec::new(),
             asked: HashSet::new(),
             state,
@@ -94,6 +99,7 @@ impl Inflow {
     /// Takes what happened earlier, without a line for each event.
     pub fn remember(&mut self, history: &[Stamped]) {
         history.iter().for_each(|stamped| self.learn(stamped));
+        self.state.growing.read_heads(&self.texts);
     }
 
     fn take(&mut self, news: News) {
@@ -111,11 +117,25 @@ impl Inflow {
     }
 
     fn tell(&mut self, stamped: &Stamped) {
-        if self.wants.line_for(&stamped.event) {
+        let is_wanted = self.wants.line_for(&stamped.event);
+        if is_wanted {
             let words = line(&self.state, stamped, self.wants.paint);
             self.lines.extend(words.map(|words| self.wants.dated(stamped, words)));
         }
         self.learn(stamped);
+        if let (true, Event::AttemptFinished { task, .. }) = (is_wanted, &stamped.event) {
+            self.tell_growth(stamped, task);
+        }
+    }
+
+    /// A merge that takes outputs as they arrive has moved on.
+    fn tell_growth(&mut self, stamped: &Stamped, question: &TaskId) {
+        if self.state.growing.asker(question).is_none() {
+            return;
+        }
+        self.state.growing.read_heads(&self.texts);
+        let words = grown(&self.state, question);
+        self.lines.extend(words.map(|words| self.wants.dated(stamped, words)));
     }
 
     fn learn(&mut self, stamped: &Stamped) {
@@ -180,6 +200,11 @@ mod tests {
         Stamped { seq, at: Timestamp(seq), event }
     }
 
+    fn inflow(news: Receiver<News>) -> Inflow {
+        let (state, wants) = (State::new(Outline::default()), Wants::everything(Paint::off()));
+        Inflow::new(news, state, wants, Box::new(|_| None))
+    }
+
     fn events(events: Vec<Stamped>) -> News {
         News::Events(events.into())
     }
@@ -191,8 +216,7 @@ mod tests {
     #[test]
     fn a_gate_is_asked_once_and_closes_when_it_is_answered() {
         let (sender, receiver) = channel();
-        let mut inflow =
-            Inflow::new(receiver, State::new(Outline::default()), Wants::everything(Paint::off()));
+        let mut inflow = inflow(receiver);
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
         inflow.wait();
         let (first, _) = inflow.next_gate().unwrap();
@@ -208,8 +232,7 @@ mod tests {
     #[test]
     fn an_event_counts_once_however_it_comes() {
         let (sender, receiver) = channel();
-        let mut inflow =
-            Inflow::new(receiver, State::new(Outline::default()), Wants::everything(Paint::off()));
+        let mut inflow = inflow(receiver);
         inflow.remember(&[stamped(1, opened("a"))]);
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
         inflow.wait();
@@ -219,8 +242,7 @@ mod tests {
     #[test]
     fn the_end_is_noticed_after_everything_was_taken() {
         let (sender, receiver) = channel();
-        let mut inflow =
-            Inflow::new(receiver, State::new(Outline::default()), Wants::everything(Paint::off()));
+        let mut inflow = inflow(receiver);
         sender.send(events(vec![stamped(1, opened("a"))])).unwrap();
         drop(sender);
         inflow.wait();

@@ -4,11 +4,13 @@
 //! reaches the state once, however slow the terminal is.
 
 mod asker;
+mod guide;
 mod inflow;
 mod printer;
 
 pub use asker::{Asker, Manner};
-pub use inflow::{Inflow, News};
+pub use guide::Guide;
+pub use inflow::{Inflow, News, Texts};
 
 use crate::console::Voice;
 use crate::paint::Paint;
@@ -32,8 +34,12 @@ pub struct Watch {
     pub outline: Outline,
     /// What happened before; shown as the state of things, not line by line.
     pub history: Option<History>,
+    /// Reads what events only name.
+    pub texts: Texts,
     /// Who answers gates; `None` where nobody does and the run parks.
     pub asker: Option<Asker>,
+    /// Who passes on what is typed meanwhile; `None` where that is nobody's business.
+    pub guide: Option<Guide>,
 }
 
 impl Watch {
@@ -43,15 +49,18 @@ impl Watch {
         thread.spawn(move || self.run(news)).expect("a thread can be started")
     }
 
-    fn run(self, news: Receiver<News>) -> State {
+    fn run(mut self, news: Receiver<News>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice));
-        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants());
-        if let Some(history) = self.history {
+        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants(), self.texts);
+        if let Some(history) = self.history.take() {
             inflow.remember(&history());
         }
         while !inflow.is_closed() {
             inflow.wait();
             printer.print(&mut inflow);
+            if let Some(guide) = &mut self.guide {
+                guide.listen();
+            }
             if let (Some(asker), Some((task, ask))) = (&self.asker, inflow.next_gate()) {
                 printer.pause(&mut inflow);
                 asker.see_to(&mut inflow, &task, &ask);

@@ -17,7 +17,11 @@ pub(super) fn check(outline: &Outline<'_>, site: &Site<'_>, references: &[Refere
         StepKind::HumanGate(_) | StepKind::Questions(_) | StepKind::Terminate(_) | StepKind::Unknown => {
             return Vec::new();
         }
-        StepKind::Agent(_) | StepKind::Reduce(_) | StepKind::Verify(_) => true,
+        StepKind::Agent(_)
+        | StepKind::Goal(_)
+        | StepKind::Reduce(_)
+        | StepKind::Verify(_)
+        | StepKind::Phase(_) => true,
         StepKind::Script(_)
         | StepKind::Set(_)
         | StepKind::Tool(_)

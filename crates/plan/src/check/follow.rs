@@ -62,6 +62,7 @@ impl Follow<'_, '_> {
         let restricted = matches!(
             step.kind,
             StepKind::Agent(_)
+                | StepKind::Goal(_)
                 | StepKind::Script(_)
                 | StepKind::Set(_)
                 | StepKind::Tool(_)

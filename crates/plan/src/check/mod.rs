@@ -33,6 +33,7 @@ mod timeouts;
 mod visible;
 
 pub use codes::CODES;
+pub(crate) use reach::circles;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Workflow;

@@ -46,12 +46,19 @@ fn skipped(outline: &Outline<'_>, site: &Site<'_>, reference: &Reference, ix: us
 struct Ways<'a, 'b> {
     outline: &'b Outline<'a>,
     starts: Vec<usize>,
+    /// Items that start when what they need is done, and lead on from there.
+    by_needs: Vec<usize>,
     known: HashMap<usize, bool>,
 }
 
 impl<'a, 'b> Ways<'a, 'b> {
     fn new(outline: &'b Outline<'a>) -> Self {
-        Self { outline, starts: outline.entries(), known: HashMap::new() }
+        let starts = outline.entries();
+        // A branch that starts at an item never ends without it.
+        let known = starts.iter().map(|start| (*start, false)).collect();
+        let leads_on = |ix: &usize| !outline.needs(*ix).is_empty() && !outline.leads(*ix).is_empty();
+        let by_needs = (0..outline.items.len()).filter(leads_on).collect();
+        Self { outline, starts, by_needs, known }
     }
 
     /// Whether a run can end well without this item.
@@ -61,8 +68,8 @@ impl<'a, 'b> Ways<'a, 'b> {
         }
         // Needs form no circle in a file that is otherwise right; in one that is not, this ends the recursion.
         self.known.insert(ix, true);
-        let skips = !self.surely_started(ix)
-            && self.starts.clone().into_iter().all(|start| self.can_end_without(start, ix));
+        let skips =
+            !self.surely_started(ix) && self.starts.iter().all(|start| self.can_end_without(*start, ix));
         self.known.insert(ix, skips);
         skips
     }
@@ -73,9 +80,7 @@ impl<'a, 'b> Ways<'a, 'b> {
         if !needs.is_empty() {
             return needs.into_iter().all(|need| !self.may_skip(need));
         }
-        let by_needs: Vec<usize> = (0..self.outline.items.len())
-            .filter(|start| !self.outline.needs(*start).is_empty() && !self.outline.leads(*start).is_empty())
-            .collect();
+        let by_needs = self.by_needs.clone();
         by_needs.into_iter().any(|start| !self.can_end_without(start, ix) && !self.may_skip(start))
     }
 

@@ -106,7 +106,7 @@ fn running(outline: &Outline<'_>) -> Vec<bool> {
 }
 
 /// One circle for each knot of edges, as the items along it; the first is the earliest of the file.
-pub(super) fn circles(count: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+pub(crate) fn circles(count: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
     let edges: Vec<Vec<usize>> = (0..count).map(next).collect();
     let mut graph = DiGraph::<(), ()>::with_capacity(count, count);
     for _ in 0..count {

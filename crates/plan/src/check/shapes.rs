@@ -41,7 +41,9 @@ const REDUCE: &[&str] = &[
     "result", "strategy", "sources", "missing", "rounds", "calls", "usage", "notes", "vote", "winner",
     "reason",
 ];
+const GOAL: &[&str] = &["status", "message", "next_steps", "issues", "reason", "tasks", "usage", "plan"];
 const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage", "notes"];
+const PHASE: &[&str] = &["status", "payload", "attempts", "events"];
 const QUESTIONS: &[&str] =
     &["answers", "items", "transcript", "answered_count", "skipped_count", "answered_any", "outcome"];
 /// Names that a map answers to without having them as keys.
@@ -128,7 +130,9 @@ fn step_shape(step: &Step) -> Shape<'_> {
         StepKind::Wait(_) => Shape::Keys(vec!["waited_seconds", "requested_seconds", "interrupted"]),
         StepKind::Terminate(_) => Shape::Keys(vec!["status", "reason", "terminated_by"]),
         StepKind::Reduce(_) => Shape::Keys(REDUCE.to_vec()),
+        StepKind::Goal(_) => Shape::Keys(GOAL.to_vec()),
         StepKind::Verify(_) => Shape::Keys(VERIFY.to_vec()),
+        StepKind::Phase(_) => Shape::Keys(PHASE.to_vec()),
         StepKind::Workflow(_) | StepKind::Unknown => Shape::Open,
     }
 }

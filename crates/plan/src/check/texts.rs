@@ -3,8 +3,9 @@
 use super::outline::{Item, Outline};
 use crate::source::Text;
 use crate::source::workflow::{
-    AgentStep, GateStep, Hook, QuestionsFrom, QuestionsStep, ReduceStep, Route, ScriptStep, SetStep, SetWhat,
-    Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration, WaitStep, WorkflowStep,
+    AgentStep, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep, ReduceStep,
+    Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep,
+    WaitDuration, WaitStep, WorkerKind, WorkflowStep,
 };
 
 /// How a text is read.
@@ -31,6 +32,9 @@ pub(crate) enum View {
     Hook,
 }
 
+/// What stands before the name of a duty in [`Site::key`].
+const ROLES: &str = "roles";
+
 /// One text and its surroundings.
 pub(crate) struct Site<'a> {
     /// The text.
@@ -45,6 +49,13 @@ pub(crate) struct Site<'a> {
     pub owner: String,
     /// The key that holds it.
     pub key: String,
+}
+
+impl Site<'_> {
+    /// Whether it is rendered for a duty of a goal, with what that duty is given.
+    pub fn is_of_duty(&self) -> bool {
+        self.key.strip_prefix(ROLES).is_some_and(|rest| rest.starts_with('.'))
+    }
 }
 
 /// All texts of a workflow.
@@ -113,6 +124,8 @@ impl<'a> Collector<'a, '_> {
             StepKind::Workflow(call) => self.call(call),
             StepKind::Reduce(reduce) => self.reduce(reduce),
             StepKind::Verify(verify) => self.verify(verify),
+            StepKind::Phase(phase) => self.phase(phase),
+            StepKind::Goal(goal) => self.goal(goal),
             StepKind::Unknown => {}
         }
         self.expectations(step);
@@ -145,6 +158,34 @@ impl<'a> Collector<'a, '_> {
         self.optional("constraints", verify.constraints.as_ref());
         self.agent(&verify.assessor);
         self.agent(&verify.repairer);
+    }
+
+    fn phase(&mut self, phase: &'a PhaseStep) {
+        for worker in phase.workers() {
+            match &worker.kind {
+                WorkerKind::Agent(agent) => self.agent(agent),
+                WorkerKind::Script(script) => self.script(script),
+            }
+        }
+        for condition in phase.edges.iter().flat_map(|edge| &edge.when) {
+            if let Condition::Expression(text) = condition {
+                self.push("when".to_owned(), text, Form::Condition);
+            }
+        }
+    }
+
+    fn goal(&mut self, goal: &'a GoalStep) {
+        self.optional("goal", goal.goal.as_ref());
+        self.optional("context", goal.context.as_ref());
+        self.optional("plan", goal.plan.as_ref());
+        for (duty, agent) in &goal.duties {
+            let key = format!("{ROLES}.{}", duty.word());
+            self.optional(&format!("{key}.model"), agent.model.as_ref());
+            self.optional(&format!("{key}.system_prompt"), agent.system_prompt.as_ref());
+            self.optional(&format!("{key}.prompt"), agent.prompt.as_ref());
+            self.optional(&format!("{key}.reasoning.effort"), agent.reasoning_effort.as_ref());
+            self.optional("working_dir", agent.working_dir.as_ref());
+        }
     }
 
     fn gate(&mut self, gate: &'a GateStep) {

@@ -1,8 +1,10 @@
-//! Bounds of the parts of a request that the bound of the whole request makes void.
+//! Bounds of the parts of a request, or of a script's silence, that the bound of the whole makes void.
 
 use super::outline::Outline;
 use crate::diagnostic::Diagnostic;
+use crate::source::Spanned;
 use crate::source::settings::Timeouts;
+use crate::source::workflow::{Step, StepKind};
 use std::time::Duration;
 
 /// The workflow's own, then those of every agent.
@@ -15,7 +17,28 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
         for agent in step.models() {
             findings.extend(too_long(&format!("agent `{}`", step.name.value), &agent.timeouts, total));
         }
+        if let StepKind::Script(script) = &step.kind {
+            findings.extend(script.timeouts.stated().filter_map(|one| void(step, one)));
+        }
     }
+}
+
+/// A bound of a script that bounds nothing.
+fn void(step: &Step, (key, stated): (&'static str, &Spanned<Duration>)) -> Option<Diagnostic> {
+    let name = &step.name.value;
+    let (message, label) = match (key, &step.common.timeout) {
+        ("idle", Some(whole)) if stated.value >= whole.value => (
+            format!("script `{name}`: `timeouts.idle` is not shorter than the whole step may take"),
+            format!("the step ends after {} s", whole.value.as_secs_f64()),
+        ),
+        ("idle", _) => return None,
+        _ => (
+            format!("script `{name}`: `timeouts.{key}` is for requests to a model"),
+            "a script makes none".to_owned(),
+        ),
+    };
+    let finding = Diagnostic::warning("workflow::no_effect", message, stated.span.clone(), label);
+    Some(finding.help("`timeouts.idle` bounds how long a script may write nothing, `timeout` the whole step"))
 }
 
 /// A part that may take longer than the whole: a warning, because the request ends in time all the same.

@@ -76,6 +76,7 @@ impl Builder<'_> {
             parse_recovery: recovery.map_or(PARSE_RECOVERY, |value| value.value),
             validator: step.validator.as_ref().map(validator),
             tools: self.tools(step),
+            show_tools: false,
             servers: if uses_none(step) { Arc::default() } else { self.servers.clone() },
             capabilities: capabilities(runtime, step),
             success_criteria: step.success_criteria.as_ref().map(criteria),
@@ -91,7 +92,7 @@ impl Builder<'_> {
     }
 
     /// The agent's own list, else the workflow's.
-    fn tools(&self, step: &AgentStep) -> Option<Vec<String>> {
+    pub(super) fn tools(&self, step: &AgentStep) -> Option<Vec<String>> {
         let names = step.tools.as_ref().or(servers::tools(self.bundle, self.source))?;
         Some(names.iter().map(|name| name.value.clone()).collect())
     }

@@ -1,6 +1,7 @@
 //! Turns the files of a bundle into the workflows of a plan.
 
 use super::Options;
+use super::caps::Caps;
 use super::fields;
 use super::hash;
 use super::load::Bundle;
@@ -63,6 +64,7 @@ pub(super) struct Builder<'a> {
     pub providers: Providers<'a>,
     pub pricing: Arc<IndexMap<String, Price>>,
     pub servers: Arc<Servers>,
+    pub caps: Caps,
     /// Inline bodies and hooks' commands, which stand after the items.
     pub extra: Vec<Node>,
     lines: Lines,
@@ -86,6 +88,7 @@ impl<'a> Builder<'a> {
             providers: Providers::new(options, source.runtime.provider.as_ref(), inherited),
             pricing: Arc::new(pricing(&source.cost, options)),
             servers: Arc::new(servers::servers(bundle, source)),
+            caps: options.caps,
             extra: Vec::new(),
             lines: Lines::new(&source.file),
         }
@@ -96,8 +99,10 @@ impl<'a> Builder<'a> {
         let mut nodes: Vec<Node> = (0..self.outline.items.len()).map(|ix| self.item(ix)).collect();
         let hooks = self.hooks();
         let summary = self.summary();
+        let pipeline = self.pipeline();
         let output = source.output.as_ref().map(|output| self.texts.named(output));
         nodes.append(&mut self.extra);
+        super::goal::join_items(&mut nodes);
         Workflow {
             name: source.name.value.as_str().into(),
             description: source.description.as_ref().map(|text| text.value.clone()),
@@ -106,7 +111,7 @@ impl<'a> Builder<'a> {
             dir: folder(&source.path),
             inputs: source.input.as_ref().map(inputs),
             context: context(&source.context),
-            limits: limits(&source.limits),
+            limits: self.limits(),
             entry: self.outline.entries().into_iter().map(node_ix).collect(),
             nodes,
             output,
@@ -120,8 +125,16 @@ impl<'a> Builder<'a> {
                 summary: source.cost.show_summary,
             },
             manifest: source.from_manifest,
-            pipeline: None,
+            pipeline,
         }
+    }
+
+    /// The limits of the workflow; those of the process count too where it is a pipeline.
+    fn limits(&self) -> Limits {
+        let mut limits = limits(&self.source.limits);
+        let cap = self.caps.concurrent.filter(|_| self.source.pipeline.is_some());
+        limits.max_concurrency = limits.max_concurrency.into_iter().chain(cap).min();
+        limits
     }
 
     /// The node of a name that is known to exist.
@@ -138,6 +151,11 @@ impl<'a> Builder<'a> {
     pub(super) fn add(&mut self, node: Node) -> NodeIx {
         self.extra.push(node);
         node_ix(self.outline.items.len() + self.extra.len() - 1)
+    }
+
+    /// Says how a node that was added before is tried again.
+    pub(super) fn set_retry(&mut self, node: NodeIx, retry: convoke_model::Retry) {
+        self.extra[node.0 as usize - self.outline.items.len()].retry = retry;
     }
 
     /// The name of an inline body; nothing refers to it, so one that is taken is told apart by its group.

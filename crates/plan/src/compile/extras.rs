@@ -50,6 +50,7 @@ impl Builder<'_> {
             working_dir: None,
             stdin: None,
             schema: None,
+            idle: None,
         }))
     }
 
@@ -76,8 +77,27 @@ impl Builder<'_> {
         Node { labels: super::node::labels(&step.common.labels, &self.source.labels), retry, ..own }
     }
 
+    /// An agent or a script that does the work of a phase: tried again and bounded as its actor says.
+    pub(super) fn worker_node(
+        &self,
+        name: &str,
+        kind: Kind,
+        step: &source::Step,
+        actor: &source::Common,
+    ) -> Node {
+        let own = self.own_node(name, kind, &step.common.span);
+        Node {
+            retry: super::node::retry(&own.kind, actor.retry.as_ref()),
+            on_unknown: super::node::on_unknown(&own.kind, actor),
+            timeout: actor.timeout.as_ref().map(|limit| super::node::millis(limit.value)),
+            resources: super::budget::resources(actor),
+            labels: super::node::labels(&step.common.labels, &self.source.labels),
+            ..own
+        }
+    }
+
     /// A node without edges. The dollar in its name keeps it apart from everything that a template can name.
-    fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
+    pub(super) fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
         let is_agent = matches!(kind, Kind::Agent(_));
         Node {
             name: name.into(),

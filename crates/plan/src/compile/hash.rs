@@ -138,7 +138,9 @@ impl<'a> Hasher<'a> {
                     .collect();
                 fields.insert("children".into(), json!(children));
             }
-            Kind::Script(_) | Kind::Set(_) | Kind::Wait(_) | Kind::Terminate(_) => {}
+            // An output that came is as good under another bound.
+            Kind::Script(_) => fields.retain(|key, _| key != "idle"),
+            Kind::Set(_) | Kind::Wait(_) | Kind::Terminate(_) => {}
         }
     }
 
@@ -236,6 +238,7 @@ fn which(server: &Server) -> Value {
     match &server.transport {
         Transport::Stdio { command, args, .. } => json!([command, args, server.tools]),
         Transport::Http { .. } => json!([server.tools]),
+        Transport::Scripts { scripts, .. } => json!([scripts, server.tools]),
     }
 }
 

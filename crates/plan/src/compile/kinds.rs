@@ -38,6 +38,8 @@ impl<'a> Builder<'a> {
             source::StepKind::Workflow(call) => Kind::SubPlan(self.sub_plan(call)),
             source::StepKind::Reduce(reduce) => Kind::Reduce(Box::new(self.reduce(step, reduce))),
             source::StepKind::Verify(verify) => Kind::Verify(Box::new(self.verify(step, verify))),
+            source::StepKind::Phase(phase) => Kind::Phase(Box::new(self.phase(step, phase))),
+            source::StepKind::Goal(goal) => Kind::Goal(Box::new(self.goal(step, goal))),
             source::StepKind::Unknown => unreachable!("a step of an unknown type is an error"),
         }
     }
@@ -99,7 +101,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn script(&mut self, script: &source::ScriptStep) -> Script {
+    pub(super) fn script(&mut self, script: &source::ScriptStep) -> Script {
         Script {
             command: self.or_empty(script.command.as_ref()),
             args: script.args.iter().map(|arg| self.texts.text(arg)).collect(),
@@ -107,6 +109,7 @@ impl<'a> Builder<'a> {
             working_dir: self.texts.optional(script.working_dir.as_ref()),
             stdin: self.texts.optional(script.stdin.as_ref()),
             schema: script.output.as_ref().map(fields::schema),
+            idle: script.timeouts.idle.as_ref().map(|limit| limit.value),
         }
     }
 

@@ -10,25 +10,30 @@ mod agent;
 mod budget;
 mod build;
 mod calls;
+mod caps;
 mod coders;
 mod extras;
 mod fields;
+mod goal;
 mod hash;
 mod inputs;
 mod kinds;
 mod load;
 mod node;
 mod partials;
+mod phase;
+mod phase_shapes;
 mod prices;
 mod programs;
 mod provider;
 mod reduce;
-mod reduce_shapes;
 mod servers;
+mod shapes;
 mod skills;
 mod texts;
 mod tool;
 
+pub use caps::Caps;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 
 use crate::check;
@@ -49,6 +54,8 @@ pub struct Options {
     pub provider_map: BTreeMap<String, ProviderSettings>,
     /// Prices by model, for those that the file says nothing about.
     pub prices: BTreeMap<String, Price>,
+    /// What bounds pipelines besides their manifests.
+    pub caps: Caps,
 }
 
 /// A plan, or why there is none.

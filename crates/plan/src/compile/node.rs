@@ -18,6 +18,7 @@ impl<'a> Builder<'a> {
     pub(super) fn step(&mut self, step: &'a source::Step) -> Node {
         let kind = self.kind(step);
         let mut node = self.node(&step.name.value, kind, &step.common);
+        node.triggers = self.triggers(step);
         node.repairer = step.common.repair_input.as_ref().map(|asked| self.input_repairer(step, asked));
         if let source::StepKind::Agent(agent) = &step.kind {
             node.timeout =
@@ -127,6 +128,10 @@ fn join(source: source::Join) -> Join {
 }
 
 pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
+    // What a goal asks is tried again, the goal as a whole is not.
+    if matches!(kind, Kind::Goal(_)) {
+        return Retry::once();
+    }
     let Some(stated) = stated else {
         return if matches!(kind, Kind::Agent(_) | Kind::Reduce(_)) {
             Retry::agent_default()
@@ -144,7 +149,7 @@ pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
 }
 
 /// A script or a tool may have had its effect before the crash, so a person is asked unless it may be repeated.
-fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
+pub(super) fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     let repeatable = common.idempotent.as_ref().is_some_and(|stated| stated.value);
     match common.on_unknown.as_ref().map(|stated| stated.value) {
         Some(source::OnUnknown::Retry) => OnUnknown::Retry,

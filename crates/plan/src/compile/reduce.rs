@@ -1,7 +1,7 @@
 //! Reduce and verify steps: the nodes that they ask stand beside them, under names that no template can use.
 
 use super::build::Builder;
-use super::reduce_shapes::{choice, findings};
+use super::shapes::{choice, findings};
 use crate::check::outline::Item;
 use crate::plan::*;
 use crate::source::workflow as source;
@@ -88,7 +88,8 @@ impl Builder<'_> {
     fn rlm(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Rlm {
         let stated = reduce.rlm.clone().unwrap_or_default();
         let mut reader = source::AgentStep { output: None, system_prompt: None, ..(*reduce.agent).clone() };
-        reader.success_criteria = None;
+        // What is judged is the answer, not the parts that a program asks for.
+        (reader.success_criteria, reader.validator) = (None, None);
         if stated.model.is_some() {
             (reader.model, reader.models) = (stated.model.clone(), None);
         }
@@ -176,7 +177,7 @@ impl Builder<'_> {
     }
 
     /// A name that no other node has: bodies of two fan-outs may be called alike.
-    fn free_name(&self, name: String) -> String {
+    pub(super) fn free_name(&self, name: String) -> String {
         let is_free = |name: &str| !self.extra.iter().any(|node| &*node.name == name);
         match is_free(&name) {
             true => name,

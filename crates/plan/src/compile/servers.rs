@@ -9,11 +9,12 @@ use crate::check::outline::Outline;
 use crate::check::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::join_beside;
-use crate::source::settings::{McpServer, McpTransport};
+use crate::source::settings::{McpServer, McpTransport, ScriptTool as ScriptSource};
 use crate::source::text::Spanned;
 use crate::source::workflow::{Entry, References, Step, StepKind, ToolStep, Workflow};
-use convoke_model::{Server, Servers, Transport};
+use convoke_model::{Duty, JsonText, ScriptTool, Server, Servers, Transport};
 use indexmap::IndexMap;
+use serde_json::json;
 
 type Declared = IndexMap<String, Entry<McpServer>>;
 
@@ -51,6 +52,7 @@ fn server(owner: &Workflow, source: &McpServer) -> Server {
                 let url = source.url.as_ref().map(|url| url.raw.value.clone()).unwrap_or_default();
                 Transport::Http { url, headers: references(&source.headers) }
             }
+            McpTransport::Scripts => scripts(owner, source),
         },
         timeout: source.timeout.as_ref().map(|timeout| timeout.value),
         tools: allowed(source).map(|names| names.map(str::to_owned).collect()),
@@ -62,6 +64,24 @@ fn stdio(owner: &Workflow, source: &McpServer) -> Transport {
     Transport::Stdio {
         command: text(source.command.as_ref()),
         args: source.args.iter().map(|arg| arg.raw.value.clone()).collect(),
+        env: references(&source.env),
+        working_dir: Some(folder(join_beside(&owner.path, dir))),
+    }
+}
+
+fn scripts(owner: &Workflow, source: &McpServer) -> Transport {
+    let dir = source.working_dir.as_ref().map_or(".", |dir| &dir.value);
+    let tool = |(name, entry): (&String, &Entry<ScriptSource>)| ScriptTool {
+        name: name.clone(),
+        description: text(entry.value.description.as_ref()),
+        command: text(entry.value.command.as_ref()),
+        args: entry.value.args.iter().map(|arg| arg.raw.value.clone()).collect(),
+        input: JsonText::of(entry.value.input.as_ref().unwrap_or(&json!({ "type": "object" }))),
+        output: entry.value.output.as_ref().map(JsonText::of),
+        repeatable: entry.value.idempotent,
+    };
+    Transport::Scripts {
+        scripts: source.scripts.iter().map(tool).collect(),
         env: references(&source.env),
         working_dir: Some(folder(join_beside(&owner.path, dir))),
     }
@@ -81,10 +101,13 @@ pub(super) fn references(source: &References) -> Vec<(String, String)> {
     source.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone())).collect()
 }
 
-/// The tools that may be used; `None` means all.
+/// The tools that may be used; `None` means all, whatever they are called.
 fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> {
     let all = server.tools.iter().any(|name| name.value == ALL);
-    (!all).then(|| server.tools.iter().map(|name| name.value.as_str()))
+    let stated = server.tools.iter().map(|name| name.value.as_str()).filter(move |_| !all);
+    // Scripts stand in the file, so their names are known.
+    let scripts = server.scripts.keys().map(String::as_str).filter(move |_| all);
+    (!all || !server.scripts.is_empty()).then(|| stated.chain(scripts))
 }
 
 /// Servers and tools that steps name and nobody has.
@@ -109,6 +132,7 @@ pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
 fn own_tools(step: &Step) -> Option<&Vec<Spanned<String>>> {
     match &step.kind {
         StepKind::Agent(agent) => agent.tools.as_ref(),
+        StepKind::Goal(goal) => goal.duties.get(&Duty::Execute)?.tools.as_ref(),
         _ => None,
     }
 }

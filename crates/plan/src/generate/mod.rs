@@ -6,6 +6,7 @@
 //! unchanged.
 
 mod escape;
+pub mod goal;
 pub mod planner;
 pub mod preset;
 mod presets;

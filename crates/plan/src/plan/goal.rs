@@ -5,6 +5,7 @@
 //! is the scheduler's business; who is asked and within which bounds stands here.
 
 use super::{NodeIx, Text};
+use crate::check::effects::covers;
 use convoke_model::{Class, Duty};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,56 @@ pub struct Goal {
     /// The plan, where a person has written or approved it before.
     pub plan: Option<Text>,
 }
+
+impl Goal {
+    /// What a name that a model gives to a tool stands for: entries for an agent's list of tools, none of which goes
+    /// beyond what is allowed; empty if the tool may not be used.
+    pub fn allowed(&self, tool: &str) -> Vec<String> {
+        let tool = tool.trim();
+        if self.tools.iter().any(|known| covers(known, tool)) {
+            return vec![tool.to_owned()];
+        }
+        let short = tool.split_once("__").map(|(_, name)| name);
+        let entry = |known: &String| match (short, known.strip_suffix("__*")) {
+            // Said with a server, and the list has it without one.
+            (Some(short), _) => covers(known, short).then(|| known.clone()),
+            // Said without its server.
+            (None, Some(server)) => Some(format!("{server}__{tool}")),
+            (None, None) => known.split_once("__").filter(|(_, name)| *name == tool).map(|_| known.clone()),
+        };
+        self.tools.iter().filter(|_| !tool.is_empty()).filter_map(entry).collect()
+    }
+
+    /// Whether there is any tool at all.
+    pub fn has_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+}
+
+/// What the templates of a duty are rendered with, besides what every template of its step sees. Each of them is
+/// always defined; what does not apply is none or empty.
+///
+/// `goal` and `context`: texts. `guidance`: what a person said meanwhile, a list of texts. `item`: the task, {id,
+/// description, depth, inputs, tools}. `results`: what its inputs came to, [{id, description, summary, result}].
+/// `children`: [{id, description, status, summary, result}]. `failure`: {class, message, attempts, strategies}. `tools`:
+/// names. `bounds`: {depth_left, children, tasks_left, rounds_left}. `note`: why it is asked, or what was wrong before.
+/// `tasks`: all tasks of the goal, [{id, description, status, summary, reason}]. `actions`: the ways that are left to
+/// recover a task. `skip_threshold`: in percent.
+pub const VARIABLES: &[&str] = &[
+    "goal",
+    "context",
+    "guidance",
+    "item",
+    "results",
+    "children",
+    "failure",
+    "tools",
+    "bounds",
+    "note",
+    "tasks",
+    "actions",
+    "skip_threshold",
+];
 
 /// How far the work on a goal may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

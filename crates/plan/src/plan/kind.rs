@@ -6,6 +6,7 @@ use crate::value::SetType;
 use convoke_model::{AgentSettings, OutputSchema, Servers};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The kinds of node. Agents, scripts and tools run as attempts and take permits; the others do not.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -116,6 +117,9 @@ pub struct Script {
     pub stdin: Option<Text>,
     /// When present, standard output must be a JSON object that fits.
     pub schema: Option<OutputSchema>,
+    /// How long it may write nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Duration>,
 }
 
 /// A tool of an MCP server is called.

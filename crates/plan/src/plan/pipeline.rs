@@ -25,8 +25,11 @@ pub struct Phase {
     pub max_tries: u32,
     /// The topology block that it is tagged with.
     pub block: Option<Block>,
-    /// To whom it may hand work.
+    /// To whom work may be handed, by itself or by those below it: one entry for each relationship.
     pub children: Vec<ChildRole>,
+    /// Those of `children` that it hands work to by itself.
+    #[serde(default)]
+    pub direct: Vec<u32>,
     /// How deep work may be handed down.
     pub max_depth: u32,
     /// The longest time for one try, in milliseconds.
@@ -109,6 +112,18 @@ pub enum On {
     Always,
 }
 
+impl On {
+    /// The word of files, events and messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            On::Success => "success",
+            On::ValidationFail => "validation_fail",
+            On::Failure => "failure",
+            On::Always => "always",
+        }
+    }
+}
+
 /// A condition of an edge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
@@ -151,4 +166,48 @@ pub struct Pipeline {
     pub events: Vec<(String, Option<OutputSchema>)>,
     /// What a violation of a contract comes to.
     pub violation: Violation,
+    /// Where the context of the project is kept.
+    #[serde(default)]
+    pub project: ProjectPlace,
+}
+
+impl Pipeline {
+    /// Whether somebody may announce events of a kind.
+    pub fn knows(&self, kind: &str) -> bool {
+        STANDARD_EVENTS.contains(&kind) || self.events.iter().any(|(known, _)| known == kind)
+    }
+
+    /// The shape of what is said about an event of a kind, where the manifest defines one.
+    pub fn shape(&self, kind: &str) -> Option<&OutputSchema> {
+        self.events.iter().find(|(known, _)| known == kind).and_then(|(_, shape)| shape.as_ref())
+    }
+}
+
+/// The kinds of domain events that every manifest knows.
+pub const STANDARD_EVENTS: &[&str] = &[
+    "requirements_defined",
+    "tasks_planned",
+    "code_committed",
+    "task_blocked",
+    "task_ready_for_review",
+    "validation_passed",
+    "validation_failed",
+    "branch_merged",
+    "merge_conflict_detected",
+    "merge_conflict_resolved",
+    "merge_conflict_unresolved",
+    "merge_retry_started",
+];
+
+/// Where the context is kept that the runs of a project share.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectPlace {
+    /// In the project's usual place.
+    #[default]
+    Usual,
+    /// In this file, beside the manifest.
+    At(String),
+    /// Nowhere: the run shares nothing.
+    Nowhere,
 }

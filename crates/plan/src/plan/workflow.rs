@@ -63,6 +63,17 @@ impl Workflow {
     pub fn indexed(&self) -> impl Iterator<Item = (NodeIx, &Node)> {
         self.nodes.iter().enumerate().map(|(ix, node)| (NodeIx(ix as u32), node))
     }
+
+    /// How people know a node inside a group: a body that has the name of its fan-out goes by that name, although the
+    /// plan, whose names are unique, tells the two apart.
+    pub fn known_as(&self, ix: NodeIx, group: Option<NodeIx>) -> &Arc<str> {
+        let name = &self.node(ix).name;
+        let around = group.map(|group| &self.node(group).name);
+        let doubled = |around: &&Arc<str>| {
+            name.strip_prefix(&***around).and_then(|rest| rest.strip_prefix('.')) == Some(&***around)
+        };
+        around.filter(doubled).unwrap_or(name)
+    }
 }
 
 /// One declared input.

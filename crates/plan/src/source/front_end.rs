@@ -11,7 +11,7 @@ use crate::generate::{planner, team};
 pub enum FrontEnd {
     /// A workflow.
     Workflow,
-    /// Personas with their skills.
+    /// Personas and a pipeline of phases.
     PersonaManifest,
     /// Agents with their tasks.
     ExecutionManifest,
@@ -31,7 +31,7 @@ pub fn recognise(root: &Node) -> Option<FrontEnd> {
     match () {
         () if stated.is_some() => stated,
         () if has("workflow") => Some(FrontEnd::Workflow),
-        () if has("schemaVersion") && has("personas") => Some(FrontEnd::PersonaManifest),
+        () if has("personas") && (has("schemaVersion") || has("pipeline")) => Some(FrontEnd::PersonaManifest),
         () if team::is_team(root) => Some(FrontEnd::Team),
         () if has("agents") => Some(FrontEnd::ExecutionManifest),
         () if planner::is_plan(root) => Some(FrontEnd::Plan),
@@ -69,15 +69,8 @@ pub(super) fn contradictions(root: &Node) -> Vec<Diagnostic> {
 }
 
 /// What to say about a file of a kind that cannot run.
-pub(super) fn refuse(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
+pub(super) fn refuse(root: &Node) -> Diagnostic {
     let (span, path) = (beginning(root), scalar::shorten(&root.span.file.path));
-    if kind == Some(FrontEnd::PersonaManifest) {
-        let message = format!(
-            "`{path}` is a persona manifest (`schemaVersion` with `personas`), which is recognised but not yet supported"
-        );
-        return Diagnostic::error("workflow::unsupported_kind", message, span, "not a workflow")
-            .help("a workflow has a top-level `workflow:`");
-    }
     let message = format!("`{path}` is no workflow: it has no top-level `workflow` and no `agents`");
     let help = "a file is a workflow (`workflow:`), an execution manifest (`agents:` without `workflow:`), a team \
                 (`members:`), a planner's output (`steps:`) or a persona manifest (`schemaVersion` with `personas`); \
@@ -87,13 +80,15 @@ pub(super) fn refuse(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
 
 /// What to say about a file that stands for no manifest.
 pub(super) fn no_manifest(root: &Node, kind: Option<FrontEnd>) -> Diagnostic {
-    if kind != Some(FrontEnd::Workflow) {
-        return refuse(root, kind);
-    }
+    let (what, none) = match kind {
+        Some(FrontEnd::Workflow) => ("a workflow", "no manifest"),
+        Some(FrontEnd::PersonaManifest) => ("a persona manifest", "no execution manifest"),
+        _ => return refuse(root),
+    };
     let path = scalar::shorten(&root.span.file.path);
-    let message = format!("`{path}` is a workflow, and no manifest stands behind it");
-    Diagnostic::error("workflow::unsupported_kind", message, beginning(root), "a workflow")
-        .help("`convoke plan FILE` shows what a workflow would do")
+    let message = format!("`{path}` is {what}, and {none} stands behind it");
+    Diagnostic::error("workflow::unsupported_kind", message, beginning(root), what)
+        .help("`convoke plan FILE` shows what it would do")
 }
 
 fn beginning(root: &Node) -> Span {

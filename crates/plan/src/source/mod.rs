@@ -15,6 +15,7 @@ mod load;
 pub mod manifest;
 mod nearest;
 pub mod output;
+pub mod personas;
 mod read;
 mod schema;
 pub mod settings;
@@ -35,7 +36,7 @@ pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;
 pub use read::parse_duration;
-pub use schema::{manifest_schema, schema};
+pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
@@ -59,9 +60,10 @@ pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Ve
             loader.diagnostics.extend(front_end::contradictions(&root));
             read_manifest(&mut reader, &manifest, &path, &loader.files)
         }
+        Err(Some(FrontEnd::PersonaManifest)) => read_personas(&mut reader, &root, &path, &loader.files),
         Err(Some(FrontEnd::Workflow)) => read::workflow(&mut reader, &root, &path, &loader.files),
-        Err(kind) => {
-            loader.diagnostics.push(front_end::refuse(&root, kind));
+        Err(_) => {
+            loader.diagnostics.push(front_end::refuse(&root));
             None
         }
     };
@@ -120,6 +122,17 @@ fn read_manifest(
 ) -> Option<Workflow> {
     let manifest = read::manifest(reader, root)?;
     Some(manifest::workflow(&manifest, &root.span.file, path, files, &mut reader.diagnostics))
+}
+
+/// A persona manifest becomes the workflow whose steps are its phases.
+fn read_personas(
+    reader: &mut read::Reader<'_>,
+    root: &tree::Node,
+    path: &str,
+    files: &[Arc<SourceFile>],
+) -> Option<Workflow> {
+    let manifest = read::personas(reader, root)?;
+    Some(personas::workflow(&manifest, &root.span.file, path, files, &mut reader.diagnostics))
 }
 
 /// Findings are told in the order of the text, file by file.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::keys::header::FILE;
 use super::keys::manifest::MANIFEST;
+use super::keys::personas::PERSONAS;
 use super::keys::step::{STEP_KEYS, StepType};
 use super::shape::{Extended, Key, ObjectType, Shape};
 
@@ -23,6 +24,13 @@ pub fn manifest_schema() -> Value {
     let mut definitions = Definitions::default();
     let root = definitions.object(&MANIFEST);
     document("Convoke execution manifest", root, definitions)
+}
+
+/// The JSON Schema (draft 2020-12) of a persona manifest.
+pub fn persona_schema() -> Value {
+    let mut definitions = Definitions::default();
+    let root = definitions.object(&PERSONAS);
+    document("Convoke persona manifest", root, definitions)
 }
 
 fn document(title: &str, mut root: Value, definitions: Definitions) -> Value {

@@ -172,8 +172,27 @@ pub struct McpServer {
     pub timeout: Option<Spanned<Duration>>,
     /// Which of its tools may be used (`*` = all).
     pub tools: Names,
+    /// `scripts`: commands that are tools, by name.
+    pub scripts: IndexMap<String, Entry<ScriptTool>>,
     /// Place of the definition.
     pub span: Span,
+}
+
+/// A command that is a tool.
+#[derive(Debug, Clone)]
+pub struct ScriptTool {
+    /// What it is for.
+    pub description: Option<Spanned<String>>,
+    /// The program; `None` when it is missing (which is reported).
+    pub command: Option<Spanned<String>>,
+    /// Its arguments, kept as references.
+    pub args: Vec<SecretText>,
+    /// What it takes, as JSON Schema; `None` means nothing.
+    pub input: Option<serde_json::Value>,
+    /// What it gives, as JSON Schema; `None` means any text.
+    pub output: Option<serde_json::Value>,
+    /// Whether it may be repeated without harm.
+    pub idempotent: bool,
 }
 
 /// How an MCP server is reached.
@@ -184,6 +203,7 @@ pub enum McpTransport {
     Stdio,
     Http,
     Sse,
+    Scripts,
 }
 
 /// `runtime.checkpoint`.

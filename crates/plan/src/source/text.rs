@@ -47,6 +47,19 @@ pub struct Segment {
     pub length: usize,
 }
 
+impl Segment {
+    /// What is left of the run in a part of the value, which becomes the whole of it.
+    fn within(&self, part: std::ops::Range<usize>) -> Option<Segment> {
+        let start = self.value_start.max(part.start);
+        let end = (self.value_start + self.length).min(part.end);
+        (start < end).then(|| Segment {
+            value_start: start - part.start,
+            source_start: self.source_start + (start - self.value_start),
+            length: end - start,
+        })
+    }
+}
+
 /// A string of the workflow (most often a template), after environment substitution.
 #[derive(Debug, Clone)]
 pub struct Text {
@@ -66,6 +79,14 @@ impl Text {
     /// A text without inner places: every offset maps to `span`.
     pub fn opaque(value: impl Into<String>, span: Span) -> Self {
         Self { value: value.into(), origin: span.file.clone(), span, base: None, segments: Vec::new() }
+    }
+
+    /// The same text without the blanks around it.
+    pub fn trimmed(self) -> Self {
+        let from = self.value.len() - self.value.trim_start().len();
+        let to = from + self.value.trim().len();
+        let segments = self.segments.iter().filter_map(|segment| segment.within(from..to)).collect();
+        Self { value: self.value[from..to].to_owned(), segments, ..self }
     }
 
     /// The place in the file of a byte offset inside the value.

@@ -1,14 +1,15 @@
 //! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
 
-use convoke_model::{Permissions, Placeholders, StuckAction};
+use convoke_model::{Permissions, Placeholders, StuckAction, Violation};
 
 use super::manifest::{Mode, Protocol};
+use super::personas::Kind;
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
     SetType, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
-use crate::plan::{Severity, Strategy, Tie};
+use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
@@ -62,7 +63,15 @@ words! {
         "auto" => Auto, "delegation" => Delegation, "handoff" => Handoff, "broadcast" => Broadcast,
         "voting" => Voting, "consensus" => Consensus, "debate" => Debate,
     }
-    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse }
+    Topology {
+        "sequential" => Sequential, "parallel" => Parallel, "hierarchical" => Hierarchical,
+        "retry-unrolled" => RetryUnrolled,
+    }
+    Kind {
+        "always" => Always, "state_flag" => StateFlag, "history_has_event" => HistoryHasEvent,
+        "file_exists" => FileExists, "expression" => Expression,
+    }
+    McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse, "scripts" => Scripts }
 }
 
 impl ValueType {
@@ -127,6 +136,19 @@ impl Words for Severity {
         &[("low", Self::Low), ("medium", Self::Medium), ("high", Self::High), ("critical", Self::Critical)];
 }
 
+impl Words for Action {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("retry", Self::Retry),
+        ("repair_parameters", Self::RepairParameters),
+        ("alternative_tool", Self::AlternativeTool),
+        ("decompose", Self::Decompose),
+        ("spawn_recovery", Self::SpawnRecovery),
+        ("escalate", Self::Escalate),
+        ("skip", Self::Skip),
+        ("fail", Self::Fail),
+    ];
+}
+
 impl Words for Permissions {
     const PAIRS: &'static [(&'static str, Self)] =
         &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
@@ -141,6 +163,29 @@ impl Words for StuckAction {
     const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
 }
 
+impl Words for Violation {
+    const PAIRS: &'static [(&'static str, Self)] =
+        &[("hard_abort", Self::HardAbort), ("validation_fail", Self::ValidationFail)];
+}
+
+impl Words for On {
+    const PAIRS: &'static [(&'static str, Self)] = &[
+        ("success", Self::Success),
+        ("validation_fail", Self::ValidationFail),
+        ("failure", Self::Failure),
+        ("always", Self::Always),
+        ("onTaskComplete", Self::Success),
+        ("onValidationFail", Self::ValidationFail),
+    ];
+}
+
+/// How a phase must have ended for an edge to be taken.
+pub const ON_WORDS: &[&str] =
+    &["success", "validation_fail", "failure", "always", "onTaskComplete", "onValidationFail"];
+/// How the members of a block run.
+pub const TOPOLOGIES: &[&str] = Topology::WORDS;
+/// What a violation of a contract comes to.
+pub const VIOLATIONS: &[&str] = &["hard_abort", "validation_fail"];
 /// How outputs are merged.
 pub const STRATEGIES: &[&str] =
     &["auto", "flat", "hierarchical", "progressive", "rlm", "vote", "judge", "tournament"];
@@ -166,6 +211,19 @@ pub const CLASSES: &[&str] = &[
     "conflict",
     "cancelled",
     "fatal",
+];
+/// The word for every class that has no line of its own.
+pub const ANY_CLASS: &str = "any";
+/// What can follow from the failure of a goal's task.
+pub const ACTIONS: &[&str] = &[
+    "retry",
+    "repair_parameters",
+    "alternative_tool",
+    "decompose",
+    "spawn_recovery",
+    "escalate",
+    "skip",
+    "fail",
 ];
 /// `failure_mode` of groups.
 pub const FAILURE_MODES: &[&str] = &["fail_fast", "continue_on_error", "all_or_nothing", "quorum"];
@@ -244,11 +302,18 @@ mod tests {
         let named: Vec<_> = Severity::ALL.iter().map(|severity| severity.word()).collect();
         assert_eq!(words(SEVERITIES), named);
         assert!(Severity::PAIRS.iter().all(|(word, severity)| severity.word() == *word));
+        let named: Vec<_> = Action::ALL.iter().map(|action| action.word()).collect();
+        assert_eq!(words(ACTIONS), named);
+        assert!(Action::PAIRS.iter().all(|(word, action)| action.word() == *word));
         let named: Vec<_> = Permissions::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(PERMISSIONS), named);
         let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(STUCK_ACTIONS), named);
         let named: Vec<_> = Placeholders::PAIRS.iter().map(|(word, _)| *word).collect();
         assert_eq!(words(PLACEHOLDERS), named);
+        let named: Vec<_> = On::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(ON_WORDS), named);
+        let named: Vec<_> = Violation::PAIRS.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words(VIOLATIONS), named);
     }
 }

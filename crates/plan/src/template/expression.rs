@@ -27,7 +27,12 @@ pub(super) fn alone(text: &str) -> Option<Range<usize>> {
 /// The template that such a text becomes, and where its expression begins in the text as written.
 pub(super) fn template(text: &str) -> (String, usize) {
     let range = alone(text).unwrap_or(0..text.len());
-    ([BEFORE, &text[range.clone()], AFTER].concat(), range.start)
+    (naming(&text[range.clone()]), range.start)
+}
+
+/// The template that gives the value of an expression a name.
+pub(super) fn naming(expression: &str) -> String {
+    [BEFORE, expression, AFTER].concat()
 }
 
 /// The value, once the template has run; `None` where it is undefined.

@@ -111,7 +111,10 @@ fn write_json(out: &mut String, value: &Value, layout: &Layout, depth: usize) {
         ValueKind::Number => write_number(out, value),
         ValueKind::Seq | ValueKind::Iterable => write_array(out, value, layout, depth),
         ValueKind::Map => write_object(out, value, layout, depth),
-        _ => write_string(out, &python_text(value)),
+        _ => match value.as_str() {
+            Some(text) => write_string(out, text),
+            None => write_string(out, &python_text(value)),
+        },
     }
 }
 
@@ -184,20 +187,29 @@ fn write_end(out: &mut String, layout: &Layout, depth: usize) {
 
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(character),
-            _ => write_unicode(out, character),
-        }
+    let mut rest = text;
+    // Most texts need no escape: what does not is copied in one piece.
+    while let Some(at) = rest.find(|c: char| !matches!(c, ' '..='~') || matches!(c, '"' | '\\')) {
+        out.push_str(&rest[..at]);
+        let mut escaped = rest[at..].chars();
+        escaped.by_ref().take(1).for_each(|character| write_escaped(out, character));
+        rest = escaped.as_str();
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+fn write_escaped(out: &mut String, character: char) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        _ => write_unicode(out, character),
+    }
 }
 
 fn write_unicode(out: &mut String, character: char) {

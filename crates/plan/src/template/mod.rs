@@ -28,9 +28,11 @@ mod parsed;
 mod partials;
 mod predicates;
 mod python;
+mod quoted;
 mod references;
 mod renderer;
 mod rewrite;
+mod tail;
 #[cfg(test)]
 mod tests;
 
@@ -45,6 +47,12 @@ pub use renderer::{ConditionId, ConditionSource, Renderer, TemplateId, TemplateS
 
 /// Whether a text holds no template syntax at all, so that rendering it gives the text itself.
 pub fn is_literal(text: &str) -> bool {
+    first_tag(text).is_none()
+}
+
+/// Where the first tag of a text begins.
+fn first_tag(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    !bytes.windows(2).any(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#'))
+    let is_tag = |at: &usize| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#'));
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'{').map(|(at, _)| at).find(is_tag)
 }

@@ -1,7 +1,8 @@
 //! Renders the texts of a plan.
 //!
 //! Each text is rewritten and compiled when it is first used and never again; a text without tags is not compiled at
-//! all. Errors are led back to the text as it was written.
+//! all, and of those that end alike only what begins with the first tag (`tail`), once for all. Errors are led back to
+//! the text as it was written: what fails is rendered again as a whole.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use minijinja::{Environment, Error, ErrorKind, Value};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::condition::{self, BEFORE, Flattened};
 use super::environment::environment;
@@ -20,7 +22,9 @@ use super::expression;
 use super::is_literal;
 use super::limits::{OUTPUT_BYTES, too_large};
 use super::partials::{candidates, path_and_root, resolve, template_name};
+use super::quoted;
 use super::rewrite::rewrite;
+use super::tail::{self, Tail};
 
 /// A template as written, and the file that it came from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +68,7 @@ struct Prepared {
     name: Box<str>,
     literal: bool,
     has_blocks: bool,
+    tail: Tail,
 }
 
 #[derive(Debug)]
@@ -80,10 +85,11 @@ impl Renderer {
         conditions: &[ConditionSource],
         partials: &BTreeMap<String, String>,
     ) -> Renderer {
-        let prepared = templates.iter().enumerate().map(|(at, source)| Prepared {
+        let prepared = tail::of_all(templates).into_iter().enumerate().map(|(at, tail)| Prepared {
             name: format!("t{at}").into(),
-            literal: is_literal(&source.text),
-            has_blocks: source.text.contains("{%"),
+            literal: is_literal(&templates[at].text),
+            has_blocks: templates[at].text.contains("{%"),
+            tail,
         });
         let templates_prepared = prepared.collect();
         let condition_names = (0..conditions.len()).map(|at| format!("c{at}").into()).collect();
@@ -110,17 +116,41 @@ impl Renderer {
         if prepared.literal {
             return Ok(with_newlines(&source.text));
         }
-        let rendered =
-            self.environment.get_template(&prepared.name).and_then(|template| match prepared.has_blocks {
-                false => template.render(context),
-                true => {
-                    // Text between blocks is not metered by the operators, so a loop of it is bounded where it arrives.
-                    let mut out = Bounded { bytes: Vec::with_capacity(source.text.len()) };
-                    template.render_captured_to(context, &mut out)?;
-                    String::from_utf8(out.bytes).map_err(|_| too_large())
-                }
-            });
-        rendered.map_err(|error| self.texts.explain("template", &prepared.name, error))
+        let cut = prepared.tail.cut.and_then(|start| {
+            let before = with_newlines(&source.text[..start]);
+            self.filled(prepared, &prepared.tail.name(), before, context.clone()).ok()
+        });
+        match cut {
+            Some(rendered) => Ok(rendered),
+            None => self
+                .filled(prepared, &prepared.name, String::new(), context)
+                .map_err(|error| self.texts.explain("template", &prepared.name, error)),
+        }
+    }
+
+    /// What stands before, and what the text of that name comes to.
+    fn filled(
+        &self,
+        prepared: &Prepared,
+        name: &str,
+        before: String,
+        context: Value,
+    ) -> Result<String, Error> {
+        let template = self.environment.get_template(name)?;
+        if !prepared.has_blocks {
+            let rendered = template.render(context)?;
+            return Ok(if before.is_empty() { rendered } else { before + &rendered });
+        }
+        // Text between blocks is not metered by the operators, so a loop of it is bounded where it arrives.
+        let mut out = Bounded { bytes: before.into_bytes() };
+        template.render_captured_to(context, &mut out)?;
+        String::from_utf8(out.bytes).map_err(|_| too_large())
+    }
+
+    /// The first template that says the same as this one behind the words before its first tag, and so refers to the
+    /// same names.
+    pub fn alike(&self, id: TemplateId) -> TemplateId {
+        self.template(id).0.tail.first
     }
 
     /// The value of a template that is one `{{ expression }}`; of any other its text.
@@ -136,6 +166,14 @@ impl Renderer {
             // Rendering is what tells a name that is missing from an `if` without `else`.
             None => self.render(id, context).map(|_| Value::from(())),
         }
+    }
+
+    /// What a template's text is read as where it is the JSON of a value, if that is known without writing it.
+    pub fn read_back(&self, id: TemplateId, context: impl FnOnce() -> Value) -> Option<Json> {
+        quoted::quoted(&self.template(id).1.text)?;
+        let template = self.environment.get_template(&format!("j{}", id.0)).ok()?;
+        let captured = template.render_captured(context()).ok()?;
+        quoted::read_back(&expression::value_of(captured.state())?)
     }
 
     /// Whether a condition holds; its context also answers to the flattened names.
@@ -155,8 +193,10 @@ impl Renderer {
 /// A text under one of the environment's names.
 enum Named<'t> {
     Template(&'t TemplateSource),
+    Tail(&'t TemplateSource),
     Condition(&'t ConditionSource),
     Expression(&'t TemplateSource),
+    Quoted(&'t TemplateSource),
     Partial(&'t str, &'t str),
 }
 
@@ -165,11 +205,13 @@ impl Texts {
         if let Some((path, _)) = path_and_root(name) {
             return self.partials.get_key_value(path).map(|(path, text)| Named::Partial(path, text));
         }
-        let number = |prefix: char| name.strip_prefix(prefix)?.parse::<usize>().ok();
-        match (number('t'), number('c'), number('v')) {
-            (Some(at), ..) => self.templates.get(at).map(Named::Template),
-            (_, Some(at), _) => self.conditions.get(at).map(Named::Condition),
-            (.., Some(at)) => self.templates.get(at).map(Named::Expression),
+        let at: usize = name.get(1..)?.parse().ok()?;
+        match name.as_bytes()[0] {
+            b't' => self.templates.get(at).map(Named::Template),
+            tail::PREFIX => self.templates.get(at).map(Named::Tail),
+            b'c' => self.conditions.get(at).map(Named::Condition),
+            b'v' => self.templates.get(at).map(Named::Expression),
+            b'j' => self.templates.get(at).map(Named::Quoted),
             _ => None,
         }
     }
@@ -178,9 +220,11 @@ impl Texts {
     fn compilable(&self, name: &str) -> Option<String> {
         Some(match self.named(name)? {
             Named::Template(source) => rewrite(&source.text).text,
+            Named::Tail(source) => rewrite(&source.text[tail::start(&source.text)..]).text,
             Named::Partial(_, text) => rewrite(text).text,
             Named::Condition(source) => rewrite(&condition::template(&source.text).0).text,
             Named::Expression(source) => rewrite(&expression::template(&source.text).0).text,
+            Named::Quoted(source) => expression::naming(quoted::quoted(&source.text)?),
         })
     }
 
@@ -188,9 +232,11 @@ impl Texts {
     fn included(&self, name: &str, parent: &str) -> String {
         let (containing, root) = match (path_and_root(parent), self.named(parent)) {
             (Some((path, root)), _) => (path, root),
-            (None, Some(Named::Template(TemplateSource { base: Some(base), .. }))) => {
-                (base.as_ref(), base.as_ref())
-            }
+            (
+                None,
+                Some(Named::Template(TemplateSource { base: Some(base), .. }))
+                | Some(Named::Tail(TemplateSource { base: Some(base), .. })),
+            ) => (base.as_ref(), base.as_ref()),
             _ => return name.to_owned(),
         };
         match resolve(name, containing, root, &self.partials) {
@@ -214,7 +260,10 @@ impl Texts {
                 (source.text.as_ref(), rewrite(&template), shift, None)
             }
             Some(Named::Partial(path, text)) => (text, rewrite(text), 0, Some(path.to_owned())),
-            Some(Named::Template(source)) => (source.text.as_ref(), rewrite(&source.text), 0, None),
+            // What fails in another guise is rendered again as a whole, so only that is asked about.
+            Some(Named::Template(source) | Named::Tail(source) | Named::Quoted(source)) => {
+                (source.text.as_ref(), rewrite(&source.text), 0, None)
+            }
             None => ("", rewrite(""), 0, None),
         };
         let range = error.range().map(|range| rewritten.original(range)).map(|range| {

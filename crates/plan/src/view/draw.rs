@@ -31,7 +31,7 @@ pub fn dot(plan: &Plan) -> String {
         format!("digraph {} {{\n  rankdir=TB;\n  node [shape=box];\n", quoted(&drawing.workflow.name));
     for (ix, node) in drawing.shown() {
         let shape = dot_shape(&node.kind);
-        let _ = writeln!(text, "  n{} [label={}, shape={shape}];", ix.0, quoted(&title(node)));
+        let _ = writeln!(text, "  n{} [label={}, shape={shape}];", ix.0, quoted(&drawing.title(ix)));
         for member in members(&node.kind) {
             let _ = writeln!(text, "  n{} -> n{} [style=dotted, arrowhead=none];", ix.0, member.0);
         }
@@ -84,9 +84,24 @@ impl<'a> Drawing<'a> {
         self.shown().filter(|(ix, _)| self.inside[ix.0 as usize].is_none())
     }
 
+    /// The name, and the kind where it is not the usual one.
+    fn title(&self, ix: NodeIx) -> String {
+        let name = self.workflow.known_as(ix, self.inside[ix.0 as usize]);
+        match &self.workflow.node(ix).kind {
+            Kind::Agent(_) => name.to_string(),
+            Kind::ForEach(ForEach { items: Some(items), .. }) => {
+                format!("{name} (for each of {} items)", items.len())
+            }
+            Kind::Reduce(reduce) => format!("{name} (reduce, {})", reduce.strategy.word()),
+            Kind::Phase(phase) => format!("{name} ({})", phase.persona),
+            Kind::ForEach(group) => format!("{name} (for each {})", group.source.join(".")),
+            kind => format!("{name} ({})", kind.word()),
+        }
+    }
+
     fn mermaid_node(&self, ix: NodeIx, depth: usize, text: &mut String) {
         let (node, indent) = (self.workflow.node(ix), "  ".repeat(depth));
-        let label = escaped(&title(node));
+        let label = escaped(&self.title(ix));
         let inner = members(&node.kind);
         if inner.is_empty() {
             let (open, close) = mermaid_shape(&node.kind);
@@ -104,7 +119,7 @@ impl<'a> Drawing<'a> {
         let arrow = match edge.kind {
             EdgeKind::Need(_) => "==>",
             EdgeKind::Error | EdgeKind::Abort => "-.->",
-            EdgeKind::Route(_) | EdgeKind::Option(_) => "-->",
+            EdgeKind::Route(_) | EdgeKind::Option(_) | EdgeKind::Trigger(_) => "-->",
         };
         let label =
             edge.kind.label().map(|label| format!("|\"{}\"|", escaped(&short(&label)))).unwrap_or_default();
@@ -115,7 +130,7 @@ impl<'a> Drawing<'a> {
         let style = match edge.kind {
             EdgeKind::Need(_) => "bold",
             EdgeKind::Error | EdgeKind::Abort => "dashed",
-            EdgeKind::Route(_) | EdgeKind::Option(_) => "solid",
+            EdgeKind::Route(_) | EdgeKind::Option(_) | EdgeKind::Trigger(_) => "solid",
         };
         let label =
             edge.kind.label().map(|label| format!(", label={}", quoted(&short(&label)))).unwrap_or_default();
@@ -125,19 +140,6 @@ impl<'a> Drawing<'a> {
 
 fn end_of(edge: &Edge) -> String {
     edge.to.map_or_else(|| "finish".to_owned(), |to| format!("n{}", to.0))
-}
-
-/// The name, and the kind where it is not the usual one.
-fn title(node: &Node) -> String {
-    match &node.kind {
-        Kind::Agent(_) => node.name.to_string(),
-        Kind::ForEach(ForEach { items: Some(items), .. }) => {
-            format!("{} (for each of {} items)", node.name, items.len())
-        }
-        Kind::Reduce(reduce) => format!("{} (reduce, {})", node.name, reduce.strategy.word()),
-        Kind::ForEach(group) => format!("{} (for each {})", node.name, group.source.join(".")),
-        kind => format!("{} ({})", node.name, kind.word()),
-    }
 }
 
 fn mermaid_shape(kind: &Kind) -> (&'static str, &'static str) {

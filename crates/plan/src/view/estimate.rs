@@ -5,7 +5,7 @@
 //! are named, not guessed.
 
 use crate::plan::{Agent, ForEach, Kind, NodeIx, Plan, Strategy, Text, Workflow};
-use convoke_model::Price;
+use convoke_model::{Duty, Price};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -72,6 +72,12 @@ impl Look<'_> {
             }
             Kind::Reduce(reduce) if matches!(reduce.strategy, Strategy::Judge) => {
                 reduce.merger.iter().for_each(|merger| self.node(workflow, *merger, times, depth));
+            }
+            Kind::Goal(goal) => {
+                let plans = goal.plan.is_none().then_some(Duty::Plan);
+                let answers = (!goal.plan_only).then_some(Duty::Finalise);
+                let sure = plans.into_iter().chain(answers).filter_map(|duty| goal.duties.get(&duty));
+                sure.for_each(|duty| self.node(workflow, *duty, times, depth));
             }
             Kind::Verify(verify) => self.node(workflow, verify.assessor, times, depth),
             _ => {}

@@ -4,7 +4,7 @@
 //! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once for
 //! each item that the file states, and once where nobody knows yet how many there will be.
 
-use super::edges::{Edge, edges, members};
+use super::edges::{Edge, edges, members, trigger_words};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};
 use convoke_model::Budget;
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub struct Levels {
 /// One node and where it lies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedNode {
-    /// Its name.
+    /// Its name. What runs per item may have the name of its fan-out.
     pub name: String,
     /// The word for its kind.
     pub kind: &'static str,
@@ -42,12 +42,27 @@ pub struct PlacedNode {
     pub within: Option<String>,
     /// What it waits for.
     pub after: Vec<String>,
+    /// The persona of a phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// The edges that can start a phase.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<Start>,
     /// What its tasks, or its members, may spend together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// What it needs besides a permit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, u64>,
+}
+
+/// An edge that can start a phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Start {
+    /// The phase that it leads from.
+    pub from: String,
+    /// What it asks for, in words.
+    pub when: String,
 }
 
 /// The levels of one workflow. Nodes without an estimate count as 1.
@@ -61,7 +76,10 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
     let critical_length = timed.length();
     Levels {
         workflow: workflow.name.to_string(),
-        nodes: (0..chart.count).filter(|ix| chart.reached[*ix]).map(|ix| chart.placed(ix, &depth)).collect(),
+        nodes: (0..chart.count)
+            .filter(|ix| chart.reached[*ix])
+            .map(|ix| chart.placed(plan, ix, &depth))
+            .collect(),
         levels: chart.rows(&depth),
         critical_path,
         critical_length,
@@ -146,15 +164,33 @@ impl<'a> Chart<'a> {
         found
     }
 
-    fn placed(&self, ix: usize, depth: &Longest) -> PlacedNode {
+    /// The name of a node; the body of a fan-out may share it with its fan-out.
+    pub fn name(&self, ix: usize) -> String {
+        let node = |ix: usize| NodeIx(ix as u32);
+        self.workflow.known_as(node(ix), self.parents[ix].map(node)).to_string()
+    }
+
+    fn placed(&self, plan: &Plan, ix: usize, depth: &Longest) -> PlacedNode {
         let node = &self.workflow.nodes[ix];
-        let name = |ix: usize| self.workflow.nodes[ix].name.to_string();
+        let name = |ix: usize| self.name(ix);
         PlacedNode {
-            name: node.name.to_string(),
+            name: self.name(ix),
             kind: node.kind.word(),
             level: depth.at[ix * 2] as u32,
             within: self.parents[ix].map(name),
             after: self.forward.iter().filter(|(_, to)| *to == ix).map(|(from, _)| name(*from)).collect(),
+            persona: match &node.kind {
+                Kind::Phase(phase) => Some(phase.persona.to_string()),
+                _ => None,
+            },
+            starts: node
+                .triggers
+                .iter()
+                .map(|trigger| Start {
+                    from: name(trigger.from.0 as usize),
+                    when: trigger_words(plan, trigger),
+                })
+                .collect(),
             budget: node.budget.clone(),
             resources: node.resources.iter().map(|(name, amount)| (name.to_string(), *amount)).collect(),
         }
@@ -167,7 +203,7 @@ impl<'a> Chart<'a> {
             if rows.len() <= level {
                 rows.resize(level + 1, Vec::new());
             }
-            rows[level].push(self.workflow.nodes[ix].name.to_string());
+            rows[level].push(self.name(ix));
         }
         rows
     }
@@ -195,7 +231,7 @@ impl Longest {
 
     /// The names of the working nodes along the longest way.
     fn path(&self, chart: &Chart<'_>) -> Vec<String> {
-        self.indices(chart).into_iter().map(|ix| chart.workflow.nodes[ix].name.to_string()).collect()
+        self.indices(chart).into_iter().map(|ix| chart.name(ix)).collect()
     }
 
     /// The working nodes along the longest way.

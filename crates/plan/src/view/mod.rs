@@ -10,7 +10,7 @@ mod levels;
 mod waves;
 
 pub use draw::{dot, mermaid};
-pub use edges::{Edge, EdgeKind, edges};
+pub use edges::{Edge, EdgeKind, edges, trigger_words};
 pub use estimate::{Estimate, estimate};
-pub use levels::{Levels, PlacedNode, levels, remaining};
+pub use levels::{Levels, PlacedNode, Start, levels, remaining};
 pub use waves::{Waves, waves};

@@ -137,7 +137,9 @@ pub fn declared(servers: &Servers, scrubber: &Scrubber) -> Value {
     let entries = servers.iter().map(|(name, server)| {
         let mut server = server.clone();
         server.timeout = None;
-        if let Transport::Stdio { working_dir, .. } = &mut server.transport {
+        if let Transport::Stdio { working_dir, .. } | Transport::Scripts { working_dir, .. } =
+            &mut server.transport
+        {
             *working_dir = None;
         }
         (name.clone(), serde_json::to_value(server).expect("settings are JSON"))

@@ -90,24 +90,13 @@ impl Script {
     pub fn next(&self, request: &Request<'_>, prompt: &str) -> Option<&Entry> {
         if !matches!(request.purpose, Purpose::Answer | Purpose::Program) {
             // How often a helper was asked cannot be told from the task.
-            let helper = name(request);
-            let fan_out = fan_out(request).map(|step| helper.replacen(request.step, &step, 1));
-            return self.steps.get(&helper).or_else(|| self.steps.get(&fan_out?))?.take(0);
+            return self.steps.get(&name(request))?.take(0);
         }
         let by_pattern = || self.patterns.iter().find(|(pattern, _)| pattern.is_match(prompt));
-        let replies = self.of_step(request).or_else(|| by_pattern().map(|(_, replies)| replies));
+        let listed = self.steps.get(request.step);
+        let replies = listed.or_else(|| by_pattern().map(|(_, replies)| replies));
         replies.or(self.default.as_ref())?.take(used_before(request))
     }
-
-    fn of_step(&self, request: &Request<'_>) -> Option<&Replies> {
-        self.steps.get(request.step).or_else(|| self.steps.get(&fan_out(request)?))
-    }
-}
-
-/// The fan-out whose body has its name: what runs per item is then called `NAME.NAME`.
-fn fan_out(request: &Request<'_>) -> Option<String> {
-    let name = request.task.segments().last()?.node;
-    (request.step == format!("{name}.{name}")).then_some(name)
 }
 
 /// The name under which the replies to a request are listed.

@@ -152,6 +152,16 @@ impl Scheduler {
         };
         self.expect(task, "task_woken", fits)?;
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
+        if self.is_led(task) && matches!(self.tasks[task].state, TaskState::Asking | TaskState::Backoff(_)) {
+            // A goal or a task of one goes on where it stood, with its place if its group counts them.
+            if let Some(group) = self.tasks[task].place.within.filter(|group| !self.is_led(*group)) {
+                self.group_mut(group).active += 1;
+                self.tasks[task].placed = true;
+            }
+            self.tasks[task].state = TaskState::Open;
+            self.todo(Todo::Group(task));
+            return Ok(());
+        }
         if self.tasks[task].state == TaskState::Open && self.tasks[task].merging.is_none() {
             // The repairs of what it needs have ended; what it does itself begins now.
             self.tasks[task].group = None;
@@ -168,7 +178,11 @@ impl Scheduler {
 
     pub(super) fn gate_opened(&mut self, id: &TaskId, ask: &Payload) -> Folded {
         let task = self.begun(id, "gate_opened")?;
-        self.expect(task, "gate_opened", |state| matches!(state, TaskState::Ready | TaskState::Failing))?;
+        let led = self.is_led(task);
+        self.expect(task, "gate_opened", |state| match state {
+            TaskState::Open => led,
+            state => matches!(state, TaskState::Ready | TaskState::Failing),
+        })?;
         self.note_start(task);
         self.tasks[task].ask = Some(ask.clone());
         self.tasks[task].state = TaskState::Asking;

@@ -3,16 +3,18 @@
 use super::Folded;
 use crate::agenda::Todo;
 use crate::frame::{FrameEnding, Stage, Summary};
+use crate::goal::Status;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{CauseKind, Failure, Payload, TaskId};
-use convoke_plan::{Join, Need, NodeIx, Requires};
+use convoke_plan::{Join, Kind, Need, NodeIx, Requires};
 
 impl Scheduler {
     pub(super) fn task_succeeded(&mut self, id: &TaskId, output: &Payload) -> Folded {
         let task = self.begun(id, "task_succeeded")?;
         self.expect(task, "task_succeeded", |state| !matches!(state, TaskState::Ended(_)))?;
         self.note_start(task);
+        self.missed_outputs |= matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
         self.tasks[task].output = Some(output.clone());
         self.end(task, End::Succeeded);
         Ok(())
@@ -79,32 +81,36 @@ impl Scheduler {
         self.running -= u32::from(was == TaskState::Running);
         self.ended += 1;
         self.tasks[task].ended = self.ended;
+        self.phase_ended(task, end);
         let place = self.tasks[task].place;
         if place.within.is_some() {
             self.member_ended(task, end);
         } else {
             self.step_ended(task, end, was);
         }
+        // Whether a phase ends its pipeline is decided before anything follows from it.
+        self.todo(Todo::Follow(task));
         self.tell_dependents(task, end);
         self.tell_arrivals(task);
-        self.todo(Todo::Follow(task));
     }
 
     pub(super) fn step_ended(&mut self, task: TaskIx, end: End, was: TaskState) {
         let node = self.tasks[task].node;
         let frame_ix = self.tasks[task].place.frame;
         let (waiter, hook) = (self.tasks[task].summary_for, self.tasks[task].hook);
+        let goal = matches!(self.node(task).kind, Kind::Goal(_));
         let frame = self.frame_mut(frame_ix);
         frame.live -= 1;
         frame.waiting -= u32::from(was == TaskState::Waiting);
         if let Some(waiter) = waiter {
             return self.summary_ended(task, waiter);
         }
-        if end == End::Succeeded {
+        // A goal that failed has an answer all the same.
+        if end == End::Succeeded || goal && end == End::Failed {
             frame.latest.insert(node, task);
-            if !hook {
-                frame.history.push(task);
-            }
+        }
+        if end == End::Succeeded && !hook {
+            frame.history.push(task);
         }
         if frame.stage == Stage::Opening && frame.ending.is_none() {
             self.enter(frame_ix);

@@ -1,22 +1,53 @@
 //! From a goal to its answer: which task comes next, and who does it.
 //!
 //! A goal and its tasks hold no permits themselves: they ask, and each duty is a child with a permit, an attempt and an
-//! end of its own. The record of it is `Routed` (a decision and its reason) and `Asked`.
+//! end of its own. The record of it is `Routed` (a decision and its reason) and `Asked`; everything else follows from
+//! these and from the ends of the children, so that a goal goes on in its middle wherever it was cut off. `proposal`,
+//! `contract`, `recover`, `items` and `route` are pure values in, values out; the others speak for the scheduler.
+//! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
-use crate::outputs::Outputs;
+mod carry;
+mod contract;
+mod decision;
+mod fold;
+mod gather;
+mod items;
+mod mend;
+mod outcome;
+mod prompt;
+mod proposal;
+mod recover;
+mod reopen;
+mod route;
+mod state;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+pub(crate) use contract::Said;
+pub(crate) use fold::Pursuit;
+pub(crate) use items::NOT_ACHIEVED;
+pub(crate) use outcome::Status;
+
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Class, Failure};
+use convoke_model::Event;
 use convoke_plan::Goal;
 
 impl Scheduler {
     /// Decide: a goal can start.
-    pub(crate) fn begin_goal(&mut self, task: TaskIx, _goal: &Goal, _outputs: &dyn Outputs) {
-        self.fail_task(task, Failure::new(Class::Fatal, "goals cannot be run yet"));
+    pub(crate) fn begin_goal(&mut self, task: TaskIx) {
+        self.emit(Event::TaskStarted { task: self.tasks[task].id.clone(), until: None, inputs: None });
     }
+}
 
-    /// Decide: a task of a goal can start.
-    pub(crate) fn begin_item(&mut self, task: TaskIx, _outputs: &dyn Outputs) {
-        self.fail_task(task, Failure::new(Class::Fatal, "goals cannot be run yet"));
-    }
+/// Whether a person's plan for a goal can be carried out; else what is wrong with it.
+pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
+    let terms = proposal::Terms {
+        most: goal.bounds.max_tasks,
+        because: "max_tasks",
+        known: &[],
+        skip_threshold: goal.skip_threshold,
+    };
+    proposal::Proposal::read_text(text)?.check(terms)
 }

@@ -35,13 +35,16 @@ impl Scheduler {
         let collects =
             self.tasks[task].merging.as_ref().filter(|merging| merging.strategy == Strategy::Progressive);
         let sources = collects.map_or(sources, |merging| merging.sources.clone());
-        let merging = Merging { strategy, sources, missing: missing.to_vec(), closed };
+        let places = sources.iter().enumerate().map(|(place, source)| (*source, place)).collect();
+        let merging = Merging { strategy, sources, places, missing: missing.to_vec(), closed };
         self.tasks[task].merging = Some(Arc::new(merging));
         self.tasks[task].turns.clear();
         if strategy == Strategy::Rlm {
             self.make_ready(task);
         } else {
             self.open_questions(task);
+            // What was settled was about other pieces.
+            self.group_mut(task).tree = None;
             self.todo(Todo::Group(task));
         }
         Ok(())
@@ -94,10 +97,16 @@ impl Scheduler {
     pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
         let task = self.begun(id, "asked")?;
         let repairs = questions.iter().any(|question| matches!(question.about, About::Reshape { .. }));
-        let fits = if repairs { TaskState::Ready } else { TaskState::Open };
-        self.expect(task, "asked", |state| state == fits)?;
+        let begins = repairs || matches!(self.node(task).kind, Kind::Phase(_));
+        let waits = self.item_of(task).is_some();
+        self.expect(task, "asked", |state| match state {
+            TaskState::Ready => begins,
+            TaskState::Waiting => waits,
+            state => state == TaskState::Open && !repairs,
+        })?;
         self.note_start(task);
         self.open_questions(task);
+        self.phase_asked(task);
         self.tasks[task].wishes = false;
         for question in questions {
             let node = self
@@ -111,7 +120,8 @@ impl Scheduler {
             self.note_arrivals(task, &question.about);
             self.tasks[member].question = Some(Arc::new(question.clone()));
             self.group_mut(task).total += 1;
-            self.offer(member);
+            self.note_strategy(task, member);
+            self.place_question(task, member, question);
         }
         Ok(())
     }
@@ -123,11 +133,16 @@ impl Scheduler {
             return;
         }
         let known = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
-        let new: Vec<TaskIx> = known
-            .filter(|source| self.tasks[*source].question.is_none() && !merging.sources.contains(source))
+        let mut new: Vec<TaskIx> = known
+            .filter(|source| self.tasks[*source].question.is_none() && !merging.places.contains_key(source))
             .collect();
-        let merging = self.tasks[task].merging.as_mut().expect("just seen");
-        Arc::make_mut(merging).sources.extend(new);
+        // Parts of one output stand side by side.
+        new.dedup();
+        let merging = Arc::make_mut(self.tasks[task].merging.as_mut().expect("just seen"));
+        for source in new {
+            merging.places.insert(source, merging.sources.len());
+            merging.sources.push(source);
+        }
     }
 
     /// The node that answers a question of this kind.
@@ -140,6 +155,8 @@ impl Scheduler {
             (Kind::Reduce(_), About::Program { .. }) => Some(self.tasks[task].node),
             (Kind::Verify(verify), About::Assess { .. }) => Some(verify.assessor),
             (Kind::Verify(verify), About::Correct { .. }) => Some(verify.repairer),
+            (Kind::Phase(phase), about) => self.phase_worker(phase, about),
+            (Kind::Goal(_) | Kind::Item(_), about) => self.goal_helper(task, about),
             _ => None,
         }
     }

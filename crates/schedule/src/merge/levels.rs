@@ -1,7 +1,7 @@
 //! Merging and choosing by levels: the tree decides, here it is fed and carried out.
 
 use super::Merging;
-use super::tree::{Answer, Bounds, Next, Part, look};
+use super::tree::{Answer, Asks, Bounds, Next, Part, Tree, look};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
@@ -20,30 +20,59 @@ impl Scheduler {
         merging: &Merging,
         outputs: &dyn Outputs,
     ) {
-        let next = self.look_at_levels(task, reduce, merging, outputs);
-        if !next.asks.is_empty() {
-            let questions = next.asks.into_iter().map(|(key, parts)| question(merging.strategy, key, parts));
+        let asks = self.new_questions(task, reduce, merging, outputs);
+        if !asks.is_empty() {
+            let questions = asks.into_iter().map(|(key, parts)| question(merging.strategy, key, parts));
             let questions = questions.collect();
             self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-        } else if next.result.is_some() {
+        } else if self.group(task).tree.as_ref().is_some_and(Tree::is_settled) {
+            let next = self.look_at_levels(task, reduce, merging, outputs);
             self.end_levels(task, reduce, merging, &next, outputs);
         }
     }
 
-    pub(super) fn look_at_levels(
+    /// What can be asked now: all there is at the first look, and what the answers since the last one allow.
+    fn new_questions(
+        &mut self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        outputs: &dyn Outputs,
+    ) -> Asks {
+        let bounds = self.bounds(task, reduce, merging, outputs);
+        let group = self.group_mut(task);
+        let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
+        let is_new = tree.is_none();
+        let mut tree = tree.unwrap_or_else(|| Tree::new(self.parts(merging, bounds), bounds));
+        let answer = |key: &str, of: &[Part]| self.answer_at(task, merging, key, of, bounds, outputs);
+        let asks = match is_new {
+            true => tree.look_at_all(&answer),
+            false => {
+                let asked = answered.iter().filter_map(|child| self.tasks[*child].question.as_ref());
+                tree.look_behind(asked.map(|question| question.key.as_str()), &answer)
+            }
+        };
+        self.group_mut(task).tree = Some(tree);
+        asks
+    }
+
+    /// Everything at once, for the end: what was carried on or lost on the way.
+    fn look_at_levels(
         &self,
         task: TaskIx,
         reduce: &Reduce,
         merging: &Merging,
         outputs: &dyn Outputs,
     ) -> Next {
-        let bounds = Bounds {
-            ratio: if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize },
-            tokens: reduce.group_tokens,
-            reshapes: self.lacks_shape(task, reduce, merging, outputs),
-        };
+        let bounds = self.bounds(task, reduce, merging, outputs);
         let parts = self.parts(merging, bounds);
         look(parts, bounds, &|key, of| self.answer_at(task, merging, key, of, bounds, outputs))
+    }
+
+    fn bounds(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, outputs: &dyn Outputs) -> Bounds {
+        let ratio = if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize };
+        let reshapes = self.lacks_shape(task, reduce, merging, outputs);
+        Bounds { ratio, tokens: reduce.group_tokens, reshapes }
     }
 
     /// Whether there is one output alone, and it has not the shape that the answer must have.

@@ -23,7 +23,10 @@ use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::Missing;
 use convoke_plan::{Kind, Reduce, Strategy};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+pub(crate) use tree::Tree;
 
 /// What a reduce task merges.
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub(crate) struct Merging {
     pub strategy: Strategy,
     /// Whose outputs, in order.
     pub sources: Vec<TaskIx>,
+    /// Where each of them stands there.
+    pub places: HashMap<TaskIx, usize>,
     /// Whose outputs it does without.
     pub missing: Vec<Missing>,
     /// A progressive merge takes no more.
@@ -46,6 +51,8 @@ impl Scheduler {
         match &node.kind {
             Kind::Reduce(reduce) => self.go_on_reducing(task, reduce, outputs),
             Kind::Verify(verify) => self.go_on_verifying(task, verify, outputs),
+            Kind::Phase(phase) => self.go_on_phase(task, phase, outputs),
+            Kind::Goal(_) | Kind::Item(_) => self.go_on_goal(task, outputs),
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ use convoke_model::synthesis::{bare, cited, mark, usage_value};
 use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 impl Scheduler {
     /// One after the other under headings; a single output stands for itself.
@@ -72,12 +73,12 @@ impl Scheduler {
 
     /// The sources behind questions that failed and whose outputs nobody has merged.
     fn lost_sources(&self, next: &Next) -> Vec<Missing> {
-        let mut lost: Vec<Missing> = Vec::new();
+        let (mut lost, mut known) = (Vec::new(), HashSet::new());
         for (key, parts) in &next.lost {
             let mut sources = Vec::new();
             parts.iter().for_each(|part| self.add_origins(&part.piece, &mut sources));
             for task in sources {
-                if !lost.iter().any(|missing| missing.task == task) {
+                if known.insert(task.clone()) {
                     lost.push(Missing { task, cause: format!("question {key} failed") });
                 }
             }
@@ -172,19 +173,34 @@ impl Scheduler {
         named: Option<std::collections::BTreeSet<usize>>,
     ) -> Value {
         let named = named.unwrap_or_else(|| cited(&as_text(&result), merging.sources.len()));
-        let source = |(index, source): (usize, &TaskIx)| {
-            json!({
-                "mark": mark(index), "task": self.tasks[*source].id, "title": self.title(*source, Some(reduce)),
-                "digest": self.digest_of(*source), "cited": named.contains(&index),
-            })
-        };
-        let sources: Vec<Value> = merging.sources.iter().enumerate().map(source).collect();
+        let sources = merging.sources.iter().enumerate();
+        let sources = sources.map(|(at, source)| self.source(at, *source, reduce, named.contains(&at)));
         let (calls, usage) = self.asked_so_far(task);
-        json!({
-            "result": result, "strategy": merging.strategy.word(), "sources": sources, "missing": merging.missing,
-            "rounds": rounds, "calls": calls, "usage": usage_value(&usage),
-            "notes": self.fell_back(task, reduce, merging).into_iter().collect::<Vec<_>>(),
-        })
+        // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
+        let fields = [
+            ("result", result),
+            ("strategy", merging.strategy.word().into()),
+            ("sources", Value::Array(sources.collect())),
+            ("missing", json!(merging.missing)),
+            ("rounds", rounds.into()),
+            ("calls", calls.into()),
+            ("usage", usage_value(&usage)),
+            ("notes", self.fell_back(task, reduce, merging).into_iter().collect()),
+        ];
+        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+    }
+
+    /// A source, as reports tell it.
+    fn source(&self, at: usize, source: TaskIx, reduce: &Reduce, cited: bool) -> Value {
+        let digest = self.digest_of(source).map(|digest| digest.to_string());
+        let fields = [
+            ("mark", mark(at).into()),
+            ("task", self.tasks[source].id.0.as_ref().into()),
+            ("title", self.title(source, Some(reduce)).into()),
+            ("digest", digest.into()),
+            ("cited", cited.into()),
+        ];
+        fields.map(|(name, value): (_, Value)| (name.to_owned(), value)).into_iter().collect()
     }
 
     /// Of a merge that was to be made by programs and was not: why.
@@ -197,7 +213,7 @@ impl Scheduler {
     }
 
     /// How many questions were asked below a task, and what they used.
-    pub(super) fn asked_so_far(&self, task: TaskIx) -> (u32, Usage) {
+    pub(crate) fn asked_so_far(&self, task: TaskIx) -> (u32, Usage) {
         let Some(group) = self.tasks[task].group.as_deref() else { return (0, self.tasks[task].usage) };
         let mut usage = self.tasks[task].usage;
         let mut calls = 0;

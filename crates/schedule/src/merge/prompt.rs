@@ -32,11 +32,17 @@ impl Scheduler {
                 return self.put_repair(task, of, problem, call, outputs);
             }
             (About::Prompt { text }, _) => self.prompt_text(text, outputs)?,
+            // What a duty is asked is its own template.
+            (About::Duty { .. }, _) => return Ok(self.put_duty(child, call, outputs)),
             (About::Assess { answer }, Kind::Verify(verify)) => {
                 self.assess_prompt(task, verify, answer, outputs)?
             }
             (About::Correct { answer, findings }, Kind::Verify(verify)) => {
                 self.correct_prompt(task, verify, answer, findings, outputs)?
+            }
+            // What a worker is told stands in its own prompt.
+            (About::Try { .. } | About::Intent { .. } | About::Aggregate { .. }, Kind::Phase(_)) => {
+                return Ok(call);
             }
             _ => return Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
         };
@@ -73,14 +79,11 @@ impl Scheduler {
         of: &[Piece],
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
-        let merging = self.merging_of(task).ok_or_else(|| Failure::new(Class::Fatal, "no merge"))?;
-        let mut prompt = self.question_part(task, reduce, outputs)?;
-        prompt.push_str("## OUTPUTS\n\n");
-        for piece in of {
-            let text = self.piece_text(piece, outputs);
-            let _ = write!(prompt, "### {}\n\n{text}\n\n", self.heading(reduce, &merging, piece));
+        let text = |piece: &Piece| self.piece_text(piece, outputs);
+        let mut prompt = self.pieces_prompt(task, reduce, "OUTPUTS", of, &text, outputs)?;
+        if let Some(merging) = self.merging_of(task) {
+            prompt.push_str(&missing_part(&merging));
         }
-        prompt.push_str(&missing_part(&merging));
         prompt.push_str(
             "## TASK\n\nMerge the outputs above into one text that answers the question. Behind each statement name \
              the outputs it came from by their marks, such as [S1] or [S2, S5]; marks that stand in a text already \
@@ -96,16 +99,31 @@ impl Scheduler {
         of: &[Piece],
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
+        let each = reduce.group_tokens / of.len().max(1) as u64;
+        let shown = |task| self.shown(task, each, outputs);
+        let text = |piece: &Piece| self.tasks.find(&piece.task).map(shown).unwrap_or_default();
+        let mut prompt = self.pieces_prompt(task, reduce, "ANSWERS", of, &text, outputs)?;
+        prompt.push_str("## TASK\n\nChoose the best of these answers. Name its mark and say why.");
+        Ok(prompt)
+    }
+
+    /// The question, and behind it each piece under its heading.
+    fn pieces_prompt(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        title: &str,
+        of: &[Piece],
+        text: &dyn Fn(&Piece) -> String,
+        outputs: &dyn Outputs,
+    ) -> Result<String, Failure> {
         let merging = self.merging_of(task).ok_or_else(|| Failure::new(Class::Fatal, "no merge"))?;
         let mut prompt = self.question_part(task, reduce, outputs)?;
-        prompt.push_str("## ANSWERS\n\n");
+        let _ = write!(prompt, "## {title}\n\n");
         for piece in of {
-            let each = reduce.group_tokens / of.len().max(1) as u64;
-            let text =
-                self.tasks.find(&piece.task).map(|task| self.shown(task, each, outputs)).unwrap_or_default();
-            let _ = write!(prompt, "### {}\n\n{text}\n\n", self.heading(reduce, &merging, piece));
+            let heading = self.heading(reduce, &merging, piece);
+            let _ = write!(prompt, "### {heading}\n\n{}\n\n", text(piece));
         }
-        prompt.push_str("## TASK\n\nChoose the best of these answers. Name its mark and say why.");
         Ok(prompt)
     }
 
@@ -128,9 +146,8 @@ impl Scheduler {
     /// `[S3] research [berlin], part 2 of 4`; what was merged before stands under the marks in its text.
     fn heading(&self, reduce: &Reduce, merging: &Merging, piece: &Piece) -> String {
         let Some(task) = self.tasks.find(&piece.task) else { return piece.task.to_string() };
-        let index = merging.sources.iter().position(|source| *source == task);
-        let name = match index {
-            Some(index) => format!("[{}] {}", mark(index), self.title(task, Some(reduce))),
+        let name = match merging.places.get(&task) {
+            Some(index) => format!("[{}] {}", mark(*index), self.title(task, Some(reduce))),
             None => "merged before".to_owned(),
         };
         match piece.part {
@@ -145,8 +162,7 @@ impl Scheduler {
         let Some(merging) = self.merging_of(task).filter(|merging| chooses(merging.strategy)) else {
             return settings;
         };
-        let position =
-            |piece: &Piece| merging.sources.iter().position(|source| self.tasks[*source].id == piece.task);
+        let position = |piece: &Piece| merging.places.get(&self.tasks.find(&piece.task)?).copied();
         let marks = of.iter().filter_map(position).map(|index| Value::from(mark(index))).collect();
         if let Some(winner) = settings.schema.as_mut().and_then(|schema| schema.fields.get_mut("winner")) {
             winner.choices = Some(marks);

@@ -2,10 +2,12 @@
 //!
 //! Pieces are packed into consecutive groups of at most `ratio` pieces and `tokens` tokens; each group becomes one
 //! piece of the next level, until one is left. A group asks as soon as its own pieces are there, whatever the rest of
-//! its level does. What would not fit in one question is merged in several first. The tree is computed anew at every
-//! look from the pieces and the answers so far, so a resumed run asks what the interrupted one would have asked.
+//! its level does. What would not fit in one question is merged in several first. Which questions there are follows from
+//! the pieces and the answers alone, so a resumed run asks what the interrupted one would have asked. [`Tree`] only
+//! remembers which groups are settled: an answer makes it look at its own group and those above, and at nothing else.
 
 use convoke_model::Piece;
+use std::collections::BTreeSet;
 
 /// A piece with its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,77 @@ pub(crate) struct Next {
     pub levels: u32,
 }
 
+/// A merge by levels between two looks.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    bounds: Bounds,
+    /// The groups of the first level.
+    groups: Vec<Vec<Part>>,
+    /// What each group of each level has become; `None` while that is open.
+    settled: Vec<Vec<Option<Vec<Part>>>>,
+}
+
+/// Questions to ask: key and pieces.
+pub(crate) type Asks = Vec<(String, Vec<Part>)>;
+
+impl Tree {
+    /// Nothing is settled yet.
+    pub fn new(parts: Vec<Part>, bounds: Bounds) -> Tree {
+        let groups = if parts.len() <= 1 { vec![parts] } else { pack(parts, bounds) };
+        let mut settled = vec![vec![None; groups.len()]];
+        while let Some(size) = settled.last().map(Vec::len).filter(|size| *size > 1) {
+            settled.push(vec![None; size.div_ceil(bounds.ratio)]);
+        }
+        Tree { bounds, groups, settled }
+    }
+
+    /// Whether nothing is left to ask.
+    pub fn is_settled(&self) -> bool {
+        self.settled.last().is_some_and(|top| top.iter().all(Option::is_some))
+    }
+
+    /// Looks at every group.
+    pub fn look_at_all(&mut self, answer: &Answers<'_>) -> Asks {
+        (0..self.groups.len()).flat_map(|number| self.look_at(1, number, answer)).collect()
+    }
+
+    /// Looks at the groups of questions that have been answered, each once, and at those above them.
+    pub fn look_behind<'k>(&mut self, keys: impl Iterator<Item = &'k str>, answer: &Answers<'_>) -> Asks {
+        let places: BTreeSet<(usize, usize)> = keys.filter_map(place).collect();
+        places.into_iter().flat_map(|(level, number)| self.look_at(level, number, answer)).collect()
+    }
+
+    fn look_at(&mut self, mut level: usize, mut number: usize, answer: &Answers<'_>) -> Asks {
+        let mut look = Look { bounds: self.bounds, answer, next: Next::default() };
+        while let Some(parts) = self.open_parts(level, number) {
+            let last = self.settled[level - 1].len() == 1;
+            match look.settle(&format!("{level}.{number}"), parts, last) {
+                Slot::Pending => break,
+                Slot::Parts(left) => self.settled[level - 1][number] = Some(left),
+            }
+            (level, number) = (level + 1, number / self.bounds.ratio);
+        }
+        look.next.asks
+    }
+
+    /// The pieces of a group that is not settled, once all are there.
+    fn open_parts(&self, level: usize, number: usize) -> Option<Vec<Part>> {
+        let own = self.settled.get(level.checked_sub(1)?)?.get(number)?;
+        if own.is_some() {
+            return None;
+        }
+        let Some(below) = level.checked_sub(2) else { return self.groups.get(number).cloned() };
+        let below = self.settled[below].iter().skip(number * self.bounds.ratio).take(self.bounds.ratio);
+        below.cloned().collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+    }
+}
+
+/// The level and the number that a question's key begins with.
+fn place(key: &str) -> Option<(usize, usize)> {
+    let mut numbers = key.split(['.', '+']).map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
 /// What a group of pieces has become.
 enum Slot {
     Pending,
@@ -55,7 +128,7 @@ enum Slot {
 }
 
 /// How the question with a key stands, given what it would be about now.
-type Answers<'a> = dyn Fn(&str, &[Part]) -> Option<Answer> + 'a;
+pub(crate) type Answers<'a> = dyn Fn(&str, &[Part]) -> Option<Answer> + 'a;
 
 struct Look<'a> {
     bounds: Bounds,
@@ -67,9 +140,9 @@ struct Look<'a> {
 pub(crate) fn look(parts: Vec<Part>, bounds: Bounds, answer: &Answers<'_>) -> Next {
     let mut look = Look { bounds, answer, next: Next::default() };
     let mut slots: Vec<Slot> = match parts.len() {
-        1 if bounds.reshapes => vec![look.question("1.0".to_owned(), parts, false)],
+        1 if bounds.reshapes => look.level(1, vec![parts]),
         0 | 1 => vec![Slot::Parts(parts)],
-        _ => look.level(1, look.pack(parts)),
+        _ => look.level(1, pack(parts, bounds)),
     };
     let mut level = 1;
     while slots.len() > 1 {
@@ -118,10 +191,13 @@ impl Look<'_> {
 
     /// One group: asked at once if it fits, else in several questions first.
     fn settle(&mut self, key: &str, mut parts: Vec<Part>, last: bool) -> Slot {
+        if self.bounds.reshapes && parts.len() == 1 && key == "1.0" {
+            return self.question(key.to_owned(), parts, false);
+        }
         let mut pass = 0;
         while !self.fits(&parts) {
             pass += 1;
-            let groups = self.pack(parts);
+            let groups = pack(parts, self.bounds);
             let keyed = groups.into_iter().enumerate();
             let slots: Vec<Slot> = keyed
                 .map(|(number, group)| self.ask(format!("{key}.{pass}.{number}"), group, false))
@@ -170,22 +246,21 @@ impl Look<'_> {
             }
         }
     }
+}
 
-    /// Consecutive groups within the bounds, of at least two where there are two.
-    fn pack(&self, parts: Vec<Part>) -> Vec<Vec<Part>> {
-        let mut groups: Vec<Vec<Part>> = Vec::new();
-        for part in parts {
-            let room = groups.last().is_some_and(|group| {
-                group.len() < 2
-                    || group.len() < self.bounds.ratio && total(group) + part.tokens <= self.bounds.tokens
-            });
-            match groups.last_mut().filter(|_| room) {
-                Some(group) => group.push(part),
-                None => groups.push(vec![part]),
-            }
+/// Consecutive groups within the bounds, of at least two where there are two.
+fn pack(parts: Vec<Part>, bounds: Bounds) -> Vec<Vec<Part>> {
+    let mut groups: Vec<Vec<Part>> = Vec::new();
+    for part in parts {
+        let room = groups.last().is_some_and(|group| {
+            group.len() < 2 || group.len() < bounds.ratio && total(group) + part.tokens <= bounds.tokens
+        });
+        match groups.last_mut().filter(|_| room) {
+            Some(group) => group.push(part),
+            None => groups.push(vec![part]),
         }
-        groups
     }
+    groups
 }
 
 fn total(parts: &[Part]) -> u64 {
@@ -288,7 +363,67 @@ mod tests {
         assert_eq!(next.result, Some(None), "the last question failed: nothing is left");
     }
 
+    /// Answers a few questions after the others, in an order that the seed gives, and looks behind those answers alone; gives
+    /// the questions and how often an answer was looked for.
+    fn run_tree(
+        sizes: &[u64],
+        bounds: Bounds,
+        seed: u64,
+        fails: &dyn Fn(&str) -> bool,
+    ) -> (Vec<String>, usize) {
+        let (answers, looked): (RefCell<HashMap<String, Answer>>, RefCell<usize>) = Default::default();
+        let known = |key: &str, _: &[Part]| {
+            *looked.borrow_mut() += 1;
+            answers.borrow().get(key).cloned()
+        };
+        let mut tree = Tree::new(parts(sizes), bounds);
+        let mut open: Vec<String> = tree.look_at_all(&known).into_iter().map(|(key, _)| key).collect();
+        let (mut asked, mut next) = (open.clone(), seed);
+        while !open.is_empty() {
+            next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Now one answer, now several at once.
+            let at_once = (next >> 60) as usize % open.len() + 1;
+            let keys: Vec<String> = (0..at_once)
+                .map(|number| open.swap_remove(((next >> 33) as usize + number) % open.len()))
+                .collect();
+            for key in &keys {
+                let answer = if fails(key) { Answer::Failed } else { Answer::Given(part(key, 40)) };
+                answers.borrow_mut().insert(key.clone(), answer);
+            }
+            let new = tree.look_behind(keys.iter().map(String::as_str), &known);
+            let new: Vec<String> = new.into_iter().map(|(key, _)| key).collect();
+            asked.extend(new.iter().cloned());
+            open.extend(new);
+        }
+        assert!(tree.is_settled(), "nothing is open and something is left");
+        asked.sort();
+        (asked, looked.into_inner())
+    }
+
+    #[test]
+    fn a_tournament_of_ten_thousand_looks_at_a_few_groups_for_each_answer() {
+        let bounds = Bounds { ratio: 2, tokens: 24_000, reshapes: false };
+        let (asked, looked) = run_tree(&[500; 10_000], bounds, 7, &|_| false);
+        assert_eq!(asked.len(), 9_999);
+        assert!(looked <= 3 * 9_999, "{looked} looks for 9999 questions");
+    }
+
     proptest! {
+        #[test]
+        fn looking_behind_each_answer_asks_what_looking_at_everything_asks(
+            sizes in prop::collection::vec(1u64..6_000, 0..200),
+            ratio in 2usize..12,
+            seed in any::<u64>(),
+            failing in prop::collection::hash_set((1u32..4, 0u32..40), 0..10),
+        ) {
+            let bounds = Bounds { ratio, tokens: 12_000, reshapes: false };
+            let fails = |key: &str| failing.iter().any(|(level, number)| key == format!("{level}.{number}"));
+            let (_, rounds) = run(&sizes, bounds, 40, &fails);
+            let mut whole: Vec<String> = rounds.into_iter().flatten().collect();
+            whole.sort();
+            prop_assert_eq!(run_tree(&sizes, bounds, seed, &fails).0, whole);
+        }
+
         #[test]
         fn every_merge_ends_with_one_piece_and_every_question_fits(
             sizes in prop::collection::vec(1u64..6_000, 1..400),

@@ -52,6 +52,7 @@ impl Connection {
                 let program = Program { command, args, env, working_dir: working_dir.as_deref() };
                 Connection::with_child(server, &program, means, who, limit).await
             }
+            Transport::Scripts { .. } => Err(trouble::unavailable(who, "scripts are no server")),
             Transport::Http { url, headers } => {
                 let remote = Remote::new(url, headers, means, who)?;
                 let opened = Connection::with_remote(server, remote, who);

@@ -125,6 +125,7 @@ fn description(transport: &Transport) -> String {
             let words: Vec<&str> = std::iter::once(command).chain(args).map(String::as_str).collect();
             format!("`{}`", words.join(" "))
         }
+        Transport::Scripts { scripts, .. } => format!("{} scripts", scripts.len()),
         Transport::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use super::trouble::{self, Who};
 use crate::environment::Environment;
 use crate::launch::Launcher;
+use crate::process::Processes;
 use convoke_model::{Failure, reference};
 use reqwest::Client;
 use std::cell::RefCell;
@@ -41,6 +42,7 @@ impl Default for Limits {
 pub struct Means {
     environment: Environment,
     launcher: OnceLock<Launcher>,
+    commands: OnceLock<Processes>,
     make_client: MakeClient,
     client: OnceLock<Client>,
     /// Knows variables.
@@ -52,13 +54,18 @@ pub struct Means {
 impl Means {
     /// Means with these variables and this way to the network.
     pub fn new(environment: Environment, lookup: Lookup, make_client: MakeClient) -> Means {
-        let (launcher, client) = (OnceLock::new(), OnceLock::new());
-        Means { environment, launcher, make_client, client, lookup, limits: Limits::default() }
+        let (launcher, commands, client) = Default::default();
+        Means { environment, launcher, commands, make_client, client, lookup, limits: Limits::default() }
     }
 
     /// Starts processes.
     pub fn launcher(&self) -> &Launcher {
         self.launcher.get_or_init(|| Launcher::new(self.environment.clone()))
+    }
+
+    /// Runs commands to their end.
+    pub fn commands(&self) -> &Processes {
+        self.commands.get_or_init(|| Processes::new(self.environment.clone()))
     }
 
     /// The way to the network, one for all servers.

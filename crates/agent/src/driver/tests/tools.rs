@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Answered, Asker, Asks, Message, NoPrograms, Tool, ToolCall, ToolResult, ToolSpec};
-use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
+use convoke_model::{Answer, Ask, Contract, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
 mod reviewed;
@@ -270,6 +270,44 @@ async fn what_is_not_allowed_is_not_seen() {
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__lost", "s__long"]);
     assert_eq!(scene.called(), [""; 0]);
     assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
+}
+
+fn contract(allowed: Option<&[&str]>, banned: &[&str]) -> Option<Box<Contract>> {
+    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+    Some(Box::new(Contract {
+        phase: "write".into(),
+        persona: None,
+        model: String::new(),
+        allowed_tools: allowed.map(words),
+        banned_tools: words(banned),
+        working_dir: None,
+        timeout_ms: None,
+        depth: 0,
+        violation: Default::default(),
+    }))
+}
+
+#[tokio::test]
+async fn what_a_contract_bans_is_neither_offered_nor_called() {
+    let mut scene = Scene::new([wants(&[("s__act", "{}"), ("s__look", "{}")]), answers("done")]);
+    scene.assignment.contract = contract(Some(&["LOOK", "act", "s__lost"]), &["S__ACT"]);
+    finished(scene.run().await);
+    assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__lost"]);
+    assert_eq!(scene.called(), ["look"]);
+    assert_eq!(scene.texts(1)[1], "there is no tool `s__act`; the tools are s__look, s__lost");
+}
+
+#[tokio::test]
+async fn a_contract_narrows_what_the_step_allows_and_never_widens_it() {
+    let mut scene = Scene::new([answers("done")]);
+    scene.settings(|settings| settings.tools = Some(vec!["look".into(), "lost".into()]));
+    scene.assignment.contract = contract(Some(&["look", "act"]), &[]);
+    finished(scene.run().await);
+    assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look"]);
+    let mut none = Scene::new([answers("done")]);
+    none.assignment.contract = contract(Some(&[]), &[]);
+    finished(none.run().await);
+    assert_eq!(none.bench.lists.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]

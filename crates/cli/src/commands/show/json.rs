@@ -4,6 +4,7 @@ use super::capacity::Fared;
 use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use convoke_engine::report::{AttemptReport, TaskReport};
+use convoke_model::synthesis::bare;
 use convoke_model::{JsonText, Payload, TaskId, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -42,6 +43,7 @@ impl Shown {
             "critical_path_length": waves.as_ref().map(|waves| waves.critical_path.len()),
             "parallelism_ratio": waves.as_ref().map(|waves| waves.parallelism_ratio),
             "verification": self.verification(),
+            "goals": self.goals_json(),
             "tasks": tasks?,
         }))
     }
@@ -78,6 +80,7 @@ impl Shown {
         put("tools", (!task.tools.is_empty()).then(|| json!(task.tools)));
         put("asked", asked.cloned());
         put("output", self.optional(task.output.as_ref())?);
+        put("so_far", self.so_far(id)?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
         put("question", self.optional(task.ask.as_ref())?);
@@ -87,6 +90,13 @@ impl Shown {
             task.attempts.iter().map(|attempt| self.attempt_json(attempt)).collect();
         put("attempts", Some(json!(attempts?)));
         Ok(Value::Object(record))
+    }
+
+    /// What a merge that takes outputs as they arrive has come to, until it has an output.
+    pub(super) fn so_far(&self, id: &TaskId) -> Result<Option<Value>, CommandFailure> {
+        let Some(so_far) = self.growing.get(id) else { return Ok(None) };
+        let text = self.optional(so_far.text.as_ref())?.map(bare);
+        Ok(text.map(|text| json!({"merges": so_far.merges, "text": text})))
     }
 
     fn attempt_json(&self, attempt: &AttemptReport) -> Result<Value, CommandFailure> {

@@ -4,6 +4,7 @@ mod asked;
 mod budgets;
 mod capacity;
 mod conversation;
+mod goal;
 mod json;
 mod shape;
 mod text;
@@ -15,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
+use crate::view::Growing;
 use conversation::Extent;
 use convoke_engine::budgets::Standing;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
@@ -35,6 +37,8 @@ struct Shown {
     budget: Option<Budget>,
     /// How every budget stands that it is under.
     budgets: Vec<Standing>,
+    /// Merges whose text grows.
+    growing: Growing,
     /// How it used its capacity, as it has counted itself.
     metrics: Option<Value>,
 }
@@ -81,7 +85,8 @@ impl Shown {
         let budget = plan.as_ref().and_then(|plan| plan.root().limits.budget.clone());
         let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
-        Ok(Shown { stored, report, status, plan, budget, budgets, metrics })
+        let growing = Growing::of(&stored.events);
+        Ok(Shown { growing, stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

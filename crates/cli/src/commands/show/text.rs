@@ -45,6 +45,7 @@ impl Shown {
         if report.tasks.len() > MOST_TASKS {
             text.push_str(&format!("… and {} more tasks\n", report.tasks.len() - MOST_TASKS));
         }
+        text.push_str(&self.goals_text());
         if let Some(failure) = &report.failure {
             text.push_str(&format!("\nfailed: {}\n", failed(failure)));
         }
@@ -80,6 +81,10 @@ impl Shown {
         }
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
+        if let Some(so_far) = self.so_far(id)? {
+            let merges = words::plural(so_far["merges"].as_u64().unwrap_or(0), "merge");
+            text.push_str(&asked_section(&format!("so far ({merges})"), &so_far["text"]));
+        }
         section(&mut text, "output", self.value(task.output.as_ref())?.as_ref());
         Ok(text)
     }

@@ -5,11 +5,13 @@
 
 pub mod capability;
 pub mod flow;
+pub mod goal;
 pub mod group;
 pub mod header;
 pub mod manifest;
 pub mod output;
 pub mod people;
+pub mod personas;
 pub mod reduce;
 pub mod runtime;
 pub mod step;

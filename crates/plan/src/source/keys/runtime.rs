@@ -2,7 +2,8 @@
 
 use super::super::settings::McpTransport;
 use super::super::shape::Shape::{
-    Boolean, Choice, Duration, Integer, List, Map, Number, Object, OneOf, Seconds, Secret, Template, Text,
+    Any, Boolean, Choice, Duration, Integer, List, Map, Number, Object, OneOf, Seconds, Secret, Template,
+    Text,
 };
 use super::super::shape::{ObjectType, SECRET_MAP, Shape, TEXTS, optional, required};
 use super::super::words::{CONTEXT_TIERS, EFFORTS, PERMISSIONS};
@@ -136,6 +137,25 @@ pub static MCP_SERVER: ObjectType = ObjectType {
         optional("headers", SECRET_MAP, "request headers"),
         optional("timeout", Number(1.0, f64::MAX), "milliseconds for one call"),
         optional("tools", TEXTS, "which of its tools may be used (default all: `*`)"),
+        optional("scripts", Map(&Object(&SCRIPT_TOOL)), "with `type: scripts`: commands that are tools"),
+    ],
+};
+
+/// A command that is a tool.
+pub static SCRIPT_TOOL: ObjectType = ObjectType {
+    name: "script_tool",
+    title: "a script that is a tool",
+    keys: &[
+        required("command", Text, "the program; no shell reads it"),
+        optional(
+            "args",
+            TEXTS,
+            "its arguments, as they stand; what a model gives comes on standard input, as JSON",
+        ),
+        optional("description", Text, "what it is for, told to models"),
+        optional("input", Map(&Any), "what it takes, as JSON Schema of an object (default nothing)"),
+        optional("output", Map(&Any), "what it gives, as JSON Schema (default any text)"),
+        optional("idempotent", Boolean, "whether it may be repeated without harm (default false)"),
     ],
 };
 

@@ -12,6 +12,9 @@ use super::super::words::{CONTEXT_TIERS, SEVERITIES, STRATEGIES};
 use super::super::workflow::{OnUnknown, OutputMode, SetType, TerminateStatus};
 use super::capability::{CAPABILITIES_SHAPE, CRITERIA, WINDOW};
 use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, RESOURCES, RETRY, ROUTES, TIMEOUT};
+use super::goal::{
+    MAX_CHILDREN, MAX_RECOVERIES, MAX_ROUNDS, MAX_TASKS, PLAN, POLICIES, ROLES, SKIP_THRESHOLD, SPAWN,
+};
 use super::output::OUTPUT;
 use super::people::{DIALOG, OPTION, QUESTION};
 use super::reduce::{
@@ -24,6 +27,7 @@ use super::runtime::{PLUGINS, PROVIDER_SHAPE, REASONING, SANDBOX, TIMEOUTS, VALI
 #[allow(missing_docs)]
 pub enum StepType {
     Agent,
+    Goal,
     HumanGate,
     Questions,
     Reduce,
@@ -38,8 +42,9 @@ pub enum StepType {
 
 impl StepType {
     /// Every type.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Agent,
+        Self::Goal,
         Self::HumanGate,
         Self::Questions,
         Self::Reduce,
@@ -54,6 +59,7 @@ impl StepType {
     /// Their words, in the same order.
     pub const WORDS: &'static [&'static str] = &[
         "agent",
+        "goal",
         "human_gate",
         "questions",
         "reduce",
@@ -136,6 +142,7 @@ pub fn step_key(name: &str) -> Option<&'static StepKey> {
 }
 
 const AGENT: u16 = StepType::Agent.bit();
+const GOAL: u16 = StepType::Goal.bit();
 const GATE: u16 = StepType::HumanGate.bit();
 const QUESTIONS: u16 = StepType::Questions.bit();
 const REDUCE: u16 = StepType::Reduce.bit();
@@ -149,7 +156,7 @@ const WORKFLOW: u16 = StepType::Workflow.bit();
 const ALL: u16 = (1 << StepType::ALL.len()) - 1;
 const PEOPLE: u16 = GATE | QUESTIONS;
 /// Types that ask a model whose keys stand on the step.
-const MODEL: u16 = AGENT | REDUCE | VERIFY;
+const MODEL: u16 = AGENT | GOAL | REDUCE | VERIFY;
 /// Those that let it answer in a shape, and judge what it says.
 const ANSWER: u16 = AGENT | REDUCE;
 
@@ -189,19 +196,29 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(MODEL, "models", TEXTS, "models of this step: the next one is asked when one cannot answer"),
     of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked")
         .required_by(GATE)
-        .instead("a reduce or verify step has `query`"),
-    of(ANSWER, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
-    of(AGENT, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
+        .instead("a reduce or verify step has `query`, a goal has `goal`"),
+    of(ANSWER | GOAL, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
+    of(AGENT | GOAL, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
     of(ANSWER | SCRIPT | TOOL, "output", OUTPUT, "fields of the output")
         .ignored_by(GATE | SET | WORKFLOW)
         .instead("a terminate step has `output_template`; questions and wait steps have a fixed output"),
     of(AGENT, "output_mode", Choice(OutputMode::WORDS), "raw text, or JSON where there is any"),
     of(AGENT, "timeout_seconds", Seconds(1.0), "bound of the step in seconds")
         .instead("use `timeout`, which every type of step has"),
-    of(MODEL, "timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the workflow's)"),
+    of(
+        MODEL | SCRIPT,
+        "timeouts",
+        Object(&TIMEOUTS),
+        "bounds of the parts of a request (default the workflow's); of a script, `idle`: how long it may write nothing",
+    ),
     of(MODEL, "max_session_seconds", Seconds(1.0), "seconds for one session").ignored_by(PEOPLE),
-    of(AGENT, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
-    of(ANSWER, "capabilities", CAPABILITIES_SHAPE, "what bounds the conversation (default the workflow's)"),
+    of(AGENT | GOAL, "max_agent_iterations", Integer(1, 500), "rounds of the tool loop").ignored_by(PEOPLE),
+    of(
+        ANSWER | GOAL,
+        "capabilities",
+        CAPABILITIES_SHAPE,
+        "what bounds the conversation (default the workflow's)",
+    ),
     of(MODEL, "context_window", WINDOW, "tokens that the model can take in (default the workflow's)"),
     of(MODEL, "temperature", Number(0.0, 2.0), "randomness of the answers (default the workflow's)"),
     of(MODEL, "max_tokens", Integer(1, 200_000), "output tokens of one answer (default the workflow's)"),
@@ -213,14 +230,14 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(AGENT, "context_tier", ChoiceOrTemplate(CONTEXT_TIERS), "context size class (copilot only)"),
     of(ANSWER, "validator", Object(&VALIDATOR), "a second model that grades the answer"),
     of(AGENT, "sandbox", Object(&SANDBOX), "sandbox of the step (aca only)"),
-    of(AGENT | SCRIPT, "working_dir", Template, "directory of the step"),
+    of(AGENT | GOAL | SCRIPT, "working_dir", Template, "directory of the step"),
     of(
         AGENT,
         "dependency_outputs",
         DEPENDENCY_OUTPUTS,
         "whether the outputs of what it needs stand behind its prompt: true, or the most tokens of each",
     ),
-    of(ANSWER, "skills", TEXTS, "skills (default inherited, `[]` none)"),
+    of(ANSWER | GOAL, "skills", TEXTS, "skills (default inherited, `[]` none)"),
     of(AGENT, "plugins", PLUGINS, "plugins (default inherited, `[]` none)"),
     // One answer from many.
     of(
@@ -249,6 +266,26 @@ pub static STEP_KEYS: &[StepKey] = &[
         Choice(&["report", "fail"]),
         "what findings that remain come to (default report)",
     ),
+    // From a sentence.
+    of(GOAL, "goal", Template, "what is to be reached").required_by(GOAL),
+    of(GOAL, "context", Template, "what whoever plans should know besides"),
+    of(GOAL, "roles", Object(&ROLES), "models and words of the single duties, over those of the step"),
+    of(GOAL, "max_children", MAX_CHILDREN, "tasks that one task may be split into (default 4)"),
+    of(GOAL, "max_tasks", MAX_TASKS, "tasks of the goal in all, however deep (default 100)"),
+    of(GOAL, "max_rounds", MAX_ROUNDS, "how often the goal may be planned (default 3)"),
+    of(GOAL, "max_recoveries", MAX_RECOVERIES, "how often one task may be recovered (default 3)"),
+    of(
+        GOAL,
+        "skip_threshold",
+        SKIP_THRESHOLD,
+        "percent from which on a task that is thought impossible is skipped (default 70)",
+    ),
+    of(GOAL, "spawn", Object(&SPAWN), "from here on a task is handed to children without asking"),
+    of(GOAL, "policies", Object(&POLICIES), "what follows from a failed task, by its class, first to last"),
+    of(GOAL, "backoff", Shape::Duration, "pause before a task is retried; it doubles each time (default 1s)"),
+    of(GOAL, "approve", Boolean, "whether a person must approve the plan before anything is done"),
+    of(GOAL, "plan_only", Boolean, "whether the plan itself is the answer"),
+    of(GOAL, "plan", PLAN, "the plan, where it is known already: nobody is asked for one"),
     // People.
     of(GATE, "options", List(&Object(&OPTION)), "answers to choose from")
         .required_by(GATE)
@@ -291,5 +328,5 @@ pub static STEP_KEYS: &[StepKey] = &[
         .required_by(WORKFLOW)
         .ignored_by(AGENT | PEOPLE | SCRIPT),
     of(WORKFLOW, "input_mapping", TEMPLATE_MAP, "inputs of the workflow (default: this one's inputs)"),
-    of(WORKFLOW, "max_depth", Integer(1, 10), "bound of nesting"),
+    of(WORKFLOW | GOAL, "max_depth", Integer(1, 10), "bound of nesting (of a goal: default 4)"),
 ];

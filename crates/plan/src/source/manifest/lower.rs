@@ -227,11 +227,12 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
         for_each: Vec::new(),
         output: None,
         from_manifest: true,
+        pipeline: None,
     }
 }
 
 /// The name of a file without folder and ending.
-fn stem(path: &str) -> String {
+pub(in crate::source) fn stem(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     if stem.is_empty() { "manifest".to_owned() } else { stem.to_owned() }

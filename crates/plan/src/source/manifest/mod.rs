@@ -13,7 +13,8 @@ mod synthesis;
 mod teams;
 mod texts;
 
-pub(super) use lower::workflow;
+pub(super) use lower::{stem, workflow};
+pub(super) use texts::{joined, literal};
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@
 use super::super::text::{Segment, Text};
 use super::{AgentSpec, Manifest};
 use crate::diagnostic::Span;
-pub(super) use crate::generate::literal;
+pub(in crate::source) use crate::generate::literal;
 
 /// The department of agents that have none, in manifests that programs wrote.
 const EVERYWHERE: &str = "general";
@@ -146,7 +146,7 @@ fn is_template(text: &str) -> bool {
 }
 
 /// A text of the file with words before and behind it.
-pub(super) fn joined(before: &str, written: &Text, after: &str) -> Text {
+pub(in crate::source) fn joined(before: &str, written: &Text, after: &str) -> Text {
     let shifted =
         |segment: &Segment| Segment { value_start: segment.value_start + before.len(), ..segment.clone() };
     Text {

@@ -114,6 +114,7 @@ fn empty(fields: &Fields<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]
         for_each: Vec::new(),
         from_manifest: false,
         output: None,
+        pipeline: None,
     }
 }
 

@@ -176,7 +176,7 @@ pub(super) fn verify(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> VerifyStep
 }
 
 /// What a block says, over what the step says for both.
-fn over(own: AgentStep, both: &AgentStep) -> AgentStep {
+pub(super) fn over(own: AgentStep, both: &AgentStep) -> AgentStep {
     let names_a_model = own.model.is_some() || own.models.is_some();
     let (model, models) =
         if names_a_model { (own.model, own.models) } else { (both.model.clone(), both.models.clone()) };

@@ -4,19 +4,24 @@ use std::time::Duration;
 
 use super::super::address::is_http;
 use super::super::env;
-use super::super::keys::runtime::MCP_SERVER;
-use super::super::settings::{McpServer, McpTransport};
+use super::super::keys::runtime::{MCP_SERVER, SCRIPT_TOOL};
+use super::super::settings::{McpServer, McpTransport, ScriptTool};
 use super::super::text::{SecretText, Spanned};
-use super::super::tree::Node;
+use super::super::tree::{Node, Pair, Value};
 use super::Reader;
 use super::fields::Fields;
+use super::fixed::fixed;
 
 /// Reads one server.
 pub(super) fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
     let mut fields = Fields::open(cx, node, &MCP_SERVER, format!("MCP server `{name}`"))?;
     let unsaid = Spanned::new(McpTransport::default(), fields.head.clone());
     let transport = fields.choice(cx, "type").unwrap_or(unsaid);
-    let needed = if transport.value == McpTransport::Stdio { "command" } else { "url" };
+    let needed = match transport.value {
+        McpTransport::Stdio => "command",
+        McpTransport::Http | McpTransport::Sse => "url",
+        McpTransport::Scripts => "scripts",
+    };
     let server = McpServer {
         transport,
         command: fields.text(cx, "command"),
@@ -31,6 +36,7 @@ pub(super) fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<Mcp
         tools: fields
             .names(cx, "tools")
             .unwrap_or_else(|| vec![Spanned::new("*".to_owned(), node.span.clone())]),
+        scripts: fields.map(cx, "scripts", script).unwrap_or_default(),
         span: node.span.clone(),
     };
     fields.require(cx, needed);
@@ -40,12 +46,37 @@ pub(super) fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<Mcp
     Some(server)
 }
 
+/// Reads one script that is a tool.
+fn script(cx: &mut Reader<'_>, pair: &Pair, owner: &str) -> Option<ScriptTool> {
+    let mut fields = Fields::open(cx, &pair.value, &SCRIPT_TOOL, format!("`{}` in {owner}", pair.key.value))?;
+    let read = ScriptTool {
+        description: fields.text(cx, "description"),
+        command: fixed(cx, &mut fields, "command"),
+        args: fields.secrets(cx, "args").unwrap_or_default(),
+        input: json_schema(cx, &mut fields, "input"),
+        output: json_schema(cx, &mut fields, "output"),
+        idempotent: fields.flag(cx, "idempotent", false),
+    };
+    fields.finish(cx);
+    Some(read)
+}
+
+fn json_schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<serde_json::Value> {
+    let node = &fields.take(key)?.value;
+    if !matches!(node.value, Value::Map(_)) {
+        cx.wrong_type(node, fields.of(key), "a mapping");
+        return None;
+    }
+    Some(cx.json(node))
+}
+
 /// Keys of the other way to reach a server are accepted, as Conductor does, and do nothing.
 fn judge_keys(cx: &mut Reader<'_>, fields: &Fields<'_>, transport: McpTransport) {
     let (idle, what, others): (&[&str], _, _) = match transport {
-        McpTransport::Stdio => (&["url", "headers"], "a program", "`type: http`"),
+        McpTransport::Stdio => (&["url", "headers", "scripts"], "a program", "another `type`"),
+        McpTransport::Scripts => (&["url", "headers", "command", "args"], "commands", "another `type`"),
         McpTransport::Http | McpTransport::Sse => {
-            (&["command", "args", "env", "working_dir"], "an address", "`type: stdio`")
+            (&["command", "args", "env", "working_dir", "scripts"], "an address", "another `type`")
         }
     };
     for (key, place) in idle.iter().filter_map(|key| Some((key, fields.place_of(key)?.clone()))) {

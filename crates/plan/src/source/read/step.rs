@@ -8,7 +8,7 @@ use super::super::workflow::{Step, StepKind};
 use super::Reader;
 use super::fields::Fields;
 use super::scalars::{Of, head};
-use super::{agent, common, people, reduce, tool, work};
+use super::{agent, common, goal, people, reduce, tool, work};
 
 /// Reads a step; `fallback` names it in messages until its own name is known.
 pub(super) fn step(cx: &mut Reader<'_>, node: &Node, fallback: &str) -> Option<Step> {
@@ -67,6 +67,7 @@ fn step_type(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<StepType> {
 fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> StepKind {
     match kind {
         StepType::Agent => StepKind::Agent(Box::new(agent::agent(cx, fields))),
+        StepType::Goal => StepKind::Goal(Box::new(goal::goal(cx, fields))),
         StepType::HumanGate => StepKind::HumanGate(people::gate(cx, fields)),
         StepType::Questions => StepKind::Questions(people::questions(cx, fields)),
         StepType::Reduce => StepKind::Reduce(Box::new(reduce::reduce(cx, fields))),

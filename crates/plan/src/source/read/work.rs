@@ -9,7 +9,7 @@ use super::super::workflow::{
 };
 use super::fields::{Fields, is_template};
 use super::scalars::Of;
-use super::{Reader, output};
+use super::{Reader, output, runtime};
 
 /// The longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(86_400);
@@ -23,6 +23,7 @@ pub(super) fn script(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ScriptStep
         working_dir: fields.template(cx, "working_dir"),
         stdin: fields.template(cx, "stdin"),
         output: output::schema(cx, fields),
+        timeouts: runtime::timeouts(cx, fields),
     }
 }
 

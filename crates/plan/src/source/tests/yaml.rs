@@ -104,8 +104,6 @@ fn what_is_no_workflow_says_so() {
         (b"a: \xff\n", "file::not_utf8", "line 1"),
         (b"\x7fELF\x00\x01", "file::not_utf8", "binary"),
         (b"a: 1\n", "workflow::not_a_workflow", "`workflow`"),
-        (b"schemaVersion: 1\npersonas: []\n", "workflow::unsupported_kind", "persona manifest"),
-        (b"kind: persona_manifest\nworkflow: {}\n", "workflow::unsupported_kind", "persona manifest"),
     ];
     for (bytes, code, word) in cases {
         let (workflow, findings) = read_workflow("w.yaml", &Memory::default().file("w.yaml", bytes));

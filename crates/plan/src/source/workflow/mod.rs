@@ -6,8 +6,10 @@
 
 mod budget;
 mod flow;
+mod goal;
 mod group;
 mod people;
+mod phase;
 mod reduce;
 mod step;
 mod tool;
@@ -20,8 +22,10 @@ use indexmap::IndexMap;
 
 pub use budget::*;
 pub use flow::*;
+pub use goal::*;
 pub use group::*;
 pub use people::*;
+pub use phase::*;
 pub use reduce::*;
 pub use step::*;
 pub use tool::*;
@@ -97,6 +101,8 @@ pub struct Workflow {
     pub output: Option<Templates>,
     /// Whether a manifest stands behind it.
     pub from_manifest: bool,
+    /// What holds for it as a pipeline of personas, where a manifest became it.
+    pub pipeline: Option<PipelineSettings>,
 }
 
 /// One declared input of the workflow.

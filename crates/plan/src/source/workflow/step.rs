@@ -9,8 +9,9 @@ use super::super::output::OutputField;
 use super::super::settings::{PluginUse, Provider, Sandbox, Timeouts};
 use super::super::text::{Spanned, Text};
 use super::{
-    Budget, Entry, ErrorRoute, GateStep, Join, Labels, Names, Need, OnUnknown, QuestionsStep, ReduceStep,
-    Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep, WaitStep, WorkflowStep,
+    Budget, Entry, ErrorRoute, GateStep, GoalStep, Join, Labels, Names, Need, OnUnknown, PhaseStep,
+    QuestionsStep, ReduceStep, Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep,
+    WaitStep, Worker, WorkflowStep,
 };
 use crate::diagnostic::Span;
 
@@ -32,6 +33,8 @@ impl Step {
             StepKind::Agent(agent) => vec![agent],
             StepKind::Reduce(reduce) if reduce.strategy.value.may_ask() => vec![&reduce.agent],
             StepKind::Verify(verify) => vec![&verify.assessor, &verify.repairer],
+            StepKind::Phase(phase) => phase.workers().filter_map(Worker::agent).collect(),
+            StepKind::Goal(goal) => goal.duties.values().collect(),
             _ => Vec::new(),
         };
         own.into_iter().chain(self.common.repair_input.as_deref())
@@ -128,6 +131,10 @@ pub enum StepKind {
     Reduce(Box<ReduceStep>),
     /// An answer is examined.
     Verify(Box<VerifyStep>),
+    /// A persona does its part of a pipeline; no key of a file stands for it.
+    Phase(Box<PhaseStep>),
+    /// A sentence becomes tasks, and their results an answer.
+    Goal(Box<GoalStep>),
     /// Its type could not be read (which is reported); only its name and its edges are known.
     Unknown,
 }

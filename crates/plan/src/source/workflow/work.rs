@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::settings::Timeouts;
 use super::super::text::{Spanned, Text};
 use super::{OutputSchema, References, Templates};
 
@@ -20,6 +21,8 @@ pub struct ScriptStep {
     pub stdin: Option<Text>,
     /// Schema of the JSON object on stdout; an empty one means any object.
     pub output: Option<OutputSchema>,
+    /// How long it may write nothing (`idle`); it has no other parts.
+    pub timeouts: Timeouts,
 }
 
 /// `type: set`.

@@ -150,7 +150,7 @@ fn retries(count: &Spanned<u64>) -> Retry {
 /// The shape of the answer: `output_schema`, or `output` as in a workflow.
 fn shape(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut AgentStep) {
     one_of(cx, fields, &["output_schema", "output"]);
-    step.output = output_schema(cx, fields).or(step.output.take());
+    step.output = output_schema(cx, fields, "output_schema").or(step.output.take());
 }
 
 fn partitions(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Partitions> {

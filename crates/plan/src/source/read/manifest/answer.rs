@@ -33,7 +33,7 @@ pub(super) fn synthesis(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: 
     let mut step = reduce::reduce(cx, &mut fields);
     models::choose(cx, &mut fields, &mut step.agent, &defaults.roles);
     one_of(cx, &fields, &["output_schema", "output"]);
-    step.agent.output = output_schema(cx, &mut fields).or(step.agent.output.take());
+    step.agent.output = output_schema(cx, &mut fields, "output_schema").or(step.agent.output.take());
     let common = common::of_step(cx, &mut fields);
     fields.finish(cx);
     Synthesis { step, common }

@@ -8,6 +8,9 @@ mod answer;
 mod models;
 mod output_schema;
 
+pub(super) use models::parted;
+pub(super) use output_schema::output_schema;
+
 use std::time::Duration;
 
 use super::super::keys::header::INPUT;
@@ -136,7 +139,7 @@ fn template_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>, keys: &[&'static st
 }
 
 /// `runtime`, with what stands at the top instead.
-fn runtime_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Runtime {
+pub(super) fn runtime_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Runtime {
     let mut read = runtime::runtime(cx, fields);
     if let Some(pair) = fields.take("provider") {
         let own = provider(cx, &pair.value, &fields.owner);

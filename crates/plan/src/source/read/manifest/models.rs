@@ -78,7 +78,7 @@ fn of_role(cx: &mut Reader<'_>, fields: &Fields<'_>, role: Spanned<String>, role
 }
 
 /// `provider:model`, where the first is the name of a service; `llama3:8b` is a model.
-fn parted(text: &Text) -> Option<(Provider, Text)> {
+pub(in crate::source::read) fn parted(text: &Text) -> Option<(Provider, Text)> {
     let (service, model) = text.value.split_once(':')?;
     let service = service_of(service).filter(|_| !model.trim().is_empty())?;
     Some((named(service, &text.span), Text::opaque(model, text.span.clone())))

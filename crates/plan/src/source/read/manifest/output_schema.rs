@@ -35,23 +35,23 @@ const KNOWN: &[&str] = &[
 /// Words that say nothing about which answers fit, or nothing that is not said anyway.
 const HARMLESS: &[&str] = &["$schema", "$id", "$defs", "definitions", "title", "examples", "default"];
 
-/// Reads `output_schema`; nothing when it is absent or says nothing.
-pub(super) fn output_schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<OutputSchema> {
-    let node = &fields.take("output_schema")?.value;
-    let owner = fields.owner_of("output_schema");
+/// Reads a shape below a key; nothing when it is absent or says nothing.
+pub(in crate::source::read) fn output_schema(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    key: &str,
+) -> Option<OutputSchema> {
+    let node = &fields.take(key)?.value;
+    let owner = fields.owner_of(key);
     let schema = match &node.value {
-        Value::Scalar(_) => of_text(cx, node, fields, &owner)?,
+        Value::Scalar(_) => of_text(cx, node, fields.of(key), &owner)?,
         Value::Map(_) if declares_fields(node) => output::shape(cx, node, &owner)?,
         Value::Map(_) => {
             let schema = cx.json(node);
             of_json(cx, &schema, &node.span, &owner)?
         }
         _ => {
-            cx.wrong_type(
-                node,
-                Of { key: "output_schema", owner: &fields.owner },
-                "a JSON Schema, fields or a text",
-            );
+            cx.wrong_type(node, fields.of(key), "a JSON Schema, fields or a text");
             return None;
         }
     };
@@ -67,8 +67,8 @@ fn declares_fields(node: &Node) -> bool {
 }
 
 /// A JSON Schema as text, or names with commas between them.
-fn of_text(cx: &mut Reader<'_>, node: &Node, fields: &Fields<'_>, owner: &str) -> Option<OutputSchema> {
-    let text = cx.text(node, Of { key: "output_schema", owner: &fields.owner })?;
+fn of_text(cx: &mut Reader<'_>, node: &Node, of: Of<'_>, owner: &str) -> Option<OutputSchema> {
+    let text = cx.text(node, of)?;
     if text.value.trim_start().starts_with('{') {
         return match serde_json::from_str(&text.value) {
             Ok(schema) => of_json(cx, &schema, &text.span, owner),

@@ -1,4 +1,4 @@
-//! The shapes of what helpers of reduce and verify steps answer.
+//! The shapes of what helpers of steps answer, and what such shapes are made of.
 
 use convoke_model::{FieldType, OutputField, OutputSchema};
 use indexmap::IndexMap;
@@ -22,28 +22,41 @@ pub(super) fn findings() -> OutputSchema {
         ("explanation", told(FieldType::String, "why, with the marks of the outputs that show it")),
         ("correction", told(FieldType::String, "what should be there instead")),
     ]);
-    let mut list = told(FieldType::Array, "everything that is wrong with the answer; empty if nothing is");
-    list.items = Some(Box::new(finding));
+    let list = listed(finding, "everything that is wrong with the answer; empty if nothing is");
     schema([("findings", list)])
 }
 
-fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
+pub(super) fn schema<const N: usize>(fields: [(&str, OutputField); N]) -> OutputSchema {
     OutputSchema { fields: named(fields) }
 }
 
-fn object<const N: usize>(fields: [(&str, OutputField); N]) -> OutputField {
+/// A map with these fields.
+pub(super) fn object<const N: usize>(fields: [(&str, OutputField); N]) -> OutputField {
     OutputField { properties: Some(named(fields)), ..OutputField::of(FieldType::Object) }
 }
 
-fn named<const N: usize>(fields: [(&str, OutputField); N]) -> IndexMap<String, OutputField> {
+/// Fields by name.
+pub(super) fn named<const N: usize>(fields: [(&str, OutputField); N]) -> IndexMap<String, OutputField> {
     fields.into_iter().map(|(name, field)| (name.to_owned(), field)).collect()
 }
 
-fn told(ty: FieldType, description: &str) -> OutputField {
+/// A field with a word about it.
+pub(super) fn told(ty: FieldType, description: &str) -> OutputField {
     OutputField { description: Some(description.to_owned()), ..OutputField::of(ty) }
 }
 
-fn one_of(words: &[&str]) -> OutputField {
+/// One of these words.
+pub(super) fn one_of(words: &[&str]) -> OutputField {
     let choices = words.iter().map(|word| Value::from(*word)).collect();
     OutputField { choices: Some(choices), ..OutputField::of(FieldType::String) }
+}
+
+/// A list, with a word about it.
+pub(super) fn listed(item: OutputField, description: &str) -> OutputField {
+    OutputField { items: Some(Box::new(item)), ..told(FieldType::Array, description) }
+}
+
+/// The same field, which may be left out.
+pub(super) fn optional(field: OutputField) -> OutputField {
+    OutputField { required: false, ..field }
 }

@@ -1,0 +1,233 @@
+//! What an attempt that writes programs needs: a call, a model that says what it is told, a book to write in.
+
+use super::toy::Toy;
+use crate::{
+    Admission, Admitted, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, NoTools, Page,
+    Provider, Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, Unlimited,
+};
+use convoke_model::{
+    AgentCall, AgentSettings, Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, ProgramAnswer,
+    ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, TaskId, Usage, WaitsFor, Wish, Work,
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A call over these outputs, with usual bounds.
+pub(in crate::program) fn call_over(outputs: &[Value]) -> ProgramCall {
+    let settings = AgentSettings {
+        provider: ProviderSettings::default(),
+        schema: None,
+        raw: true,
+        temperature: None,
+        max_tokens: None,
+        request_timeout: Duration::from_secs(600),
+        phase_timeouts: Default::default(),
+        session_timeout: None,
+        parse_recovery: 1,
+        validator: None,
+        tools: None,
+        show_tools: false,
+        servers: Default::default(),
+        capabilities: Default::default(),
+        success_criteria: None,
+        repair_model: None,
+        fallback: None,
+        pricing: Default::default(),
+    };
+    let agent = AgentCall {
+        settings: Arc::new(settings),
+        model: "m".into(),
+        system: Some("You are thorough.".into()),
+        prompt: "Which is it?".into(),
+        reasoning_effort: None,
+        working_dir: None,
+        kept: Vec::new(),
+    };
+    let source = |(at, output): (usize, &Value)| ProgramSource {
+        mark: format!("S{}", at + 1),
+        task: TaskId(format!("items[{at}]").into()),
+        title: format!("item {at}"),
+        output: JsonText::of(output),
+    };
+    ProgramCall {
+        agent,
+        sources: outputs.iter().enumerate().map(source).collect(),
+        missing: Vec::new(),
+        depth: 0,
+        max_turns: 3,
+        max_depth: 2,
+        max_calls: 4,
+        time_ms: 20_000,
+        memory: 1 << 20,
+        metadata_chars: 1_000,
+        answers: Vec::new(),
+    }
+}
+
+/// A model that says what it is told to, and keeps what it was asked.
+#[derive(Clone, Default)]
+pub(super) struct Told {
+    pub(super) replies: Arc<Mutex<VecDeque<Result<Reply, Failure>>>>,
+    pub(super) asked: Arc<Mutex<Vec<Vec<Message>>>>,
+}
+
+impl Provider for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        _sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        assert!(matches!(request.purpose, Purpose::Program | Purpose::Grade | Purpose::Verify));
+        self.asked.lock().unwrap().push(request.messages.to_vec());
+        let reply = self.replies.lock().unwrap().pop_front().expect("a reply is left");
+        Box::pin(std::future::ready(reply))
+    }
+}
+
+impl Providers for Told {
+    fn get(&self, _settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+struct NoCommands;
+
+impl Commands for NoCommands {
+    fn run<'a>(
+        &'a self,
+        _call: &'a ScriptCall,
+        _cancel: CancellationToken,
+        _sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<ScriptResult, Failure>> {
+        unreachable!("nobody runs commands")
+    }
+}
+
+/// What an attempt writes down.
+#[derive(Default)]
+pub(super) struct Book {
+    pub(super) pages: Mutex<Vec<JsonText>>,
+    pub(super) kept: Mutex<HashMap<Digest, JsonText>>,
+    pub(super) usage: Mutex<Usage>,
+}
+
+impl Diary for Book {
+    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        let kept = page.kept.into_iter().map(|text| (Digest::of(text.as_str().as_bytes()), text));
+        self.kept.lock().unwrap().extend(kept);
+        *self.usage.lock().unwrap() += page.usage;
+        self.pages.lock().unwrap().push(page.piece);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
+        let kept = self.kept.lock().unwrap().get(&digest).cloned();
+        Box::pin(std::future::ready(kept))
+    }
+}
+
+impl Sink for Book {
+    fn report(&self, _report: Report) {}
+}
+
+impl Admission for Book {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
+        Unlimited.admit(call)
+    }
+
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
+}
+
+/// One task with its model, its programs and its book.
+pub(super) struct World {
+    pub(super) call: ProgramCall,
+    pub(super) model: Told,
+    pub(super) programs: Arc<Toy>,
+    pub(super) book: Book,
+}
+
+impl World {
+    pub(super) fn new(replies: &[&str]) -> World {
+        let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+        let said = |text: &&str| Ok(Reply::said(*text, Finish::Stop, usage, "m"));
+        let model = Told::default();
+        model.replies.lock().unwrap().extend(replies.iter().map(said));
+        let call = call_over(&[json!({"result": "the first one"}), json!({"result": "the second one"})]);
+        World { call, model, programs: Arc::default(), book: Book::default() }
+    }
+
+    pub(super) async fn attempt(&self, answers: Vec<ProgramAnswer>) -> AttemptEnd {
+        let attempts = Attempts::new(
+            Arc::new(self.model.clone()),
+            Arc::new(NoCommands),
+            Arc::new(NoTools),
+            self.programs.clone(),
+        );
+        let call = ProgramCall { answers, ..self.call.clone() };
+        let assignment = Assignment {
+            task: TaskId("synthesis".into()),
+            attempt: 1,
+            step: "synthesis".into(),
+            work: Work::Program(Box::new(call)),
+            seed: 1,
+            continues: self.book.pages.lock().unwrap().clone(),
+            answer: None,
+            retry: Retry::once(),
+            failures: 0,
+            contract: None,
+        };
+        let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;
+        if let AttemptEnd::Suspended { state, .. } = &end {
+            self.book.pages.lock().unwrap().push(state.clone());
+        }
+        end
+    }
+
+    /// Attempts until it ends, with this answer to every question.
+    pub(super) async fn finish(&self, answer: &str) -> Result<Value, Failure> {
+        let mut answers = Vec::new();
+        loop {
+            match self.attempt(std::mem::take(&mut answers)).await {
+                AttemptEnd::Finished { output, .. } => return Ok(output.value()),
+                AttemptEnd::Failed { failure, .. } => return Err(failure),
+                AttemptEnd::Suspended { waits_for, .. } => {
+                    answers = wishes(&waits_for).iter().map(|_| answered(Ok(answer))).collect();
+                }
+                AttemptEnd::Lost => unreachable!("nothing is lost"),
+            }
+        }
+    }
+
+    pub(super) fn asked(&self) -> Vec<Vec<Message>> {
+        self.model.asked.lock().unwrap().clone()
+    }
+}
+
+pub(super) fn program(lines: &str) -> String {
+    format!("So:\n```python\n{lines}\n```\n")
+}
+
+pub(super) fn answered(answer: Result<&str, &str>) -> ProgramAnswer {
+    let usage = Usage { calls: 1, input_tokens: 100, ..Usage::default() };
+    ProgramAnswer { answer: answer.map(JsonText::of).map_err(str::to_owned), usage }
+}
+
+pub(super) fn wishes(waits: &WaitsFor) -> Vec<Wish> {
+    let WaitsFor::Children(Payload::Inline(wishes)) = waits else { panic!("{waits:?}") };
+    serde_json::from_str(wishes.as_str()).unwrap()
+}
+
+pub(super) fn suspended(end: AttemptEnd) -> Vec<Wish> {
+    match end {
+        AttemptEnd::Suspended { waits_for, .. } => wishes(&waits_for),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,66 @@
+//! `convoke guide`: a person's words to a goal that is being worked on.
+
+use crate::args::GuideArgs;
+use crate::changes;
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::stored::{self, Stored};
+use convoke_journal::{Inbox, Message, RunMeta, live_owner};
+use convoke_model::RunId;
+use convoke_plan::{Kind, Plan};
+
+/// Leaves the words in the run's inbox, where somebody can still make use of them.
+pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> {
+    let words = args.words.join(" ");
+    if words.trim().is_empty() {
+        return Err(CommandFailure::new(Exit::Usage, "there is nothing to say"));
+    }
+    let state = stored::for_writing(console)?;
+    let stored = Stored::open(&state, &args.run)?;
+    let run = stored.run.clone();
+    let plan = changes::stored_plan(&state, &run, &meta(&stored)?, || Ok(stored.events.clone()))?;
+    can_be_guided(&stored, &plan)?;
+    let message = Message::Guide { text: words, by: stored::actor("convoke guide") };
+    Inbox::send(&state, &run, clock::now(), &message)?;
+    match live_owner(&state, &run)? {
+        Some(holder) => console.conclude(&format!("said to run {run}, which {holder} drives")),
+        None => rests(console, &stored, &run),
+    }
+    Ok(Exit::Success)
+}
+
+fn meta(stored: &Stored) -> Result<RunMeta, CommandFailure> {
+    Ok(stored.reader.meta()?)
+}
+
+fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
+    let run = &stored.run;
+    let has_goal = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    if !has_goal.into_iter().any(|node| matches!(node.kind, Kind::Goal(_))) {
+        return Err(CommandFailure::new(
+            Exit::Usage,
+            format!("run `{run}` has no goal that could be guided"),
+        )
+        .hint("`convoke answer` answers what a run asks"));
+    }
+    match convoke_engine::report::fold(&stored.events).status {
+        Some(status) if status.is_end() => {
+            let words = format!("run `{run}` has ended ({}): nobody would hear it", status.word());
+            Err(CommandFailure::new(Exit::Usage, words))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Nobody drives the run: the words are there when somebody does.
+fn rests(console: &Console, stored: &Stored, run: &RunId) {
+    let mut gates: Vec<_> = stored.open_gates().into_keys().collect();
+    gates.sort();
+    match gates.first() {
+        Some(gate) => console.conclude(&format!("said to run {run}, which waits for an answer to `{gate}`")),
+        None => console.conclude(&format!("said to run {run}, which no process drives")),
+    }
+    console.hint(&format!("it is heard when the run goes on: convoke resume {run}"));
+}

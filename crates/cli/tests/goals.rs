@@ -1,0 +1,435 @@
+//! Goals as people run them: a sentence, a plan that is looked at first, words on the way, tools that were approved, and
+//! an end that says honestly what came of it.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::io::Write;
+use support::model::Model;
+use support::process::until;
+use support::{Said, World};
+
+/// A task as a planner writes it.
+fn task(id: &str, description: &str, inputs: &[&str]) -> Value {
+    json!({ "id": id, "description": description, "inputs": inputs, "tools": [], "skip_probability": 0 })
+}
+
+fn skipped(id: &str, reason: &str) -> Value {
+    json!({
+        "id": id, "description": format!("impossible {id}"), "inputs": [], "tools": [],
+        "skip_probability": 95, "skip_reason": reason,
+    })
+}
+
+fn done(result: &str) -> Value {
+    json!({ "result": result, "summary": format!("it is {result}"), "goal_achieved": true, "reason": "done" })
+}
+
+fn answer(message: &str) -> Value {
+    json!({ "message": message, "next_steps": "", "issues": "", "reason": "all tasks were done" })
+}
+
+/// A world whose models answer from this file, by duty.
+fn scripted(replies: &Value, settings: &str) -> World {
+    let world = World::new();
+    world.write("replies.yaml", json!({ "replies": replies }).to_string());
+    world.write(
+        "convoke.toml",
+        format!("[provider]\nname = \"scripted\"\nfile = \"replies.yaml\"\n\n{settings}"),
+    );
+    world
+}
+
+/// Two tasks, the second of which needs the first.
+fn two_tasks() -> Value {
+    json!({
+        "goal/plan": { "json": { "tasks": [task("a", "count the words", &[]), task("b", "double it", &["a"])] } },
+        "goal/execute": [{ "json": done("21") }, { "json": done("42") }],
+        "goal/finalise": { "json": answer("It is 42.") },
+    })
+}
+
+fn shown(world: &World) -> Value {
+    world.convoke(&["show", &world.runs()[0], "--format", "json"]).exits(0).json()
+}
+
+fn prompt_of(world: &World, task: &str) -> String {
+    let shown = world.convoke(&["show", &world.runs()[0], task, "--format", "json"]).exits(0).json();
+    shown["asked"]["prompt"].as_str().unwrap_or_else(|| panic!("no prompt: {shown}")).to_owned()
+}
+
+fn statuses(output: &Value) -> Vec<&str> {
+    output["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["status"].as_str()).collect()
+}
+
+#[test]
+fn a_sentence_becomes_tasks_and_an_answer_with_one_call_each() {
+    let world = scripted(&two_tasks(), "");
+    let said = world.convoke(&["goal", "What is twice the number of words?"]).exits(0);
+    let output = said.json();
+    assert_eq!((&output["message"], &output["status"]), (&json!("It is 42."), &json!("succeeded")));
+    assert_eq!(statuses(&output), ["succeeded", "succeeded"]);
+    let shown = shown(&world);
+    assert_eq!(shown["usage"]["calls"], 4, "plan, two tasks, answer");
+    let tasks: Vec<_> =
+        shown["goals"][0]["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    assert_eq!(tasks, ["goal/1", "goal/2"]);
+    assert!(shown["goals"][0]["decisions"].as_array().unwrap().iter().all(|one| one["reason"] != ""));
+    let prompt = prompt_of(&world, "goal/2/execute[1]");
+    assert!(prompt.contains("double it") && prompt.contains("21"), "{prompt}");
+    let text = world.convoke(&["show", &world.run()]).exits(0).stdout;
+    assert!(text.contains("tasks of goal:") && text.contains("1 count the words (succeeded)"), "{text}");
+    assert!(text.contains("decisions of goal:"), "{text}");
+}
+
+#[test]
+fn a_plan_alone_is_printed_and_nothing_is_done() {
+    let world = scripted(&json!({ "goal/plan": two_tasks()["goal/plan"] }), "");
+    let plan = world.convoke(&["goal", "count", "--plan-only"]).exits(0).json();
+    assert_eq!(plan["tasks"][1]["inputs"], json!(["a"]));
+    let words = world.convoke(&["goal", "count", "--plan-only", "--format", "text"]).exits(0).stdout;
+    assert!(words.starts_with("tasks:\n") && words.contains("description: count the words"), "{words}");
+    assert!(shown(&world)["tasks"].as_array().unwrap().iter().all(|task| task["task"] != "goal/1"));
+}
+
+#[test]
+fn a_plan_that_was_made_before_is_carried_out_without_a_planner() {
+    let mut replies = two_tasks();
+    replies.as_object_mut().unwrap().remove("goal/plan");
+    let world = scripted(&replies, "");
+    world.write(
+        "plan.yaml",
+        "tasks:\n- {id: x, description: count}\n- {id: y, description: double, inputs: [x]}\n",
+    );
+    let output = world.convoke(&["goal", "count", "--plan", "plan.yaml"]).exits(0).json();
+    assert_eq!(output["tasks"][1]["description"], "double");
+    world.write("plan.yaml", "tasks:\n- {id: x, description: count, inputs: [z]}\n");
+    world.convoke(&["goal", "count", "--plan", "plan.yaml"]).exits(1).mentions(&["`z`"]).prints_nothing();
+}
+
+#[test]
+fn a_person_approves_the_plan_before_anything_is_done() {
+    let world = scripted(&two_tasks(), "");
+    let parked = world.convoke(&["goal", "count", "--approve-plan"]).exits(5).prints_nothing();
+    let run = world.run();
+    let parked = parked
+        .mentions(&["description: count the words", &format!("convoke answer {run} goal approve --resume")]);
+    assert!(parked.stderr.contains("@FILE"), "{parked}");
+    assert_eq!(shown(&world)["usage"]["calls"], 1);
+    let output = world.convoke(&["answer", &run, "goal", "approve", "--resume"]).exits(0).json();
+    assert_eq!(output["message"], "It is 42.");
+}
+
+#[test]
+fn a_plan_that_a_person_changed_is_the_one_that_runs() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
+    let run = world.run();
+    world.write("wrong.yaml", "tasks:\n- {id: x, description: count, inputs: [nobody]}\n");
+    let again = world.convoke(&["answer", &run, "goal", "@wrong.yaml", "--resume"]).exits(5);
+    again.mentions(&["cannot be carried out", "nobody"]);
+    world.write("mine.yaml", "tasks:\n- {id: x, description: count the letters}\n");
+    let output = world.convoke(&["answer", &run, "goal", "@mine.yaml", "--resume"]).exits(0).json();
+    assert_eq!(output["tasks"][0]["description"], "count the letters");
+    assert_eq!(statuses(&output), ["succeeded"]);
+    world.convoke(&["answer", &run, "goal", "@no-such-file", "--resume"]).exits(2);
+}
+
+#[test]
+fn a_plan_that_is_refused_ends_the_goal() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
+    let said = world.convoke(&["answer", &world.run(), "goal", "fail", "--resume"]);
+    assert!(matches!(said.code, Some(1 | 130)), "{said}");
+    assert_ne!(world.status(), "succeeded");
+    assert_eq!(shown(&world)["usage"]["calls"], 1);
+}
+
+/// A task that waits in a script until the test lets it go on, and one that follows.
+fn with_a_barrier() -> World {
+    let mut wait = task("a", "wait for it", &[]);
+    wait["tools"] = json!(["scripts__wait"]);
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [wait, task("b", "go on", &["a"])] } },
+        "goal/execute": [
+            { "tool_calls": [{ "name": "scripts__wait" }] }, { "json": done("open") }, { "json": done("gone") },
+        ],
+        "goal/finalise": { "json": answer("It went on.") },
+    });
+    let settings = "[goal.scripts.wait]\ncommand = \"cat\"\nargs = [\"barrier\"]\ndescription = \"waits\"\n";
+    let world = scripted(&replies, settings);
+    let made = std::process::Command::new("mkfifo").arg(world.work().join("barrier")).status();
+    assert!(made.expect("mkfifo is there").success());
+    world
+}
+
+/// Lets the task go on; waits until it is there.
+fn lift_the_barrier(world: &World) {
+    let mut barrier =
+        std::fs::OpenOptions::new().write(true).open(world.work().join("barrier")).expect("a pipe");
+    barrier.write_all(b"open\n").expect("somebody reads");
+}
+
+fn events(world: &World) -> String {
+    match world.runs().first() {
+        Some(run) => world.convoke(&["events", run, "--format", "json"]).stdout,
+        None => String::new(),
+    }
+}
+
+#[test]
+fn words_to_a_live_goal_reach_whoever_is_asked_next() {
+    let world = with_a_barrier();
+    let process = world.start(&["goal", "go on"]);
+    until("the first task is done", || events(&world).contains("goal/1/execute[1]"));
+    let run = world.run();
+    world.convoke(&["guide", &run, "use", "metric units"]).exits(0).mentions(&["said to run"]);
+    until("it is written down", || events(&world).contains("use metric units"));
+    lift_the_barrier(&world);
+    process.wait().exits(0);
+    assert!(!prompt_of(&world, "goal/1/execute[1]").contains("metric"));
+    assert!(prompt_of(&world, "goal/2/execute[1]").contains("use metric units"));
+    assert_eq!(shown(&world)["goals"][0]["guidance"][0]["text"], "use metric units");
+    world.convoke(&["guide", &run, "too late"]).exits(2).mentions(&["has ended"]);
+}
+
+#[test]
+fn lines_that_are_typed_meanwhile_are_guidance() {
+    let world = with_a_barrier();
+    let typed = world.work().join("typed");
+    let made = std::process::Command::new("mkfifo").arg(&typed).status();
+    assert!(made.expect("mkfifo is there").success());
+    // Both ends, so that opening it waits for nobody.
+    let mut keyboard = std::fs::OpenOptions::new().read(true).write(true).open(&typed).expect("a pipe");
+    let mut command = world.command(&["goal", "go on", "--interactive"]);
+    command.stdin(keyboard.try_clone().expect("a second handle"));
+    let process = support::process::Process::start(command);
+    until("the first task is done", || events(&world).contains("goal/1/execute[1]"));
+    keyboard.write_all(b"\nmind the gap\n").expect("a keyboard");
+    until("it is written down", || events(&world).contains("mind the gap"));
+    lift_the_barrier(&world);
+    process.wait().exits(0);
+    assert!(prompt_of(&world, "goal/2/execute[1]").contains("mind the gap"));
+}
+
+#[test]
+fn a_parked_goal_hears_when_it_goes_on_and_other_runs_have_nothing_to_hear() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
+    let run = world.run();
+    world
+        .convoke(&["guide", &run, "in French"])
+        .exits(0)
+        .mentions(&["waits for an answer to `goal`", "resume"]);
+    world.convoke(&["answer", &run, "goal", "approve", "--resume"]).exits(0);
+    assert!(prompt_of(&world, "goal/1/execute[1]").contains("in French"));
+    world
+        .write("w.yaml", "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\n");
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    world.convoke(&["guide", &world.runs()[0], "hello"]).exits(2).mentions(&["has no goal"]);
+}
+
+/// Two scripts, of which only one may be used.
+const TWO_SCRIPTS: &str = "[goal.scripts.count]\ncommand = \"wc\"\nargs = [\"-c\"]\ndescription = \"counts bytes\"\n\
+    [goal.scripts.remove]\ncommand = \"rm\"\nargs = [\"precious\"]\ndescription = \"removes it\"\n";
+
+#[test]
+fn only_allowed_tools_are_named_planned_or_run() {
+    let mut wants = task("a", "count", &[]);
+    wants["tools"] = json!(["scripts__count", "scripts__remove", "shell"]);
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [wants] } },
+        "goal/execute": [
+            { "tool_calls": [{ "name": "scripts__count" }, { "name": "scripts__remove" }] }, { "json": done("3") },
+        ],
+        "goal/finalise": { "json": answer("3 bytes.") },
+    });
+    let world = scripted(&replies, TWO_SCRIPTS);
+    world.write("precious", "x");
+    world.convoke(&["goal", "count", "--tools", "scripts__count"]).exits(0);
+    assert_eq!(world.read("precious"), "x");
+    let prompt = prompt_of(&world, "goal/plan[1]");
+    assert!(!prompt.contains("scripts__remove"), "{prompt}");
+    let shown = shown(&world);
+    assert_eq!(shown["goals"][0]["tasks"][0]["tools"], json!(["scripts__count"]));
+    let said = world.convoke(&["events", &world.run()]).exits(0).stdout;
+    assert!(said.contains("scripts__remove") && said.contains("shell"), "what was dropped is said\n{said}");
+}
+
+#[test]
+fn whoever_plans_is_shown_what_the_tools_are_for() {
+    let world = {
+        let model = Model::answering(|request| {
+            let text = request["messages"].to_string();
+            assert!(text.contains("scripts__count") && text.contains("counts bytes"), "{text}");
+            assert!(request["tools"].is_null(), "a planner can call nothing: {request}");
+            json!({ "say": json!({ "tasks": [task("a", "count", &[])] }).to_string() })
+        });
+        let world = World::new();
+        let provider =
+            format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+        world.write("convoke.toml", format!("{provider}model = \"m\"\n{TWO_SCRIPTS}"));
+        let said = world.convoke(&["goal", "count", "--plan-only"]).exits(0);
+        assert_eq!(
+            (said.json()["tasks"][0]["description"].as_str(), model.asked().len()),
+            (Some("count"), 1)
+        );
+        world
+    };
+    drop(world);
+}
+
+#[test]
+fn without_tools_the_planner_is_told_so_and_the_model_answers() {
+    let mut wants = task("a", "look it up", &[]);
+    wants["tools"] = json!(["browser"]);
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [wants] } },
+        "goal/execute": { "json": done("from memory") },
+        "goal/finalise": { "json": answer("From memory.") },
+    });
+    for (settings, flags) in [("", &[][..]), (TWO_SCRIPTS, &["--tools", "none"][..])] {
+        let world = scripted(&replies, settings);
+        world.convoke(&[&["goal", "look it up"], flags].concat()).exits(0);
+        let prompt = prompt_of(&world, "goal/plan[1]");
+        assert!(prompt.contains("There are no tools"), "{prompt}");
+        assert_eq!(shown(&world)["goals"][0]["tasks"][0]["tools"], json!([]));
+        assert!(prompt_of(&world, "goal/1/execute[1]").contains("You have no tools"));
+    }
+}
+
+/// A goal with these tasks, and how it ended.
+fn ended(tasks: &[Value], execute: &Value) -> (World, Said) {
+    let mut replies = json!({
+        "goal/plan": { "json": { "tasks": tasks } },
+        "goal/classify": { "json": { "done": true, "reason": "nothing more helps", "tasks": [] } },
+        "goal/finalise": { "json": answer("This is what there is.") },
+    });
+    if !execute.is_null() {
+        replies["goal/execute"] = json!({ "json": execute });
+    }
+    let world = scripted(&replies, "[goal]\npolicies.any = [\"fail\"]\n");
+    let said = world.convoke(&["goal", "do what you can"]);
+    (world, said)
+}
+
+#[test]
+fn the_end_says_honestly_what_came_of_it() {
+    let (world, said) = ended(&[skipped("a", "no network"), skipped("b", "no key")], &Value::Null);
+    assert_eq!(said.exits(1).json()["status"], "skipped_all");
+    assert_eq!(world.status(), "skipped_all");
+    let (world, said) = ended(&[task("a", "possible", &[]), skipped("b", "no key")], &done("1"));
+    let output = said.exits(1).json();
+    assert_eq!((&output["status"], &output["tasks"][1]["reason"]), (&json!("partial"), &json!("no key")));
+    assert_eq!(world.status(), "partial");
+    let lost = json!({ "result": "", "summary": "", "goal_achieved": false, "reason": "the file is gone" });
+    let (world, said) = ended(&[task("a", "possible", &[])], &lost);
+    said.exits(1).mentions(&["the goal was not achieved", "the file is gone"]);
+    assert_eq!(world.status(), "failed");
+}
+
+#[test]
+fn a_partial_goal_may_count_as_a_success() {
+    let world = scripted(
+        &json!({
+            "goal/plan": { "json": { "tasks": [task("a", "possible", &[]), skipped("b", "no key")] } },
+            "goal/execute": { "json": done("1") },
+            "goal/classify": { "json": { "done": true, "reason": "enough", "tasks": [] } },
+            "goal/finalise": { "json": answer("Half of it.") },
+        }),
+        "",
+    );
+    let said = world.convoke(&["goal", "x", "--allow-partial", "--format", "text"]).exits(0);
+    assert!(
+        said.stdout.starts_with("Half of it.\n") && said.stdout.contains("impossible b (skipped): no key"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_goal_that_was_killed_goes_on_and_gives_the_same_answer() {
+    let model = Model::answering(|request| {
+        let text = request["messages"].to_string();
+        let reply = match () {
+            () if text.contains("Make a plan") => json!({ "tasks": (1..=4).map(|n| {
+                task(&n.to_string(), &format!("piece {n}"), if n == 4 { &["1", "2", "3"] } else { &[] })
+            }).collect::<Vec<_>>() }),
+            () if text.contains("Answer the person") => answer("Four pieces."),
+            () => done("a piece"),
+        };
+        json!({ "say": reply.to_string(), "delay_ms": 200 })
+    });
+    let world = World::new();
+    let provider =
+        format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+    world.write("convoke.toml", format!("{provider}model = \"m\"\n"));
+    let mut process = world.start(&["goal", "four pieces"]);
+    until("tasks are done", || model.asked().len() >= 3);
+    process.kill();
+    let output = world.convoke(&["resume", &world.run()]).exits(0).json();
+    assert_eq!((&output["message"], statuses(&output)), (&json!("Four pieces."), vec!["succeeded"; 4]));
+    let plans = model.asked().iter().filter(|asked| asked.text.contains("Make a plan")).count();
+    assert_eq!(plans, 1, "what was planned is not planned again");
+}
+
+#[test]
+fn what_is_printed_runs_by_itself() {
+    let world = scripted(&two_tasks(), "[goal]\nmax_tasks = 7\n");
+    let args =
+        ["goal", "count {{ these }} for $5", "--context", "be brief", "--max-depth", "2", "--budget", "3"];
+    let made = world.convoke(&[&args[..], &["--print-workflow"]].concat()).exits(0).stdout;
+    for line in ["max_tasks: 7", "max_depth: 2", "budget_usd: 3", "context: be brief"] {
+        assert!(made.contains(line), "{line} in\n{made}");
+    }
+    world.write("w.yaml", &made);
+    world.convoke(&["check", "w.yaml"]).exits(0);
+    assert_eq!(world.convoke(&["run", "w.yaml"]).exits(0).json()["message"], "It is 42.");
+    assert!(prompt_of(&world, "goal/plan[1]").contains("count {{ these }} for $5"));
+}
+
+#[test]
+fn prompts_of_the_project_are_used_instead_of_ours() {
+    let world = scripted(&two_tasks(), "");
+    std::fs::create_dir_all(world.work().join(".convoke/prompts/goal")).unwrap();
+    world.write(".convoke/prompts/goal/plan.md", "Plan {{ goal }} in my way. {{ tools | length }} tools.");
+    world.convoke(&["goal", "count"]).exits(0);
+    assert_eq!(prompt_of(&world, "goal/plan[1]").trim(), "Plan count in my way. 0 tools.");
+    world.write(".convoke/prompts/goal/plan.md", "Plan {{ gaol }}.");
+    world.convoke(&["goal", "count"]).exits(3).mentions(&["gaol"]);
+}
+
+#[test]
+fn a_goal_is_a_step_like_any_other() {
+    let replies = json!({ "replies": {
+        "work/plan": { "json": { "tasks": [task("a", "count", &[])] } },
+        "work/execute": { "json": done("3") },
+        "work/finalise": { "json": answer("Three.") },
+    } });
+    let world = World::with_workflow(
+        "workflow:
+  name: w
+  entry_point: start
+  runtime: {provider: {name: scripted, file: replies.yaml}}
+agents:
+  - {name: start, type: set, value: bees, routes: [{to: work}]}
+  - {name: work, type: goal, goal: 'count {{ start.output }}', max_depth: 1}
+output: {answer: '{{ work.output.message }}', status: '{{ work.output.status }}'}
+",
+    );
+    world.write("replies.yaml", replies.to_string());
+    let output = world.convoke(&["run", "w.yaml"]).exits(0).json();
+    assert_eq!(output, json!({ "answer": "Three.", "status": "succeeded" }));
+    assert!(prompt_of(&world, "work/plan[1]").contains("count bees"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_spent() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "  "]).exits(2).mentions(&["the goal is empty"]);
+    world.convoke(&["goal", "x", "--yes", "--approve-plan"]).exits(2);
+    world.convoke(&["goal", "x", "--budget", "much"]).exits(2);
+    world.convoke(&["goal", "x", "--plan", "nowhere.yaml"]).exits(2).mentions(&["nowhere.yaml"]);
+    world.write("w.yaml", "workflow: {name: w, entry_point: g}\nagents: [{name: g, type: goal, policies: {timeuot: [retry]}}]\n");
+    world.convoke(&["check", "w.yaml"]).exits(3).mentions(&["no `goal`", "did you mean `timeout`"]);
+    assert!(world.runs().is_empty());
+}

@@ -1,0 +1,272 @@
+//! Persona manifests as people run them: the order of events, hand-offs, programs as actors, bounds, wrong manifests.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::journal::Events;
+use support::{Said, World};
+
+const TWO: &str = r#"
+  - {id: writer, displayName: Writer, systemPromptTemplate: You write.}
+  - {id: copier, displayName: Copier, systemPromptTemplate: You copy.}
+"#;
+
+/// A manifest of two personas with this pipeline and whatever else, whose models answer from a file.
+fn scripted(more: &str, pipeline: &str, replies: &str) -> World {
+    let world = World::with_workflow(&format!(
+        "schemaVersion: '1'\nproject: false\nprovider: {{name: scripted, file: replies.yaml}}\n{more}\npersonas:{TWO}pipeline:\n{pipeline}"
+    ));
+    world.write("replies.yaml", replies);
+    world
+}
+
+fn run(world: &World) -> Said {
+    world.convoke(&["run", "w.yaml", "--silent"])
+}
+
+fn prompt(world: &World, task: &str) -> String {
+    let said = world.convoke(&["show", &world.run(), task, "--format", "json"]).exits(0).json();
+    said["asked"]["prompt"].as_str().unwrap_or_else(|| panic!("no prompt in {said:#}")).to_owned()
+}
+
+const WRITE_AND_COPY: &str = r#"
+  entryNodeId: write
+  nodes:
+    - {id: write, actorId: m, personaId: writer, task: Write it.}
+    - {id: copy, actorId: m, personaId: copier, task: Copy it.}
+  edges:
+    - {from: write, to: copy}
+"#;
+
+/// The events that the original tells about, in its words.
+fn told(events: &Events) -> Vec<String> {
+    let told = events.0.iter().filter_map(|event| {
+        let (kind, body) = event["event"].as_object().and_then(|event| event.iter().next())?;
+        let task = || body["task"].as_str().unwrap_or_default();
+        match kind.as_str() {
+            "run_started" => Some("session.started".to_owned()),
+            "attempt_finished" => Some(format!("node.attempt.completed {}", task())),
+            "announced" => Some(format!("domain.{} {}", body["kind"].as_str()?, task())),
+            "run_ended" | "run_finished" => Some("session.completed".to_owned()),
+            _ => None,
+        }
+    });
+    told.collect()
+}
+
+#[test]
+fn sd_4_events_come_in_the_order_of_the_original() {
+    let replies = "replies:\n  write/try: {status: success, payload: {text: hello}, events: [{type: tasks_planned}]}\n  \
+                   copy/try: {status: success, payload: {text: hello}}\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    let result = run(&world).exits(0).json();
+    assert_eq!((&result["status"], &result["critical_path"]), (&json!("success"), &json!(["write", "copy"])));
+    let events = told(&Events::of(&world, &world.run()));
+    assert_eq!(
+        events,
+        [
+            "session.started",
+            "node.attempt.completed write/try[1]",
+            "domain.validation_passed write",
+            "domain.tasks_planned write",
+            "node.attempt.completed copy/try[1]",
+            "domain.validation_passed copy",
+            "session.completed",
+        ]
+    );
+}
+
+#[test]
+fn a_phase_sees_what_was_handed_on_and_no_conversation() {
+    let replies = "replies:\n  write/try: {status: success, payload: {text: the secret word is plum}, flags: {done: true}}\n  \
+                   copy/try: {status: success, payload: {}}\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    run(&world).exits(0);
+    let asked = prompt(&world, "copy/try[1]");
+    assert!(asked.starts_with("Copy it."), "{asked}");
+    for word in ["the secret word is plum", "\"done\"", "\"write\"", "validation_passed"] {
+        assert!(asked.contains(word), "no {word} in {asked}");
+    }
+    assert!(!asked.contains("Write it."), "what others were asked is not handed on: {asked}");
+}
+
+#[test]
+fn fan_in_keeps_every_payload() {
+    let pipeline = r#"
+  entryNodeId: a
+  nodes:
+    - {id: a, actorId: m, personaId: writer}
+    - {id: b, actorId: m, personaId: writer, topology: {kind: parallel, blockId: p}}
+    - {id: c, actorId: m, personaId: writer, topology: {kind: parallel, blockId: p}}
+    - {id: d, actorId: m, personaId: copier}
+  edges:
+    - {from: a, to: b}
+    - {from: a, to: c}
+    - {from: b, to: d}
+    - {from: c, to: d, on: always}
+"#;
+    let replies = "replies:\n  b/try: {status: success, payload: {fruit: plum}}\n  c/try: {status: failure, reason: broken, payload: {fruit: pear}}\n\
+                   default: [{status: success, payload: {}}]\n";
+    let world = scripted("", pipeline, replies);
+    run(&world).exits(1);
+    let asked = prompt(&world, "d/try[1]");
+    assert!(asked.contains("plum") && asked.contains("pear"), "{asked}");
+}
+
+#[test]
+fn a_try_that_is_not_accepted_is_followed_by_one_that_knows_it() {
+    let replies = "replies:\n  write/try:\n    - {status: validation_fail, reason: too short, payload: {n: 1}}\n    \
+                   - {status: validation_fail, reason: still too short, payload: {n: 2}}\n    - {status: success, payload: {n: 3}}\n  \
+                   copy/try: {status: success, payload: {}}\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    let result = run(&world).exits(0).json();
+    assert_eq!(result["phases"]["write"]["tries"], 3);
+    let asked = prompt(&world, "write/try[3]");
+    assert!(asked.contains("too short") && asked.contains("still too short"), "{asked}");
+    let shown = world.convoke(&["show", &world.run(), "write", "--format", "json"]).exits(0).json();
+    let attempts = shown["output"]["attempts"].as_array().unwrap_or_else(|| panic!("{shown:#}"));
+    let payloads: Vec<&Value> = attempts.iter().map(|one| &one["payload"]["n"]).collect();
+    assert_eq!(payloads, [1, 2, 3], "every try is kept");
+}
+
+#[test]
+fn the_environment_bounds_tries() {
+    let replies = "replies:\n  write/try: {status: validation_fail, reason: never good}\ndefault: [{status: success}]\n";
+    for (retries, tries) in [("0", 1), ("1", 2), ("9", 5)] {
+        let more = "topologyConstraints: {maxDepth: 1, maxRetries: 4}\n";
+        let world = scripted(more, WRITE_AND_COPY, replies).env("AGENT_TOPOLOGY_MAX_RETRIES", retries);
+        run(&world).exits(1);
+        let events = Events::of(&world, &world.run());
+        assert_eq!(events.count("attempt_started"), tries, "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+    }
+    let wrong = scripted("", WRITE_AND_COPY, "").env("AGENT_MAX_RECURSIVE_DEPTH", "0");
+    run(&wrong).exits(2).mentions(&["AGENT_MAX_RECURSIVE_DEPTH", "from 1 to"]).prints_nothing();
+}
+
+#[test]
+fn programs_play_roles_with_json_in_and_out() {
+    let more = "actors:\n  m: {type: script, command: sh, args: [-c, 'tee -a seen.jsonl | grep -q plum && echo \
+                ''{\"status\": \"success\", \"payload\": {\"fruit\": \"plum\"}, \"flags\": {\"ripe\": true}}'' || echo ''{\"status\": \"success\"}'''], idempotent: true}\n";
+    let pipeline = WRITE_AND_COPY.replace("Write it.", "Find a plum.").replace(
+        "to: copy}",
+        "to: copy, when: [{type: state_flag, key: ripe, equals: true}, \"write.output.payload.fruit == 'plum'\", {type: file_exists, path: seen.jsonl}]}",
+    );
+    let world = scripted(more, &pipeline, "");
+    let result = run(&world).exits(0).json();
+    assert_eq!(result["phases"]["copy"]["status"], "success", "{result:#}");
+    let seen = world.read("seen.jsonl");
+    let mut given =
+        serde_json::Deserializer::from_str(&seen).into_iter::<Value>().map(|one| one.expect("JSON"));
+    let (first, second) = (given.next().expect("two"), given.next().expect("two"));
+    assert_eq!((&first["task"], &first["attempt"]), (&json!("Find a plum."), &json!(1)));
+    assert_eq!(second["handoff"]["from"][0]["payload"], json!({"fruit": "plum"}));
+    assert_eq!(second["state"]["flags"], json!({"ripe": true}));
+    assert_eq!(second["phase"]["persona"], "copier");
+}
+
+#[test]
+fn a_phase_that_nothing_starts_is_skipped_and_says_why() {
+    let pipeline = WRITE_AND_COPY.replace("to: copy}", "to: copy, event: code_committed}");
+    let world = scripted("", &pipeline, "default: [{status: success}]\n");
+    let result = run(&world).exits(0).json();
+    assert_eq!(result["phases"]["copy"]["status"], "skipped", "{result:#}");
+    let events = Events::of(&world, &world.run());
+    let routed = events.0.iter().filter_map(|event| event["event"].get("routed"));
+    let skip = routed.clone().find(|routed| routed["task"] == "copy").expect("a decision");
+    assert_eq!(skip["chosen"], "skip");
+    assert!(skip["reason"].as_str().unwrap().contains("code_committed"), "{skip}");
+}
+
+#[test]
+fn work_is_handed_down_with_one_permit() {
+    let more =
+        "limits: {max_concurrency: 1}\nrelationships: [{parentPersonaId: writer, childPersonaId: copier}]\n";
+    let pipeline = "  entryNodeId: write\n  nodes: [{id: write, actorId: m, personaId: writer}]\n";
+    let replies = "replies:\n  write/try: {status: success, children: [{persona: copier, task: one}, {persona: copier, task: two}, {persona: copier, task: three}]}\n  \
+                   write/child: {status: success, payload: {copied: true}}\n  write/aggregate: {status: success, payload: {all: 3}}\n";
+    let world = scripted(more, pipeline, replies);
+    let result = run(&world).exits(0).json();
+    assert_eq!(result["phases"]["write"]["payload"], json!({"all": 3}), "{result:#}");
+    let asked = prompt(&world, "write/aggregate[1]");
+    assert!(asked.contains("three") && asked.contains("copied"), "{asked}");
+}
+
+#[test]
+fn too_many_children_are_refused_by_the_bound_that_they_break() {
+    let more = "relationships: [{parentPersonaId: writer, childPersonaId: copier}]\n";
+    let pipeline = "  entryNodeId: write\n  nodes: [{id: write, actorId: m, personaId: writer, constraints: {maxRetries: 0}}]\n";
+    let replies = "replies:\n  write/try: {status: success, children: [{persona: copier, task: one}, {persona: copier, task: two}]}\n";
+    let world = scripted(more, pipeline, replies).env("AGENT_RELATIONSHIP_MAX_CHILDREN", "1");
+    run(&world).exits(1).mentions(&["copier", "1"]);
+    assert_eq!(Events::of(&world, &world.run()).count("attempt_started"), 1);
+}
+
+#[test]
+fn wrong_manifests_are_refused_with_places_before_anything_runs() {
+    let good = format!("schemaVersion: '1'\nprovider: scripted\npersonas:{TWO}pipeline:{WRITE_AND_COPY}");
+    let cases: [(&str, &str, &[&str]); 6] = [
+        ("personaId: copier", "personaId: copyer", &["copyer", "did you mean `copier`", "w.yaml:10"]),
+        (
+            "- {from: write, to: copy}",
+            "- {from: write, to: copy}\n    - {from: copy, to: write}",
+            &["write → copy → write"],
+        ),
+        ("entryNodeId: write", "entryNodeId: wirte", &["wirte", "did you mean `write`"]),
+        (
+            "to: copy}",
+            "to: copy, when: {type: state_flag, key: x, equals: 'yes'}}",
+            &["`equals`", "true or false"],
+        ),
+        ("You write.", "'  '", &["systemPromptTemplate", "empty"]),
+        (
+            "pipeline:",
+            "relationships: [{parentPersonaId: writer, childPersonaId: writer}]\npipeline:",
+            &["writer → writer"],
+        ),
+    ];
+    for (from, to, words) in cases {
+        let world = World::with_workflow(&good.replacen(from, to, 1));
+        for command in ["check", "run", "plan"] {
+            let said = world.convoke(&[command, "w.yaml"]).exits(3);
+            let all = format!("{}{}", said.stdout, said.stderr);
+            for word in words {
+                assert!(support::said(&all, word), "{command} does not mention `{word}`\n{said}");
+            }
+        }
+        assert!(world.runs().is_empty(), "nothing ran");
+    }
+}
+
+#[test]
+fn a_plan_shows_phases_with_their_edges_and_what_these_ask_for() {
+    let pipeline = WRITE_AND_COPY.replace(
+        "to: copy}",
+        "to: copy, on: always, event: tasks_planned, when: {type: state_flag, key: ready, equals: false}}",
+    );
+    let world = scripted("", &pipeline, "");
+    let words = "always, on event tasks_planned, when not flag ready";
+    let text = world.convoke(&["plan", "w.yaml"]).exits(0).stdout;
+    assert!(text.contains("phase") && text.contains("as copier"), "{text}");
+    assert!(text.contains(&format!("from write: {words}")), "{text}");
+    let drawn = world.convoke(&["plan", "w.yaml", "--format", "mermaid"]).exits(0).stdout;
+    assert!(drawn.contains("copy (copier)") && drawn.contains("always, on event tasks_planned"), "{drawn}");
+    let json = world.convoke(&["plan", "w.yaml", "--format", "json"]).exits(0).json();
+    assert_eq!(json["workflows"][0]["nodes"][1]["starts"], json!([{"from": "write", "when": words}]));
+}
+
+#[test]
+fn json_manifests_run_too() {
+    let world = World::new();
+    let manifest = json!({
+        "schemaVersion": "1", "project": false,
+        "provider": {"name": "scripted", "file": "replies.yaml"},
+        "personas": [{"id": "p", "displayName": "P", "systemPromptTemplate": "You work.", "toolClearance": {"allowlist": [], "banlist": []}}],
+        "relationships": [], "topologies": ["sequential"],
+        "pipeline": {"entryNodeId": "a", "nodes": [{"id": "a", "actorId": "x", "personaId": "p"}], "edges": []},
+        "topologyConstraints": {"maxDepth": 1, "maxRetries": 1}
+    });
+    world.write("manifest.json", manifest.to_string());
+    world.write("replies.yaml", "replies: {a/try: {status: success, payload: {n: 1}}}\n");
+    let result = world.convoke(&["run", "manifest.json", "--silent"]).exits(0).json();
+    assert_eq!(result["phases"]["a"]["payload"], json!({"n": 1}));
+}

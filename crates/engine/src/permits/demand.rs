@@ -1,0 +1,94 @@
+//! What an attempt needs before it may start, and how it stands against others.
+//!
+//! Invariant: everything that an attempt needs is asked for at once, so that nobody holds a part and waits for the rest.
+
+use super::{Named, Permits, key_of};
+use crate::leases::Wants;
+use crate::services::Service;
+use crate::terms::Want;
+use convoke_govern::{Amount, Demand, Governor, Rank, Refused, ResourceId};
+use convoke_model::Timestamp;
+use convoke_plan::{Kind, Labels, Node};
+use convoke_schedule::TaskIx;
+use std::sync::Arc;
+
+impl Permits {
+    /// Asks for a permit for the next attempt of a task. Refused if it can never be had, or too many wait.
+    pub(crate) fn demand(
+        &mut self,
+        task: TaskIx,
+        node: &Node,
+        path: u32,
+        now: Timestamp,
+    ) -> Result<(), Refused> {
+        let rank = self.rank(&node.labels, path);
+        let mut needs = vec![Amount::of(self.slots, 1)];
+        needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
+        let service = self.first_service(node, now);
+        needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
+        needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
+        needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
+        let room = self.room(&needs, now);
+        let wants = self.wants(node);
+        let lease = self.holdings.demand(task, wants, &mut self.governor);
+        let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
+        needs.extend(lease.map(|id| Amount::of(id, 1)));
+        let demand = Demand { key: key_of(task), rank, needs: &needs };
+        let taken = match (self.governor.waiting() as u64) < room.saturating_add(self.longest_queue) {
+            true => self.governor.demand_further(demand, now),
+            false => self.governor.demand(demand, now),
+        };
+        taken.inspect_err(|_| self.holdings.forget(task))
+    }
+
+    /// How many with these needs could start now, as far as this process knows: they do not wait, and are not counted by who
+    /// bounds the queue.
+    fn room(&mut self, needs: &[Amount], now: Timestamp) -> u64 {
+        let free = |governor: &mut Governor, need: &Amount| {
+            let free = governor.limit(need.resource).saturating_sub(governor.used(need.resource, now));
+            free / need.count.max(1)
+        };
+        needs.iter().map(|need| free(&mut self.governor, need)).min().unwrap_or(0)
+    }
+
+    /// How a task, or a call of it, stands against others.
+    pub(crate) fn rank(&mut self, labels: &Labels, path: u32) -> Rank {
+        let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();
+        Rank { class: labels.class as u8, tenant, priority: labels.priority as u8, path }
+    }
+
+    fn named_needs<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Named, u64)> {
+        let tenant = node.labels.tenant.as_deref();
+        let tenant =
+            tenant.and_then(|name| self.named.get(&format!("tenant:{name}"))).map(|named| (named, 1));
+        let resources = node.resources.iter();
+        let named = resources
+            .filter_map(|(name, count)| Some((self.named.get(&format!("resource:{name}"))?, *count)));
+        tenant.into_iter().chain(named)
+    }
+
+    /// What comes with an attempt's permit. Most attempts that run programs only go on with answers, and ask nobody.
+    fn first_service(&mut self, node: &Node, now: Timestamp) -> Option<Arc<Service>> {
+        let Kind::Agent(agent) = &node.kind else { return None };
+        self.services.of_first(agent, &mut self.governor, now)
+    }
+
+    /// The breaker of an agent's step.
+    fn breaker_of(&mut self, node: &Node) -> Option<ResourceId> {
+        let (Kind::Agent(_) | Kind::Reduce(_)) = &node.kind else { return None };
+        self.services.of_role(&node.name, &mut self.governor)
+    }
+
+    /// What an attempt needs of what all processes share.
+    fn wants(&self, node: &Node) -> Wants {
+        if self.plain.is_empty() {
+            return self.plain.clone();
+        }
+        let mut named = self.named_needs(node).peekable();
+        if named.peek().is_none() {
+            return self.plain.clone();
+        }
+        let more = named.map(|(named, count)| Want { of: named.shared.clone(), count });
+        self.plain.iter().cloned().chain(more).collect()
+    }
+}

@@ -1,0 +1,103 @@
+//! What all processes share: leases that are asked for, given, queued and given back, and limits that somebody changed.
+//!
+//! Asking is an effect that others carry out; every answer finds who asked, or goes back.
+
+use super::Permits;
+use crate::berth::ORCHESTRATIONS;
+use crate::core::Effect;
+use crate::leases::Wants;
+use crate::terms::{AskNo, CallNo, Fence};
+use convoke_govern::{Governor, Origin, ResourceId};
+use convoke_model::Timestamp;
+use convoke_schedule::TaskIx;
+
+impl Permits {
+    /// Sees to it that a call has a lease, if it needs one; false if it has to wait for it.
+    pub(crate) fn secure(&mut self, call: CallNo, wants: Wants, effects: &mut Vec<Effect>) -> bool {
+        if wants.is_empty() {
+            return true;
+        }
+        let ask = self.leases.ask(call, wants.clone());
+        effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        false
+    }
+
+    /// The machine has given a lease. One that nobody wants any more goes back.
+    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, now: Timestamp, effects: &mut Vec<Effect>) {
+        let governor = &mut self.governor;
+        if self.berth.as_mut().is_some_and(|berth| berth.granted(ask, fence, governor)) {
+            return;
+        }
+        if self.holdings.granted(ask, fence, governor) {
+            return;
+        }
+        match self.leases.granted(ask, fence) {
+            Ok(call) => self.admit_call(call, now, effects),
+            Err(back) => effects.push(Effect::GiveBack(back)),
+        }
+    }
+
+    /// A lease ran out before it could be used.
+    pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
+        let berth = self.berth.as_ref().and_then(|berth| berth.wants(ask)).map(|want| vec![want.clone()]);
+        let others =
+            || self.holdings.wants(ask).or_else(|| self.leases.wants(ask)).map(|wants| wants.to_vec());
+        if let Some(wants) = berth.or_else(others) {
+            effects.push(Effect::AskCapacity { ask, wants });
+        }
+    }
+
+    /// The machine has nothing free for a wish.
+    pub(crate) fn queued(&mut self, ask: AskNo) {
+        self.berth.iter_mut().for_each(|berth| berth.queued(ask));
+        self.holdings.queued(ask);
+    }
+
+    /// Whether waiting for a resource is worth telling: what was only just asked for is not.
+    pub(crate) fn is_worth_telling(&self, resource: ResourceId) -> bool {
+        match self.berth.as_ref().filter(|berth| berth.resource() == resource) {
+            Some(berth) => berth.is_waited_for(),
+            None => self.holdings.is_worth_telling(resource),
+        }
+    }
+
+    /// This process is done with the run: its place goes to the next one.
+    pub(crate) fn leave(&mut self) -> Option<crate::terms::Return> {
+        self.berth.as_mut()?.leave()
+    }
+
+    /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
+    pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
+        let resource = match name {
+            "machine" if self.follows_machine => Some(self.slots),
+            // The table counts runs; what this process counts by that name is whether it may begin.
+            "machine" | ORCHESTRATIONS => None,
+            name => self.governor.resource(name),
+        };
+        if let Some(resource) = resource {
+            let _ = self.governor.set_limit(resource, limit, Origin::Operator, now);
+        }
+    }
+
+    /// The fencing token of an attempt's lease.
+    pub(crate) fn lease_of(&self, task: TaskIx) -> Option<u64> {
+        self.holdings.fence(task).map(|fence| fence.0)
+    }
+
+    /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
+    pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        // Before anything is asked for: who is told at once that a service is shut asks it nothing.
+        let met = self.services.met.drain(..);
+        effects.splice(0..0, met.map(|(service, remembered)| Effect::Heed { service, remembered }));
+        let leases = &mut self.leases;
+        let mut may_begin = true;
+        if let Some(berth) = &mut self.berth {
+            let (back, asked) = berth.settle(&self.governor, || leases.number());
+            effects.extend(back.map(Effect::GiveBack));
+            effects.extend(asked.map(|(ask, want)| Effect::AskCapacity { ask, wants: vec![want] }));
+            may_begin = berth.is_held();
+        }
+        let lacks = |governor: &mut Governor| if may_begin { governor.lacks(now) } else { Vec::new() };
+        self.holdings.settle(&mut self.governor, lacks, || leases.number(), effects);
+    }
+}

@@ -1,0 +1,191 @@
+//! Where the runs of a project keep what they share: one JSON file that people can read and edit.
+//!
+//! Every change is made under a lock on a file beside it, written whole to a draft, synced and renamed into place: a
+//! reader sees the old file or the new one, and what was acknowledged is on the disk. A change has a key, and one whose key
+//! is known already is not made again, so a run that was cut off may repeat what it did last. What the store itself
+//! needs to know (revision, keys) stands in the same file, in the part `convoke`, and changes with it.
+
+use crate::Error;
+use convoke_model::{ProjectContext, ProjectPatch, ProjectTask};
+use indexmap::IndexMap;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Runs whose keys are remembered; the one that has been silent longest is forgotten first.
+const RUNS_REMEMBERED: usize = 256;
+
+/// The file of a project.
+#[derive(Debug, Clone)]
+pub struct ProjectFile {
+    path: PathBuf,
+}
+
+/// Names a change of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Key<'a> {
+    /// The run.
+    pub run: &'a str,
+    /// The change among those of the run.
+    pub key: &'a str,
+}
+
+/// The context of a project, at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shared {
+    /// How many changes it has seen.
+    pub revision: u64,
+    /// The context.
+    pub context: ProjectContext,
+}
+
+/// The file as it is written. Not the context with a part added: a key that nobody knows must be an error with its
+/// place, and not be lost with the next change.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Stored {
+    schema_version: u32,
+    #[serde(default)]
+    global_flags: IndexMap<String, bool>,
+    #[serde(default)]
+    artifact_pointers: IndexMap<String, String>,
+    #[serde(default)]
+    task_queue: Vec<ProjectTask>,
+    #[serde(default)]
+    convoke: Kept,
+}
+
+impl Stored {
+    fn of(shared: Shared, made: IndexMap<String, Vec<String>>) -> Stored {
+        let Shared { revision, context } = shared;
+        let ProjectContext { schema_version, global_flags, artifact_pointers, task_queue } = context;
+        let convoke = Kept { revision, made };
+        Stored { schema_version, global_flags, artifact_pointers, task_queue, convoke }
+    }
+
+    fn open(self) -> (Shared, IndexMap<String, Vec<String>>) {
+        let Stored { schema_version, global_flags, artifact_pointers, task_queue, convoke } = self;
+        let context = ProjectContext { schema_version, global_flags, artifact_pointers, task_queue };
+        (Shared { revision: convoke.revision, context }, convoke.made)
+    }
+}
+
+/// What the store needs to know.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    revision: u64,
+    /// The changes that were made, by run, the run that spoke last at the end.
+    #[serde(default)]
+    made: IndexMap<String, Vec<String>>,
+}
+
+impl ProjectFile {
+    /// The file at this place; it need not exist.
+    pub fn at(path: impl Into<PathBuf>) -> ProjectFile {
+        ProjectFile { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The context as it is now; empty where there is no file yet.
+    pub fn load(&self) -> Result<Shared, Error> {
+        Ok(self.read()?.0)
+    }
+
+    /// Makes a change; of a run, once for each of its keys. Durable on return.
+    pub fn patch(&self, by: Option<Key<'_>>, patch: &ProjectPatch) -> Result<Shared, Error> {
+        let _lock = self.lock()?;
+        let (mut shared, mut made) = self.read()?;
+        if by.is_some_and(|by| !note(&mut made, by)) {
+            return Ok(shared);
+        }
+        shared.context.apply(patch);
+        if let Some(problem) = shared.context.problem() {
+            return Err(self.unfit(problem));
+        }
+        shared.revision += 1;
+        self.replace(&Stored::of(shared.clone(), made))?;
+        Ok(shared)
+    }
+
+    fn read(&self) -> Result<(Shared, IndexMap<String, Vec<String>>), Error> {
+        let text = match std::fs::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
+            Err(error) => return Err(Error::io("read", &self.path)(error)),
+        };
+        let stored: Stored = serde_json::from_slice(&text).map_err(|error| self.unfit(error.to_string()))?;
+        let (shared, made) = stored.open();
+        match shared.context.problem() {
+            Some(problem) => Err(self.unfit(problem)),
+            None => Ok((shared, made)),
+        }
+    }
+
+    fn unfit(&self, why: String) -> Error {
+        Error::Project { path: self.path.clone(), why }
+    }
+
+    /// Held until it is dropped, or the process ends.
+    fn lock(&self) -> Result<File, Error> {
+        let folder = self.folder();
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let path = self.beside("lock");
+        let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = open.map_err(Error::io("open", &path))?;
+        loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(Error::io("lock", &path)(errno.into())),
+            }
+        }
+    }
+
+    /// Only under the lock: one draft at a time.
+    fn replace(&self, stored: &Stored) -> Result<(), Error> {
+        let draft = self.beside("draft");
+        let text = serde_json::to_vec_pretty(stored).expect("a context is JSON");
+        let written = File::create(&draft).and_then(|mut file| {
+            file.write_all(&text)?;
+            file.write_all(b"\n")?;
+            file.sync_data()
+        });
+        if let Err(error) = written {
+            let _ = std::fs::remove_file(&draft);
+            return Err(Error::io("write", &draft)(error));
+        }
+        std::fs::rename(&draft, &self.path).map_err(Error::io("write", &self.path))?;
+        let folder = self.folder();
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// `project-context.json` → `.project-context.json.lock`.
+    fn beside(&self, what: &str) -> PathBuf {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.path.with_file_name(format!(".{name}.{what}"))
+    }
+}
+
+/// Remembers that a change is made; false if it was made before.
+fn note(made: &mut IndexMap<String, Vec<String>>, by: Key<'_>) -> bool {
+    let mut keys = made.shift_remove(by.run).unwrap_or_default();
+    let new = !keys.iter().any(|known| known == by.key);
+    if new {
+        keys.push(by.key.to_owned());
+    }
+    made.insert(by.run.to_owned(), keys);
+    while made.len() > RUNS_REMEMBERED {
+        made.shift_remove_index(0);
+    }
+    new
+}

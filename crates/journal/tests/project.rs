@@ -1,0 +1,192 @@
+//! What the runs of a project share: two processes change it at once and nothing is lost, whoever is killed.
+
+use convoke_journal::{Error, Key, ProjectFile};
+use convoke_model::{ProjectContext, ProjectPatch};
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const FILE: &str = "CONVOKE_TEST_PROJECT_FILE";
+const NAME: &str = "CONVOKE_TEST_PROJECT_NAME";
+const COUNT: &str = "CONVOKE_TEST_PROJECT_COUNT";
+
+fn patch(value: serde_json::Value) -> ProjectPatch {
+    serde_json::from_value(value).expect("a patch")
+}
+
+/// Its n-th change: a flag of its own, and a pointer that all write.
+fn change(name: &str, n: u32) -> ProjectPatch {
+    // The flag of the change before goes: a file of ten thousand flags would measure JSON.
+    let mut flags = serde_json::Map::new();
+    flags.insert(format!("{name}-{n}"), json!(true));
+    if n > 0 {
+        flags.insert(format!("{name}-{}", n - 1), json!(null));
+    }
+    patch(
+        json!({"globalFlags": flags, "artifactPointers": {"last": format!("{name}-{n}"), name: n.to_string()}}),
+    )
+}
+
+/// Not a test by itself: what the processes of the tests below do.
+#[test]
+fn a_process_that_patches() {
+    let Ok(path) = std::env::var(FILE) else { return };
+    let (name, count) = (std::env::var(NAME).unwrap(), std::env::var(COUNT).unwrap().parse().unwrap());
+    let file = ProjectFile::at(path);
+    for n in 0..count {
+        let shared = file.patch(None, &change(&name, n)).expect("a patch is taken");
+        assert_eq!(shared.context.artifact_pointers["last"], format!("{name}-{n}"));
+    }
+}
+
+fn start(path: &Path, name: &str, count: u32) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_that_patches", "--nocapture"])
+        .envs([(FILE, path.to_str().unwrap()), (NAME, name), (COUNT, &count.to_string())])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("this test runs itself")
+}
+
+fn finish(mut child: Child) {
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+}
+
+#[test]
+fn two_processes_patch_ten_thousand_times_and_nothing_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("project-context.json");
+    let children = [start(&path, "a", 5_000), start(&path, "b", 5_000)];
+    // Whoever reads meanwhile sees a whole file, and never an older one than before.
+    let (file, mut seen) = (ProjectFile::at(&path), 0);
+    while seen < 10_000 {
+        let now = file.load().expect("a whole file").revision;
+        assert!(now >= seen, "revision {now} after {seen}");
+        seen = now;
+        std::thread::yield_now();
+    }
+    children.into_iter().for_each(finish);
+    let shared = file.load().unwrap();
+    assert_eq!(shared.revision, 10_000);
+    assert_eq!(shared.context.artifact_pointers["a"], "4999");
+    assert_eq!(shared.context.artifact_pointers["b"], "4999");
+    let flags: BTreeSet<_> = shared.context.global_flags.keys().map(String::as_str).collect();
+    assert_eq!(flags, BTreeSet::from(["a-4999", "b-4999"]));
+}
+
+#[test]
+fn a_process_killed_in_the_middle_leaves_whole_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("project-context.json");
+    let file = ProjectFile::at(&path);
+    let mut revision = 0;
+    for round in 0..20 {
+        let mut child = start(&path, "a", 1_000_000);
+        while file.load().expect("a whole file").revision < revision + 3 + round {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let shared = file.load().expect("a whole file");
+        let last = &shared.context.artifact_pointers["a"];
+        assert_eq!(&shared.context.artifact_pointers["last"], &format!("a-{last}"));
+        assert!(shared.context.global_flags.contains_key(&format!("a-{last}")));
+        revision = shared.revision;
+    }
+    // The lock died with its holder.
+    assert_eq!(file.patch(None, &change("b", 0)).unwrap().revision, revision + 1);
+}
+
+#[test]
+fn a_change_of_a_run_is_made_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = ProjectFile::at(dir.path().join("deep/er/project-context.json"));
+    let key = |run, key| Some(Key { run, key });
+    let on = patch(json!({"globalFlags": {"ready": true}}));
+    let off = patch(json!({"globalFlags": {"ready": false}}));
+    assert_eq!(file.patch(key("run-1", "write"), &on).unwrap().revision, 1);
+    assert_eq!(file.patch(key("run-2", "write"), &off).unwrap().revision, 2);
+    let again = file.patch(key("run-1", "write"), &on).unwrap();
+    assert_eq!((again.revision, again.context.global_flags["ready"]), (2, false));
+    assert_eq!(file.patch(key("run-1", "copy"), &on).unwrap().revision, 3);
+}
+
+#[test]
+fn what_a_person_wrote_is_taken_as_it_is_or_refused_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("project-context.json");
+    let file = ProjectFile::at(&path);
+    std::fs::write(&path, r#"{"schemaVersion": 1, "globalFlags": {"ready": true}}"#).unwrap();
+    assert!(file.load().unwrap().context.global_flags["ready"]);
+    for (text, words) in [
+        (r#"{"schemaVersion": 1, "globalFlags": {"ready": 1}}"#, "expected a boolean"),
+        (r#"{"schemaVersion": 1, "flags": {}}"#, "unknown field `flags`"),
+        (r#"{"schemaVersion": 3}"#, "schemaVersion is 3"),
+        (r#"{"schemaVersion": 1"#, "EOF"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = file.patch(None, &ProjectPatch::default()).unwrap_err();
+        assert!(matches!(&error, Error::Project { why, .. } if why.contains(words)), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "a file that is refused stays");
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_the_old_file() {
+    // A device that is always full stands in the draft's place.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("project-context.json");
+    let file = ProjectFile::at(&path);
+    file.patch(None, &change("a", 0)).unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.path().join(".project-context.json.draft")).unwrap();
+    let error = file.patch(None, &change("a", 1)).unwrap_err();
+    assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+    assert_eq!(file.load().unwrap().revision, 1);
+    assert_eq!(file.patch(None, &change("a", 1)).unwrap().revision, 2);
+}
+
+fn any_patch() -> impl Strategy<Value = ProjectPatch> {
+    let flags = prop::collection::vec(("[ab]", prop::option::of(any::<bool>())), 0..3);
+    let tasks = prop::collection::vec(("[xyz]", any::<bool>()), 0..3);
+    (flags, tasks, prop::collection::vec("[xyz]", 0..2)).prop_map(|(flags, tasks, remove)| {
+        let flags: serde_json::Map<_, _> =
+            flags.into_iter().map(|(name, flag)| (name, json!(flag))).collect();
+        let upsert: Vec<_> = tasks
+            .into_iter()
+            .map(|(id, done)| json!({"taskId": id, "status": if done { "completed" } else { "pending" }}))
+            .collect();
+        patch(json!({"globalFlags": flags, "taskQueue": {"upsert": upsert, "remove": remove}}))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn threads_in_any_order_come_to_the_fold_in_order_of_revision(
+        patches in prop::collection::vec(prop::collection::vec(any_patch(), 1..5), 1..4),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = ProjectFile::at(dir.path().join("p.json"));
+        let made: Vec<(u64, ProjectPatch)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = patches.iter().map(|list| {
+                let file = &file;
+                scope.spawn(move || {
+                    let made = list.iter().map(|patch| (file.patch(None, patch).unwrap().revision, patch.clone()));
+                    made.collect::<Vec<_>>()
+                })
+            }).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut ordered = made;
+        ordered.sort_by_key(|(revision, _)| *revision);
+        let mut expected = ProjectContext::default();
+        ordered.iter().for_each(|(_, patch)| expected.apply(patch));
+        prop_assert_eq!(file.load().unwrap().context, expected);
+    }
+}

@@ -1,0 +1,75 @@
+//! Why something does not run, or not on: the reasons that decisions carry.
+//!
+//! What was skipped or cancelled names its cause, and a workflow that ends early its ending; what follows from them is
+//! the scheduler's business.
+
+use crate::{Failure, Payload, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// Why a workflow ends before its branches do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// A failure that nothing in the workflow takes care of.
+    Failed {
+        /// The step it comes from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// What went wrong.
+        failure: Failure,
+    },
+    /// A `terminate` step.
+    Terminated {
+        /// The step.
+        task: TaskId,
+        /// Well or badly.
+        success: bool,
+        /// Why, in the author's words.
+        reason: String,
+        /// The output it states.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Payload>,
+    },
+}
+
+/// Why a task was skipped or cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What kind of reason.
+    pub kind: CauseKind,
+    /// The task that it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+}
+
+/// The kinds of reason for not running, or not running on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// Something it needs failed.
+    NeedFailed,
+    /// Something it needs was skipped or cancelled.
+    NeedSkipped,
+    /// Something it needs was never reached by a route.
+    NeedNotReached,
+    /// None of the edges that lead to it was taken.
+    NotTriggered,
+    /// Whoever planned it says, with a reason, that it cannot be done.
+    NotPossible,
+    /// Its join can no longer be met.
+    JoinUnmet,
+    /// A join was decided without it.
+    JoinDecided,
+    /// A member of its group failed.
+    GroupFailed,
+    /// The workflow it stands in failed.
+    WorkflowFailed,
+    /// A terminate step ended the workflow it stands in.
+    Terminated,
+    /// Its time was over.
+    TimedOut,
+    /// A limit of the run was reached.
+    LimitReached,
+    /// Somebody stopped the run.
+    Stopped,
+}

@@ -1,0 +1,85 @@
+//! A run as a whole: what it was started with, and how it stands.
+//!
+//! Words of a status are part of files and of the command line: they never change.
+
+use crate::{Digest, Payload, RunId};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// The first event of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The run's name.
+    pub run: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow file, as it was given.
+    pub file: String,
+    /// The folder the run was started in.
+    pub folder: String,
+    /// The plan's identity.
+    pub plan: Digest,
+    /// What the workflow is given.
+    pub inputs: Payload,
+    /// Jitter and random choices start from here.
+    pub seed: u64,
+    /// Gates take their first option.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_gates: bool,
+    /// The version that started it.
+    pub version: String,
+    /// Words that the user attached.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metadata: IndexMap<String, serde_json::Value>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// A process drives it.
+    Running,
+    /// It waits for a person.
+    Parked,
+    /// Nobody drives it and it is not at its end.
+    Interrupted,
+    /// It ended well.
+    Succeeded,
+    /// It ended, but something was skipped because of a failure.
+    Partial,
+    /// It failed.
+    Failed,
+    /// It ended without anything having run.
+    SkippedAll,
+    /// It was stopped.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// The word for people and files.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Parked => "parked",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Succeeded => "succeeded",
+            RunStatus::Partial => "partial",
+            RunStatus::Failed => "failed",
+            RunStatus::SkippedAll => "skipped_all",
+            RunStatus::Cancelled => "cancelled",
+        }
+    }
+
+    /// The status that a word names.
+    pub fn from_word(word: &str) -> Option<RunStatus> {
+        use RunStatus::*;
+        [Running, Parked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
+            .into_iter()
+            .find(|status| status.word() == word)
+    }
+
+    /// Whether the run has come to its end.
+    pub fn is_end(self) -> bool {
+        !matches!(self, RunStatus::Running | RunStatus::Parked | RunStatus::Interrupted)
+    }
+}

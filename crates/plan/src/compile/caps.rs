@@ -1,0 +1,67 @@
+//! Bounds of pipelines that hold for a whole process, whatever a manifest says.
+
+use convoke_model::Violation;
+
+/// The bounds; of these, a manifest's and a node's the least counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// How deep work may be handed down by whoever does it.
+    pub recursive_depth: u32,
+    /// How deep the topology of a phase may go.
+    pub topology_depth: u32,
+    /// Further tries after a failed validation.
+    pub topology_retries: u32,
+    /// How many children of one persona a parent may have at a time.
+    pub relationship_children: u32,
+    /// Attempts at one time; `None` means the run's own limit.
+    pub concurrent: Option<u32>,
+    /// What a violation of a contract comes to; `None` means what the manifest says.
+    pub violation: Option<Violation>,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            recursive_depth: 3,
+            topology_depth: 4,
+            topology_retries: 2,
+            relationship_children: 4,
+            concurrent: None,
+            violation: None,
+        }
+    }
+}
+
+impl Caps {
+    /// How deep work may be handed down, under a manifest's bound.
+    pub(super) fn depth(&self, stated: Option<u64>) -> u32 {
+        least(stated, self.recursive_depth.min(self.topology_depth))
+    }
+
+    /// Tries in all, under a manifest's bound of further ones.
+    pub(super) fn tries(&self, stated: Option<u64>) -> u32 {
+        least(stated, self.topology_retries).saturating_add(1)
+    }
+
+    /// Children of one kind, under a relationship's bound.
+    pub(super) fn children(&self, stated: Option<u64>) -> u32 {
+        least(stated, self.relationship_children)
+    }
+}
+
+fn least(stated: Option<u64>, cap: u32) -> u32 {
+    stated.map_or(cap, |stated| stated.min(u64::from(cap)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_bound_wins() {
+        let caps = Caps { recursive_depth: 3, topology_depth: 2, topology_retries: 2, ..Caps::default() };
+        assert_eq!((caps.depth(None), caps.depth(Some(1)), caps.depth(Some(9))), (2, 1, 2));
+        assert_eq!((caps.tries(None), caps.tries(Some(0)), caps.tries(Some(9))), (3, 1, 3));
+        assert_eq!((caps.children(None), caps.children(Some(2)), caps.children(Some(9))), (4, 2, 4));
+    }
+}

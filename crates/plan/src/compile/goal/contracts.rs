@@ -1,0 +1,103 @@
+//! What each duty of a goal answers.
+//!
+//! The shapes say what can be said about a value alone; what depends on others (ids, tools that are allowed, bounds) is
+//! judged by the scheduler when the answer is there.
+
+use super::super::shapes::{object, one_of, schema, told};
+use crate::plan::Action;
+use convoke_model::{Duty, FieldType, OutputField, OutputSchema};
+
+/// The contract of a duty.
+pub(super) fn of(duty: Duty) -> OutputSchema {
+    match duty {
+        Duty::Plan => schema([
+            ("tasks", tasks()),
+            (
+                "complete",
+                optional(told(FieldType::Boolean, "whether these tasks are all that the goal needs")),
+            ),
+        ]),
+        Duty::Decompose => schema([("tasks", tasks())]),
+        Duty::Analyse => schema([
+            ("decision", one_of(&["execute", "spawn"])),
+            ("reasoning", text("why")),
+            ("tools", list(FieldType::String, "names of the tools that it needs; empty if none")),
+        ]),
+        Duty::Execute | Duty::Reconcile => schema([
+            ("result", told(FieldType::Any, "what the task came to, whole")),
+            ("summary", text("one sentence")),
+            ("goal_achieved", told(FieldType::Boolean, "whether the task was really done")),
+            ("reason", text("why")),
+        ]),
+        Duty::Recover => recovery(),
+        Duty::Classify => schema([
+            ("done", told(FieldType::Boolean, "whether no further task is needed")),
+            ("reason", text("why")),
+            ("tasks", further_tasks()),
+        ]),
+        Duty::Finalise => schema([
+            ("message", OutputField { min_length: Some(1), max_length: Some(4000), ..text("the answer") }),
+            ("next_steps", OutputField { max_length: Some(1000), ..text("what the person could do now") }),
+            ("issues", text("what is missing, uncertain or contradictory")),
+            ("reason", text("why the goal counts as reached or not")),
+        ]),
+    }
+}
+
+fn recovery() -> OutputSchema {
+    let actions: Vec<&str> = Action::ALL.iter().map(|action| action.word()).collect();
+    schema([
+        ("strategy", one_of(&actions)),
+        ("reasoning", text("why")),
+        ("confidence", one_of(&["high", "medium", "low"])),
+        ("success_probability", percent("how likely it helps")),
+        ("next_steps", text("what to do differently")),
+        ("tool", optional(OutputField { nullable: true, ..text("the other tool, by its name") })),
+    ])
+}
+
+/// The tasks of a later round, which may make up for failed ones.
+fn further_tasks() -> OutputField {
+    let mut tasks = tasks();
+    let task = tasks.items.as_mut().and_then(|task| task.properties.as_mut());
+    let replaces = optional(list(FieldType::String, "ids of failed tasks that it makes up for"));
+    task.map(|task| task.insert("replaces".to_owned(), replaces));
+    tasks
+}
+
+/// The tasks of a plan.
+fn tasks() -> OutputField {
+    let task = object([
+        ("id", text("a word of yours")),
+        ("description", OutputField { min_length: Some(1), ..text("what is to be done, by itself clear") }),
+        ("inputs", list(FieldType::String, "ids of the tasks whose results it needs")),
+        ("tools", list(FieldType::String, "names of the tools that it needs; empty if none")),
+        ("priority", optional(told(FieldType::Number, "more urgent tasks have smaller numbers"))),
+        ("skip_probability", percent("how likely it cannot be done here; usually 0")),
+        ("skip_reason", optional(OutputField { nullable: true, ..text("what can be verified about that") })),
+        ("estimated_tokens", optional(told(FieldType::Number, "tokens that it will take"))),
+        ("estimated_seconds", optional(told(FieldType::Number, "seconds that it will take"))),
+    ]);
+    let mut tasks = told(FieldType::Array, "the tasks");
+    tasks.items = Some(Box::new(task));
+    tasks
+}
+
+fn text(description: &str) -> OutputField {
+    told(FieldType::String, description)
+}
+
+fn percent(description: &str) -> OutputField {
+    let number = told(FieldType::Number, description);
+    OutputField { minimum: Some(0.0), maximum: Some(100.0), ..number }
+}
+
+fn list(of: FieldType, description: &str) -> OutputField {
+    let mut list = told(FieldType::Array, description);
+    list.items = Some(Box::new(OutputField::of(of)));
+    list
+}
+
+fn optional(field: OutputField) -> OutputField {
+    OutputField { required: false, ..field }
+}

@@ -1,0 +1,131 @@
+//! Phases of a pipeline: their workers stand beside them, under names that no template can use.
+
+use super::build::Builder;
+use super::fields;
+use super::phase_shapes::contract;
+use crate::plan::*;
+use crate::source::workflow as source;
+use convoke_model::{AgentSettings, Digest};
+use std::sync::Arc;
+
+/// Hard failures in a row that end a pipeline, where nothing is said.
+const HARD_FAILURES: u32 = 3;
+
+impl<'a> Builder<'a> {
+    /// What a phase does.
+    pub(super) fn phase(&mut self, step: &source::Step, phase: &source::PhaseStep) -> Phase {
+        let worker = self.worker(step, "try", &phase.worker);
+        let caps = self.caps;
+        let max_depth = caps.depth(phase.max_depth);
+        Phase {
+            persona: phase.persona.value.as_str().into(),
+            actor: phase.actor.value.as_str().into(),
+            worker,
+            clearance: clearance(&phase.clearance),
+            max_tries: caps.tries(phase.max_retries),
+            block: phase.block.as_ref().map(|(kind, id)| Block { kind: *kind, id: id.as_str().into() }),
+            children: self.child_roles(step, phase, max_depth),
+            direct: phase.direct.iter().map(|role| *role as u32).collect(),
+            max_depth,
+            timeout_ms: phase.worker.common.timeout.as_ref().map(|limit| limit.value.as_millis() as u64),
+        }
+    }
+
+    fn child_roles(
+        &mut self,
+        step: &source::Step,
+        phase: &source::PhaseStep,
+        max_depth: u32,
+    ) -> Vec<ChildRole> {
+        let mut roles: Vec<ChildRole> = Vec::with_capacity(phase.roles.len());
+        for role in &phase.roles {
+            let persona = &role.persona.value;
+            let known = roles.iter().find(|known| *known.persona == **persona).map(|known| known.worker);
+            let worker = match (&role.worker, known) {
+                (_, Some(worker)) => worker,
+                (Some(worker), None) => {
+                    self.worker(step, &format!("child_{}", persona.replace('.', "_")), worker)
+                }
+                (None, None) => unreachable!("personas were checked"),
+            };
+            roles.push(ChildRole {
+                persona: persona.as_str().into(),
+                worker,
+                clearance: clearance(&role.clearance),
+                max_depth: max_depth.min(self.caps.depth(role.max_depth)),
+                max_children: self.caps.children(role.max_children),
+                children: role.below.iter().map(|below| *below as u32).collect(),
+            });
+        }
+        roles
+    }
+
+    /// A node that a phase asks: an agent or a script whose answer keeps to the contract.
+    fn worker(&mut self, step: &source::Step, what: &str, worker: &source::Worker) -> NodeIx {
+        let name = self.free_name(format!("${}.{what}", step.name.value));
+        let kind = match &worker.kind {
+            source::WorkerKind::Agent(agent) => {
+                let mut agent = self.agent(agent, worker.common.retry.as_ref());
+                let settings =
+                    AgentSettings { schema: Some(contract()), raw: false, ..(*agent.settings).clone() };
+                agent.settings = Arc::new(settings);
+                Kind::Agent(Box::new(agent))
+            }
+            source::WorkerKind::Script(script) => {
+                let script = self.script(script);
+                Kind::Script(Box::new(Script { schema: Some(contract()), ..script }))
+            }
+        };
+        let node = self.worker_node(&name, kind, step, &worker.common);
+        self.add(node)
+    }
+
+    /// What holds for the pipeline as a whole, where the file is one.
+    pub(super) fn pipeline(&self) -> Option<Pipeline> {
+        let stated = self.source.pipeline.as_ref()?;
+        let shape = |(kind, schema): &(String, Option<source::OutputSchema>)| {
+            (kind.clone(), schema.as_ref().map(fields::schema))
+        };
+        Some(Pipeline {
+            manifest: Digest::of(self.source.file.text.as_bytes()),
+            hard_failures: stated.hard_failures.map_or(HARD_FAILURES, |count| count as u32),
+            events: stated.events.iter().map(shape).collect(),
+            violation: self.caps.violation.or(stated.violation).unwrap_or_default(),
+            project: stated.project.clone(),
+        })
+    }
+
+    /// The edges that can start a phase.
+    pub(super) fn triggers(&mut self, step: &source::Step) -> Vec<Trigger> {
+        let source::StepKind::Phase(phase) = &step.kind else { return Vec::new() };
+        phase.edges.iter().map(|edge| self.trigger(edge)).collect()
+    }
+
+    fn trigger(&mut self, edge: &source::Edge) -> Trigger {
+        Trigger {
+            from: self.named(&edge.from.value),
+            on: edge.on,
+            event: edge.event.as_ref().map(|event| event.value.as_str().into()),
+            when: edge.when.iter().map(|condition| self.trigger_condition(condition)).collect(),
+        }
+    }
+
+    fn trigger_condition(&mut self, condition: &source::Condition) -> Condition {
+        match condition {
+            source::Condition::Always => Condition::Always,
+            source::Condition::StateFlag { key, equals } => {
+                Condition::StateFlag { key: key.value.clone(), equals: *equals }
+            }
+            source::Condition::HistoryHasEvent(event) => {
+                Condition::HistoryHasEvent { event: event.value.clone() }
+            }
+            source::Condition::FileExists(path) => Condition::FileExists { path: path.value.clone() },
+            source::Condition::Expression(text) => Condition::Expression { when: self.texts.condition(text) },
+        }
+    }
+}
+
+fn clearance(source: &source::Clearance) -> Clearance {
+    let names = |names: &source::Names| names.iter().map(|name| name.value.clone()).collect();
+    Clearance { allow: source.allow.as_ref().map(names), ban: names(&source.ban) }
+}

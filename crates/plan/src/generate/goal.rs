@@ -1,0 +1,137 @@
+//! A workflow of one goal, made from a sentence: what `convoke goal` runs.
+//!
+//! Texts of people stand for themselves, whatever they look like; prompts are templates, and settings of servers keep
+//! their references. Invariant: what is made, printed and saved, runs unchanged.
+
+use super::{literal, yaml};
+use convoke_model::Duty;
+use serde_json::{Map, Value, json};
+
+/// The name of the step; its plan and its tasks go by it.
+pub const STEP: &str = "goal";
+
+/// What is known about a goal before it runs.
+#[derive(Debug, Clone, Default)]
+pub struct Sentence {
+    /// What is to be reached.
+    pub goal: String,
+    /// What whoever plans should know besides.
+    pub context: Option<String>,
+    /// A plan that a person has written or approved, as YAML.
+    pub plan: Option<String>,
+    /// Keys of the step, as in a file: `max_depth`, `tools`, `policies`, `approve` …
+    pub keys: Map<String, Value>,
+    /// Prompts instead of ours: templates.
+    pub prompts: Vec<(Duty, String)>,
+    /// The model of every duty.
+    pub model: Option<String>,
+    /// `runtime.mcp_servers`.
+    pub servers: Map<String, Value>,
+    /// `workflow.limits`.
+    pub limits: Map<String, Value>,
+}
+
+impl Sentence {
+    /// The workflow as a file.
+    pub fn yaml(&self) -> String {
+        let mut workflow = json!({ "name": STEP, "entry_point": STEP });
+        let mut runtime = Map::new();
+        if let Some(model) = &self.model {
+            runtime.insert("default_model".into(), json!(model));
+        }
+        if !self.servers.is_empty() {
+            runtime.insert("mcp_servers".into(), json!(self.servers));
+        }
+        for (key, table) in [("runtime", &runtime), ("limits", &self.limits)] {
+            if !table.is_empty() {
+                workflow[key] = json!(table);
+            }
+        }
+        yaml::print(&json!({ "workflow": workflow, "agents": [self.step()], "output": self.output() }))
+    }
+
+    fn step(&self) -> Value {
+        let mut step = json!({ "name": STEP, "type": "goal", "goal": literal(&self.goal) });
+        if let Some(context) = &self.context {
+            step["context"] = json!(literal(context));
+        }
+        for (key, value) in &self.keys {
+            step[key.as_str()] = value.clone();
+        }
+        for (duty, prompt) in &self.prompts {
+            step["roles"][duty.word()]["prompt"] = json!(prompt);
+        }
+        if let Some(plan) = &self.plan {
+            step["plan"] = json!(literal(plan));
+        }
+        step
+    }
+
+    /// What the workflow gives: the answer, or the plan where only that is wanted.
+    fn output(&self) -> Value {
+        let field = |name: &str| format!("{{{{ {STEP}.output.{name} | tojson }}}}");
+        let only_plans = self.keys.get("plan_only") == Some(&Value::Bool(true));
+        let names: &[&str] = match only_plans {
+            true => &["tasks", "complete"],
+            false => &["status", "message", "next_steps", "issues", "reason", "tasks", "usage"],
+        };
+        names.iter().map(|name| ((*name).to_owned(), json!(field(name)))).collect::<Map<_, _>>().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::{Options, compile};
+    use crate::plan::{Kind, Text};
+    use crate::source::{SourceReadError, Sources};
+
+    struct Only(String);
+
+    impl Sources for Only {
+        fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {
+            Ok(self.0.clone().into_bytes())
+        }
+        fn env(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    fn compiled(sentence: &Sentence) -> crate::compile::Compiled {
+        compile("goal:", &Only(sentence.yaml()), &Options::default())
+    }
+
+    #[test]
+    fn what_is_made_compiles_without_a_finding() {
+        let mut sentence =
+            Sentence { goal: "find out {{ what }} costs ${HOME}".into(), ..Sentence::default() };
+        sentence.context = Some("a: b\n- {% c %}".into());
+        sentence.prompts = vec![(Duty::Plan, "plan {{ goal }} with {{ tools }}".into())];
+        sentence.keys.insert("max_depth".into(), json!(2));
+        sentence.keys.insert("approve".into(), json!(true));
+        sentence.plan = Some("tasks: [{id: a, description: 'x {{ y }}'}]".into());
+        sentence.limits.insert("budget_usd".into(), json!(2.5));
+        sentence.model = Some("m".into());
+        let made = compiled(&sentence);
+        assert!(made.diagnostics.is_empty(), "{:#?}\n{}", made.diagnostics, sentence.yaml());
+        let plan = made.plan.expect("it compiles");
+        let Kind::Goal(goal) = &plan.root().nodes[0].kind else { panic!("a goal") };
+        assert_eq!((goal.bounds.max_depth, goal.approve), (2, true));
+        assert!(matches!(&goal.goal, Text::Template(_)));
+    }
+
+    #[test]
+    fn scripts_and_servers_are_tools_by_name() {
+        let mut sentence = Sentence { goal: "count".into(), ..Sentence::default() };
+        let count = json!({"command": "wc", "args": ["-w"], "input": {"type": "object"}});
+        sentence.servers.insert("scripts".into(), json!({"type": "scripts", "scripts": {"count": count}}));
+        sentence.servers.insert("files".into(), json!({"command": "server", "env": {"K": "${K}"}}));
+        let made = compiled(&sentence);
+        assert!(made.diagnostics.is_empty(), "{:#?}", made.diagnostics);
+        let plan = made.plan.expect("it compiles");
+        let Kind::Goal(goal) = &plan.root().nodes[0].kind else { panic!("a goal") };
+        assert_eq!(goal.tools, ["scripts__count", "files__*"]);
+        assert_eq!(goal.allowed("count"), ["scripts__count", "files__count"]);
+        assert!(goal.allowed("other__count").is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! Keys of steps that start from a sentence.
+
+use super::super::shape::Shape::{
+    Boolean, Choice, Integer, List, Number, Object, OneOf, Seconds, Template, Text,
+};
+use super::super::shape::{ObjectType, Shape, TEXTS, optional, required};
+use super::super::words::{ACTIONS, ANY_CLASS};
+use super::capability::WINDOW;
+use super::runtime::{PROVIDER_SHAPE, REASONING, TIMEOUTS};
+
+/// `max_children`.
+pub const MAX_CHILDREN: Shape = Integer(1, 100);
+/// `max_tasks` of a goal.
+pub const MAX_TASKS: Shape = Integer(1, 10_000);
+/// `max_rounds`.
+pub const MAX_ROUNDS: Shape = Integer(1, 100);
+/// `max_recoveries`.
+pub const MAX_RECOVERIES: Shape = Integer(0, 100);
+/// `skip_threshold`.
+pub const SKIP_THRESHOLD: Shape = Integer(1, 100);
+/// `plan`.
+pub const PLAN: Shape = OneOf(&[Template, Object(&GIVEN_PLAN), List(&Object(&GIVEN_TASK))]);
+
+/// The words of `policies`.
+pub const POLICY: Shape = List(&Choice(ACTIONS));
+
+/// `policies`: a row per class of failures, and one for all others.
+pub static POLICIES: ObjectType = ObjectType {
+    name: "policies",
+    title: "`policies`",
+    keys: &[
+        optional("rate_limit", POLICY, "the service says: slower"),
+        optional("capacity", POLICY, "the service is full"),
+        optional("timeout", POLICY, "it took too long"),
+        optional("transient", POLICY, "a passing fault"),
+        optional("invalid_output", POLICY, "the answer is of no use, or says that the task was not done"),
+        optional("refused", POLICY, "the service refuses"),
+        optional("permission", POLICY, "something may not be done"),
+        optional("budget", POLICY, "the budget is spent"),
+        optional("security", POLICY, "a rule of safety was broken"),
+        optional("conflict", POLICY, "somebody else changed the same"),
+        optional("cancelled", POLICY, "it was stopped"),
+        optional("fatal", POLICY, "anything that another attempt cannot help"),
+        optional(ANY_CLASS, POLICY, "every class that has no line of its own"),
+    ],
+};
+
+/// `spawn`.
+pub static SPAWN: ObjectType = ObjectType {
+    name: "spawn",
+    title: "`spawn`",
+    keys: &[
+        optional(
+            "tokens",
+            Integer(1, 1_000_000_000),
+            "tokens that a task is thought to take (default 20000)",
+        ),
+        optional("seconds", Integer(1, 31_536_000), "seconds that a task is thought to take (default 600)"),
+        optional("tools", Integer(1, 1000), "tools that a task needs (default 5)"),
+    ],
+};
+
+/// `roles`: a row per duty.
+pub static ROLES: ObjectType = ObjectType {
+    name: "goal_roles",
+    title: "`roles`",
+    keys: &[
+        optional("plan", Object(&ROLE), "makes tasks of the goal"),
+        optional("analyse", Object(&ROLE), "says whether a task is done directly or by children"),
+        optional("execute", Object(&ROLE), "does a task, with the step's tools"),
+        optional("decompose", Object(&ROLE), "makes children of a task"),
+        optional("reconcile", Object(&ROLE), "makes one result of what the children of a task came to"),
+        optional("recover", Object(&ROLE), "says how a failed task can still be done"),
+        optional("classify", Object(&ROLE), "says whether the goal needs further tasks"),
+        optional("finalise", Object(&ROLE), "answers, from all results"),
+    ],
+};
+
+/// One of the roles: what it says stands over what the step says for all of them.
+pub static ROLE: ObjectType = ObjectType {
+    name: "goal_role",
+    title: "a role of a goal",
+    keys: &[
+        optional("prompt", Template, "what it is asked, instead of our words"),
+        optional("provider", PROVIDER_SHAPE, "model service: a name, or a name with settings"),
+        optional("model", Template, "the model"),
+        optional("models", TEXTS, "models: the next one is asked when one cannot answer"),
+        optional("system_prompt", Template, "what it is told about itself, instead of our words"),
+        optional("temperature", Number(0.0, 2.0), "randomness of the answers (default the step's)"),
+        optional("max_tokens", Integer(1, 200_000), "output tokens of one answer (default the step's)"),
+        optional("context_window", WINDOW, "tokens that the model can take in (default the step's)"),
+        optional("timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the step's)"),
+        optional("max_session_seconds", Seconds(1.0), "seconds for one session"),
+        optional("reasoning", Object(&REASONING), "how hard to think"),
+        optional("repair_model", Text, "model that puts the answer into shape when its own could not"),
+    ],
+};
+
+/// A plan that stands in the file.
+pub static GIVEN_PLAN: ObjectType = ObjectType {
+    name: "goal_plan",
+    title: "a plan",
+    keys: &[
+        required("tasks", List(&Object(&GIVEN_TASK)), "the tasks"),
+        optional("complete", Boolean, "whether these tasks are all that the goal needs (default true)"),
+    ],
+};
+
+/// A task of such a plan, as a planner would write it.
+pub static GIVEN_TASK: ObjectType = ObjectType {
+    name: "goal_task",
+    title: "a task of a plan",
+    keys: &[
+        optional("id", OneOf(&[Text, Integer(0, u64::MAX)]), "its name in `inputs` of others"),
+        required("description", Text, "what is to be done"),
+        optional("inputs", List(&OneOf(&[Text, Integer(0, u64::MAX)])), "tasks whose results it is given"),
+        optional("tools", TEXTS, "tools that it may use"),
+        optional("priority", Number(f64::MIN, f64::MAX), "more urgent tasks have smaller numbers"),
+        optional("skip_probability", Number(0.0, 100.0), "how likely it cannot be done, in percent"),
+        optional("skip_reason", Text, "why it may not be possible"),
+        optional(
+            "replaces",
+            List(&OneOf(&[Text, Integer(0, u64::MAX)])),
+            "failed tasks that it makes up for",
+        ),
+        optional("estimated_tokens", Integer(0, u64::MAX), "tokens that it is thought to take"),
+        optional("estimated_seconds", Integer(0, u64::MAX), "seconds that it is thought to take"),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::words::CLASSES;
+    use super::*;
+    use convoke_model::Duty;
+
+    #[test]
+    fn every_class_and_every_duty_has_a_row() {
+        let names = |object: &ObjectType| object.keys.iter().map(|key| key.name).collect::<Vec<_>>();
+        let classes: Vec<_> = CLASSES.iter().copied().chain([ANY_CLASS]).collect();
+        assert_eq!(names(&POLICIES), classes);
+        let duties: Vec<_> = Duty::ALL.iter().map(|duty| duty.word()).collect();
+        assert_eq!(names(&ROLES), duties);
+    }
+}

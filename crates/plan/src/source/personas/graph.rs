@@ -1,0 +1,85 @@
+//! Which phase follows which: circles, what the entry reaches, and the order inside sequential blocks.
+
+use super::Manifest;
+use crate::check::circles;
+use crate::plan::Topology;
+
+/// The edges of a pipeline whose ends are known.
+pub(super) struct Graph {
+    after: Vec<Vec<usize>>,
+    reached: Vec<bool>,
+    rank: Vec<usize>,
+}
+
+impl Graph {
+    /// Looks at a manifest.
+    pub fn new(manifest: &Manifest) -> Self {
+        let mut after = vec![Vec::new(); manifest.nodes.len()];
+        for edge in &manifest.edges {
+            if let (Some(from), Some(to)) = (manifest.node(&edge.from.value), manifest.node(&edge.to.value)) {
+                after[from].push(to);
+            }
+        }
+        let entry = manifest.entry.as_ref().and_then(|entry| manifest.node(&entry.value));
+        let (reached, rank) = (reached(&after, entry), ranks(&after));
+        Self { after, reached, rank }
+    }
+
+    /// Whether the entry leads to a node.
+    pub fn reaches(&self, node: usize) -> bool {
+        self.reached[node]
+    }
+
+    /// Circles of edges, each as the nodes along it.
+    pub fn circles(&self) -> Vec<Vec<usize>> {
+        circles(self.after.len(), &|node| self.after[node].clone())
+    }
+
+    /// The node before which a member of a sequential block waits. Members follow one another in the order of the
+    /// file, unless edges say otherwise: the order is one that the edges allow, so it never makes a circle.
+    pub fn before_in_block(&self, manifest: &Manifest, node: usize) -> Option<usize> {
+        let block = sequential(manifest, node)?;
+        let others = (0..manifest.nodes.len()).filter(|other| *other != node && self.reached[*other]);
+        others
+            .filter(|other| sequential(manifest, *other) == Some(block))
+            .filter(|other| self.rank[*other] < self.rank[node])
+            .max_by_key(|other| self.rank[*other])
+    }
+}
+
+fn sequential(manifest: &Manifest, node: usize) -> Option<&str> {
+    let block = manifest.nodes[node].block.as_ref()?;
+    (block.kind.value == Topology::Sequential).then_some(block.id.as_str())
+}
+
+fn reached(after: &[Vec<usize>], entry: Option<usize>) -> Vec<bool> {
+    let mut reached = vec![false; after.len()];
+    let mut open: Vec<usize> = entry.into_iter().collect();
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut reached[node], true) {
+            open.extend(&after[node]);
+        }
+    }
+    reached
+}
+
+/// The place of each node in an order that the edges allow; among those that could be next, the first of the file.
+fn ranks(after: &[Vec<usize>]) -> Vec<usize> {
+    let mut waits = vec![0usize; after.len()];
+    after.iter().flatten().for_each(|to| waits[*to] += 1);
+    let mut open: std::collections::BTreeSet<usize> =
+        (0..after.len()).filter(|node| waits[*node] == 0).collect();
+    let mut rank = vec![usize::MAX; after.len()];
+    let mut next = 0;
+    while let Some(node) = open.pop_first() {
+        rank[node] = next;
+        next += 1;
+        for to in &after[node] {
+            waits[*to] -= 1;
+            if waits[*to] == 0 {
+                open.insert(*to);
+            }
+        }
+    }
+    rank
+}

@@ -1,0 +1,143 @@
+//! From a manifest to the workflow that runs it.
+
+use std::sync::Arc;
+
+use super::super::manifest::stem;
+use super::super::text::Spanned;
+use super::super::workflow::{
+    ContextSettings, Edge as StepEdge, Need, PhaseStep, PipelineSettings, Requires, Step, StepKind, Workflow,
+};
+use super::graph::Graph;
+use super::{Edge, Manifest, Node, judge, roles};
+use crate::diagnostic::{Diagnostic, SourceFile};
+use crate::plan::On;
+
+/// The workflow of a manifest; what contradicts itself between its parts is added to the findings.
+pub(in crate::source) fn workflow(
+    manifest: &Manifest,
+    file: &Arc<SourceFile>,
+    path: &str,
+    files: &[Arc<SourceFile>],
+    findings: &mut Vec<Diagnostic>,
+) -> Workflow {
+    let graph = Graph::new(manifest);
+    judge::judge(manifest, &graph, findings);
+    let mut workflow = empty(manifest, file, path, files);
+    // Where phases go in a circle, what could be said about their texts would be wrong.
+    if graph.circles().is_empty() {
+        let reached = (0..manifest.nodes.len()).filter(|node| graph.reaches(*node));
+        workflow.agents = reached.filter_map(|node| step(manifest, &graph, node)).collect();
+    }
+    workflow
+}
+
+/// The step of a node; `None` where its persona is not known (which is reported).
+fn step(manifest: &Manifest, graph: &Graph, ix: usize) -> Option<Step> {
+    let node = &manifest.nodes[ix];
+    let persona = manifest.persona(&node.persona.value)?;
+    let (roles_below, direct) = roles::roles(manifest, node);
+    let edges: Vec<&Edge> = edges_to(manifest, graph, node).collect();
+    let phase = PhaseStep {
+        persona: node.persona.clone(),
+        actor: node.actor.clone(),
+        worker: roles::own_worker(manifest, node, persona),
+        clearance: persona.clearance.clone(),
+        max_retries: least(node.max_retries.as_ref(), manifest.max_retries.as_ref()),
+        max_depth: manifest.max_depth.as_ref().map(|depth| depth.value),
+        block: node.block.as_ref().map(|block| (block.kind.value, block.id.clone())),
+        roles: roles_below,
+        direct,
+        edges: edges.iter().map(|edge| triggered(edge)).collect(),
+    };
+    let mut common = node.common.clone();
+    // Bounds and retries are those of each try.
+    (common.timeout, common.retry) = (None, None);
+    common.description = common.description.or_else(|| persona.display_name.clone());
+    common.needs = needs(manifest, graph, ix, &edges);
+    Some(Step { name: node.id.clone(), kind: StepKind::Phase(Box::new(phase)), common })
+}
+
+/// The edges that lead to a node from nodes that can run.
+fn edges_to<'m>(manifest: &'m Manifest, graph: &'m Graph, node: &'m Node) -> impl Iterator<Item = &'m Edge> {
+    let runs = |edge: &&Edge| manifest.node(&edge.from.value).is_some_and(|from| graph.reaches(from));
+    manifest.edges.iter().filter(|edge| edge.to.value == node.id.value).filter(runs)
+}
+
+/// A phase is looked at when all its predecessors have ended, in whatever way.
+fn needs(manifest: &Manifest, graph: &Graph, ix: usize, edges: &[&Edge]) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    for edge in edges {
+        if !needs.iter().any(|need| need.step == edge.from) {
+            needs.push(need(edge.from.clone(), false));
+        }
+    }
+    if let Some(before) = graph.before_in_block(manifest, ix) {
+        let before = &manifest.nodes[before].id;
+        if !needs.iter().any(|need| need.step == *before) {
+            needs.push(need(Spanned::new(before.value.clone(), manifest.nodes[ix].id.span.clone()), true));
+        }
+    }
+    needs
+}
+
+fn need(step: Spanned<String>, order: bool) -> Need {
+    let span = step.span.clone();
+    Need { step, requires: Requires::Any, order, item: None, span }
+}
+
+/// An edge that says nothing is taken after success.
+fn triggered(edge: &Edge) -> StepEdge {
+    let stated = edge.on.as_ref().map(|on| on.value);
+    StepEdge {
+        from: edge.from.clone(),
+        on: if edge.event.is_none() { Some(stated.unwrap_or(On::Success)) } else { stated },
+        event: edge.event.clone(),
+        when: edge.when.clone(),
+    }
+}
+
+fn least(one: Option<&Spanned<u64>>, other: Option<&Spanned<u64>>) -> Option<u64> {
+    one.into_iter().chain(other).map(|bound| bound.value).min()
+}
+
+fn settings(manifest: &Manifest) -> PipelineSettings {
+    PipelineSettings {
+        hard_failures: manifest.hard_failures.as_ref().map(|count| count.value),
+        events: manifest
+            .events
+            .iter()
+            .map(|event| (event.kind.value.clone(), event.schema.clone()))
+            .collect(),
+        violation: manifest.violation.as_ref().map(|mode| mode.value),
+        project: manifest.project.clone(),
+    }
+}
+
+fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
+    Workflow {
+        file: file.clone(),
+        path: path.to_owned(),
+        files: files.to_vec(),
+        span: manifest.span.clone(),
+        name: manifest.name.clone().unwrap_or_else(|| Spanned::new(stem(path), manifest.span.clone())),
+        description: manifest.description.clone(),
+        version: manifest.version.clone(),
+        entry_point: Vec::new(),
+        runtime: manifest.runtime.clone(),
+        input: manifest.inputs.clone(),
+        context: ContextSettings::default(),
+        limits: manifest.limits.clone(),
+        cost: manifest.cost.clone(),
+        hooks: manifest.hooks.clone(),
+        metadata: manifest.metadata.clone(),
+        instructions: manifest.instructions.clone(),
+        labels: manifest.labels.clone(),
+        tools: manifest.tools.clone(),
+        agents: Vec::new(),
+        parallel: Vec::new(),
+        for_each: Vec::new(),
+        output: None,
+        from_manifest: false,
+        pipeline: Some(settings(manifest)),
+    }
+}

@@ -1,0 +1,202 @@
+//! Persona manifests: roles, who may hand work to whom, and a pipeline of phases.
+//!
+//! `read::personas` makes the typed form below; `lower` turns it into the workflow that checks, compilation and runs
+//! know, each node of the pipeline a step. `judge` and `never` say what is wrong between the parts of a manifest,
+//! `graph` which phase follows which, `roles` to whom a phase may hand work, `texts` what workers are asked. Bounds
+//! from outside the file are put in when the plan is made. Invariant: every step keeps the place of the node that it
+//! came from.
+
+mod graph;
+mod judge;
+mod lower;
+mod never;
+mod roles;
+mod texts;
+
+pub(super) use lower::workflow;
+pub(crate) use texts::PROVIDED;
+
+use indexmap::IndexMap;
+
+use super::settings::Runtime;
+use super::text::{Spanned, Text};
+use super::workflow::{
+    Clearance, Common, Condition, Cost, Entry, Hooks, InputField, Labels, Limits, Names, OutputSchema,
+    WorkerKind,
+};
+use crate::diagnostic::Span;
+use crate::plan::{On, ProjectPlace, Topology};
+use convoke_model::Violation;
+
+/// A whole manifest, as written.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// Its name; `None` means the file's.
+    pub name: Option<Spanned<String>>,
+    /// What it is for.
+    pub description: Option<Spanned<String>>,
+    /// Its writer's version.
+    pub version: Option<Spanned<String>>,
+    /// The roles.
+    pub personas: Vec<Persona>,
+    /// Who may hand work to whom.
+    pub relationships: Vec<Relationship>,
+    /// The kinds of blocks that it says it uses.
+    pub topologies: Option<Vec<Spanned<Topology>>>,
+    /// The phases.
+    pub nodes: Vec<Node>,
+    /// What leads from one to another.
+    pub edges: Vec<Edge>,
+    /// The phase that begins; `None` when it is missing (which is reported).
+    pub entry: Option<Spanned<String>>,
+    /// `topologyConstraints.maxDepth`.
+    pub max_depth: Option<Spanned<u64>>,
+    /// `topologyConstraints.maxRetries`.
+    pub max_retries: Option<Spanned<u64>>,
+    /// Domain events of its own.
+    pub events: Vec<EventType>,
+    /// Who plays the roles.
+    pub actors: IndexMap<String, Entry<Actor>>,
+    /// So many hard failures in a row end the run.
+    pub hard_failures: Option<Spanned<u64>>,
+    /// What a violation of a contract comes to.
+    pub violation: Option<Spanned<Violation>>,
+    /// Where the context of the project is kept.
+    pub project: ProjectPlace,
+    /// Declared inputs; `None` when the file declares none, and anything is taken.
+    pub inputs: Option<IndexMap<String, Entry<InputField>>>,
+    /// Provider, models, servers.
+    pub runtime: Runtime,
+    /// The names of all tools.
+    pub tools: Option<Names>,
+    /// Bounds of the run.
+    pub limits: Limits,
+    /// Prices.
+    pub cost: Cost,
+    /// What happens at start and end.
+    pub hooks: Hooks,
+    /// Put before every prompt.
+    pub instructions: Vec<Text>,
+    /// Of all phases.
+    pub labels: Labels,
+    /// Free words.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// Where the file begins.
+    pub span: Span,
+}
+
+impl Manifest {
+    /// The persona of this name.
+    pub fn persona(&self, id: &str) -> Option<&Persona> {
+        self.personas.iter().find(|persona| persona.id.value == id)
+    }
+
+    /// Where a node of this name stands in the list.
+    pub fn node(&self, id: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.id.value == id)
+    }
+}
+
+/// One role.
+#[derive(Debug, Clone)]
+pub struct Persona {
+    /// Its name; empty when it is missing (which is reported).
+    pub id: Spanned<String>,
+    /// What people call it.
+    pub display_name: Option<Spanned<String>>,
+    /// What it is told about itself; `None` when it is missing (which is reported).
+    pub prompt: Option<Text>,
+    /// The only model that may play it, with its service where the manifest names one.
+    pub model: Option<Text>,
+    /// The same, as far as it names a service.
+    pub provider: Option<super::settings::Provider>,
+    /// What it may use.
+    pub clearance: Clearance,
+    /// Who plays it where work is handed to it; `None` means the actor of the phase.
+    pub actor: Option<Spanned<String>>,
+}
+
+/// Who may hand work to whom.
+#[derive(Debug, Clone)]
+pub struct Relationship {
+    /// Who hands it out.
+    pub parent: Spanned<String>,
+    /// Who does it.
+    pub child: Spanned<String>,
+    /// How deep below the phase the child may stand.
+    pub max_depth: Option<Spanned<u64>>,
+    /// How many of them one parent may have at a time.
+    pub max_children: Option<Spanned<u64>>,
+}
+
+/// One phase.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Its name; empty when it is missing (which is reported).
+    pub id: Spanned<String>,
+    /// Who does it.
+    pub actor: Spanned<String>,
+    /// In which role.
+    pub persona: Spanned<String>,
+    /// What it is to do.
+    pub task: Option<Text>,
+    /// Further tries after a failed validation.
+    pub max_retries: Option<Spanned<u64>>,
+    /// Its block.
+    pub block: Option<Block>,
+    /// What every step has.
+    pub common: Common,
+}
+
+/// The block of a phase.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// How its members run.
+    pub kind: Spanned<Topology>,
+    /// Which one.
+    pub id: String,
+}
+
+/// One edge.
+#[derive(Debug, Clone)]
+pub struct Edge {
+    /// The phase that it leads from.
+    pub from: Spanned<String>,
+    /// The phase that it leads to.
+    pub to: Spanned<String>,
+    /// How the first must have ended.
+    pub on: Option<Spanned<On>>,
+    /// What it must have announced.
+    pub event: Option<Spanned<String>>,
+    /// What must hold as well.
+    pub when: Vec<Condition>,
+}
+
+/// The types of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Always,
+    StateFlag,
+    HistoryHasEvent,
+    FileExists,
+    Expression,
+}
+
+/// A domain event of the manifest's own.
+#[derive(Debug, Clone)]
+pub struct EventType {
+    /// Its name.
+    pub kind: Spanned<String>,
+    /// What its payload looks like.
+    pub schema: Option<OutputSchema>,
+}
+
+/// Who plays a role.
+#[derive(Debug, Clone)]
+pub struct Actor {
+    /// A model or a program.
+    pub kind: WorkerKind,
+    /// How it is tried again, and how long it may take.
+    pub common: Common,
+}

@@ -1,0 +1,68 @@
+//! Edges that can never be taken, or only by an oddity.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::super::text::{Spanned, Text};
+use super::super::workflow::Condition;
+use super::{Edge, Manifest};
+use crate::diagnostic::Diagnostic;
+use crate::plan::On;
+use crate::template::{ConditionId, ConditionSource, Renderer, Value, parse_condition};
+
+/// Looks at every edge.
+pub(super) fn judge(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
+    for edge in &manifest.edges {
+        contradiction(&edge.when, findings);
+        findings.extend(announced_by_failure(edge));
+        for condition in &edge.when {
+            if let Condition::Expression(text) = condition {
+                findings.extend(constant(text));
+            }
+        }
+    }
+}
+
+/// A flag that must be two things at once.
+fn contradiction(when: &[Condition], findings: &mut Vec<Diagnostic>) {
+    let mut wanted: HashMap<&str, (bool, &Spanned<String>)> = HashMap::new();
+    for condition in when {
+        let Condition::StateFlag { key, equals } = condition else { continue };
+        let (first, place) = *wanted.entry(&key.value).or_insert((*equals, key));
+        if first != *equals {
+            let message = format!("the flag `{}` must be true and false: the edge is never taken", key.value);
+            let found = Diagnostic::error("workflow::never_holds", message, key.span.clone(), "the opposite");
+            findings.push(found.also(place.span.clone(), "and this"));
+        }
+    }
+}
+
+/// What follows from success is not announced by a phase that has failed, unless its worker says so by itself.
+fn announced_by_failure(edge: &Edge) -> Option<Diagnostic> {
+    let on = edge.on.as_ref().filter(|on| matches!(on.value, On::Failure | On::ValidationFail))?;
+    let event = edge.event.as_ref().filter(|event| event.value == PASSED)?;
+    let message =
+        format!("the edge to `{}` waits for `{PASSED}` of a phase that did not succeed", edge.to.value);
+    let found =
+        Diagnostic::warning("workflow::never_holds", message, event.span.clone(), "follows from success");
+    Some(found.also(on.span.clone(), "and this is none").help("leave one of the two out"))
+}
+
+const PASSED: &str = "validation_passed";
+
+/// An expression that looks at nothing and is false.
+fn constant(text: &Text) -> Option<Diagnostic> {
+    let parsed = parse_condition(&text.value).ok()?;
+    let is_constant = parsed.references().is_empty();
+    if !is_constant || holds(&text.value)? {
+        return None;
+    }
+    let message = format!("the condition `{}` never holds: the edge is never taken", text.value.trim());
+    let found = Diagnostic::warning("workflow::never_holds", message, text.span.clone(), "always false");
+    Some(found.help("flags stand in `state.flags`, what phases gave in `NODE.output.payload`"))
+}
+
+fn holds(text: &str) -> Option<bool> {
+    let conditions = [ConditionSource { text: text.into() }];
+    let renderer = Renderer::new(&[], &conditions, &BTreeMap::new());
+    renderer.test(ConditionId(0), Value::from(())).ok()
+}

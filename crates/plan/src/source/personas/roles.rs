@@ -1,0 +1,116 @@
+//! To whom a phase may hand work: the relationships below its persona.
+
+use super::super::text::{Spanned, Text};
+use super::super::workflow::{Common, Role, Worker, WorkerKind};
+use super::{Actor, Manifest, Node, Persona, texts};
+use crate::diagnostic::Span;
+
+/// The roles below a phase, and which of them it hands work to by itself.
+pub(super) fn roles(manifest: &Manifest, node: &Node) -> (Vec<Role>, Vec<usize>) {
+    let found = relationships_below(manifest, &node.persona.value);
+    let role_of = |relationship: usize| found.iter().position(|known| *known == relationship);
+    let from = |persona: &str| {
+        let below = found.iter().filter(|known| manifest.relationships[**known].parent.value == persona);
+        below.filter_map(|known| role_of(*known)).collect::<Vec<usize>>()
+    };
+    let mut roles: Vec<Role> = Vec::with_capacity(found.len());
+    for relationship in found.iter().map(|known| &manifest.relationships[*known]) {
+        let child = &relationship.child;
+        let known = roles.iter().any(|role| role.persona == *child);
+        let persona = manifest.persona(&child.value);
+        roles.push(Role {
+            persona: child.clone(),
+            worker: persona.filter(|_| !known).map(|persona| child_worker(manifest, node, persona)),
+            clearance: persona.map(|persona| persona.clearance.clone()).unwrap_or_default(),
+            max_depth: relationship.max_depth.as_ref().map(|depth| depth.value),
+            max_children: relationship.max_children.as_ref().map(|count| count.value),
+            below: from(&child.value),
+        });
+    }
+    (roles, from(&node.persona.value))
+}
+
+/// Every relationship that leads from a persona or from one below it, the nearest first.
+fn relationships_below(manifest: &Manifest, persona: &str) -> Vec<usize> {
+    let mut found: Vec<usize> = Vec::new();
+    let mut open = std::collections::VecDeque::from([persona]);
+    while let Some(parent) = open.pop_front() {
+        for (ix, relationship) in manifest.relationships.iter().enumerate() {
+            if relationship.parent.value == parent && !found.contains(&ix) {
+                found.push(ix);
+                open.push_back(&relationship.child.value);
+            }
+        }
+    }
+    found
+}
+
+/// What the tries of a phase ask.
+pub(super) fn own_worker(manifest: &Manifest, node: &Node, persona: &Persona) -> Worker {
+    let handed = texts::hands_to(manifest, &node.persona.value);
+    let asked = texts::of_phase(manifest, node, persona, &handed);
+    let mut worker = worker(manifest, &node.actor, persona, asked);
+    worker.common.timeout = node.common.timeout.clone().or(worker.common.timeout);
+    worker.common.retry = node.common.retry.clone().or(worker.common.retry);
+    worker
+}
+
+fn child_worker(manifest: &Manifest, node: &Node, persona: &Persona) -> Worker {
+    let handed = texts::hands_to(manifest, &persona.id.value);
+    let asked = texts::of_child(manifest, persona, &handed);
+    worker(manifest, persona.actor.as_ref().unwrap_or(&node.actor), persona, asked)
+}
+
+fn worker(manifest: &Manifest, actor: &Spanned<String>, persona: &Persona, asked: texts::Asked) -> Worker {
+    let stated = manifest.actors.get(&actor.value).map(|entry| &entry.value);
+    let common = stated.map_or_else(|| Common::at(&actor.span), |stated| stated.common.clone());
+    let kind = match stated.map(|stated| &stated.kind) {
+        Some(WorkerKind::Script(_)) => script(stated, asked, &actor.span),
+        _ => agent(manifest, stated, persona, asked),
+    };
+    Worker { kind, common }
+}
+
+/// A program is given the same as a model, as JSON on its standard input.
+fn script(stated: Option<&Actor>, asked: texts::Asked, span: &Span) -> WorkerKind {
+    let Some(WorkerKind::Script(script)) = stated.map(|stated| &stated.kind) else {
+        unreachable!("it is a script")
+    };
+    let mut script = script.clone();
+    script.stdin = Some(Text::opaque(asked.stdin, span.clone()));
+    WorkerKind::Script(script)
+}
+
+fn agent(manifest: &Manifest, stated: Option<&Actor>, persona: &Persona, asked: texts::Asked) -> WorkerKind {
+    let mut agent = match stated.map(|stated| &stated.kind) {
+        Some(WorkerKind::Agent(agent)) => agent.clone(),
+        _ => Box::default(),
+    };
+    agent.system_prompt = persona.prompt.clone();
+    agent.prompt = Some(asked.prompt);
+    if persona.model.is_some() {
+        (agent.model, agent.models) = (persona.model.clone(), None);
+        agent.provider = persona.provider.clone().or(agent.provider);
+    }
+    let usual = agent.tools.take().or_else(|| manifest.tools.clone());
+    agent.tools = cleared(usual, persona);
+    WorkerKind::Agent(agent)
+}
+
+/// What an actor has, as far as the persona may use it; a ban wins over everything.
+fn cleared(usual: Option<Vec<Spanned<String>>>, persona: &Persona) -> Option<Vec<Spanned<String>>> {
+    let clearance = &persona.clearance;
+    let allowed = |tool: &Spanned<String>| {
+        let lists = |names: &Vec<Spanned<String>>| {
+            names.iter().any(|name| name.value.eq_ignore_ascii_case(&tool.value))
+        };
+        clearance.allow.as_ref().is_none_or(lists)
+    };
+    let mut tools = match (usual, &clearance.allow) {
+        (Some(usual), _) => usual.into_iter().filter(allowed).collect(),
+        (None, Some(allow)) => allow.clone(),
+        (None, None) => return None,
+    };
+    tools.retain(|tool| !clearance.bans(&tool.value));
+    Some(tools)
+}

@@ -1,0 +1,94 @@
+//! What workers of a pipeline are asked.
+//!
+//! A text is rendered for each try anew, from values that the scheduler gives ([`PROVIDED`]): nothing of an earlier
+//! conversation is in it. A model gets the values as a prompt, a program as one JSON object on its standard input.
+
+use super::super::manifest::{joined, literal};
+use super::super::text::Text;
+use super::{Manifest, Node, Persona};
+use crate::plan::STANDARD_EVENTS;
+
+/// The names that texts of a pipeline see besides those of workflows. Each has a value, null where there is none:
+///
+/// - `handoff`: `{from: [{node, status, payload}], trigger}`; `from` has everything that ended before,
+/// - `state`: `{flags, metadata, history}` of the run, `events`: the kinds of what was announced so far,
+/// - `project`: what the runs of the project share,
+/// - `attempt`: the number of the try, `previous`: `[{try, status, payload, reason}]` of those before,
+/// - `children`: `[{persona, task, status, payload}]` of what was handed out, where it is made into the result,
+/// - `phase`: `{id, persona, actor, depth}`, `task`: what was handed to a child.
+pub(crate) const PROVIDED: &[&str] =
+    &["handoff", "state", "events", "project", "attempt", "previous", "children", "phase", "task"];
+
+/// What a worker is given.
+pub(super) struct Asked {
+    /// For a model.
+    pub prompt: Text,
+    /// For a program.
+    pub stdin: String,
+}
+
+const INPUT: &str = "{% if workflow.input %}\n\n# Input of the run\n{{ workflow.input | json }}{% endif %}";
+
+const SEEN: &str = "\n\n# Hand-off\nWhat ended before this phase, each with its status and payload:\n{{ handoff | json }}\
+    \n\n# State of the run\n{{ state | json }}\
+    {% if project %}\n\n# Project\nWhat the runs of this project share:\n{{ project | json }}{% endif %}";
+
+const TRIES: &str = "{% if previous %}\n\n# Earlier tries\nThis is try {{ attempt }}. Those before it were not accepted; \
+    what they gave and why:\n{{ previous | json }}{% endif %}";
+
+const CHILDREN: &str = "{% if children %}\n\n# What the work that you handed out came to\n{{ children | json }}\n\
+    Make it into the result of this phase; hand out nothing more.{% endif %}";
+
+const ANSWER: &str = "\n\n# Answer\nOne JSON object: `status` is `success` if the work is done, `validation_fail` if what \
+    came out is not acceptable and should be tried again, `failure` if it cannot be done; `payload` is an object with \
+    what the phases after this one need; `reason` says why it is no success. Where something happened that others \
+    wait for, name it in `events` as `{type, payload}`. `flags` (true or false) and `metadata` are kept for later \
+    phases, `project` changes what runs of this project share.";
+
+/// Everything as one object.
+const STDIN: &str = "{{ {\"phase\": phase, \"task\": task, \"input\": workflow.input, \"handoff\": handoff, \"state\": state, \
+    \"project\": project, \"attempt\": attempt, \"previous\": previous, \"children\": children} | json }}";
+
+/// What the worker of a phase is given.
+pub(super) fn of_phase(manifest: &Manifest, node: &Node, persona: &Persona, handed: &str) -> Asked {
+    let usual = Text::opaque(usual_task(node, persona), node.id.span.clone());
+    let task = node.task.as_ref().unwrap_or(&usual);
+    let after = format!("{INPUT}{SEEN}{TRIES}{CHILDREN}{ANSWER}{}{handed}", events(manifest));
+    Asked {
+        prompt: joined("", task, &after),
+        stdin: format!("{{% set task %}}{}{{% endset %}}{STDIN}", task.value),
+    }
+}
+
+/// What somebody is given to whom a phase hands work.
+pub(super) fn of_child(manifest: &Manifest, persona: &Persona, handed: &str) -> Asked {
+    let task = "{% if task is string %}{{ task }}{% else %}{{ task | json }}{% endif %}";
+    let text = format!("{task}{SEEN}{CHILDREN}{ANSWER}{}{handed}", events(manifest));
+    Asked { prompt: Text::opaque(text, persona.id.span.clone()), stdin: STDIN.to_owned() }
+}
+
+fn usual_task(node: &Node, persona: &Persona) -> String {
+    let name = persona.display_name.as_ref().map_or(&persona.id.value, |name| &name.value);
+    format!("Do the part of {} in the phase `{}`.", literal(name), literal(&node.id.value))
+}
+
+fn events(manifest: &Manifest) -> String {
+    let own = manifest.events.iter().map(|event| event.kind.value.as_str());
+    let names: Vec<String> =
+        STANDARD_EVENTS.iter().copied().chain(own).map(|name| format!("`{}`", literal(name))).collect();
+    format!("\nTypes of events: {}.", names.join(", "))
+}
+
+/// To whom somebody may hand work, in words.
+pub(super) fn hands_to(manifest: &Manifest, persona: &str) -> String {
+    let children = manifest.relationships.iter().filter(|relationship| relationship.parent.value == persona);
+    let names: Vec<String> = children.map(|child| format!("`{}`", literal(&child.child.value))).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\nWork that others should do goes into `children` as `{{persona, task}}`; you are asked again with their \
+             results. Personas: {}.",
+            names.join(", ")
+        ),
+    }
+}

@@ -1,0 +1,83 @@
+//! Personas and their relationships.
+
+use super::super::super::keys::personas::{PERSONA, RELATIONSHIP};
+use super::super::super::personas::{Persona, Relationship};
+use super::super::super::text::{Spanned, Text};
+use super::super::super::tree::Node as Tree;
+use super::super::super::workflow::Clearance;
+use super::super::Reader;
+use super::super::fields::Fields;
+use super::super::manifest::parted;
+use super::name;
+
+/// Reads a persona.
+pub(super) fn persona(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<Persona> {
+    let mut fields = Fields::open(cx, node, &PERSONA, owner)?;
+    let id = name(cx, &mut fields, "id");
+    if !id.value.is_empty() {
+        fields.owner = format!("persona `{}`", id.value);
+    }
+    let constraint = filled(cx, &mut fields, "modelConstraint");
+    let model = constraint.map(|model| Text::opaque(model.value, model.span));
+    let (provider, model) = match model.as_ref().and_then(parted) {
+        Some((provider, model)) => (Some(provider), Some(model)),
+        None => (None, model),
+    };
+    let persona = Persona {
+        id,
+        display_name: fields.text(cx, "displayName"),
+        prompt: prompt(cx, &mut fields),
+        model,
+        provider,
+        clearance: clearance(cx, &mut fields),
+        actor: filled(cx, &mut fields, "actorId"),
+    };
+    fields.finish(cx);
+    Some(persona)
+}
+
+/// What stands around the text is no part of it.
+fn prompt(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Text> {
+    let text = fields.template(cx, "systemPromptTemplate")?;
+    if text.value.trim().is_empty() {
+        let message = format!("`systemPromptTemplate` of {} is empty", fields.owner);
+        cx.error("workflow::empty_value", message, &text.span, "say who it is");
+        return None;
+    }
+    Some(text.trimmed())
+}
+
+fn filled(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Spanned<String>> {
+    fields.place_of(key)?;
+    Some(name(cx, fields, key)).filter(|text| !text.value.is_empty())
+}
+
+fn clearance(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Clearance {
+    let Some(mut fields) = fields.object(cx, "toolClearance") else { return Clearance::default() };
+    let clearance = Clearance {
+        allow: fields.names(cx, "allowlist"),
+        ban: fields.names(cx, "banlist").unwrap_or_default(),
+    };
+    for tool in clearance.allow.iter().flatten().filter(|tool| clearance.bans(&tool.value)) {
+        let message =
+            format!("the tool `{}` stands in both lists of {}: it is banned", tool.value, fields.owner);
+        cx.warning("workflow::no_effect", message, &tool.span, "the ban wins");
+    }
+    fields.finish(cx);
+    clearance
+}
+
+/// Reads a relationship.
+pub(super) fn relationship(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<Relationship> {
+    let mut fields = Fields::open(cx, node, &RELATIONSHIP, owner)?;
+    let parent = name(cx, &mut fields, "parentPersonaId");
+    let child = name(cx, &mut fields, "childPersonaId");
+    let mut bounds = (None, None);
+    if let Some(mut constraints) = fields.object(cx, "constraints") {
+        bounds = (constraints.integer(cx, "maxDepth"), constraints.integer(cx, "maxChildren"));
+        constraints.finish(cx);
+    }
+    fields.finish(cx);
+    let (max_depth, max_children) = bounds;
+    Some(Relationship { parent, child, max_depth, max_children })
+}

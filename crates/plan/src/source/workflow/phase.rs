@@ -1,0 +1,145 @@
+//! Phases of a persona pipeline; files of this kind have no key for them, manifests become them.
+
+use super::super::text::{Spanned, Text};
+use super::{AgentStep, Common, Names, OutputSchema, ScriptStep};
+use crate::plan::{On, ProjectPlace, Topology};
+use convoke_model::Violation;
+
+/// A phase: a persona does its part.
+#[derive(Debug, Clone)]
+pub struct PhaseStep {
+    /// The role.
+    pub persona: Spanned<String>,
+    /// Who plays it.
+    pub actor: Spanned<String>,
+    /// What a try asks.
+    pub worker: Worker,
+    /// What it may use.
+    pub clearance: Clearance,
+    /// Further tries after a failed validation; `None` where neither node nor manifest bounds them.
+    pub max_retries: Option<u64>,
+    /// How deep work may be handed down; `None` where the manifest does not bound it.
+    pub max_depth: Option<u64>,
+    /// Its block.
+    pub block: Option<(Topology, String)>,
+    /// To whom work may be handed, by itself or by those below it.
+    pub roles: Vec<Role>,
+    /// Those of the roles that it hands work to by itself.
+    pub direct: Vec<usize>,
+    /// The edges that can start it.
+    pub edges: Vec<Edge>,
+}
+
+impl PhaseStep {
+    /// Everything that works for it: its own worker, then those of its roles.
+    pub fn workers(&self) -> impl Iterator<Item = &Worker> {
+        [&self.worker].into_iter().chain(self.roles.iter().filter_map(|role| role.worker.as_ref()))
+    }
+}
+
+/// A relationship, seen from a phase: somebody below it may hand work to a persona.
+#[derive(Debug, Clone)]
+pub struct Role {
+    /// To whom.
+    pub persona: Spanned<String>,
+    /// What is asked; `None` where an earlier role has the same persona, whose worker it is then.
+    pub worker: Option<Worker>,
+    /// What it may use.
+    pub clearance: Clearance,
+    /// How deep below the phase it may stand.
+    pub max_depth: Option<u64>,
+    /// How many of them one parent may have at a time.
+    pub max_children: Option<u64>,
+    /// The roles that it hands work to itself.
+    pub below: Vec<usize>,
+}
+
+/// What does the work of a phase.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    /// A model or a program.
+    pub kind: WorkerKind,
+    /// How it is tried again, and how long it may take.
+    pub common: Common,
+}
+
+/// What a worker is.
+#[derive(Debug, Clone)]
+pub enum WorkerKind {
+    /// A model.
+    Agent(Box<AgentStep>),
+    /// A program: JSON in, JSON out.
+    Script(Box<ScriptStep>),
+}
+
+impl Worker {
+    /// The model, if it is one.
+    pub fn agent(&self) -> Option<&AgentStep> {
+        match &self.kind {
+            WorkerKind::Agent(agent) => Some(agent),
+            WorkerKind::Script(_) => None,
+        }
+    }
+}
+
+/// The tools of a persona, as written.
+#[derive(Debug, Clone, Default)]
+pub struct Clearance {
+    /// Those allowed; `None` means all.
+    pub allow: Option<Names>,
+    /// Those banned.
+    pub ban: Names,
+}
+
+impl Clearance {
+    /// Whether a tool is banned, in whatever case it is written.
+    pub fn bans(&self, tool: &str) -> bool {
+        self.ban.iter().any(|name| name.value.eq_ignore_ascii_case(tool))
+    }
+}
+
+/// An edge that can start a phase.
+#[derive(Debug, Clone)]
+pub struct Edge {
+    /// The phase that it leads from.
+    pub from: Spanned<String>,
+    /// How that one must have ended; `None` where only the event counts.
+    pub on: Option<On>,
+    /// What it must have announced.
+    pub event: Option<Spanned<String>>,
+    /// What must hold as well.
+    pub when: Vec<Condition>,
+}
+
+/// A condition of an edge.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// Nothing more.
+    Always,
+    /// A flag of the run.
+    StateFlag {
+        /// Its name.
+        key: Spanned<String>,
+        /// What it must be.
+        equals: bool,
+    },
+    /// Something was announced before.
+    HistoryHasEvent(Spanned<String>),
+    /// A file exists.
+    FileExists(Spanned<String>),
+    /// An expression of the workflow language.
+    Expression(Text),
+}
+
+/// What holds for a pipeline as a whole.
+#[derive(Debug, Clone)]
+pub struct PipelineSettings {
+    /// So many hard failures in a row end it; `None` means the default.
+    pub hard_failures: Option<u64>,
+    /// Kinds of events that it defines itself.
+    pub events: Vec<(String, Option<OutputSchema>)>,
+    /// What a violation of a contract comes to; `None` where the manifest does not say.
+    pub violation: Option<Violation>,
+    /// Where the context of the project is kept.
+    pub project: ProjectPlace,
+}

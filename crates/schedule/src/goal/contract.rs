@@ -1,0 +1,143 @@
+//! What the duties of a goal answer, read strictly: a typed value, or words that say what is wrong.
+//!
+//! The shape of an answer is checked before it comes here; this is about its meaning. Whether it can be obeyed (bounds,
+//! names, what was tried before) is the router's business.
+
+use super::proposal::Proposal;
+use convoke_model::Duty;
+use convoke_plan::Action;
+use serde_json::Value;
+
+/// What somebody said.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said {
+    /// Tasks: of a planner, or of who takes a task apart.
+    Tasks(Proposal),
+    /// Whether a task is done by children.
+    Size { spawn: bool, reason: String, tools: Vec<String> },
+    /// What doing a task came to.
+    Work { achieved: bool, reason: String },
+    /// How a failed task can still be done.
+    Way { action: Action, reason: String, next_steps: String, tool: Option<String> },
+    /// Whether more is needed.
+    More { done: bool, reason: String, tasks: Proposal },
+    /// The goal's answer.
+    Answer,
+    /// Nothing that can be used, and why.
+    Refused(String),
+}
+
+/// Reads the answer of a duty.
+pub(crate) fn read(duty: Duty, said: &Value) -> Said {
+    let read = match duty {
+        Duty::Plan | Duty::Decompose => Proposal::read(said).map(Said::Tasks),
+        Duty::Analyse => size(said),
+        Duty::Execute | Duty::Reconcile => work(said),
+        Duty::Recover => way(said),
+        Duty::Classify => more(said),
+        Duty::Finalise => text(said, "message").map(|_| Said::Answer),
+    };
+    read.unwrap_or_else(Said::Refused)
+}
+
+fn size(said: &Value) -> Result<Said, String> {
+    let spawn = match said.get("decision").and_then(Value::as_str) {
+        Some("execute") => false,
+        Some("spawn") => true,
+        _ => return Err("`decision` must be `execute` or `spawn`".into()),
+    };
+    Ok(Said::Size { spawn, reason: words(said, "reasoning"), tools: list(said, "tools") })
+}
+
+fn work(said: &Value) -> Result<Said, String> {
+    let achieved = flag(said, "goal_achieved")?;
+    if achieved && said.get("result").is_none_or(Value::is_null) {
+        return Err("there is no `result`".into());
+    }
+    Ok(Said::Work { achieved, reason: words(said, "reason") })
+}
+
+fn way(said: &Value) -> Result<Said, String> {
+    let word = text(said, "strategy")?;
+    let action = Action::ALL.into_iter().find(|action| action.word() == word);
+    let action = action.ok_or_else(|| format!("there is no strategy `{word}`"))?;
+    let tool = Some(words(said, "tool")).filter(|tool| !tool.is_empty());
+    let reason = words(said, "reasoning");
+    if action == Action::Skip && reason.is_empty() {
+        return Err("a task is skipped only with a `reasoning` that can be verified".into());
+    }
+    Ok(Said::Way { action, reason, next_steps: words(said, "next_steps"), tool })
+}
+
+fn more(said: &Value) -> Result<Said, String> {
+    let done = flag(said, "done")?;
+    let tasks = match said.get("tasks") {
+        None | Some(Value::Null) => Proposal { tasks: Vec::new(), complete: true },
+        Some(_) => Proposal::read(said)?,
+    };
+    Ok(Said::More { done, reason: words(said, "reason"), tasks })
+}
+
+fn flag(said: &Value, key: &str) -> Result<bool, String> {
+    said.get(key).and_then(Value::as_bool).ok_or_else(|| format!("`{key}` must be true or false"))
+}
+
+/// A text that must say something.
+fn text(said: &Value, key: &str) -> Result<String, String> {
+    Some(words(said, key)).filter(|text| !text.is_empty()).ok_or_else(|| format!("`{key}` must be a text"))
+}
+
+/// A text, empty where there is none.
+pub(crate) fn words(said: &Value, key: &str) -> String {
+    said.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+}
+
+fn list(said: &Value, key: &str) -> Vec<String> {
+    let all = said.get(key).and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ao_2_the_analyser_is_read_with_its_reasoning() {
+        for (decision, spawn) in [("spawn", true), ("execute", false)] {
+            let said =
+                read(Duty::Analyse, &json!({"decision": decision, "reasoning": "two parts", "tools": ["a"]}));
+            let expected = Said::Size { spawn, reason: "two parts".into(), tools: vec!["a".into()] };
+            assert_eq!(said, expected);
+        }
+        assert!(matches!(read(Duty::Analyse, &json!({"decision": "maybe"})), Said::Refused(_)));
+    }
+
+    #[test]
+    fn an_achieved_task_has_a_result() {
+        let without = read(Duty::Execute, &json!({"goal_achieved": true, "reason": "fine"}));
+        assert_eq!(without, Said::Refused("there is no `result`".into()));
+        let not = read(Duty::Execute, &json!({"goal_achieved": false, "reason": "no such file"}));
+        assert_eq!(not, Said::Work { achieved: false, reason: "no such file".into() });
+        assert!(matches!(read(Duty::Execute, &json!({"result": "x"})), Said::Refused(_)));
+    }
+
+    #[test]
+    fn only_known_strategies_count_and_a_skip_says_why() {
+        assert!(matches!(read(Duty::Recover, &json!({"strategy": "LLM_RECOVERY"})), Said::Refused(_)));
+        assert!(matches!(read(Duty::Recover, &json!({"strategy": "skip"})), Said::Refused(_)));
+        let said =
+            read(Duty::Recover, &json!({"strategy": "alternative_tool", "tool": "grep", "reasoning": "r"}));
+        assert!(
+            matches!(said, Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } if tool == "grep")
+        );
+    }
+
+    #[test]
+    fn whatever_a_model_says_is_read_or_refused() {
+        let odd = [json!(null), json!([]), json!("text"), json!({"tasks": 7}), json!({"tasks": [1, null]})];
+        for (duty, said) in Duty::ALL.iter().flat_map(|duty| odd.iter().map(move |said| (duty, said))) {
+            assert!(matches!(read(*duty, said), Said::Refused(_)), "{duty:?} {said}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the router decides, and in which order decisions are carried out.
+
+use convoke_model::{Cause, Duty, Failure, Item, TaskId};
+
+/// One decision with its reason.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decision {
+    /// The word for people and events: a duty, a way to recover, `spawn`, `skip`, `end`, …
+    pub chosen: &'static str,
+    pub reason: String,
+    /// The task that it is about; `None` is the goal.
+    pub about: Option<TaskId>,
+    pub role: Option<Duty>,
+    pub act: Act,
+}
+
+/// What carries a decision out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Act {
+    /// Somebody is asked.
+    Ask { duty: Duty, note: Option<String> },
+    /// Tasks are made.
+    Add(Vec<Item>),
+    /// The task is left out.
+    Skip(Cause),
+    /// The same again, later.
+    Retry,
+    /// A person decides about the task.
+    Escalate(String),
+    /// The task has failed.
+    Fail(Failure),
+    /// What it last was told is its result.
+    Succeed,
+    /// The result of its only child is its own.
+    Inherit(TaskId),
+    /// A person decides about the plan.
+    Approve { prompt: String, plan: String },
+    /// The plan itself is the goal's answer.
+    Planned(serde_json::Value),
+    /// The goal ends with what it came to.
+    Conclude,
+    /// The goal cannot be worked on.
+    Abandon(Failure),
+}
+
+impl Decision {
+    /// Finalisation, escalations, work, planning, maintenance.
+    pub fn rank(&self) -> u8 {
+        match (&self.act, self.role) {
+            (Act::Conclude | Act::Abandon(_) | Act::Planned(_), _) => 0,
+            (Act::Ask { duty: Duty::Finalise, .. }, _) => 0,
+            (Act::Escalate(_), _) => 1,
+            (Act::Ask { duty: Duty::Plan | Duty::Classify, .. } | Act::Approve { .. }, _) => 3,
+            (Act::Ask { duty: Duty::Reconcile, .. }, _) => 4,
+            (Act::Ask { .. } | Act::Retry, _) => 2,
+            (Act::Add(_), _) if self.about.is_none() => 3,
+            (Act::Add(_), _) => 2,
+            (Act::Skip(_) | Act::Fail(_) | Act::Succeed | Act::Inherit(_), _) => 4,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Fold: a goal has begun, a decision was made, a person said something.
+
+use crate::agenda::Todo;
+use crate::fold::Folded;
+use crate::group::Group;
+use crate::scheduler::Scheduler;
+use crate::task::{TaskIx, TaskState};
+use convoke_model::{About, Inquiry, TaskId};
+use convoke_plan::{Action, Kind, NodeIx};
+
+/// How the work on a task of a goal went so far, as decisions say.
+#[derive(Debug, Default)]
+pub(crate) struct Pursuit {
+    /// Ways to recover that were chosen.
+    pub tried: Vec<Action>,
+    /// The last of them, until something is asked because of it.
+    pub due: Option<Action>,
+    /// The way that this duty was asked for.
+    pub strategy: Option<Action>,
+    /// Of a goal: how many tasks were made of it.
+    pub made: u32,
+    /// Of a goal: the event after which there was nothing to decide. A cache: dropping it changes nothing.
+    pub routed: u64,
+}
+
+impl Scheduler {
+    /// A goal holds nothing but its children.
+    pub(crate) fn open_goal(&mut self, task: TaskIx) {
+        self.tasks[task].group = Some(Box::new(Group::default()));
+        self.tasks[task].state = TaskState::Open;
+        self.todo(Todo::Group(task));
+    }
+
+    /// Whether a task is a goal or a task of one: it asks on its way, and goes on when it is woken.
+    pub(crate) fn is_led(&self, task: TaskIx) -> bool {
+        matches!(self.node(task).kind, Kind::Goal(_) | Kind::Item(_))
+    }
+
+    /// A decision of a router. Ways to recover are remembered: none is taken twice.
+    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str) -> Folded {
+        let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
+        let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
+        if let (Some(item), Some(action)) = (item, action) {
+            let pursuit = self.tasks[item].pursuit.get_or_insert_default();
+            pursuit.tried.push(action);
+            pursuit.due = Some(action);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn guided(&mut self, text: &str) -> Folded {
+        self.guidance.push(text.to_owned());
+        Ok(())
+    }
+
+    /// What was due is asked now: whoever is asked knows for which way.
+    pub(crate) fn note_strategy(&mut self, task: TaskIx, child: TaskIx) {
+        let due = self.tasks[task].pursuit.as_mut().and_then(|pursuit| pursuit.due.take());
+        if let Some(action) = due {
+            self.tasks[child].pursuit.get_or_insert_default().strategy = Some(action);
+        }
+    }
+
+    /// A task of a goal waits until its turn comes; everybody else is asked at once.
+    pub(crate) fn place_question(&mut self, task: TaskIx, member: TaskIx, question: &Inquiry) {
+        match question.about {
+            About::Item(_) => {
+                if let Some((goal, _)) = self.goal_of(task) {
+                    self.tasks[goal].pursuit.get_or_insert_default().made += 1;
+                }
+                self.todo(Todo::Group(task));
+            }
+            _ => self.offer(member),
+        }
+    }
+
+    /// The node that answers for a goal or for a task of it.
+    pub(crate) fn goal_helper(&self, task: TaskIx, about: &About) -> Option<NodeIx> {
+        let (_, goal) = self.goal_of(task)?;
+        match about {
+            About::Item(_) => Some(goal.item),
+            About::Duty { duty, .. } => goal.duties.get(duty).copied(),
+            _ => None,
+        }
+    }
+}

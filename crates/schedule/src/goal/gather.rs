@@ -1,0 +1,224 @@
+//! Where what a goal knows comes from: its tasks, their ends and what they said.
+
+use super::contract::{self, Said};
+use super::proposal::Proposal;
+use super::state::{ItemState, Standing, State, Step, Told};
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{About, Answer, Duty, Failure, Item, TaskId};
+use convoke_plan::{Goal, Kind};
+use std::sync::Arc;
+
+/// How much of the way of its tasks is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// That of tasks about which something may be decided.
+    Open,
+    /// That of one task; of the others only those around it are there.
+    Of(TaskIx),
+    /// All of it.
+    Whole,
+}
+
+impl Scheduler {
+    /// The goal that a task belongs to: itself, or one around it.
+    pub(crate) fn goal_of(&self, task: TaskIx) -> Option<(TaskIx, &Goal)> {
+        let mut next = Some(task);
+        while let Some(task) = next {
+            if let Kind::Goal(goal) = &self.node(task).kind {
+                return Some((task, goal));
+            }
+            next = self.tasks[task].place.within;
+        }
+        None
+    }
+
+    /// What a goal knows. Without outputs nobody has said anything that can be read.
+    pub(crate) fn goal_state<'a>(
+        &'a self,
+        task: TaskIx,
+        goal: &'a Goal,
+        past: Past,
+        outputs: Option<&dyn Outputs>,
+    ) -> State<'a> {
+        let mut found = Vec::new();
+        match past {
+            Past::Of(own) => self.add_around(own, &mut found),
+            Past::Open | Past::Whole => self.add_items(task, &mut found),
+        }
+        found.sort_unstable();
+        let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &found, past, outputs)).collect();
+        let working = items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
+        // Nobody asks what a person's plan says while its tasks are worked on.
+        let outputs_of_plan = outputs.filter(|_| !working);
+        State {
+            goal,
+            id: self.tasks[task].id.clone(),
+            given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
+            approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
+            unattended: self.skip_gates,
+            steps: self.steps_of(task, &found, outputs),
+            made: self.tasks[task].pursuit.as_ref().map_or(0, |pursuit| pursuit.made),
+            rounds: self.rounds_of(task),
+            items,
+        }
+    }
+
+    fn add_items(&self, task: TaskIx, found: &mut Vec<TaskIx>) {
+        let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+        for member in members.copied().filter(|member| self.item_of(*member).is_some()) {
+            found.push(member);
+            self.add_items(member, found);
+        }
+    }
+
+    /// A task of a goal, its children and the task above it.
+    fn add_around(&self, task: TaskIx, found: &mut Vec<TaskIx>) {
+        let above = self.tasks[task].place.within;
+        let children = self.tasks[task].group.iter().flat_map(|group| &group.members).copied();
+        let all = above.into_iter().chain([task]).chain(children);
+        found.extend(all.filter(|task| self.item_of(*task).is_some()));
+    }
+
+    /// The plan, and each later round in which somebody asked for more and got it.
+    fn rounds_of(&self, task: TaskIx) -> u32 {
+        let members = self.tasks[task].group.as_ref().map_or(&[][..], |group| &group.members);
+        let is_item = |task: &TaskIx| self.item_of(*task).is_some();
+        let asks = |task: &TaskIx| matches!(self.duty_of(*task), Some((Duty::Classify, _)));
+        let later = members.windows(2).filter(|pair| asks(&pair[0]) && is_item(&pair[1])).count();
+        u32::from(members.iter().any(is_item)) + later as u32
+    }
+
+    /// What a task of a goal is about.
+    pub(crate) fn item_of(&self, task: TaskIx) -> Option<&Item> {
+        match &self.tasks[task].question.as_ref()?.about {
+            About::Item(item) => Some(item),
+            _ => None,
+        }
+    }
+
+    /// What a child contributes to a goal, and why it was asked.
+    pub(crate) fn duty_of(&self, task: TaskIx) -> Option<(Duty, Option<&str>)> {
+        match &self.tasks[task].question.as_ref()?.about {
+            About::Duty { duty, note } => Some((*duty, note.as_deref())),
+            _ => None,
+        }
+    }
+
+    /// Why the last work on a task of a goal failed.
+    pub(crate) fn item_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
+        let (goal, spec) = self.goal_of(task)?;
+        let state = self.goal_state(goal, spec, Past::Of(task), Some(outputs));
+        let item = state.find(&self.tasks[task].id)?;
+        super::mend::last_failure(&state, &state.items[item])
+    }
+
+    fn item_state<'a>(
+        &'a self,
+        task: TaskIx,
+        places: &[TaskIx],
+        past: Past,
+        outputs: Option<&dyn Outputs>,
+    ) -> ItemState<'a> {
+        let state = &self.tasks[task];
+        let pursuit = state.pursuit.as_deref();
+        let item = self.item_of(task).expect("only items are gathered");
+        let looked_at = match past {
+            Past::Open => !state.is_ended() && !self.awaits_answer(task),
+            Past::Of(own) => own == task,
+            Past::Whole => true,
+        };
+        ItemState {
+            id: state.id.clone(),
+            item,
+            parent: state.place.within.and_then(|above| places.binary_search(&above).ok()),
+            standing: standing(state.state),
+            inputs: if state.state == TaskState::Waiting { self.ends_of(&item.inputs) } else { Vec::new() },
+            steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
+            tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
+            due: pursuit.and_then(|pursuit| pursuit.due),
+            failure: state.failure.as_deref(),
+        }
+    }
+
+    /// Whether somebody was asked for a task and has not answered: nothing is decided about it meanwhile.
+    fn awaits_answer(&self, task: TaskIx) -> bool {
+        let last = self.tasks[task].group.as_ref().and_then(|group| group.members.last().copied());
+        last.is_some_and(|last| self.item_of(last).is_none() && !self.tasks[last].is_ended())
+    }
+
+    fn ends_of(&self, ids: &[TaskId]) -> Vec<Option<End>> {
+        let end = |id: &TaskId| match self.tasks[self.tasks.find(id)?].state {
+            TaskState::Ended(end) => Some(end),
+            _ => None,
+        };
+        ids.iter().map(end).collect()
+    }
+
+    fn steps_of<'a>(
+        &'a self,
+        task: TaskIx,
+        places: &[TaskIx],
+        outputs: Option<&dyn Outputs>,
+    ) -> Vec<Step<'a>> {
+        let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+        let step = |member: &TaskIx| match places.binary_search(member) {
+            Ok(place) => Some(Step::Child(place)),
+            Err(_) => {
+                let (duty, _) = self.duty_of(*member)?;
+                Some(Step::Duty(duty, self.told(*member, duty, outputs)))
+            }
+        };
+        members.filter_map(step).collect()
+    }
+
+    fn told(&self, task: TaskIx, duty: Duty, outputs: Option<&dyn Outputs>) -> Told<'_> {
+        match (self.tasks[task].succeeded(), self.tasks[task].is_ended(), outputs) {
+            (true, _, Some(outputs)) => Told::Said(self.said(task, duty, outputs)),
+            (false, true, _) => Told::Failed(self.tasks[task].failure.as_deref()),
+            _ => Told::Nothing,
+        }
+    }
+
+    /// What a duty answered, read once.
+    pub(crate) fn said(&self, task: TaskIx, duty: Duty, outputs: &dyn Outputs) -> Arc<Said> {
+        let mut kept = self.values.said.borrow_mut();
+        let read = || Arc::new(contract::read(duty, &self.json_of(task, outputs)));
+        kept.entry(task).or_insert_with(read).clone()
+    }
+
+    fn given_plan(
+        &self,
+        task: TaskIx,
+        goal: &Goal,
+        outputs: &dyn Outputs,
+    ) -> Option<Result<Proposal, String>> {
+        let text = self.render(task, goal.plan.as_ref()?, "plan", outputs);
+        match text {
+            Err(failure) => Some(Err(failure.message)),
+            // A template that gives nothing leaves the planning to the planner.
+            Ok(text) if text.trim().is_empty() => None,
+            Ok(text) => Some(Proposal::read_text(&text)),
+        }
+    }
+
+    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Result<Proposal, String>> {
+        let answer = self.read(self.tasks[task].answer.as_ref()?, outputs)?;
+        match serde_json::from_str(answer.as_str()).ok()? {
+            Answer::Plan { plan } => Some(Proposal::read_text(&plan)),
+            _ => None,
+        }
+    }
+}
+
+fn standing(state: TaskState) -> Standing {
+    match state {
+        TaskState::Ended(end) => Standing::Ended(end),
+        TaskState::Open => Standing::Open,
+        TaskState::Asking | TaskState::Backoff(_) | TaskState::Timed(_) | TaskState::Failing => {
+            Standing::Paused
+        }
+        TaskState::Waiting | TaskState::Held | TaskState::Ready | TaskState::Running => Standing::Waiting,
+    }
+}

@@ -1,0 +1,184 @@
+//! A task of a goal failed: what follows, who judges, and which way is taken.
+//!
+//! Pure. Which ways there are is `recover`'s answer; here it becomes a decision about the task.
+
+use super::contract::Said;
+use super::decision::{Act, Decision};
+use super::items::{Look, NOT_ACHIEVED, because, message, unknown};
+use super::recover::{self, Case, Next};
+use super::state::{ItemState, State, Step, Told, asked_in_a_row};
+use crate::task::End;
+use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Item};
+use convoke_plan::Action;
+
+/// The ways that whoever judges a failed task may choose from.
+pub(crate) fn ways(state: &State<'_>, index: usize) -> Vec<Action> {
+    let mut left = state.tasks_left();
+    let look = Look { state, item: &state.items[index], left: &mut left };
+    match look.last_failure().map(|failure| recover::next(&look.case(&failure))) {
+        Some(Next::Judge(ways)) => ways,
+        Some(Next::Take(action)) => vec![action],
+        _ => Vec::new(),
+    }
+}
+
+impl Look<'_, '_> {
+    /// A failure: what follows.
+    pub(super) fn after(&self, failure: Failure) -> Decision {
+        if let Some(due @ (Action::Retry | Action::Escalate)) = self.item.due {
+            let why =
+                if due == Action::Retry { "the time to wait is over" } else { "a person wants another try" };
+            return self.execute(why.into(), Some(format!("the last try failed: {}", failure.message)));
+        }
+        match recover::next(&self.case(&failure)) {
+            Next::Take(action) => self.take(action, &failure, failure.message.clone(), None),
+            Next::GiveUp(why) => {
+                let reason = format!("{}; {why}", failure.message);
+                self.decide(Action::Fail.word(), reason, None, Act::Fail(failure))
+            }
+            Next::Judge(ways) => {
+                let words: Vec<_> = ways.iter().map(|action| action.word()).collect();
+                let reason = format!("{}; what is left: {}", failure.message, words.join(", "));
+                self.ask("recover", Duty::Recover, reason, None)
+            }
+        }
+    }
+
+    fn case<'c>(&'c self, failure: &Failure) -> Case<'c> {
+        let goal = self.state.goal;
+        let (may_decompose, recovers) = (self.spawn_refusal().is_none(), self.item.recovers(self.state));
+        Case {
+            policy: goal.policies.get(&failure.class).map_or(&[], Vec::as_slice),
+            tried: self.item.tried,
+            max_recoveries: goal.bounds.max_recoveries,
+            may_repeat: failure.reason.as_deref() == Some(NOT_ACHIEVED),
+            may_decompose,
+            may_spawn: may_decompose,
+            other_tools: goal.tools.iter().any(|tool| !self.item.item.tools.contains(tool)) && !recovers,
+            attended: !self.state.unattended,
+        }
+    }
+
+    /// Somebody said which way to take.
+    pub(super) fn judged(&self, told: &Told<'_>) -> Decision {
+        let failure = self.last_failure().unwrap_or_else(unknown);
+        let ways = match recover::next(&self.case(&failure)) {
+            Next::Judge(ways) => ways,
+            Next::Take(action) => vec![action],
+            // What was possible when it was asked is possible no more.
+            Next::GiveUp(_) => return self.after(failure),
+        };
+        let refused = match self.way(told, &ways) {
+            Ok((action, reason, note)) => return self.take(action, &failure, reason, note),
+            Err(why) => why,
+        };
+        if asked_in_a_row(&self.item.steps, Duty::Recover) == 1 && matches!(told, Told::Said(_)) {
+            let reason = format!("the answer cannot be used: {refused}");
+            return self.ask("recover", Duty::Recover, reason, Some(refused));
+        }
+        self.take(ways[0], &failure, format!("{refused}; the first way that is left is taken"), None)
+    }
+
+    fn way(&self, told: &Told<'_>, ways: &[Action]) -> Result<(Action, String, Option<String>), String> {
+        let said = match told {
+            Told::Said(said) => said,
+            Told::Failed(failure) => return Err(format!("nobody could judge: {}", message(*failure))),
+            Told::Nothing => unreachable!("only answers are looked at"),
+        };
+        match &**said {
+            Said::Way { action, reason, next_steps, tool } if ways.contains(action) => {
+                self.check_tool(*action, tool.as_deref())?;
+                let note = Some(next_steps.clone()).filter(|note| !note.is_empty());
+                Ok((*action, reason.clone(), note.or_else(|| Some(reason.clone()))))
+            }
+            Said::Way { action, .. } => {
+                let words: Vec<_> = ways.iter().map(|action| action.word()).collect();
+                Err(format!("`{}` is not among what is left: {}", action.word(), words.join(", ")))
+            }
+            Said::Refused(why) => Err(why.clone()),
+            _ => Err("it names no strategy".into()),
+        }
+    }
+
+    fn check_tool(&self, action: Action, tool: Option<&str>) -> Result<(), String> {
+        match (action, tool) {
+            (Action::AlternativeTool, Some(tool)) if self.state.goal.allowed(tool).is_empty() => {
+                Err(format!("there is no tool `{tool}`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&self, action: Action, failure: &Failure, reason: String, note: Option<String>) -> Decision {
+        let way = note.map_or_else(|| action.word().to_owned(), |note| format!("{}: {note}", action.word()));
+        let note = Some(format!("{way}\nThe last try failed: {}", failure.message));
+        let (role, act) = match action {
+            Action::Retry => (None, Act::Retry),
+            Action::RepairParameters | Action::AlternativeTool => {
+                (Some(Duty::Execute), Act::Ask { duty: Duty::Execute, note })
+            }
+            Action::Decompose => (Some(Duty::Decompose), Act::Ask { duty: Duty::Decompose, note }),
+            Action::SpawnRecovery => (None, Act::Add(vec![self.recovery(failure)])),
+            Action::Escalate => (None, Act::Escalate(self.escalation(failure))),
+            Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::NotPossible, task: None })),
+            Action::Fail => (None, Act::Fail(failure.clone())),
+        };
+        self.decide(action.word(), reason, role, act)
+    }
+
+    /// A task of its own for what failed: with the same tools and no children.
+    fn recovery(&self, failure: &Failure) -> Item {
+        let item = self.item.item;
+        Item {
+            description: format!("{} (it failed before: {})", item.description, failure.message),
+            inputs: Vec::new(),
+            tools: item.tools.clone(),
+            priority: item.priority,
+            skip: None,
+            effort: Effort::default(),
+            replaces: vec![self.item.id.clone()],
+            depth: item.depth + 1,
+        }
+    }
+
+    fn escalation(&self, failure: &Failure) -> String {
+        let (id, what) = (self.state.short(&self.item.id), &self.item.item.description);
+        format!("task {id} ({what}) failed: {}; `retry` tries it again, `fail` gives it up", failure.message)
+    }
+
+    pub(super) fn last_failure(&self) -> Option<Failure> {
+        last_failure(self.state, self.item)
+    }
+}
+
+/// Why the last work on a task failed, if it did: who judges or takes apart does no work on it.
+pub(crate) fn last_failure(state: &State<'_>, item: &ItemState<'_>) -> Option<Failure> {
+    let is_work =
+        |step: &&Step<'_>| !matches!(step, Step::Duty(Duty::Recover | Duty::Decompose | Duty::Analyse, _));
+    match item.steps.iter().rev().find(is_work)? {
+        Step::Child(last) => child_failure(state, *last, item),
+        Step::Duty(_, Told::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
+        Step::Duty(_, Told::Said(said)) => match &**said {
+            Said::Work { achieved: false, reason } => {
+                let message = because("its aim was not reached", reason);
+                Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED))
+            }
+            Said::Refused(why) => Some(Failure::new(Class::InvalidOutput, why.clone()).reason("contract")),
+            _ => None,
+        },
+        Step::Duty(_, Told::Nothing) => None,
+    }
+}
+
+fn child_failure(state: &State<'_>, last: usize, item: &ItemState<'_>) -> Option<Failure> {
+    let of = |child: &ItemState<'_>| {
+        let failure = child.failure?;
+        let message = format!("child {} failed: {}", state.short(&child.id), failure.message);
+        Some(Failure { message, ..failure.clone() })
+    };
+    let children = item.steps.iter().filter_map(|step| match step {
+        Step::Child(child) if *child <= last => Some(&state.items[*child]),
+        _ => None,
+    });
+    children.rev().find(|child| child.ended() == Some(End::Failed)).and_then(of)
+}

@@ -1,0 +1,226 @@
+//! What a goal comes to: its status, and the answer with all its tasks.
+//!
+//! The status is counted from the tasks, never taken from words: a goal of which a task failed for good has failed,
+//! whatever the answer says.
+
+use super::contract::words;
+use super::gather::Past;
+use super::items::NOT_ACHIEVED;
+use super::state::{ItemState, State, Step, Told};
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx};
+use convoke_model::synthesis::usage_value;
+use convoke_model::{Class, Duty, Failure, TaskId};
+use convoke_plan::Kind;
+use serde_json::{Value, json};
+
+/// How the work on a goal ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Succeeded,
+    /// Something was left out.
+    Partial,
+    /// Everything was.
+    SkippedAll,
+    Failed,
+}
+
+/// Characters of the message and of the next steps.
+const MESSAGE: usize = 4000;
+const NEXT_STEPS: usize = 1000;
+
+impl Status {
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Succeeded => "succeeded",
+            Status::Partial => "partial",
+            Status::SkippedAll => "skipped_all",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// Counts the tasks: what failed and was not made up for, what was left out.
+pub(crate) fn status(state: &State<'_>) -> Status {
+    let ended = |end: End| move |item: &&ItemState<'_>| item.ended() == Some(end);
+    if state.top().any(|item| is_lost(state, item)) {
+        Status::Failed
+    } else if state.top().next().is_some()
+        && state.top().filter(ended(End::Skipped)).count() == state.top().count()
+    {
+        Status::SkippedAll
+    } else if state.items.iter().any(|item| is_left_out(state, item)) {
+        Status::Partial
+    } else {
+        Status::Succeeded
+    }
+}
+
+fn is_lost(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    !matches!(item.ended(), Some(End::Succeeded | End::Skipped)) && !is_made_up_for(state, item)
+}
+
+/// Whether another task was done instead of it.
+fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    state
+        .items
+        .iter()
+        .any(|other| other.item.replaces.contains(&item.id) && other.ended() == Some(End::Succeeded))
+}
+
+/// Whether something of the answer is missing because of this task: skipped, or accepted as failed by who put the
+/// parts together.
+fn is_left_out(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    match (item.parent, item.ended()) {
+        (None, end) => end == Some(End::Skipped) && !is_made_up_for(state, item),
+        (Some(parent), Some(End::Skipped | End::Failed)) => {
+            let parent = &state.items[parent];
+            let reconciled = matches!(parent.steps.last(), Some(Step::Duty(Duty::Reconcile, _)));
+            let counts = parent.batch(state).iter().any(|child| std::ptr::eq(&state.items[*child], item));
+            reconciled && counts && parent.ended() == Some(End::Succeeded)
+        }
+        _ => false,
+    }
+}
+
+impl Scheduler {
+    /// How a goal ended; of a goal that only planned nothing is left out.
+    pub(crate) fn goal_status(&self, task: TaskIx) -> Option<Status> {
+        let Kind::Goal(goal) = &self.node(task).kind else { return None };
+        let state = self.goal_state(task, goal, Past::Whole, None);
+        (!state.items.is_empty()).then(|| status(&state))
+    }
+
+    /// Decide: the goal ends with its answer, well or not.
+    pub(crate) fn conclude(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        let answer = self.goal_answer(task, outputs).unwrap_or_default();
+        match self.goal_failure(task, outputs) {
+            Some(failure) => self.fail_task(task, self.named(task, failure)),
+            None => self.succeed(task, &answer, outputs),
+        }
+    }
+
+    /// Why a goal has failed, if it has.
+    fn goal_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
+        let Kind::Goal(goal) = &self.node(task).kind else { return None };
+        let state = self.goal_state(task, goal, Past::Whole, Some(outputs));
+        if let Some(lost) = state.top().find(|item| is_lost(&state, item)) {
+            let why = lost.failure.map_or("it was stopped", |failure| &failure.message);
+            let message = format!("the goal was not achieved: task {}: {why}", state.short(&lost.id));
+            let class = lost.failure.map_or(Class::Cancelled, |failure| failure.class);
+            return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
+        }
+        match state.steps.last() {
+            Some(Step::Duty(Duty::Finalise, Told::Failed(failure))) => Some(not_answered(*failure)),
+            Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
+                super::contract::Said::Refused(why) => {
+                    let message = format!("the tasks were done, but the answer cannot be used: {why}");
+                    Some(Failure::new(Class::InvalidOutput, message).reason("not_answered"))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A failure with the name of its step.
+    pub(super) fn named(&self, task: TaskIx, failure: Failure) -> Failure {
+        Failure { message: format!("goal step `{}`: {}", self.node(task).name, failure.message), ..failure }
+    }
+
+    /// A goal's answer: what was said last, the status, every task. Also of a goal that has failed; `None` where it
+    /// never came to its tasks.
+    pub(crate) fn goal_answer(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
+        let Kind::Goal(goal) = &self.node(task).kind else { return None };
+        let state = self.goal_state(task, goal, Past::Whole, Some(outputs));
+        if state.items.is_empty() {
+            return None;
+        }
+        let said = self.final_words(task, outputs);
+        let field = |key: &str| said.as_ref().map(|said| words(said, key)).unwrap_or_default();
+        let message = match field("message") {
+            text if text.is_empty() => {
+                "Nobody could put an answer together; what became of each task is listed.".into()
+            }
+            text => text,
+        };
+        let tasks: Vec<Value> = state.items.iter().map(|item| task_value(&state, item)).collect();
+        Some(json!({
+            "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
+            "issues": field("issues"), "reason": field("reason"), "status": status(&state).word(), "tasks": tasks,
+            "usage": usage_value(&self.asked_so_far(task).1),
+        }))
+    }
+
+    /// What the finaliser said last.
+    fn final_words(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
+        let members = &self.tasks[task].group.as_deref()?.members;
+        let last = members.iter().rev().copied().find(|member| {
+            self.duty_of(*member).is_some_and(|(duty, _)| duty == Duty::Finalise)
+                && self.tasks[*member].succeeded()
+        });
+        last.map(|member| self.json_of(member, outputs))
+    }
+}
+
+fn not_answered(failure: Option<&Failure>) -> Failure {
+    let why = failure.map_or("it was stopped", |failure| &failure.message);
+    let class = failure.map_or(Class::Cancelled, |failure| failure.class);
+    Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason("not_answered")
+}
+
+fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {
+    json!({
+        "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
+        "reason": reason(state, item),
+    })
+}
+
+/// How a task stands, in a word.
+pub(crate) fn status_word(item: &ItemState<'_>) -> &'static str {
+    match item.ended() {
+        None => "open",
+        Some(End::Succeeded) => "succeeded",
+        Some(End::Failed) => "failed",
+        Some(End::Skipped) => "skipped",
+        Some(End::Cancelled) => "cancelled",
+    }
+}
+
+/// Why a task ended as it did; of what went well, as far as somebody said.
+pub(crate) fn reason(state: &State<'_>, item: &ItemState<'_>) -> String {
+    match item.ended() {
+        Some(End::Failed) => item.failure.map(|failure| failure.message.clone()).unwrap_or_default(),
+        Some(End::Skipped) => skip_reason(state, item),
+        _ => last_said(item).unwrap_or_default(),
+    }
+}
+
+fn skip_reason(state: &State<'_>, item: &ItemState<'_>) -> String {
+    let gone = |id: &&TaskId| !matches!(state.end_of(id), Some(End::Succeeded));
+    let threshold = state.goal.skip_threshold;
+    match (&item.item.skip, item.item.inputs.iter().find(gone)) {
+        (Some(skip), _) if skip.probability >= threshold => skip.reason.clone(),
+        (_, Some(input)) => format!("task {} has no result", state.short(input)),
+        _ => last_said(item).unwrap_or_else(|| "all its children were skipped".into()),
+    }
+}
+
+fn last_said(item: &ItemState<'_>) -> Option<String> {
+    use super::contract::Said;
+    item.steps.iter().rev().find_map(|step| match step {
+        Step::Duty(_, Told::Said(said)) => match &**said {
+            Said::Work { reason, .. } | Said::Way { reason, .. } => Some(reason.clone()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most - 1) {
+        Some((end, _)) if text.chars().count() > most => format!("{}…", &text[..end]),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,282 @@
+//! What the duties of a goal see: the variables of their templates, and what their agents may use.
+//!
+//! A duty sees the goal, its own task and what that task declares as inputs, never the whole history: what a prompt
+//! holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
+
+use super::gather::Past;
+use super::mend;
+use super::outcome::{reason, status_word};
+use super::state::{ItemState, State};
+use super::tools;
+use crate::context::Names;
+use crate::outputs::Outputs;
+use crate::roots::Roots;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx};
+use convoke_model::synthesis::readable;
+use convoke_model::{AgentCall, Digest, Duty, Failure, Payload, TaskId};
+use convoke_plan::template::from_json;
+use convoke_plan::{Goal, Text};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// Tokens of one result, and of all that a prompt shows.
+const RESULT_TOKENS: u64 = 2000;
+const ALL_TOKENS: u64 = 16 * RESULT_TOKENS;
+const LEAST_TOKENS: u64 = 50;
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// A result as a prompt shows it.
+struct Seen {
+    task: TaskIx,
+    summary: String,
+    text: String,
+    /// Where the rest can be read.
+    kept: Option<Digest>,
+}
+
+/// A duty, the goal that it is for, and the task of it.
+struct About<'a> {
+    duty: Duty,
+    note: Option<&'a str>,
+    goal_task: TaskIx,
+    goal: &'a Goal,
+    asker: TaskIx,
+    state: State<'a>,
+    /// The task's place among the goal's tasks.
+    at: Option<usize>,
+}
+
+impl Scheduler {
+    /// The variables of a duty's templates; nothing for anybody else.
+    pub(crate) fn add_duty_names(
+        &self,
+        task: TaskIx,
+        roots: &Roots,
+        names: &mut Names,
+        outputs: &dyn Outputs,
+    ) -> Result<(), Failure> {
+        let Some(about) = self.about_duty(task, outputs) else { return Ok(()) };
+        let goal = self.render(about.goal_task, &about.goal.goal, "goal", outputs)?;
+        let context = about.goal.context.as_ref();
+        let stated = |text: &Text| self.render(about.goal_task, text, "context", outputs);
+        let context = context.map(stated).transpose()?.unwrap_or_default();
+        let mut put = |name: &str, value: &dyn Fn() -> Json| {
+            if roots.want(name) {
+                names.insert(name.into(), from_json(&value()));
+            }
+        };
+        put("goal", &|| json!(goal));
+        put("context", &|| json!(context));
+        put("guidance", &|| json!(self.guidance));
+        put("note", &|| json!(about.note));
+        put("item", &|| about.item());
+        put("tools", &|| json!(self.tools_shown(task, &about)));
+        put("bounds", &|| about.bounds());
+        put("skip_threshold", &|| json!(about.goal.skip_threshold));
+        put("actions", &|| json!(about.actions()));
+        put("failure", &|| self.failure_shown(&about));
+        put("tasks", &|| self.tasks_shown(&about, outputs));
+        put("results", &|| self.results_shown(&about, outputs));
+        put("children", &|| self.children_shown(&about, outputs));
+        Ok(())
+    }
+
+    fn about_duty(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<About<'_>> {
+        let (duty, note) = self.duty_of(task)?;
+        let asker = self.tasks[task].place.within?;
+        let (goal_task, goal) = self.goal_of(asker)?;
+        // Whoever puts results together is told why each of them is as it is; everybody else sees one task.
+        let past = match (asker == goal_task, duty) {
+            (true, _) | (_, Duty::Reconcile) => Past::Whole,
+            _ => Past::Of(asker),
+        };
+        let state = self.goal_state(goal_task, goal, past, Some(outputs));
+        let at = state.find(&self.tasks[asker].id);
+        Some(About { duty, note, goal_task, goal, asker, state, at })
+    }
+
+    /// Gives a duty's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
+    pub(crate) fn put_duty(&self, task: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
+        let Some(about) = self.about_duty(task, outputs) else { return call };
+        let mut settings = (*call.settings).clone();
+        if let (Duty::Execute, Some(item)) = (about.duty, about.own()) {
+            let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
+            if let Some(tools) = tools::for_task(&about.state, item, strategy) {
+                settings.tools = Some(tools);
+            }
+        }
+        if about.duty == Duty::Recover
+            && let Some(field) = settings.schema.as_mut().and_then(|schema| schema.fields.get_mut("strategy"))
+        {
+            field.choices = Some(about.actions().into_iter().map(Json::from).collect());
+        }
+        call.settings = Arc::new(settings);
+        call.kept.extend(self.seen(&about, outputs).into_iter().filter_map(|seen| seen.kept));
+        call
+    }
+
+    /// The results that a duty is shown, in order.
+    fn seen(&self, about: &About<'_>, outputs: &dyn Outputs) -> Vec<Seen> {
+        let ids = about.sources();
+        let sources: Vec<TaskIx> = ids.iter().filter_map(|id| self.tasks.find(id)).collect();
+        let done: Vec<TaskIx> = sources.into_iter().filter(|task| self.tasks[*task].succeeded()).collect();
+        let each = (ALL_TOKENS / done.len().max(1) as u64).clamp(LEAST_TOKENS, RESULT_TOKENS);
+        let mut number = 0;
+        done.into_iter().map(|task| self.seen_one(task, each, &mut number, outputs)).collect()
+    }
+
+    fn seen_one(&self, task: TaskIx, tokens: u64, number: &mut usize, outputs: &dyn Outputs) -> Seen {
+        let said = self.json_of(task, outputs);
+        let summary = super::contract::words(&said, "summary");
+        let text = readable(said.get("result").unwrap_or(&Json::Null));
+        let most = (tokens * CHARS_PER_TOKEN) as usize;
+        if text.len() <= most {
+            return Seen { task, summary, text, kept: None };
+        }
+        let head = &text[..text.floor_char_boundary(most)];
+        let left = text[head.len()..].chars().count();
+        let kept = match &self.tasks[task].output {
+            Some(Payload::Blob { digest, .. }) => Some(*digest),
+            _ => None,
+        };
+        *number += usize::from(kept.is_some());
+        let more = if kept.is_some() {
+            format!("; `read_result` with the name `r{number}` reads it")
+        } else {
+            String::new()
+        };
+        Seen { task, summary, text: format!("{head}\n[… {left} more characters{more}]"), kept }
+    }
+
+    fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
+        if about.shows_children() {
+            return json!([]);
+        }
+        self.seen(about, outputs).into_iter().map(|seen| self.seen_value(about, &seen)).collect()
+    }
+
+    fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
+        let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
+        json!({
+            "id": about.state.short(&self.tasks[seen.task].id), "description": description,
+            "summary": seen.summary, "result": seen.text,
+        })
+    }
+
+    fn children_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
+        if !about.shows_children() {
+            return json!([]);
+        }
+        let seen = self.seen(about, outputs);
+        let child = |child: &ItemState<'_>| {
+            let found = seen.iter().find(|seen| self.tasks[seen.task].id == child.id);
+            let (summary, result) = match found {
+                Some(seen) => (seen.summary.clone(), seen.text.clone()),
+                None => (reason(&about.state, child), String::new()),
+            };
+            json!({
+                "id": about.state.short(&child.id), "description": child.item.description,
+                "status": status_word(child), "summary": summary, "result": result,
+            })
+        };
+        about.children().into_iter().map(child).collect()
+    }
+
+    /// All tasks right below the goal, and what went wrong further down.
+    fn tasks_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
+        let counts = |item: &&ItemState<'_>| {
+            item.parent.is_none() || matches!(item.ended(), Some(End::Failed | End::Skipped | End::Cancelled))
+        };
+        let task = |item: &ItemState<'_>| {
+            let output = self.tasks.find(&item.id).filter(|task| self.tasks[*task].succeeded());
+            let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
+            json!({
+                "id": about.state.short(&item.id), "description": item.item.description, "status": status_word(item),
+                "summary": super::contract::words(&said, "summary"), "reason": reason(&about.state, item),
+            })
+        };
+        about.state.items.iter().filter(counts).map(task).collect()
+    }
+
+    fn failure_shown(&self, about: &About<'_>) -> Json {
+        let Some(failure) = about.own().and_then(|item| mend::last_failure(&about.state, item)) else {
+            return Json::Null;
+        };
+        let attempts = |member: &TaskIx| self.tasks[*member].attempts;
+        let members = self.tasks[about.asker].group.iter().flat_map(|group| &group.members);
+        let work = members
+            .filter(|member| matches!(self.duty_of(**member), Some((Duty::Execute | Duty::Reconcile, _))));
+        let tried: Vec<&str> =
+            about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
+        json!({
+            "class": failure.class.word(), "message": failure.message,
+            "attempts": work.map(attempts).sum::<u32>(), "strategies": tried,
+        })
+    }
+
+    fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
+        let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
+        let own = about.own().filter(|_| about.duty == Duty::Execute);
+        own.and_then(|item| tools::for_task(&about.state, item, strategy))
+            .unwrap_or_else(|| about.goal.tools.clone())
+    }
+}
+
+impl<'a> About<'a> {
+    fn own(&self) -> Option<&ItemState<'a>> {
+        self.at.map(|at| &self.state.items[at])
+    }
+
+    /// Whether what tasks came to is put together here.
+    fn shows_children(&self) -> bool {
+        matches!(self.duty, Duty::Reconcile | Duty::Finalise)
+    }
+
+    /// The tasks that are put together: those of the task, or those of the goal.
+    fn children(&self) -> Vec<&ItemState<'a>> {
+        match self.own() {
+            Some(item) => item.batch(&self.state).into_iter().map(|child| &self.state.items[child]).collect(),
+            None => self.state.top().collect(),
+        }
+    }
+
+    /// Whose results are shown: declared inputs, the children that are put together, or all that the answer is made of.
+    fn sources(&self) -> Vec<TaskId> {
+        match self.own() {
+            _ if self.shows_children() => self.children().iter().map(|child| child.id.clone()).collect(),
+            Some(item) => item.item.inputs.clone(),
+            None => Vec::new(),
+        }
+    }
+
+    fn item(&self) -> Json {
+        let Some(own) = self.own() else { return Json::Null };
+        let inputs: Vec<&str> = own.item.inputs.iter().map(|id| self.state.short(id)).collect();
+        json!({
+            "id": self.state.short(&own.id), "description": own.item.description, "depth": own.item.depth,
+            "inputs": inputs, "tools": own.item.tools,
+        })
+    }
+
+    fn bounds(&self) -> Json {
+        let bounds = self.goal.bounds;
+        let left = self.state.tasks_left();
+        let (depth_left, children) = match self.own() {
+            Some(item) => {
+                let room = bounds.max_children.saturating_sub(item.children());
+                (bounds.max_depth.saturating_sub(item.item.depth), room.min(left))
+            }
+            None => (bounds.max_depth, left),
+        };
+        json!({
+            "depth_left": depth_left, "children": children, "tasks_left": left,
+            "rounds_left": bounds.max_rounds.saturating_sub(self.state.rounds),
+        })
+    }
+
+    fn actions(&self) -> Vec<&'static str> {
+        let ways = self.at.filter(|_| self.duty == Duty::Recover).map(|at| mend::ways(&self.state, at));
+        ways.unwrap_or_default().into_iter().map(|action| action.word()).collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! Tasks as somebody proposes them: a planner, whoever takes a task apart, or a person with an editor.
+//!
+//! A proposal is read whole or refused with words that its author can act on. What it may refer to and how many tasks
+//! there may be is checked when it is taken, not when it was written. Invariant: what [`Proposal::check`] accepts has
+//! no cycle, no duplicate and no unknown input.
+
+use convoke_model::{Effort, Item, Skip, TaskId};
+use convoke_plan::generate::yaml;
+use convoke_plan::value::{SetType, read_set};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// Tasks, and whether they are all that is needed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proposal {
+    pub tasks: Vec<Draft>,
+    pub complete: bool,
+}
+
+/// One task in the words of whoever proposes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Draft {
+    /// Its author's own name for it.
+    pub id: String,
+    pub description: String,
+    pub inputs: Vec<String>,
+    pub tools: Vec<String>,
+    pub priority: i64,
+    /// In percent.
+    pub skip_probability: u8,
+    pub skip_reason: String,
+    pub effort: Effort,
+    /// Failed tasks that it makes up for.
+    pub replaces: Vec<String>,
+}
+
+/// What a proposal must keep to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// Tasks at most.
+    pub most: u32,
+    /// What sets that limit, in words.
+    pub because: &'a str,
+    /// Tasks that are there already and may be referred to.
+    pub known: &'a [String],
+    /// From here on, in percent, a reason to skip is demanded.
+    pub skip_threshold: u8,
+}
+
+impl Proposal {
+    /// Reads `{tasks: […], complete?}`.
+    pub fn read(said: &Value) -> Result<Proposal, String> {
+        let tasks = said.get("tasks").ok_or("there is no list `tasks`")?;
+        let tasks = tasks.as_array().ok_or("`tasks` must be a list")?;
+        let tasks = tasks.iter().enumerate().map(|(index, task)| Draft::read(index, task));
+        let complete = match said.get("complete") {
+            None | Some(Value::Null) => true,
+            Some(Value::Bool(complete)) => *complete,
+            Some(_) => return Err("`complete` must be true or false".into()),
+        };
+        Ok(Proposal { tasks: tasks.collect::<Result<_, _>>()?, complete })
+    }
+
+    /// Reads what a person wrote: a list of tasks, or a map with `tasks`, as YAML or JSON.
+    pub fn read_text(text: &str) -> Result<Proposal, String> {
+        if let Ok(map) = read_set(text, SetType::Dict) {
+            return Proposal::read(&map);
+        }
+        match read_set(text, SetType::List) {
+            Ok(list) => Proposal::read(&json!({ "tasks": list })),
+            Err(_) => Err("a plan is a list of tasks, or a map with `tasks`, as YAML".into()),
+        }
+    }
+
+    /// The proposal as data; reading it gives the same proposal.
+    pub fn value(&self) -> Value {
+        let tasks: Vec<Value> = self.tasks.iter().map(Draft::value).collect();
+        json!({ "tasks": tasks, "complete": self.complete })
+    }
+
+    /// The proposal as YAML that a person can edit.
+    pub fn yaml(&self) -> String {
+        yaml::print(&self.value())
+    }
+
+    /// Whether it can be taken as it stands; else what is wrong with it, for its author.
+    pub fn check(&self, terms: Terms<'_>) -> Result<(), String> {
+        if self.tasks.is_empty() {
+            return Err("there must be at least one task".into());
+        }
+        if self.tasks.len() as u64 > u64::from(terms.most) {
+            let (count, most, because) = (self.tasks.len(), terms.most, terms.because);
+            return Err(format!("there are {count} tasks, and at most {most} are allowed ({because})"));
+        }
+        self.check_names()?;
+        for task in &self.tasks {
+            task.check(terms, &self.tasks)?;
+        }
+        match self.cycle() {
+            Some(id) => Err(format!("task `{id}` waits for itself: the inputs go round in a circle")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_names(&self) -> Result<(), String> {
+        let (mut ids, mut described) = (HashSet::new(), HashSet::new());
+        for task in &self.tasks {
+            if !ids.insert(task.id.as_str()) {
+                return Err(format!("two tasks have the id `{}`", task.id));
+            }
+            if !described.insert(task.description.trim().to_lowercase()) {
+                return Err(format!("two tasks are the same: `{}`", task.description.trim()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A task that waits for itself, however many others are between.
+    fn cycle(&self) -> Option<&str> {
+        let mut open: Vec<&Draft> = self.tasks.iter().collect();
+        loop {
+            let waits = |task: &&Draft| task.inputs.iter().any(|id| open.iter().any(|other| other.id == *id));
+            let left: Vec<&Draft> = open.iter().copied().filter(waits).collect();
+            if left.is_empty() || left.len() == open.len() {
+                return left.first().map(|task| task.id.as_str());
+            }
+            open = left;
+        }
+    }
+
+    /// The tasks with their ids, in the order given, numbered from `first` below a task.
+    pub fn items(&self, below: &TaskId, first: u32, depth: u32, known: &dyn Fn(&str) -> TaskId) -> Vec<Item> {
+        let number = |id: &str| self.tasks.iter().position(|task| task.id == *id);
+        let resolve = |id: &String| match number(id) {
+            Some(index) => TaskId::new(Some(below), &(first + index as u32).to_string(), None, 1),
+            None => known(id),
+        };
+        let item = |task: &Draft| Item {
+            description: task.description.clone(),
+            inputs: task.inputs.iter().map(resolve).collect(),
+            tools: task.tools.clone(),
+            priority: task.priority,
+            skip: task.skip(),
+            effort: task.effort,
+            replaces: task.replaces.iter().map(|id| known(id)).collect(),
+            depth,
+        };
+        self.tasks.iter().map(item).collect()
+    }
+}
+
+impl Draft {
+    fn read(index: usize, said: &Value) -> Result<Draft, String> {
+        let number = index + 1;
+        let fields = said.as_object().ok_or_else(|| format!("task {number} must be an object"))?;
+        let wrong = |key: &str, what: &str| format!("task {number}: `{key}` must be {what}");
+        let description = match fields.get("description").and_then(Value::as_str).map(str::trim) {
+            Some(text) if !text.is_empty() => text.to_owned(),
+            _ => return Err(wrong("description", "a text")),
+        };
+        let names = |key: &str| names(fields, key).ok_or_else(|| wrong(key, "a list of names"));
+        let amount = |key: &str| amount(fields, key).ok_or_else(|| wrong(key, "a number from 0 on"));
+        let skip = amount("skip_probability")?.unwrap_or(0.0);
+        if skip > 100.0 {
+            return Err(wrong("skip_probability", "between 0 and 100"));
+        }
+        Ok(Draft {
+            id: fields.get("id").and_then(name).unwrap_or_else(|| number.to_string()),
+            description,
+            inputs: names("inputs")?,
+            tools: names("tools")?,
+            priority: priority(fields).ok_or_else(|| wrong("priority", "a number"))?,
+            skip_probability: skip.round() as u8,
+            skip_reason: text(fields, "skip_reason").ok_or_else(|| wrong("skip_reason", "a text"))?,
+            effort: Effort {
+                tokens: amount("estimated_tokens")?.map(|tokens| tokens as u64).filter(|tokens| *tokens > 0),
+                seconds: amount("estimated_seconds")?
+                    .map(|seconds| seconds.ceil() as u64)
+                    .filter(|seconds| *seconds > 0),
+            },
+            replaces: names("replaces")?,
+        })
+    }
+
+    fn check(&self, terms: Terms<'_>, all: &[Draft]) -> Result<(), String> {
+        let id = &self.id;
+        for input in &self.inputs {
+            if input == id {
+                return Err(format!("task `{id}` waits for itself"));
+            }
+            if !all.iter().any(|task| task.id == *input) && !terms.known.contains(input) {
+                return Err(format!("task `{id}` needs `{input}`, and there is no such task"));
+            }
+        }
+        if let Some(unknown) = self.replaces.iter().find(|id| !terms.known.contains(id)) {
+            return Err(format!("task `{id}` replaces `{unknown}`, and there is no such task"));
+        }
+        if self.skip_probability >= terms.skip_threshold && self.skip_reason.trim().is_empty() {
+            return Err(format!("task `{id}` is to be skipped, and its `skip_reason` does not say why"));
+        }
+        Ok(())
+    }
+
+    fn skip(&self) -> Option<Skip> {
+        let skip = Skip { probability: self.skip_probability, reason: self.skip_reason.clone() };
+        (self.skip_probability > 0).then_some(skip)
+    }
+
+    fn value(&self) -> Value {
+        let mut fields = Map::new();
+        fields.insert("id".into(), json!(self.id));
+        fields.insert("description".into(), json!(self.description));
+        let lists = [("inputs", &self.inputs), ("tools", &self.tools), ("replaces", &self.replaces)];
+        for (key, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+            fields.insert(key.into(), json!(names));
+        }
+        if self.priority != 0 {
+            fields.insert("priority".into(), json!(self.priority));
+        }
+        fields.insert("skip_probability".into(), json!(self.skip_probability));
+        if !self.skip_reason.is_empty() {
+            fields.insert("skip_reason".into(), json!(self.skip_reason));
+        }
+        let efforts = [("estimated_tokens", self.effort.tokens), ("estimated_seconds", self.effort.seconds)];
+        for (key, amount) in efforts.into_iter().filter_map(|(key, amount)| Some((key, amount?))) {
+            fields.insert(key.into(), json!(amount));
+        }
+        Value::Object(fields)
+    }
+}
+
+/// A name; models write numbers for them as well.
+fn name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn names(fields: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::Array(list)) => {
+            let mut all: Vec<String> = list.iter().map(name).collect::<Option<_>>()?;
+            let mut seen = HashSet::new();
+            all.retain(|name| seen.insert(name.clone()));
+            Some(all)
+        }
+        Some(_) => None,
+    }
+}
+
+fn amount(fields: &Map<String, Value>, key: &str) -> Option<Option<f64>> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Some(None),
+        Some(value) => value.as_f64().filter(|amount| *amount >= 0.0).map(Some),
+    }
+}
+
+fn priority(fields: &Map<String, Value>) -> Option<i64> {
+    match fields.get("priority") {
+        None | Some(Value::Null) => Some(0),
+        Some(value) => value.as_f64().map(|priority| priority as i64),
+    }
+}
+
+fn text(fields: &Map<String, Value>, key: &str) -> Option<String> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Some(String::new()),
+        Some(value) => value.as_str().map(|text| text.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+#[path = "proposal_tests.rs"]
+mod tests;

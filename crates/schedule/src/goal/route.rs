@@ -1,0 +1,258 @@
+//! The router: what comes next on the way to a goal. A pure function of what the goal knows.
+//!
+//! The same state gives the same decisions, in the order finalisation, escalations, work on tasks (by priority, depth
+//! and creation), planning, maintenance. Tasks that do not depend on one another are started together. Invariant:
+//! every decision leads to an event that changes the state, so that routing comes to an end.
+
+use super::contract::Said;
+use super::decision::{Act, Decision};
+use super::items;
+use super::proposal::{Proposal, Terms};
+use super::state::{State, Step, Told, asked, asked_in_a_row};
+use crate::task::End;
+use convoke_model::{Class, Duty, Failure};
+
+/// A plan that nobody can use.
+pub(crate) const PLAN_REFUSED: &str = "plan_refused";
+
+/// All that can be decided now, most urgent first.
+pub(crate) fn route(state: &State<'_>) -> Vec<Decision> {
+    let mut left = state.tasks_left();
+    let mut decisions: Vec<Decision> =
+        items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
+    decisions.extend(about_goal(state, left));
+    decisions.sort_by_key(Decision::rank);
+    decisions
+}
+
+fn about_goal(state: &State<'_>, left: u32) -> Option<Decision> {
+    if state.items.is_empty() {
+        return planning(state);
+    }
+    if state.top().all(|item| item.ended().is_some()) { closing(state, left) } else { None }
+}
+
+fn planning(state: &State<'_>) -> Option<Decision> {
+    match (&state.approved, &state.given) {
+        (Some(approved), _) => Some(match checked(state, approved) {
+            Ok(plan) => accept(state, plan, "a person approved the plan"),
+            Err(why) => approve(state, given_again(state), Some(&why)),
+        }),
+        (None, Some(given)) => Some(match checked(state, given) {
+            Ok(plan) => propose(state, plan, "the plan was given"),
+            Err(why) => abandon(format!("the plan that was given cannot be used: {why}")),
+        }),
+        (None, None) => planned(state),
+    }
+}
+
+fn planned(state: &State<'_>) -> Option<Decision> {
+    let Some(Step::Duty(Duty::Plan, told)) = state.steps.last() else {
+        return Some(ask_goal(Duty::Plan, "there are no tasks yet", None));
+    };
+    let refused = match told {
+        Told::Nothing => return None,
+        Told::Failed(failure) => return Some(not_planned(*failure)),
+        Told::Said(said) => match proposal_of(said).and_then(|plan| checked_terms(state, plan)) {
+            Ok(plan) => return Some(propose(state, plan, "the plan is made")),
+            Err(why) => why,
+        },
+    };
+    Some(match asked(&state.steps, Duty::Plan) {
+        1 => ask_goal(Duty::Plan, &format!("the plan cannot be used: {refused}"), Some(refused.clone())),
+        _ => abandon(format!("the plan cannot be used, also when it was made again: {refused}")),
+    })
+}
+
+fn not_planned(failure: Option<&Failure>) -> Decision {
+    let failure = match failure {
+        Some(failure) => {
+            Failure { message: format!("nobody could plan: {}", failure.message), ..failure.clone() }
+        }
+        None => Failure::new(Class::Cancelled, "planning was stopped"),
+    };
+    let reason = failure.message.clone();
+    Decision { chosen: "end", reason, about: None, role: None, act: Act::Abandon(failure) }
+}
+
+fn proposal_of(said: &Said) -> Result<&Proposal, String> {
+    match said {
+        Said::Tasks(tasks) => Ok(tasks),
+        Said::Refused(why) => Err(why.clone()),
+        _ => Err("it is no list of tasks".into()),
+    }
+}
+
+fn checked<'p>(state: &State<'_>, plan: &'p Result<Proposal, String>) -> Result<&'p Proposal, String> {
+    plan.as_ref().map_err(Clone::clone).and_then(|plan| checked_terms(state, plan))
+}
+
+fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
+    plan.check(terms(state, state.tasks_left(), &[])).map(|()| plan)
+}
+
+fn terms<'a>(state: &State<'_>, most: u32, known: &'a [String]) -> Terms<'a> {
+    Terms { most, because: "max_tasks", known, skip_threshold: state.goal.skip_threshold }
+}
+
+/// A plan that can be used: perhaps a person must see it first.
+fn propose(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
+    match state.goal.approve && !state.unattended {
+        true => approve(state, plan.yaml(), None),
+        false => accept(state, plan, why),
+    }
+}
+
+fn approve(_state: &State<'_>, plan: String, wrong: Option<&str>) -> Decision {
+    let prompt = match wrong {
+        None => "May this plan be carried out? It can be changed first.".to_owned(),
+        Some(why) => format!("This plan cannot be carried out: {why}. Please change it."),
+    };
+    let reason = wrong.map_or("a person approves the plan first".to_owned(), |why| {
+        format!("the plan cannot be used: {why}")
+    });
+    Decision { chosen: "approve", reason, about: None, role: None, act: Act::Approve { prompt, plan } }
+}
+
+/// What a person is shown when what came back cannot be used.
+fn given_again(state: &State<'_>) -> String {
+    let said = state.steps.iter().rev().find_map(|step| match step {
+        Step::Duty(Duty::Plan, Told::Said(said)) => proposal_of(said).ok().map(Proposal::yaml),
+        _ => None,
+    });
+    let given = || state.given.as_ref().and_then(|given| given.as_ref().ok()).map(Proposal::yaml);
+    said.or_else(given).unwrap_or_default()
+}
+
+fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
+    if state.goal.plan_only {
+        let reason = format!("{why}, and only the plan was asked for");
+        return Decision { chosen: "end", reason, about: None, role: None, act: Act::Planned(plan.value()) };
+    }
+    add(state, plan, why)
+}
+
+/// New tasks right below the goal.
+fn add(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
+    let first = state.top().count() as u32 + 1;
+    let known = |short: &str| items::full(state, short);
+    let items = plan.items(&state.id, first, 0, &known);
+    let reason = format!("{why}: {} tasks", items.len());
+    Decision { chosen: "add_tasks", reason, about: None, role: None, act: Act::Add(items) }
+}
+
+/// Every task has ended: is more needed, or is it time to answer?
+fn closing(state: &State<'_>, left: u32) -> Option<Decision> {
+    match state.steps.last() {
+        Some(Step::Duty(Duty::Finalise, told)) => finalised(state, told),
+        Some(Step::Duty(Duty::Classify, told)) => classified(state, told, left),
+        _ => Some(match wants_more(state, left) {
+            Some(why) => ask_goal(Duty::Classify, &why, None),
+            None => ask_goal(Duty::Finalise, "every task has ended", None),
+        }),
+    }
+}
+
+fn finalised(state: &State<'_>, told: &Told<'_>) -> Option<Decision> {
+    let reason = match told {
+        Told::Nothing => return None,
+        Told::Said(said) => match &**said {
+            Said::Refused(why) if asked_in_a_row(&state.steps, Duty::Finalise) == 1 => {
+                let reason = format!("the answer cannot be used: {why}");
+                return Some(ask_goal(Duty::Finalise, &reason, Some(why.clone())));
+            }
+            Said::Refused(why) => format!("the answer cannot be used: {why}"),
+            _ => "the answer is there".to_owned(),
+        },
+        Told::Failed(failure) => {
+            let why = failure.map_or("it was stopped", |failure| &failure.message);
+            format!("nobody could answer: {why}")
+        }
+    };
+    Some(Decision { chosen: "end", reason, about: None, role: None, act: Act::Conclude })
+}
+
+fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision> {
+    let finish = |why: &str| Some(ask_goal(Duty::Finalise, why, None));
+    let refused = match told {
+        Told::Nothing => return None,
+        Told::Failed(_) => return finish("nobody could say whether more is needed"),
+        Told::Said(said) => match &**said {
+            Said::More { done: true, reason, .. } => {
+                return finish(&said_so("nothing more is needed", reason));
+            }
+            Said::More { tasks, reason, .. } if tasks.tasks.is_empty() => {
+                return finish(&said_so("more is needed, but nobody knows what", reason));
+            }
+            Said::More { tasks, reason, .. } => match more(state, tasks, left) {
+                Ok(()) => return Some(add(state, tasks, &said_so("more is needed", reason))),
+                Err(why) => why,
+            },
+            Said::Refused(why) => why.clone(),
+            _ => "it does not say whether more is needed".to_owned(),
+        },
+    };
+    match asked_in_a_row(&state.steps, Duty::Classify) {
+        1 => Some(ask_goal(Duty::Classify, &format!("the answer cannot be used: {refused}"), Some(refused))),
+        _ => finish(&format!("further tasks cannot be made: {refused}")),
+    }
+}
+
+fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
+    let known: Vec<String> = state.top().map(|item| state.short(&item.id).to_owned()).collect();
+    tasks.check(terms(state, left, &known))?;
+    let ended_so = |id: &str, end: End| state.end_of(&items::full(state, id)) == Some(end);
+    for task in &tasks.tasks {
+        if let Some(id) = task.replaces.iter().find(|id| !ended_so(id, End::Failed)) {
+            return Err(format!("task `{}` replaces `{id}`, which has not failed", task.id));
+        }
+        let own = |id: &&String| tasks.tasks.iter().any(|task| task.id == **id);
+        let gone = task.inputs.iter().filter(|id| !own(id)).find(|id| !ended_so(id, End::Succeeded));
+        if let Some(id) = gone {
+            return Err(format!("task `{}` needs `{id}`, which has no result", task.id));
+        }
+    }
+    Ok(())
+}
+
+fn said_so(what: &str, reason: &str) -> String {
+    if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
+}
+
+/// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
+fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
+    if left == 0 || state.rounds >= state.goal.bounds.max_rounds {
+        return None;
+    }
+    let ended = |end: End| state.top().filter(|item| item.ended() == Some(end)).count();
+    let (failed, skipped) = (ended(End::Failed) + ended(End::Cancelled), ended(End::Skipped));
+    if failed + skipped > 0 {
+        return Some(format!("{failed} tasks failed and {skipped} were skipped"));
+    }
+    is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
+}
+
+/// Whether whoever planned last said that there is more to do.
+fn is_incomplete(state: &State<'_>) -> bool {
+    let planned = state.steps.iter().rev().find_map(|step| match step {
+        Step::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
+            Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
+            _ => None,
+        },
+        _ => None,
+    });
+    let person = state.approved.as_ref().or(state.given.as_ref());
+    let first = person.and_then(|plan| plan.as_ref().ok()).map(|plan| plan.complete);
+    let complete = if state.rounds > 1 { planned } else { first.or(planned) };
+    complete == Some(false)
+}
+
+fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {
+    let act = Act::Ask { duty, note };
+    Decision { chosen: duty.word(), reason: reason.to_owned(), about: None, role: Some(duty), act }
+}
+
+fn abandon(message: String) -> Decision {
+    let failure = Failure::new(Class::InvalidOutput, message.clone()).reason(PLAN_REFUSED);
+    Decision { chosen: "end", reason: message, about: None, role: None, act: Act::Abandon(failure) }
+}

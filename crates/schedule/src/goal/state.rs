@@ -1,0 +1,153 @@
+//! What a goal knows: its tasks, how they stand, and what was said on the way. Plain values, from which the router
+//! decides; how they come about is `gather`'s work.
+
+use super::contract::Said;
+use super::proposal::Proposal;
+use crate::task::End;
+use convoke_model::{Duty, Failure, Item, TaskId};
+use convoke_plan::{Action, Goal};
+use std::sync::Arc;
+
+/// Everything that is decided from.
+#[derive(Debug)]
+pub(crate) struct State<'a> {
+    pub goal: &'a Goal,
+    pub id: TaskId,
+    /// The plan of the file, where it has one.
+    pub given: Option<Result<Proposal, String>>,
+    /// The plan as a person has approved it.
+    pub approved: Option<Result<Proposal, String>>,
+    /// Nobody is there to be asked.
+    pub unattended: bool,
+    /// What happened to the goal itself, in order.
+    pub steps: Vec<Step<'a>>,
+    /// How many tasks were made.
+    pub made: u32,
+    /// How often it was planned: the plan, and each later round that made tasks.
+    pub rounds: u32,
+    /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
+    pub items: Vec<ItemState<'a>>,
+}
+
+/// One task of a goal.
+#[derive(Debug)]
+pub(crate) struct ItemState<'a> {
+    pub id: TaskId,
+    pub item: &'a Item,
+    /// The task above it; `None` right below the goal.
+    pub parent: Option<usize>,
+    pub standing: Standing,
+    /// How each of its inputs ended, while it waits for them.
+    pub inputs: Vec<Option<End>>,
+    /// What happened to it, in order.
+    pub steps: Vec<Step<'a>>,
+    /// Ways to recover that were chosen.
+    pub tried: &'a [Action],
+    /// The way that was chosen last, until something is asked because of it.
+    pub due: Option<Action>,
+    /// Why it failed for good.
+    pub failure: Option<&'a Failure>,
+}
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nobody was asked yet.
+    Waiting,
+    /// It is worked on.
+    Open,
+    /// It waits for a moment or a person.
+    Paused,
+    /// It has ended.
+    Ended(End),
+}
+
+/// One step of a task's or the goal's way.
+#[derive(Debug, Clone)]
+pub(crate) enum Step<'a> {
+    /// Somebody was asked.
+    Duty(Duty, Told<'a>),
+    /// A child was made: its place among the tasks.
+    Child(usize),
+}
+
+/// What came of asking.
+#[derive(Debug, Clone)]
+pub(crate) enum Told<'a> {
+    /// Nothing yet.
+    Nothing,
+    /// A failure.
+    Failed(Option<&'a Failure>),
+    /// An answer.
+    Said(Arc<Said>),
+}
+
+impl<'a> State<'a> {
+    /// Tasks that may still be made.
+    pub fn tasks_left(&self) -> u32 {
+        self.goal.bounds.max_tasks.saturating_sub(self.made)
+    }
+
+    /// The tasks right below the goal.
+    pub fn top(&self) -> impl Iterator<Item = &ItemState<'a>> {
+        self.items.iter().filter(|item| item.parent.is_none())
+    }
+
+    /// A task's name within the goal: `2/1`.
+    pub fn short<'i>(&self, id: &'i TaskId) -> &'i str {
+        id.0.strip_prefix(&*self.id.0).map_or(&*id.0, |rest| rest.trim_start_matches('/'))
+    }
+
+    /// A task's place among the tasks.
+    pub fn find(&self, id: &TaskId) -> Option<usize> {
+        self.items.iter().position(|item| item.id == *id)
+    }
+
+    /// How a task ended.
+    pub fn end_of(&self, id: &TaskId) -> Option<End> {
+        self.find(id).and_then(|index| self.items[index].ended())
+    }
+}
+
+impl<'a> ItemState<'a> {
+    pub fn ended(&self) -> Option<End> {
+        if let Standing::Ended(end) = self.standing { Some(end) } else { None }
+    }
+
+    /// How many children it has.
+    pub fn children(&self) -> u32 {
+        self.steps.iter().filter(|step| matches!(step, Step::Child(_))).count() as u32
+    }
+
+    /// Whether it was made to recover its parent.
+    pub fn recovers(&self, state: &State<'_>) -> bool {
+        self.parent.is_some_and(|parent| self.item.replaces.contains(&state.items[parent].id))
+    }
+
+    /// The children that were made together last, as far as nothing happened since.
+    pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
+        let mut batch: Vec<usize> = Vec::new();
+        for step in self.steps.iter().rev().skip_while(|step| matches!(step, Step::Duty(Duty::Reconcile, _)))
+        {
+            let Step::Child(child) = step else { break };
+            let same =
+                |first: &usize| state.items[*first].recovers(state) == state.items[*child].recovers(state);
+            if !batch.first().is_none_or(same) {
+                break;
+            }
+            batch.push(*child);
+        }
+        batch.reverse();
+        batch
+    }
+}
+
+/// How often a duty was asked.
+pub(crate) fn asked(steps: &[Step<'_>], duty: Duty) -> usize {
+    steps.iter().filter(|step| matches!(step, Step::Duty(asked, _) if *asked == duty)).count()
+}
+
+/// How often a duty was asked last, without anything else between.
+pub(crate) fn asked_in_a_row(steps: &[Step<'_>], duty: Duty) -> usize {
+    steps.iter().rev().take_while(|step| matches!(step, Step::Duty(asked, _) if *asked == duty)).count()
+}

@@ -1,0 +1,112 @@
+//! Fold: what pipelines record. Structural alone; nothing is decided here.
+
+use super::state::{Announcement, Course, Recorded};
+use crate::agenda::Todo;
+use crate::fold::Folded;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx};
+use convoke_model::{Payload, TaskId};
+use convoke_plan::Kind;
+use indexmap::IndexMap;
+use serde_json::Value;
+
+impl Scheduler {
+    /// A step is to start by its edges, or not.
+    pub(crate) fn phase_routed(
+        &mut self,
+        id: &TaskId,
+        chosen: &str,
+        reason: &str,
+        from: &[TaskId],
+    ) -> Folded {
+        let task = self.known(id, "routed")?;
+        if self.node(task).triggers.is_empty() {
+            return Ok(());
+        }
+        let from = from.iter().map(|id| self.known(id, "routed")).collect::<Result<Vec<_>, _>>()?;
+        let course = self.course_mut(task);
+        match chosen {
+            "start" => {
+                course.started = Some(from);
+                course.because = reason.to_owned();
+            }
+            _ => course.skipped = true,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn state_changed(
+        &mut self,
+        id: &TaskId,
+        flags: &IndexMap<String, bool>,
+        metadata: &IndexMap<String, Value>,
+    ) -> Folded {
+        let task = self.known(id, "state_changed")?;
+        let frame = self.tasks[task].place.frame;
+        self.frame_mut(frame).kept.change(flags, metadata);
+        self.course_mut(task).recorded.changed = true;
+        Ok(())
+    }
+
+    pub(crate) fn announced(&mut self, id: &TaskId, attempt: u32, kind: &str, payload: &Payload) -> Folded {
+        let task = self.known(id, "announced")?;
+        let frame = self.tasks[task].place.frame;
+        let said = Announcement { task, attempt, kind: kind.to_owned(), payload: payload.clone() };
+        self.frame_mut(frame).kept.history.push(said);
+        self.course_mut(task).recorded.announced += 1;
+        Ok(())
+    }
+
+    /// What was looked for is there or not; the step that depends on it is decided now.
+    pub(crate) fn files_seen(&mut self, id: &TaskId, present: &[String], absent: &[String]) -> Folded {
+        let task = self.known(id, "files_seen")?;
+        self.errands.remove(&task);
+        let files = &mut self.course_mut(task).files;
+        files.extend(present.iter().map(|path| (path.clone(), true)));
+        files.extend(absent.iter().map(|path| (path.clone(), false)));
+        self.todo(Todo::Begin(task));
+        Ok(())
+    }
+
+    pub(crate) fn project_seen(&mut self, id: Option<&TaskId>, context: &Payload) -> Folded {
+        self.project = Some(context.clone());
+        if let Some(id) = id {
+            let task = self.known(id, "project_seen")?;
+            self.errands.remove(&task);
+            self.course_mut(task).recorded.patched = true;
+            self.todo(Todo::Group(task));
+        }
+        Ok(())
+    }
+
+    /// A phase has asked: what its newest children come to is not recorded yet.
+    pub(crate) fn phase_asked(&mut self, task: TaskIx) {
+        if let Some(course) = self.tasks[task].course.as_mut() {
+            course.recorded = Recorded::default();
+        }
+    }
+
+    /// A step has ended; of a phase that counts for what follows.
+    pub(crate) fn phase_ended(&mut self, task: TaskIx, end: End) {
+        self.errands.remove(&task);
+        if !matches!(self.node(task).kind, Kind::Phase(_)) || !matches!(end, End::Succeeded | End::Failed) {
+            return;
+        }
+        let failure = self.tasks[task].failure.clone().filter(|_| end == End::Failed);
+        let frame = self.tasks[task].place.frame;
+        self.frame_mut(frame).kept.count_end(task, failure.as_deref());
+    }
+
+    /// What is open again is decided anew: with its own number of tries, and by the files that are there now.
+    pub(crate) fn phase_reopened(&mut self, task: TaskIx) {
+        let tries = self.tries(task).len() as u32;
+        let Some(course) = self.tasks[task].course.as_mut() else { return };
+        course.skipped = false;
+        course.files.clear();
+        course.earlier = tries;
+    }
+
+    pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {
+        self.tasks[task].course.get_or_insert_default()
+    }
+}

@@ -1,0 +1,256 @@
+//! What a worker is told: made afresh for each attempt from outputs and from what the run keeps, never from a conversation.
+//!
+//! These are variables of its prompt or of its standard input: `handoff`, `state`, `events`, `project`, `phase`, `attempt`,
+//! `previous`, `task`, `children`. Every predecessor's payload is there, and every earlier try of the phase.
+
+use super::tries::{Came, Outcome, Reply};
+use super::trigger::Status;
+use crate::context::Names;
+use crate::frame::FrameIx;
+use crate::outputs::Outputs;
+use crate::roots::Roots;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{About, Failure};
+use convoke_plan::template::{ConditionId, Value, from_json};
+use convoke_plan::{Kind, Phase};
+use serde_json::{Map, Value as Json, json};
+
+impl Scheduler {
+    /// What a pipeline keeps, for any text of it.
+    pub(crate) fn add_kept(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
+        if self.workflow_in(frame).pipeline.is_none() {
+            return;
+        }
+        let mut add = |name: &str, value: &dyn Fn() -> Json| {
+            if roots.want(name) {
+                names.insert(name.into(), from_json(&value()));
+            }
+        };
+        add("state", &|| self.state_json(frame, outputs));
+        add("events", &|| {
+            self.frame(frame).kept.history.iter().map(|said| Json::from(said.kind.as_str())).collect()
+        });
+        add("project", &|| self.project_json(outputs));
+    }
+
+    /// What a worker of a phase is told besides.
+    pub(crate) fn add_handoff(&self, child: TaskIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
+        let Some((task, phase)) = self.phase_of(child) else { return };
+        let mut add = |name: &str, value: &dyn Fn() -> Json| {
+            if roots.want(name) {
+                names.insert(name.into(), from_json(&value()));
+            }
+        };
+        add("handoff", &|| self.handoff_json(task, outputs));
+        add("phase", &|| self.phase_json(task, phase, child));
+        add("attempt", &|| Json::from(self.try_number(task, child)));
+        add("previous", &|| self.previous_json(task, phase, child, outputs));
+        add("task", &|| self.intent_json(child, outputs));
+        add("children", &|| self.children_json(task, phase, child, outputs));
+    }
+
+    /// The phase that a task works for.
+    pub(crate) fn phase_of(&self, child: TaskIx) -> Option<(TaskIx, &Phase)> {
+        self.tasks[child].question.as_ref()?;
+        let task = self.tasks[child].place.within?;
+        match &self.node(task).kind {
+            Kind::Phase(phase) => Some((task, phase)),
+            _ => None,
+        }
+    }
+
+    /// Whether the expression of an edge holds: it sees what the step sees, what the pipeline keeps, and as `output` what
+    /// the phase gave that the edge leads from.
+    pub(super) fn edge_holds(
+        &self,
+        to: TaskIx,
+        from: Option<TaskIx>,
+        when: ConditionId,
+        outputs: &dyn Outputs,
+    ) -> Result<bool, Failure> {
+        let output = |from| {
+            let mut output = self.step_json(from, outputs);
+            // A bare `events` means what was announced in the run, and not a field of `output` as other bare names do.
+            output.as_object_mut().map(|fields| fields.remove("events"));
+            ("output", from_json(&output))
+        };
+        self.holds_with(to, when, from.map(output).into_iter().collect(), outputs)
+    }
+
+    fn state_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {
+        let kept = &self.frame(frame).kept;
+        let history: Vec<Json> = kept
+            .history
+            .iter()
+            .map(|said| {
+                let payload = self.read(&said.payload, outputs).map(|text| text.value());
+                let phase = &self.node(said.task).name;
+                json!({ "phase": phase, "attempt": said.attempt, "event": said.kind, "payload": payload })
+            })
+            .collect();
+        json!({ "flags": kept.flags, "metadata": kept.metadata, "history": history })
+    }
+
+    fn project_json(&self, outputs: &dyn Outputs) -> Json {
+        let context = self.project.as_ref().and_then(|context| self.read(context, outputs));
+        context.map_or(Json::Null, |text| text.value())
+    }
+
+    /// Every predecessor that ran, in the order of the file, and what led here.
+    fn handoff_json(&self, task: TaskIx, outputs: &dyn Outputs) -> Json {
+        let place = self.tasks[task].place;
+        let needs = self.node(task).needs.iter().filter(|need| !need.order);
+        let before = needs.filter_map(|need| self.beside(place, need.node));
+        let from: Vec<Json> = before
+            .filter_map(|step| {
+                let status = self.status_of(step)?.word();
+                let payload = self.payload_json(step, outputs);
+                Some(json!({ "node": self.node(step).name, "status": status, "payload": payload }))
+            })
+            .collect();
+        let course = self.tasks[task].course.as_deref();
+        let taken = course.and_then(|course| course.started.as_ref()).map(|from| {
+            let names: Vec<_> = from.iter().map(|step| &self.node(*step).name).collect();
+            json!({ "from": names, "reason": course.map_or("", |course| &course.because) })
+        });
+        json!({ "from": from, "trigger": taken })
+    }
+
+    /// The payload of a step before: a phase's own, whether it succeeded or not; of anything else the output.
+    fn payload_json(&self, step: TaskIx, outputs: &dyn Outputs) -> Json {
+        let mut output = self.step_json(step, outputs);
+        match (&self.node(step).kind, output.get_mut("payload")) {
+            (Kind::Phase(_), Some(payload)) => payload.take(),
+            _ => output,
+        }
+    }
+
+    fn step_json(&self, step: TaskIx, outputs: &dyn Outputs) -> Json {
+        match &self.node(step).kind {
+            Kind::Phase(_) if !self.tasks[step].succeeded() => self.phase_output(step, outputs),
+            _ => self.json_of(step, outputs),
+        }
+    }
+
+    fn phase_json(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Json {
+        let role = self.asked_about(child).and_then(|about| self.role_of(phase, about));
+        json!({
+            "id": self.node(task).name,
+            "persona": role.map_or(&phase.persona, |role| &role.persona),
+            "actor": phase.actor,
+            "max_tries": phase.max_tries,
+            "depth": self.depth_of(child),
+        })
+    }
+
+    /// Which try of the phase a child belongs to, from 1.
+    pub(super) fn try_number(&self, task: TaskIx, child: TaskIx) -> u32 {
+        let key = self.tasks[child].question.as_ref().map(|question| question.key.as_str());
+        let number = key.and_then(|key| key.split('.').next()).and_then(|number| number.parse().ok());
+        number.unwrap_or(self.tries(task).len() as u32)
+    }
+
+    fn previous_json(&self, task: TaskIx, phase: &Phase, child: TaskIx, outputs: &dyn Outputs) -> Json {
+        let before = self.try_number(task, child) as usize - 1;
+        let tries = self.tries(task);
+        let told = |(number, one): (usize, &TaskIx)| self.try_json(task, phase, number + 1, *one, outputs);
+        tries.iter().take(before).enumerate().map(told).collect()
+    }
+
+    /// One try: what it came to, whatever that was.
+    fn try_json(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        number: usize,
+        child: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Json {
+        match self.came_to(task, phase, child, outputs) {
+            Came::Ended(outcome) => {
+                let mut told = outcome_json(&outcome);
+                told.insert("try".into(), number.into());
+                Json::Object(told)
+            }
+            _ => json!({ "try": number, "status": "stopped", "payload": {} }),
+        }
+    }
+
+    /// What was handed to a child; also for who puts together what the child has handed on.
+    fn intent_json(&self, child: TaskIx, outputs: &dyn Outputs) -> Json {
+        match self.asked_about(child) {
+            Some(About::Intent { task, .. }) => {
+                self.read(task, outputs).map(|text| text.value()).unwrap_or_default()
+            }
+            Some(About::Aggregate { of }) => {
+                self.tasks.find(of).map_or(Json::Null, |of| self.intent_json(of, outputs))
+            }
+            _ => Json::Null,
+        }
+    }
+
+    /// What whoever puts results together is given: each child's work and result.
+    fn children_json(&self, task: TaskIx, phase: &Phase, child: TaskIx, outputs: &dyn Outputs) -> Json {
+        let Some(About::Aggregate { of }) = self.asked_about(child) else { return json!([]) };
+        let Some(of) = self.tasks.find(of) else { return json!([]) };
+        self.below_json(task, phase, of, outputs)
+    }
+
+    fn below_json(&self, task: TaskIx, phase: &Phase, above: TaskIx, outputs: &dyn Outputs) -> Json {
+        let Reply::Said(said) = self.reply(task, phase, above, outputs) else { return json!([]) };
+        let children = self.intents_of(task, above, said.children.len());
+        let told = |child: &TaskIx| {
+            let mut told = match self.came_to(task, phase, *child, outputs) {
+                Came::Ended(outcome) => outcome_json(&outcome),
+                _ => Map::new(),
+            };
+            if let Some(About::Intent { persona, .. }) = self.asked_about(*child) {
+                told.insert("persona".into(), persona.as_str().into());
+            }
+            told.insert("task".into(), self.intent_json(*child, outputs));
+            Json::Object(told)
+        };
+        children.iter().map(told).collect()
+    }
+
+    /// What a phase gives: its last payload, every try of it, and what it announced.
+    pub(crate) fn phase_output(&self, task: TaskIx, outputs: &dyn Outputs) -> Json {
+        let Kind::Phase(phase) = &self.node(task).kind else { return Json::Null };
+        let tries = self.tries(task);
+        let attempts: Vec<Json> = tries
+            .iter()
+            .enumerate()
+            .map(|(number, one)| self.try_json(task, phase, number + 1, *one, outputs))
+            .collect();
+        let last = attempts.last().cloned().unwrap_or_default();
+        let kept = &self.frame(self.tasks[task].place.frame).kept;
+        let said = kept.history.iter().filter(|said| said.task == task);
+        let events: Vec<Json> = said
+            .map(|said| {
+                let payload = self.read(&said.payload, outputs).map(|text| text.value());
+                json!({ "type": said.kind, "attempt": said.attempt, "payload": payload })
+            })
+            .collect();
+        let status = self.status_of(task).unwrap_or(Status::Success).word();
+        json!({
+            "status": status, "payload": last.get("payload").cloned().unwrap_or_else(|| json!({})),
+            "attempts": attempts, "events": events,
+        })
+    }
+
+    /// A phase that failed, as texts of others see it: why, and what there is of it all the same.
+    pub(crate) fn failed_phase_value(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
+        matches!(self.node(task).kind, Kind::Phase(_)).then(|| from_json(&self.phase_output(task, outputs)))
+    }
+}
+
+fn outcome_json(outcome: &Outcome) -> Map<String, Json> {
+    let mut told = Map::new();
+    told.insert("status".into(), outcome.status.word().into());
+    told.insert("payload".into(), Json::Object(outcome.payload.clone()));
+    if let Some(reason) = &outcome.reason {
+        told.insert("reason".into(), reason.as_str().into());
+    }
+    told
+}

@@ -1,0 +1,156 @@
+//! What a pipeline comes to: when it ends at once, its status, its output.
+
+use super::state::reason;
+use super::verdict::{Ran, Verdict, verdict};
+use crate::ending::FrameResult;
+use crate::frame::FrameIx;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{Class, Failure, RunStatus, Violation};
+use convoke_plan::Kind;
+use serde_json::{Map, Value, json};
+
+impl Scheduler {
+    /// Decide: a phase has failed. That alone ends nothing: its edges and the pipeline's own rule say what it means. A
+    /// violation that must not be lived with does, and so do too many hard failures in a row.
+    pub(crate) fn follow_failed_phase(&mut self, task: TaskIx, failure: Failure) {
+        let frame = self.tasks[task].place.frame;
+        let Some(pipeline) = self.workflow_in(frame).pipeline.as_ref() else {
+            return self.end_frame_by(frame, Some(task), failure);
+        };
+        let violated = failure.class == Class::Security && pipeline.violation == Violation::HardAbort;
+        let (kept, limit) = (&self.frame(frame).kept, pipeline.hard_failures);
+        // Of a row the last one is named, also when all of them are looked at once more after a crash.
+        let hard = if kept.last == Some(task) { kept.hard } else { 0 };
+        if violated {
+            return self.end_frame_by(frame, Some(task), failure);
+        }
+        if limit > 0 && hard >= limit {
+            let message =
+                format!("{hard} hard failures in a row (hardFailures); the last: {}", failure.message);
+            let failure = Failure { message, ..failure }.reason(reason::TOO_MANY_HARD);
+            return self.end_frame_by(frame, Some(task), failure);
+        }
+        self.look_later(frame);
+    }
+
+    /// What a pipeline comes to that has ended by itself, or early by this failure.
+    pub(crate) fn pipeline_result(
+        &self,
+        frame: FrameIx,
+        ending: Option<Failure>,
+        outputs: &dyn Outputs,
+    ) -> FrameResult {
+        let (phases, verdict) = self.judged(frame);
+        let failure = ending.or_else(|| self.verdict_failure(frame, &phases, &verdict));
+        let mut report = self.pipeline_report(frame, &phases, &verdict, failure.is_none(), outputs);
+        let stated = self.frame_output(frame, outputs);
+        let (stated, failure) = match (stated, failure) {
+            (Ok(stated), failure) => (stated, failure),
+            // What failed already needs no second reason.
+            (Err(broken), failure) => (None, Some(failure.unwrap_or(broken))),
+        };
+        if let Some(Value::Object(stated)) = stated {
+            report.extend(stated);
+        }
+        let status = if failure.is_none() { RunStatus::Succeeded } else { RunStatus::Failed };
+        FrameResult { status, output: Some(Value::Object(report)), failure }
+    }
+
+    /// Why a pipeline does not succeed as far as it has come, where it is one.
+    pub(crate) fn pipeline_failure(&self, frame: FrameIx) -> Option<Failure> {
+        self.workflow_in(frame).pipeline.as_ref()?;
+        let (phases, verdict) = self.judged(frame);
+        self.verdict_failure(frame, &phases, &verdict)
+    }
+
+    /// The phases that ran, each behind those that it followed, and the verdict on them.
+    pub(super) fn judged(&self, frame: FrameIx) -> (Vec<TaskIx>, Verdict) {
+        let ran = |step: &TaskIx| {
+            let ended = matches!(
+                self.tasks[*step].state,
+                TaskState::Ended(End::Succeeded | End::Failed | End::Cancelled)
+            );
+            ended && matches!(self.node(*step).kind, Kind::Phase(_))
+        };
+        let mut phases: Vec<TaskIx> = self.frame(frame).steps.iter().copied().filter(ran).collect();
+        phases.sort_by_key(|phase| self.tasks[*phase].ended);
+        let judged: Vec<Ran> = phases
+            .iter()
+            .map(|phase| Ran {
+                failed: !self.tasks[*phase].succeeded(),
+                after: self.followed(*phase, &phases),
+                place: self.tasks[*phase].node.0,
+            })
+            .collect();
+        let verdict = verdict(&judged);
+        (phases, verdict)
+    }
+
+    fn followed(&self, phase: TaskIx, phases: &[TaskIx]) -> Vec<usize> {
+        let from = self.tasks[phase].course.as_ref().and_then(|course| course.started.as_deref());
+        let position = |from: &TaskIx| phases.iter().position(|phase| phase == from);
+        from.unwrap_or_default().iter().filter_map(position).collect()
+    }
+
+    fn verdict_failure(&self, frame: FrameIx, phases: &[TaskIx], verdict: &Verdict) -> Option<Failure> {
+        let first = phases[*verdict.faults.first()?];
+        let why = self.tasks[first].failure.as_deref();
+        let words = why.map_or("it was stopped", |failure| failure.message.as_str());
+        let more = match verdict.faults.len() {
+            1 => String::new(),
+            many => format!(" (and {} more)", many - 1),
+        };
+        let message = format!("pipeline `{}` did not succeed: {words}{more}", self.workflow_in(frame).name);
+        let mut failure = Failure::new(why.map_or(Class::Cancelled, |why| why.class), message);
+        failure.hint = why.and_then(|why| why.hint.clone());
+        Some(failure.reason(reason::PIPELINE))
+    }
+
+    fn pipeline_report(
+        &self,
+        frame: FrameIx,
+        ran: &[TaskIx],
+        verdict: &Verdict,
+        success: bool,
+        outputs: &dyn Outputs,
+    ) -> Map<String, Value> {
+        let name = |step: TaskIx| self.node(step).name.to_string();
+        let steps = self.frame(frame).steps.iter().copied();
+        let phases: Map<String, Value> = steps
+            .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)))
+            .map(|step| (name(step), self.phase_told(step, outputs)))
+            .collect();
+        let said = |said: &super::state::Announcement| {
+            let payload = self.read(&said.payload, outputs).map(|text| text.value());
+            json!({ "phase": name(said.task), "attempt": said.attempt, "type": said.kind, "payload": payload })
+        };
+        let events: Vec<Value> = self.frame(frame).kept.history.iter().map(said).collect();
+        let path: Vec<String> = verdict.critical_path.iter().map(|ix| name(ran[*ix])).collect();
+        let mut report = Map::new();
+        report.insert("status".into(), if success { "success" } else { "failure" }.into());
+        report.insert("phases".into(), Value::Object(phases));
+        report.insert("events".into(), events.into());
+        report.insert("critical_path".into(), path.into());
+        report
+    }
+
+    fn phase_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
+        let Kind::Phase(phase) = &self.node(step).kind else { return Value::Null };
+        let status = match (self.status_of(step), self.tasks[step].state) {
+            (Some(status), _) => status.word(),
+            (None, TaskState::Ended(End::Cancelled)) => "cancelled",
+            _ => "skipped",
+        };
+        let mut told = json!({ "status": status, "persona": phase.persona, "tries": self.tries(step).len() });
+        if self.tries(step).is_empty() {
+            return told;
+        }
+        told["payload"] = self.phase_output(step, outputs)["payload"].take();
+        if let Some(failure) = self.tasks[step].failure.as_deref() {
+            told["reason"] = failure.message.as_str().into();
+        }
+        told
+    }
+}

@@ -1,0 +1,102 @@
+//! What a phase's newest answer changes outside of it: flags and metadata, what is announced, what the project shares.
+//!
+//! Each is an event, in this order, and each is made once: what is recorded already is skipped after a crash, and a change
+//! of the project is named so that asking for it again changes nothing.
+
+use super::contract::Said;
+use super::tries::Outcome;
+use crate::outputs::{Outputs, store};
+use crate::scheduler::{Command, Scheduler};
+use crate::task::TaskIx;
+use convoke_model::Event;
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+/// Everything that one answer changes.
+pub(super) struct Unit {
+    flags: IndexMap<String, bool>,
+    metadata: IndexMap<String, Value>,
+    /// Kind, whether it follows from the status, and what is said about it.
+    announced: Vec<(String, bool, Value)>,
+    project: Option<Value>,
+}
+
+impl Unit {
+    fn changes_state(&self) -> bool {
+        !self.flags.is_empty() || !self.metadata.is_empty()
+    }
+
+    /// Of a try that hands out work; its status is not known yet.
+    pub fn of_hand_out(said: &Said) -> Unit {
+        Unit {
+            flags: said.flags.clone(),
+            metadata: said.metadata.clone(),
+            announced: own(&said.events).collect(),
+            project: said.project.clone(),
+        }
+    }
+
+    /// Of a try that has ended: first what follows from its status, then what it says itself.
+    pub fn of_end(outcome: &Outcome) -> Unit {
+        let implied = (outcome.status.implies().to_owned(), true, summary(outcome));
+        Unit {
+            flags: outcome.flags.clone(),
+            metadata: outcome.metadata.clone(),
+            announced: std::iter::once(implied).chain(own(&outcome.events)).collect(),
+            project: outcome.project.clone(),
+        }
+    }
+}
+
+fn own(events: &[(String, Value)]) -> impl Iterator<Item = (String, bool, Value)> {
+    events.iter().map(|(kind, payload)| (kind.clone(), false, payload.clone()))
+}
+
+fn summary(outcome: &Outcome) -> Value {
+    let mut fields = Map::new();
+    if let Some(reason) = &outcome.reason {
+        fields.insert("summary".into(), reason.as_str().into());
+    }
+    if let Some(failure) = &outcome.failure {
+        fields.insert("errorCode".into(), failure.class.word().into());
+    }
+    Value::Object(fields)
+}
+
+impl Scheduler {
+    /// Decide: what an answer changes is recorded, as far as it is not yet. True once nothing is left.
+    pub(super) fn record(&mut self, task: TaskIx, last: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
+        let id = self.tasks[task].id.clone();
+        let recorded = self.course_mut(task).recorded;
+        if unit.changes_state() && !recorded.changed {
+            let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
+            self.emit(Event::StateChanged { task: id.clone(), flags, metadata });
+        }
+        let attempt = self.tries(task).len() as u32;
+        for (kind, implied, payload) in unit.announced.iter().skip(recorded.announced) {
+            let payload = store(outputs, payload);
+            let (task, kind) = (id.clone(), kind.clone());
+            self.emit(Event::Announced { task, attempt, kind, implied: *implied, payload });
+        }
+        match unit.project.as_ref().filter(|_| !recorded.patched) {
+            Some(patch) => {
+                self.patch_project(task, last, patch, outputs);
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn patch_project(&mut self, task: TaskIx, last: TaskIx, patch: &Value, outputs: &dyn Outputs) {
+        if self.errands.insert(task) {
+            let (key, patch) = (self.patch_key(task, last), store(outputs, patch));
+            self.command(Command::Patch { task, key, patch });
+        }
+    }
+
+    /// Names a change by the child whose answer it stands in: a phase may change it in every try.
+    fn patch_key(&self, task: TaskIx, last: TaskIx) -> String {
+        let newest = self.group(task).members.last().copied();
+        self.change_key(newest.unwrap_or(last))
+    }
+}

@@ -1,0 +1,67 @@
+//! Resuming a pipeline that did not succeed: which phases are open again.
+//!
+//! A failed phase that counts gets new tries, behind those that it had. What came after it begins anew, because other edges
+//! may be taken; everything else stays as it is.
+
+use crate::frame::FrameIx;
+use crate::reopen::Reopening;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use std::collections::HashSet;
+
+impl Scheduler {
+    pub(crate) fn reopen_pipeline(&self, frame: FrameIx, found: &mut Reopening) {
+        let (ran, verdict) = self.judged(frame);
+        let faults: HashSet<TaskIx> = verdict.faults.iter().map(|ix| ran[*ix]).collect();
+        let mut open: HashSet<TaskIx> = HashSet::new();
+        for step in self.in_order(frame) {
+            let is_fault = faults.contains(&step) || self.was_cut_off(step);
+            let follows = self.comes_after(step, &open);
+            if is_fault || follows {
+                open.insert(step);
+                self.reopen_phase(step, follows, found);
+            }
+        }
+    }
+
+    /// Steps that ended, each behind those before it; what never ended would not be there.
+    fn in_order(&self, frame: FrameIx) -> Vec<TaskIx> {
+        let mut steps = self.frame(frame).steps.clone();
+        steps.retain(|step| !self.tasks[*step].hook);
+        steps.sort_by_key(|step| self.tasks[*step].ended);
+        steps
+    }
+
+    /// Whether it was stopped, or never looked at.
+    fn was_cut_off(&self, step: TaskIx) -> bool {
+        match self.tasks[step].state {
+            TaskState::Ended(End::Succeeded | End::Failed) => false,
+            TaskState::Ended(End::Skipped) => {
+                !self.tasks[step].course.as_ref().is_some_and(|course| course.skipped)
+            }
+            _ => true,
+        }
+    }
+
+    fn comes_after(&self, step: TaskIx, open: &HashSet<TaskIx>) -> bool {
+        let place = self.tasks[step].place;
+        let before = self.node(step).needs.iter().filter(|need| !need.order);
+        before.filter_map(|need| self.beside(place, need.node)).any(|need| open.contains(&need))
+    }
+
+    fn reopen_phase(&self, step: TaskIx, anew: bool, found: &mut Reopening) {
+        let id = self.tasks[step].id.clone();
+        found.tasks.push(id.clone());
+        if anew {
+            return found.restarted.push(id);
+        }
+        // A try that was stopped goes on; those that failed stay, and another follows.
+        let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
+        let stopped = |child: &&TaskIx| {
+            let cancelled =
+                matches!(self.tasks[**child].state, TaskState::Ended(End::Cancelled | End::Skipped));
+            cancelled && self.tasks[step].state != TaskState::Ended(End::Failed)
+        };
+        found.tasks.extend(children.iter().filter(stopped).map(|child| self.tasks[*child].id.clone()));
+    }
+}

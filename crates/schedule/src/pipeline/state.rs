@@ -1,0 +1,156 @@
+//! What a pipeline knows: flags, metadata, what was announced, and how far each of its phases has come. A fold of events.
+
+use crate::task::TaskIx;
+use convoke_model::{Class, Failure, Payload};
+use indexmap::IndexMap;
+use serde_json::Value;
+
+/// What one workflow keeps for its later phases.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub flags: IndexMap<String, bool>,
+    pub metadata: IndexMap<String, Value>,
+    /// Everything that was announced, in order.
+    pub history: Vec<Announcement>,
+    /// Hard failures in a row, up to now.
+    pub hard: u32,
+    /// The last phase that ended in success or failure.
+    pub last: Option<TaskIx>,
+}
+
+/// Something that a phase announced.
+#[derive(Debug, Clone)]
+pub(crate) struct Announcement {
+    pub task: TaskIx,
+    /// In which of its tries.
+    pub attempt: u32,
+    pub kind: String,
+    pub payload: Payload,
+}
+
+/// How far a phase has come, besides its children.
+#[derive(Debug, Default)]
+pub(crate) struct Course {
+    /// Where the edges come from that were taken, once it was decided that it starts.
+    pub started: Option<Vec<TaskIx>>,
+    /// Why it started.
+    pub because: String,
+    /// It was decided that it does not.
+    pub skipped: bool,
+    /// Files that were looked for, and whether they exist.
+    pub files: IndexMap<String, bool>,
+    /// Tries of before the run was reopened; they no longer count against the limit.
+    pub earlier: u32,
+    /// What is recorded already of what its newest children came to.
+    pub recorded: Recorded,
+}
+
+/// What is recorded of an answer, so that a crash in the middle neither loses nor repeats anything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    pub changed: bool,
+    pub announced: usize,
+    pub patched: bool,
+}
+
+impl Kept {
+    pub fn flag(&self, key: &str) -> bool {
+        self.flags.get(key).copied().unwrap_or(false)
+    }
+
+    pub fn happened(&self, kind: &str) -> bool {
+        self.history.iter().any(|announced| announced.kind == kind)
+    }
+
+    /// Null takes a value away.
+    pub fn change(&mut self, flags: &IndexMap<String, bool>, metadata: &IndexMap<String, Value>) {
+        self.flags.extend(flags.iter().map(|(key, value)| (key.clone(), *value)));
+        for (key, value) in metadata {
+            match value {
+                Value::Null => drop(self.metadata.shift_remove(key)),
+                value => drop(self.metadata.insert(key.clone(), value.clone())),
+            }
+        }
+    }
+
+    /// Counts hard failures in a row.
+    pub fn count_end(&mut self, task: TaskIx, failure: Option<&Failure>) {
+        self.last = Some(task);
+        self.hard = if failure.is_some_and(is_hard) { self.hard + 1 } else { 0 };
+    }
+}
+
+/// Finer words of failures in pipelines.
+pub(crate) mod reason {
+    /// What a phase gave was not accepted, and it has no further try.
+    pub const VALIDATION_FAIL: &str = "validation_fail";
+    /// The worker says that it failed, and that nothing can be done about it.
+    pub const HARD: &str = "hard_failure";
+    /// The worker says that it failed.
+    pub const SOFT: &str = "soft_failure";
+    /// Too many hard failures in a row.
+    pub const TOO_MANY_HARD: &str = "hard_failures";
+    /// The pipeline as a whole did not succeed.
+    pub const PIPELINE: &str = "pipeline_failed";
+}
+
+/// Whether a failure is one that the next phases will meet as well. Decided by what the worker said and by the class, never
+/// by words of a message: what is slow, busy or gone for a moment is no such thing.
+pub(crate) fn is_hard(failure: &Failure) -> bool {
+    match failure.reason.as_deref() {
+        Some(reason::HARD) => true,
+        Some(reason::SOFT | reason::VALIDATION_FAIL) => false,
+        _ => is_hard_class(failure.class),
+    }
+}
+
+pub(crate) fn is_hard_class(class: Class) -> bool {
+    matches!(class, Class::Security | Class::Permission | Class::Fatal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_hard_failures_in_a_row_are_counted() {
+        let mut kept = Kept::default();
+        let denied = Failure::new(Class::Permission, "403");
+        let slow = Failure::new(Class::Timeout, "forbidden network 403");
+        kept.count_end(TaskIx(0), Some(&denied));
+        kept.count_end(TaskIx(0), Some(&denied));
+        assert_eq!(kept.hard, 2);
+        kept.count_end(TaskIx(0), Some(&slow));
+        assert_eq!(kept.hard, 0);
+        kept.count_end(TaskIx(0), Some(&denied));
+        kept.count_end(TaskIx(0), None);
+        assert_eq!(kept.hard, 0);
+    }
+
+    #[test]
+    fn what_passes_by_itself_is_never_hard() {
+        use Class::*;
+        for class in [Timeout, RateLimit, Capacity, Transient, InvalidOutput, Refused, Conflict] {
+            assert!(!is_hard(&Failure::new(class, "x")), "{class}");
+        }
+        assert!(is_hard(&Failure::new(Class::Timeout, "x").reason(reason::HARD)));
+        assert!(!is_hard(&Failure::new(Class::Fatal, "x").reason(reason::SOFT)));
+    }
+
+    #[test]
+    fn null_takes_a_value_away() {
+        let mut kept = Kept::default();
+        let metadata = |value: Value| IndexMap::from([("k".to_owned(), value)]);
+        kept.change(&IndexMap::new(), &metadata(1.into()));
+        kept.change(&IndexMap::new(), &metadata(Value::Null));
+        assert!(kept.metadata.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_makes_a_failure_hard(class in prop::sample::select(Class::ALL.to_vec()), message in ".*") {
+            prop_assert_eq!(is_hard(&Failure::new(class, message)), is_hard(&Failure::new(class, "")));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Pipelines of personas in a simulated world: what starts a phase, its tries, the work it hands out, what the whole comes
+//! to, and that a run cut off anywhere goes on as if it had not been.
+
+#[path = "pipelines/defects.rs"]
+mod defects;
+#[path = "pipelines/forty.rs"]
+mod forty;
+#[path = "pipelines/handing_out.rs"]
+mod handing_out;
+#[path = "pipelines/kit.rs"]
+mod kit;
+#[path = "pipelines/oracles.rs"]
+mod oracles;
+#[path = "pipelines/random.rs"]
+mod random;
+#[path = "pipelines/reopening.rs"]
+mod reopening;
+#[path = "pipelines/starting.rs"]
+mod starting;

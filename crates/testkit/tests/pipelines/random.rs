@@ -1,0 +1,236 @@
+//! What must hold for every pipeline, shown on random ones against a naive evaluator.
+
+use super::kit::{TICK, behaviour, says};
+use convoke_model::{Assignment, Event, RunStatus, TaskId};
+use convoke_plan::Plan;
+use convoke_testkit::{Behaviour, Ended, Random, World, plan_of};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+struct Edge {
+    from: usize,
+    to: usize,
+    on: Option<&'static str>,
+    event: Option<&'static str>,
+}
+
+struct Generated {
+    plan: Arc<Plan>,
+    edges: Vec<Edge>,
+    count: usize,
+    max_tries: u32,
+}
+
+const EVENTS: [&str; 3] = ["tasks_planned", "code_committed", "validation_failed"];
+
+fn generate(seed: u64, count: usize) -> Generated {
+    let mut random = Random::new(seed);
+    let max_retries = random.below(3);
+    let mut edges = Vec::new();
+    for to in 1..count {
+        let wanted = 1 + random.below(3);
+        for _ in 0..wanted {
+            let from = random.below(to as u64) as usize;
+            let on = [None, Some("success"), Some("validation_fail"), Some("failure"), Some("always")]
+                [random.below(5) as usize];
+            let event = random.percent(25).then(|| EVENTS[random.below(3) as usize]);
+            edges.push(Edge { from, to, on, event });
+        }
+    }
+    let mut text = "schemaVersion: '1'\nname: random\ntopologies: [sequential, parallel]\npersonas: [{id: p, displayName: P, systemPromptTemplate: You.}]\nrelationships: []\npipeline:\n  entryNodeId: n0\n  nodes:\n".to_owned();
+    for n in 0..count {
+        let block = if random.percent(20) { ", topology: {kind: sequential, blockId: s}" } else { "" };
+        text += &format!("    - {{id: n{n}, actorId: m, personaId: p{block}}}\n");
+    }
+    text += if edges.is_empty() { "  edges: []\n" } else { "  edges:\n" };
+    for edge in &edges {
+        let on = edge.on.map(|on| format!(", on: {on}")).unwrap_or_default();
+        let event = edge.event.map(|event| format!(", event: {event}")).unwrap_or_default();
+        text += &format!("    - {{from: n{}, to: n{}{on}{event}}}\n", edge.from, edge.to);
+    }
+    text += &format!("topologyConstraints: {{maxDepth: 1, maxRetries: {max_retries}}}\nhardFailures: 1000\n");
+    Generated { plan: plan_of(&text, &[]), edges, count, max_tries: max_retries as u32 + 1 }
+}
+
+/// What the worker of a try says; the same whenever it is asked.
+fn said(seed: u64, task: &str) -> Value {
+    let mut mix = seed;
+    for byte in task.bytes() {
+        mix = (mix ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    let mut random = Random::new(mix);
+    let status = ["success", "success", "success", "validation_fail", "failure"][random.below(5) as usize];
+    let events: Vec<Value> =
+        EVENTS[..2].iter().filter(|_| random.percent(40)).map(|kind| json!({ "type": kind })).collect();
+    json!({ "status": status, "payload": { "of": task }, "events": events, "failure_code": "transient", "reason": "r" })
+}
+
+fn worker(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| Behaviour {
+        takes: TICK * (1 + assignment.task.0.len() as u32 % 3),
+        ..behaviour(says(said(seed, &assignment.task.0)))
+    })
+}
+
+/// What a phase comes to: its status, its tries and what it announced.
+struct Came {
+    status: &'static str,
+    tries: u32,
+    announced: HashSet<&'static str>,
+}
+
+fn naive_phase(seed: u64, n: usize, max_tries: u32) -> Came {
+    let mut announced = HashSet::new();
+    for tried in 1..=max_tries {
+        let said = said(seed, &format!("n{n}/try[{tried}]"));
+        announced.extend(
+            EVENTS.iter().filter(|kind| {
+                said["events"].as_array().unwrap().iter().any(|event| event["type"] == **kind)
+            }),
+        );
+        match said["status"].as_str().unwrap() {
+            "success" => return Came { status: "success", tries: tried, announced },
+            "failure" => return Came { status: "failure", tries: tried, announced },
+            _ => drop(announced.insert("validation_failed")),
+        }
+    }
+    Came { status: "validation_fail", tries: max_tries, announced }
+}
+
+/// The naive evaluator: in the order of numbers, because edges lead to greater ones alone.
+fn naive(generated: &Generated, seed: u64) -> (BTreeMap<usize, Came>, HashSet<(usize, usize)>) {
+    let mut ran: BTreeMap<usize, Came> = BTreeMap::new();
+    let mut taken = HashSet::new();
+    for n in 0..generated.count {
+        for edge in generated.edges.iter().filter(|edge| edge.to == n) {
+            let Some(from) = ran.get(&edge.from) else { continue };
+            let by_status = match (edge.on, edge.event) {
+                (None, Some(_)) | (Some("always"), _) => true,
+                (None, None) => from.status == "success",
+                (Some(on), _) => from.status == on,
+            };
+            if by_status && edge.event.is_none_or(|event| from.announced.contains(event)) {
+                taken.insert((edge.from, n));
+            }
+        }
+        if n == 0 || taken.iter().any(|(_, to)| *to == n) {
+            ran.insert(n, naive_phase(seed, n, generated.max_tries));
+        }
+    }
+    (ran, taken)
+}
+
+fn naive_success(ran: &BTreeMap<usize, Came>, taken: &HashSet<(usize, usize)>) -> bool {
+    let mut chains: Vec<Vec<usize>> = Vec::new();
+    for n in ran.keys() {
+        let before: Vec<Vec<usize>> =
+            chains.iter().filter(|chain| taken.contains(&(*chain.last().unwrap(), *n))).cloned().collect();
+        match before.is_empty() {
+            true => chains.push(vec![*n]),
+            false => chains.extend(before.into_iter().map(|chain| [chain, vec![*n]].concat())),
+        }
+    }
+    let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
+    let failed = |n: &usize| ran[n].status != "success";
+    let leaf = |n: &usize| !taken.iter().any(|(from, _)| from == n);
+    let critical = |n: &usize| chains.iter().any(|chain| chain.len() == longest && chain.contains(n));
+    !ran.keys().any(|n| failed(n) && (leaf(n) || critical(n)))
+}
+
+fn run(generated: &Generated, seed: u64, limit: u32) -> (Ended, World) {
+    let mut world = World::new(generated.plan.clone(), json!({}), limit, seed, worker(seed));
+    (world.finish(), world)
+}
+
+fn ends(world: &World) -> HashMap<TaskId, u32> {
+    let mut ends = HashMap::new();
+    for stamped in world.events() {
+        if let Event::AttemptFinished { task, .. }
+        | Event::TaskSucceeded { task, .. }
+        | Event::TaskFailed { task, .. }
+        | Event::TaskSkipped { task, .. }
+        | Event::TaskCancelled { task, .. } = &stamped.event
+        {
+            *ends.entry(task.clone()).or_insert(0) += 1;
+        }
+    }
+    ends
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_phase_runs_iff_the_naive_evaluator_says_so(seed in any::<u64>(), count in 1usize..14, limit in 1u32..5) {
+        let generated = generate(seed, count);
+        let (ended, world) = run(&generated, seed, limit);
+        let (ran, taken) = naive(&generated, seed);
+        let output = ended.output.expect("a report");
+        let mut tried: HashMap<usize, u32> = HashMap::new();
+        for (task, _) in &world.launches {
+            let n: usize = task.0[1..task.0.find('/').unwrap()].parse().unwrap();
+            *tried.entry(n).or_default() += 1;
+        }
+        for n in 0..count {
+            let Some(told) = output["phases"].get(format!("n{n}")) else {
+                prop_assert!(!ran.contains_key(&n), "n{} is missing", n);
+                continue;
+            };
+            let expected = ran.get(&n).map_or("skipped", |came| came.status);
+            prop_assert_eq!(told["status"].as_str(), Some(expected), "n{}", n);
+            prop_assert_eq!(tried.get(&n).copied(), ran.get(&n).map(|came| came.tries), "tries of n{}", n);
+        }
+        let succeeded = ended.status == RunStatus::Succeeded;
+        prop_assert_eq!(succeeded, naive_success(&ran, &taken));
+        for (task, count) in ends(&world) {
+            prop_assert_eq!(count, 1, "{} ended more than once", task);
+        }
+    }
+
+    #[test]
+    fn a_fan_in_is_given_every_payload(seed in any::<u64>(), count in 2usize..10) {
+        let generated = generate(seed, count);
+        let (ran, _) = naive(&generated, seed);
+        let (keep, kept) = std::sync::mpsc::channel();
+        let mut does = worker(seed);
+        let listening = Box::new(move |assignment: &Assignment| {
+            keep.send((assignment.task.to_string(), super::kit::prompt(assignment))).unwrap();
+            does(assignment)
+        });
+        World::new(generated.plan.clone(), json!({}), 3, seed, listening).finish();
+        for (task, prompt) in kept.try_iter() {
+            let n: usize = task[1..task.find('/').unwrap()].parse().unwrap();
+            let handed = super::kit::json_behind(&prompt, "status and payload:");
+            let mut found: Vec<&str> = handed["from"].as_array().unwrap().iter().map(|from| {
+                from["payload"]["of"].as_str().unwrap()
+            }).collect();
+            let before: HashSet<usize> = generated.edges.iter().filter(|edge| edge.to == n).map(|edge| edge.from).collect();
+            let mut expected: Vec<String> = before.iter().filter_map(|from| {
+                Some(format!("n{from}/try[{}]", ran.get(from)?.tries))
+            }).collect();
+            found.sort();
+            expected.sort();
+            prop_assert_eq!(found, expected, "{}", task);
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_cut_off_goes_on_to_the_same_end(seed in any::<u64>(), count in 1usize..8, limit in 1u32..4) {
+        let generated = generate(seed, count);
+        let (expected, whole) = run(&generated, seed, limit);
+        let phases = |ended: &Ended| ended.output.as_ref().map(|output| output["phases"].clone());
+        for at in 1..whole.commits.len() {
+            let left = whole.commits[..at].to_vec();
+            let mut again = World::resumed(generated.plan.clone(), limit, left, &whole, worker(seed));
+            let ended = again.finish();
+            prop_assert_eq!(ended.status, expected.status, "cut after {}", at);
+            prop_assert_eq!(phases(&ended), phases(&expected), "cut after {}", at);
+            for (task, count) in ends(&again) {
+                prop_assert_eq!(count, 1, "cut after {}: {} ended more than once", at, task);
+            }
+        }
+    }
+}

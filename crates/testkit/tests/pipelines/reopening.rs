@@ -1,0 +1,107 @@
+//! A pipeline that did not succeed, resumed.
+
+use super::kit::*;
+use convoke_model::{Event, RunStatus};
+use convoke_plan::Plan;
+use convoke_testkit::{Ended, World};
+use serde_json::json;
+use std::sync::Arc;
+
+fn resume(plan: &Arc<Plan>, world: &World, script: Script) -> (Ended, Vec<String>) {
+    let mut again = World::resumed(plan.clone(), 4, world.commits.clone(), world, workers(script));
+    let ended = again.finish();
+    (ended, again.launches.iter().map(|(task, _)| task.to_string()).collect())
+}
+
+#[test]
+fn a_failed_phase_gets_new_tries_behind_those_it_had() {
+    let plan = manifest("x", &["x", "y", "z"], &["x y", "y z"]);
+    let refuses: Script =
+        vec![("y/try[1]", refused("1")), ("y/try[2]", refused("2")), ("y/try[3]", refused("3"))];
+    let (ended, world) = run(&plan, refuses);
+    assert_eq!(ended.status, RunStatus::Failed);
+    let (ended, launched) = resume(&plan, &world, vec![("y/try[4]", refused("4"))]);
+    assert_eq!(launched, ["y/try[4]", "y/try[5]", "z/try[1]"]);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    assert_eq!(ended.output.expect("a report")["phases"]["y"]["tries"], 5);
+}
+
+#[test]
+fn new_tries_are_bounded_as_the_first_were() {
+    let plan = manifest("x", &["x"], &[]);
+    let refuses: Script = vec![
+        ("x/try[1]", refused("1")),
+        ("x/try[2]", refused("2")),
+        ("x/try[3]", refused("3")),
+        ("x/try[4]", refused("4")),
+        ("x/try[5]", refused("5")),
+        ("x/try[6]", refused("6")),
+    ];
+    let (_, world) = run(&plan, refuses.clone());
+    assert_eq!(world.launches.len(), 3);
+    let (ended, launched) = resume(&plan, &world, refuses);
+    assert_eq!((ended.status, launched.len()), (RunStatus::Failed, 3));
+}
+
+#[test]
+fn what_came_after_a_failed_phase_is_decided_anew_and_nothing_else_is() {
+    let edges = ["x y", "y good", "y bad on: failure", "x other", "other later on: failure"];
+    let plan = manifest("x", &["x", "y", "good", "bad", "other", "later"], &edges);
+    let (ended, world) = run(&plan, vec![("y/try[1]", failed("no"))]);
+    assert_eq!((ended.status, phases(&ended)["bad"].as_str()), (RunStatus::Failed, "success"));
+    let (ended, launched) = resume(&plan, &world, vec![]);
+    assert_eq!(launched, ["y/try[2]", "good/try[1]"]);
+    let phases = phases(&ended);
+    assert_eq!((ended.status, phases["bad"].as_str()), (RunStatus::Succeeded, "skipped"));
+    assert_eq!(phases["later"], "skipped");
+}
+
+#[test]
+fn a_pipeline_that_was_stopped_goes_on_where_it_stood() {
+    let plan = manifest("x", &["x", "y", "z"], &["x y", "y z"]);
+    let mut world = World::new(plan.clone(), json!({}), 4, 1, workers(vec![]));
+    while !world.launches.iter().any(|(task, _)| &*task.0 == "y/try[1]") {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    assert_eq!(world.stop(true).status, RunStatus::Cancelled);
+    let (ended, launched) = resume(&plan, &world, vec![]);
+    assert_eq!(
+        (ended.status, launched),
+        (RunStatus::Succeeded, vec!["y/try[1]".to_owned(), "z/try[1]".to_owned()])
+    );
+}
+
+#[test]
+fn a_pipeline_that_hard_failures_ended_goes_on() {
+    let plan = with("x", &["x", "y", "z"], &["x y on: always", "y z"], "hardFailures: 1\n");
+    let denied = json!({"status": "failure", "payload": {}, "failure_code": "permission"});
+    let (ended, world) = run(&plan, vec![("x/try[1]", says(denied))]);
+    assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 1));
+    let (ended, launched) = resume(&plan, &world, vec![]);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    assert_eq!(launched, ["x/try[2]", "y/try[1]", "z/try[1]"]);
+}
+
+#[test]
+fn hooks_at_the_end_are_run_again_and_see_what_went_wrong() {
+    let hooks = "hooks: {on_error: 'lost: {{ error.message }}', on_complete: {command: bell}}\n";
+    let plan = with("x", &["x"], &[], hooks);
+    let (_, world) = run(&plan, vec![("x/try[1]", failed("no key"))]);
+    let told = world.events().find_map(|stamped| match &stamped.event {
+        Event::HookRendered { hook, text, .. } if hook == "on_error" => Some(text.clone()),
+        _ => None,
+    });
+    assert_eq!(told.as_deref(), Some("lost: pipeline `small` did not succeed: phase `x`: no key"));
+    let mut again = World::resumed(plan, 4, world.commits.clone(), &world, workers(vec![]));
+    assert_eq!(again.finish().status, RunStatus::Succeeded);
+    assert_eq!(again.launches.len(), 2, "{:?}", again.launches);
+}
+
+#[test]
+fn a_pipeline_that_succeeded_is_not_opened_again() {
+    let plan = manifest("x", &["x"], &[]);
+    let (_, world) = run(&plan, vec![]);
+    let replayed = convoke_engine::replay(&plan, world.commits.concat(), &convoke_engine::Changes::None);
+    assert!(replayed.is_err());
+}
