@@ -255,6 +255,26 @@ fn a_plan_shows_phases_with_their_edges_and_what_these_ask_for() {
 }
 
 #[test]
+fn what_runs_of_a_project_share_is_where_the_manifest_says() {
+    let shared = |world: &World, file: &str| serde_json::from_str::<Value>(&world.read(file)).ok();
+    let replies = "replies:\n  write/try: {status: success, project: {globalFlags: {built: true}}}\ndefault: [{status: success}]\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    let text = world.read("w.yaml");
+    world.write("w.yaml", text.replace("project: false", "project: shared.json"));
+    run(&world).exits(0);
+    let context = shared(&world, "shared.json").expect("the context");
+    assert_eq!(context["globalFlags"]["built"], true, "{context:#}");
+    assert!(prompt(&world, "copy/try[1]").contains("globalFlags"), "the next phase sees it");
+    let usual = scripted("", WRITE_AND_COPY, replies);
+    usual.write("w.yaml", text.replace("project: false\n", ""));
+    run(&usual).exits(0);
+    assert!(shared(&usual, ".convoke/project-context.json").is_some());
+    let nowhere = scripted("", WRITE_AND_COPY, "default: [{status: success}]\n");
+    run(&nowhere).exits(0);
+    assert!(shared(&nowhere, ".convoke/project-context.json").is_none());
+}
+
+#[test]
 fn json_manifests_run_too() {
     let world = World::new();
     let manifest = json!({

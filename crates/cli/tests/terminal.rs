@@ -20,6 +20,10 @@ struct Session {
 
 impl Session {
     fn start(world: &World, args: &[&str]) -> Session {
+        Session::start_with(world, args, &[])
+    }
+
+    fn start_with(world: &World, args: &[&str], env: &[(&str, &str)]) -> Session {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master).expect("a terminal");
         unlockpt(&master).expect("a terminal");
@@ -31,6 +35,7 @@ impl Session {
         let mut command = world.command(args);
         command
             .env("TERM", "xterm")
+            .envs(env.iter().copied())
             .stdin(Stdio::from(slave))
             .stderr(Stdio::from(other))
             .stdout(Stdio::piped());
@@ -128,4 +133,35 @@ fn without_colours_nothing_is_lost() {
     let (seen, _, code) = session.end();
     assert_eq!(code, 0);
     assert!(!seen.contains("\x1b[3") && seen.contains("work done"), "{seen}");
+}
+
+#[test]
+fn a_plan_is_looked_at_changed_and_approved_at_the_terminal() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\nfile = \"replies.yaml\"\n");
+    let task = "{id: a, description: count words, inputs: [], tools: [], skip_probability: 0}";
+    let done = "{result: 3, summary: three, goal_achieved: true, reason: counted}";
+    let answer = "{message: Three., next_steps: '', issues: '', reason: done}";
+    let replies = format!(
+        "goal/plan: {{json: {{tasks: [{task}]}}}}\ngoal/execute: {{json: {done}}}\ngoal/finalise: {{json: {answer}}}\n"
+    );
+    world.write("replies.yaml", replies);
+    let mut session =
+        Session::start_with(&world, &["goal", "count"], &[("VISUAL", "sed -i s/words/letters/")]);
+    session.wait_for("change it first");
+    session.type_line("2");
+    session.wait_for("count letters");
+    session.type_line("1");
+    let (seen, stdout, code) = session.end();
+    assert_eq!(code, 0, "{seen}");
+    let output: serde_json::Value = serde_json::from_str(&stdout).expect("standard output is no terminal here");
+    assert_eq!(output["tasks"][0]["description"], "count letters");
+    let mut session = Session::start(&world, &["goal", "count"]);
+    session.wait_for("do not");
+    session.type_line("3");
+    let (seen, _, code) = session.end();
+    assert_ne!(code, 0, "{seen}");
+    let session = Session::start(&world, &["goal", "count", "--yes"]);
+    let (seen, _, code) = session.end();
+    assert!(code == 0 && !seen.contains("change it first"), "{seen}");
 }

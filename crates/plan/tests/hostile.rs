@@ -57,6 +57,40 @@ output:
   r: '{{ each.outputs | json }}'
 ";
 
+const PERSONAS: &str = "schemaVersion: '1'
+topologies: [sequential, hierarchical]
+events:
+  - deployed
+  - {type: billed, schema: {amount: {type: number}}}
+actors:
+  suite: {type: script, command: ./suite, args: [-x], timeout: 5m}
+  model: {provider: openai, model: big, temperature: 1}
+personas:
+  - {id: lead, displayName: Lead, systemPromptTemplate: 'You lead {{ phase.id }}.'}
+  - {id: coder, systemPromptTemplate: Code., modelConstraint: m, toolClearance: {allowlist: [a, b], banlist: [b]}}
+  - {id: tester, systemPromptTemplate: Test., actorId: suite}
+relationships:
+  - {parentPersonaId: lead, childPersonaId: coder, constraints: {maxDepth: 2, maxChildren: 3}}
+  - {parentPersonaId: coder, childPersonaId: tester}
+pipeline:
+  entryNodeId: plan
+  nodes:
+    - {id: plan, actorId: model, personaId: lead, task: 'Plan {{ workflow.input.what }}.'}
+    - {id: code, actorId: model, personaId: coder, constraints: {maxRetries: 2}, topology: {kind: sequential, blockId: x}}
+    - {id: test, actorId: suite, personaId: tester, topology: {kind: sequential, blockId: x}}
+    - {id: tell, actorId: other, personaId: lead, budget: {tokens: 100}}
+  edges:
+    - {from: plan, to: code, event: billed}
+    - {from: plan, to: test, on: always, when: 'state.flags.ready'}
+    - {from: code, to: test, when: [{type: state_flag, key: x, equals: true}, {type: file_exists, path: out}]}
+    - {from: test, to: tell, on: validation_fail, when: {type: expression, expr: 'plan.output.payload.n > 1'}}
+    - {from: code, to: tell, on: failure, when: {type: history_has_event, event: deployed}}
+topologyConstraints: {maxDepth: 2, maxRetries: 1}
+";
+const WORDS: &[&str] =
+    &["start", "each", "both", "$end", "{{", "", "left", "outer", "child.yaml", "main.yaml"];
+const NAMES: &[&str] = &["plan", "code", "lead", "tester", "{{", "", "suite", "true", "script", "2"];
+
 /// What happens to one line.
 #[derive(Debug, Clone)]
 enum Damage {
@@ -66,9 +100,8 @@ enum Damage {
     Word(usize, &'static str),
 }
 
-fn damages() -> impl Strategy<Value = Vec<Damage>> {
-    let lines = RICH.lines().count();
-    let words = ["start", "each", "both", "$end", "{{", "", "left", "outer", "child.yaml", "main.yaml"];
+fn damages(text: &str, words: &'static [&'static str]) -> impl Strategy<Value = Vec<Damage>> {
+    let lines = text.lines().count();
     let one = prop_oneof![
         (0..lines).prop_map(Damage::Remove),
         (0..lines).prop_map(Damage::Repeat),
@@ -78,8 +111,8 @@ fn damages() -> impl Strategy<Value = Vec<Damage>> {
     prop::collection::vec(one, 0..4)
 }
 
-fn damaged(damages: &[Damage]) -> String {
-    let mut lines: Vec<String> = RICH.lines().map(str::to_owned).collect();
+fn damaged(text: &str, damages: &[Damage]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for damage in damages {
         let count = lines.len();
         match damage {
@@ -104,19 +137,31 @@ fn files(root: &str) -> World {
 }
 
 #[test]
-fn the_rich_file_is_fine_by_itself() {
-    let result = files(RICH).compile();
-    assert!(result.plan.is_some(), "{}", world::shown(&result));
+fn the_rich_files_are_fine_by_themselves() {
+    for text in [RICH, PERSONAS] {
+        let result = files(text).compile();
+        assert!(result.plan.is_some(), "{}", world::shown(&result));
+    }
 }
 
 proptest! {
     #[test]
-    fn a_broken_file_gives_a_plan_or_an_error(damages in damages()) {
-        let result = files(&damaged(&damages)).compile();
+    fn a_broken_file_gives_a_plan_or_an_error(damages in damages(RICH, WORDS)) {
+        let result = files(&damaged(RICH, &damages)).compile();
         prop_assert_eq!(result.plan.is_none(), result.errors() > 0, "{}", world::shown(&result));
         if let Some(plan) = &result.plan {
             mermaid(plan);
             dot(plan);
+            levels(plan, plan.root(), &BTreeMap::new());
+        }
+    }
+
+    #[test]
+    fn a_broken_persona_manifest_gives_a_plan_or_an_error(damages in damages(PERSONAS, NAMES)) {
+        let result = files(&damaged(PERSONAS, &damages)).compile();
+        prop_assert_eq!(result.plan.is_none(), result.errors() > 0, "{}", world::shown(&result));
+        if let Some(plan) = &result.plan {
+            mermaid(plan);
             levels(plan, plan.root(), &BTreeMap::new());
         }
     }

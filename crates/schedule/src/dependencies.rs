@@ -31,7 +31,7 @@ impl Scheduler {
         for need in needs {
             let Some(needed) = self.beside(place, need.node) else { continue };
             match need.item {
-                Some(item) => sources.push(self.item_task(needed, item).unwrap_or(needed)),
+                Some(item) => sources.push(self.member_at(needed, item).unwrap_or(needed)),
                 None => self.add_members(needed, &mut sources),
             }
         }
@@ -79,7 +79,7 @@ impl Scheduler {
     }
 
     /// The task of an item, where it exists.
-    fn item_task(&self, group: TaskIx, item: u32) -> Option<TaskIx> {
+    fn member_at(&self, group: TaskIx, item: u32) -> Option<TaskIx> {
         self.tasks[group].group.as_deref()?.members.get(item as usize).copied()
     }
 

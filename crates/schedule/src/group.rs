@@ -36,11 +36,11 @@ pub(crate) struct Group {
     pub swept: bool,
     pub items: Option<Payload>,
     pub keys: Option<Vec<Arc<str>>>,
-    /// Whether all of a batch end before the next begins.
-    pub in_batches: bool,
     /// Of a merge by levels that was looked at: what is settled, and whose answers came since.
     pub tree: Option<Tree>,
     pub answered: Vec<TaskIx>,
+    /// Whether all of a batch end before the next begins.
+    pub in_batches: bool,
 }
 
 impl Group {

@@ -1,5 +1,6 @@
 //! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
 
+use super::run::begin;
 use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -15,7 +16,7 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
         console.data(&made)?;
         return Ok(Exit::Success);
     }
-    super::run::begin(console, &as_run(args), &Subject::made(sentence::FILE, made))
+    begin(console, &as_run(args), &Subject::made(sentence::FILE, made))
 }
 
 /// The same, as `run` takes it.

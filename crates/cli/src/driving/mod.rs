@@ -117,7 +117,7 @@ impl Drive<'_> {
             }
             None => None,
         };
-        let project = self.plan.root().pipeline.is_some().then(|| project::usual(self.console));
+        let project = project::place(self.console, &self.plan);
         let project = project.map(|place| project::of_run(place, run)).transpose()?;
         let share = match &capacity {
             Some(shares) if self.flags.share && !self.equipment.is_taped() => {

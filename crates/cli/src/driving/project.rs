@@ -5,7 +5,8 @@ use crate::failure::CommandFailure;
 use convoke_engine::{Project, ProjectState, Projects};
 use convoke_journal::{Error, Key, ProjectFile, Shared};
 use convoke_model::{Class, Failure, JsonText, ProjectPatch, RunId};
-use std::path::PathBuf;
+use convoke_plan::{Plan, ProjectPlace};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where it is kept if nothing else is said, below the folder of the project.
@@ -14,6 +15,18 @@ const USUAL: &str = ".convoke/project-context.json";
 /// Where it is kept as far as the configuration says.
 pub fn usual(console: &Console) -> PathBuf {
     console.config.project_context.clone().unwrap_or_else(|| USUAL.into())
+}
+
+/// Where a run of a plan finds what it shares: as its first pipeline says; nowhere where it has none.
+pub fn place(console: &Console, plan: &Plan) -> Option<PathBuf> {
+    let pipelines =
+        plan.workflows.iter().filter_map(|workflow| Some((workflow, workflow.pipeline.as_ref()?)));
+    let (workflow, pipeline) = pipelines.into_iter().next()?;
+    match &pipeline.project {
+        ProjectPlace::Usual => Some(usual(console)),
+        ProjectPlace::At(path) => Some(Path::new(&workflow.dir).join(path)),
+        ProjectPlace::Nowhere => None,
+    }
 }
 
 /// What a run shares with others; a context that cannot be read is found out before the run begins.

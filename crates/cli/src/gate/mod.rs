@@ -9,4 +9,4 @@ mod terminal;
 pub use explain::explain;
 pub use form::{Asked, ask};
 pub use reply::{Given, reply};
-pub use terminal::{Heard, Keyboard, Terminal, is_attended, is_typed, next_line};
+pub use terminal::{Heard, Keyboard, Terminal, is_attended, read_typed};

@@ -55,7 +55,11 @@ impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
                 return Heard::Moot;
             }
         }
-        next_line()
+        let mut line = String::new();
+        match io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => Heard::Closed,
+            Ok(_) => Heard::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
+        }
     }
 
     fn edit(&mut self, text: &str) -> Result<String, String> {
@@ -63,20 +67,16 @@ impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
     }
 }
 
-/// The line that was typed.
-pub fn next_line() -> Heard {
-    let mut line = String::new();
-    match io::stdin().lock().read_line(&mut line) {
-        Ok(0) | Err(_) => Heard::Closed,
-        Ok(_) => Heard::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
-    }
-}
-
-/// Whether something was typed and is not read yet.
-pub fn is_typed() -> bool {
+/// What was typed and is not read yet, without waiting: nothing, or some bytes; none at all when the input was closed.
+pub fn read_typed() -> Option<Vec<u8>> {
     let stdin = io::stdin();
     let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
-    matches!(poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(count) if count > 0)
+    let there = matches!(poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(count) if count > 0);
+    let mut piece = vec![0; 4096];
+    // A buffer of our own: what is left in the one of the standard library cannot be polled for.
+    let count = there.then(|| rustix::io::read(&stdin, &mut piece).unwrap_or(0))?;
+    piece.truncate(count);
+    Some(piece)
 }
 
 /// Waits a tenth of a second at most. A terminal becomes readable when a whole line was typed.

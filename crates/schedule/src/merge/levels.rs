@@ -70,9 +70,11 @@ impl Scheduler {
     }
 
     fn bounds(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, outputs: &dyn Outputs) -> Bounds {
-        let ratio = if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize };
-        let reshapes = self.lacks_shape(task, reduce, merging, outputs);
-        Bounds { ratio, tokens: reduce.group_tokens, reshapes }
+        Bounds {
+            ratio: if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize },
+            tokens: reduce.group_tokens,
+            reshapes: self.lacks_shape(task, reduce, merging, outputs),
+        }
     }
 
     /// Whether there is one output alone, and it has not the shape that the answer must have.

@@ -94,7 +94,12 @@ impl Tree {
         let mut look = Look { bounds: self.bounds, answer, next: Next::default() };
         while let Some(parts) = self.open_parts(level, number) {
             let last = self.settled[level - 1].len() == 1;
-            match look.settle(&format!("{level}.{number}"), parts, last) {
+            let key = format!("{level}.{number}");
+            let slot = match last && level == 1 && parts.len() == 1 && self.bounds.reshapes {
+                true => look.question(key, parts, false),
+                false => look.settle(&key, parts, last),
+            };
+            match slot {
                 Slot::Pending => break,
                 Slot::Parts(left) => self.settled[level - 1][number] = Some(left),
             }
@@ -350,6 +355,11 @@ mod tests {
         let then = look(parts(&[5]), bounds, &|key, _| Some(Answer::Given(part(key, 1))));
         assert_eq!((then.asks.len(), then.levels), (0, 1));
         assert_eq!(then.result, Some(Some(part("1.0", 1))));
+        let mut tree = Tree::new(parts(&[5]), bounds);
+        assert_eq!(tree.look_at_all(&|_, _| None).len(), 1);
+        assert!(!tree.is_settled());
+        let asks = tree.look_behind(["1.0"].into_iter(), &|key, _| Some(Answer::Given(part(key, 1))));
+        assert!(asks.is_empty() && tree.is_settled());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! These are variables of its prompt or of its standard input: `handoff`, `state`, `events`, `project`, `phase`, `attempt`,
 //! `previous`, `task`, `children`. Every predecessor's payload is there, and every earlier try of the phase.
 
-use super::tries::{Came, Outcome, Reply};
+use super::came::{Came, Outcome, Reply};
 use super::trigger::Status;
 use crate::context::Names;
 use crate::frame::FrameIx;
@@ -16,6 +16,10 @@ use convoke_plan::template::{ConditionId, Value, from_json};
 use convoke_plan::{Kind, Phase};
 use serde_json::{Map, Value as Json, json};
 
+/// Workers are told so many of the newest events: what all of a long pipeline is told of everything would grow with its
+/// square. Conditions see all of them.
+const TOLD_EVENTS: usize = 100;
+
 impl Scheduler {
     /// What a pipeline keeps, for any text of it.
     pub(crate) fn add_kept(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
@@ -27,7 +31,7 @@ impl Scheduler {
                 names.insert(name.into(), from_json(&value()));
             }
         };
-        add("state", &|| self.state_json(frame, outputs));
+        add("state", &|| self.state_json(frame, usize::MAX, outputs));
         add("events", &|| {
             self.frame(frame).kept.history.iter().map(|said| Json::from(said.kind.as_str())).collect()
         });
@@ -42,6 +46,8 @@ impl Scheduler {
                 names.insert(name.into(), from_json(&value()));
             }
         };
+        let frame = self.tasks[task].place.frame;
+        add("state", &|| self.state_json(frame, TOLD_EVENTS, outputs));
         add("handoff", &|| self.handoff_json(task, outputs));
         add("phase", &|| self.phase_json(task, phase, child));
         add("attempt", &|| Json::from(self.try_number(task, child)));
@@ -78,10 +84,10 @@ impl Scheduler {
         self.holds_with(to, when, from.map(output).into_iter().collect(), outputs)
     }
 
-    fn state_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {
+    fn state_json(&self, frame: FrameIx, newest: usize, outputs: &dyn Outputs) -> Json {
         let kept = &self.frame(frame).kept;
-        let history: Vec<Json> = kept
-            .history
+        let told = &kept.history[kept.history.len().saturating_sub(newest)..];
+        let history: Vec<Json> = told
             .iter()
             .map(|said| {
                 let payload = self.read(&said.payload, outputs).map(|text| text.value());

@@ -5,6 +5,7 @@
 //! children with a permit, an attempt and an end of their own. The record is `Routed` (why it started or did not),
 //! `StateChanged`, `Announced` and `ProjectSeen`; everything else follows from these and from the ends of the children.
 
+mod came;
 mod clearance;
 mod contract;
 mod fold;

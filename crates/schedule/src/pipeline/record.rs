@@ -3,8 +3,8 @@
 //! Each is an event, in this order, and each is made once: what is recorded already is skipped after a crash, and a change
 //! of the project is named so that asking for it again changes nothing.
 
+use super::came::Outcome;
 use super::contract::Said;
-use super::tries::Outcome;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
 use crate::task::TaskIx;

@@ -160,6 +160,48 @@ fn ends(world: &World) -> HashMap<TaskId, u32> {
     ends
 }
 
+/// Phases that hand work down at random, within bounds or not.
+fn handing(max_depth: u32) -> Arc<Plan> {
+    plan_of(
+        &format!(
+            "schemaVersion: '1'
+name: deep
+topologies: [hierarchical]
+personas: [{{id: p, displayName: P, systemPromptTemplate: P.}}, {{id: q, displayName: Q, systemPromptTemplate: Q.}}, {{id: r, displayName: R, systemPromptTemplate: R.}}]
+relationships: [{{parentPersonaId: p, childPersonaId: q, constraints: {{maxChildren: 2}}}}, {{parentPersonaId: q, childPersonaId: r}}]
+pipeline:
+  entryNodeId: n0
+  nodes: [{{id: n0, actorId: m, personaId: p}}, {{id: n1, actorId: m, personaId: p}}]
+  edges: [{{from: n0, to: n1, on: always}}]
+topologyConstraints: {{maxDepth: {max_depth}, maxRetries: 1}}
+"
+        ),
+        &[],
+    )
+}
+
+fn hands_down(seed: u64, task: &str) -> Value {
+    let mut answer = said(seed, task);
+    let mut random = Random::new(seed ^ task.len() as u64 ^ task.bytes().map(u64::from).sum::<u64>());
+    if answer["status"] == "success" && random.percent(60) {
+        let persona = if task.contains("child") { "r" } else { "q" };
+        let children = (0..random.below(4)).map(|n| json!({ "persona": persona, "task": n }));
+        answer["children"] = children.collect();
+    }
+    answer
+}
+
+fn handing_world(plan: &Arc<Plan>, seed: u64, limit: u32) -> World {
+    World::new(plan.clone(), json!({}), limit, seed, hander(seed))
+}
+
+fn hander(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| Behaviour {
+        takes: TICK * (1 + assignment.task.0.len() as u32 % 3),
+        ..behaviour(says(hands_down(seed, &assignment.task.0)))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -228,6 +270,49 @@ proptest! {
             let ended = again.finish();
             prop_assert_eq!(ended.status, expected.status, "cut after {}", at);
             prop_assert_eq!(phases(&ended), phases(&expected), "cut after {}", at);
+            for (task, count) in ends(&again) {
+                prop_assert_eq!(count, 1, "cut after {}: {} ended more than once", at, task);
+            }
+        }
+    }
+
+    #[test]
+    fn work_that_is_handed_down_ends_within_its_bounds(seed in any::<u64>(), max_depth in 1u32..4, limit in 1u32..4) {
+        let plan = handing(max_depth);
+        let mut world = handing_world(&plan, seed, limit);
+        let ended = world.finish();
+        prop_assert!(matches!(ended.status, RunStatus::Succeeded | RunStatus::Failed), "{:?}", ended);
+        prop_assert_eq!(world.running(), 0);
+        for (task, count) in ends(&world) {
+            prop_assert_eq!(count, 1, "{} ended more than once", task);
+        }
+        let launched: Vec<String> = world.launches.iter().map(|(task, _)| task.to_string()).collect();
+        for task in &launched {
+            let dots = task.matches('.').count() as u32;
+            prop_assert!(dots <= max_depth, "{} stands too deep", task);
+            // Whoever puts results together comes after all of them, and only if all succeeded.
+            if let Some(of) = task.strip_suffix(']').and_then(|task| task.split_once("aggregate[")) {
+                let below = format!("{}child[{}.", of.0, of.1);
+                let at = launched.iter().position(|other| other == task).unwrap();
+                let children = launched.iter().enumerate().filter(|(_, other)| other.starts_with(&below));
+                for (child_at, child) in children {
+                    prop_assert!(child_at < at, "{} before {}", task, child);
+                    prop_assert!(hands_down(seed, child)["status"] == "success", "{}", child);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn work_that_is_handed_down_goes_on_wherever_it_was_cut_off(seed in any::<u64>(), limit in 1u32..3) {
+        let plan = handing(2);
+        let mut whole = handing_world(&plan, seed, limit);
+        whole.finish();
+        for at in 1..whole.commits.len() {
+            let left = whole.commits[..at].to_vec();
+            let mut again = World::resumed(plan.clone(), limit, left, &whole, hander(seed));
+            let ended = again.finish();
+            prop_assert!(ended.status.is_end(), "cut after {}: {:?}", at, ended);
             for (task, count) in ends(&again) {
                 prop_assert_eq!(count, 1, "cut after {}: {} ended more than once", at, task);
             }

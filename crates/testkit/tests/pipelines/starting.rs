@@ -170,6 +170,17 @@ fn state_reaches_later_phases_and_nothing_of_a_conversation_does() {
 }
 
 #[test]
+fn workers_are_told_of_the_newest_events_and_conditions_of_all() {
+    let many: Vec<Value> = (0..150).map(|n| json!({"type": "code_committed", "payload": {"n": n}})).collect();
+    let plan = manifest("x", &["x", "y"], &["x y when: ['state.history | length == 151']"]);
+    let prompts =
+        heard(&plan, vec![("x/try[1]", says(json!({"status": "success", "payload": {}, "events": many})))]);
+    let history = behind(&prompts, "y/try[1]", "# State of the run")["history"].clone();
+    let history = history.as_array().expect("a list");
+    assert_eq!((history.len(), &history[99]["payload"]["n"]), (100, &json!(149)));
+}
+
+#[test]
 fn members_of_a_sequential_block_run_one_after_the_other_and_others_side_by_side() {
     let block = "personaId: c, topology: {kind: sequential, blockId: s}";
     let nodes = ["x", &format!("a1 {block}"), &format!("a2 {block}"), &format!("a3 {block}"), "b1", "b2"];

@@ -2,9 +2,10 @@
 
 use super::{Shown, word};
 use crate::view::{because, words};
-use convoke_model::{About, Event, Item, TaskId};
+use convoke_model::{About, Event, Inquiry, Item, TaskId};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// Decisions that are shown to people; `--format json` has all of them.
@@ -28,7 +29,7 @@ struct Decision<'a> {
 impl Shown {
     /// The goals of the run, by task.
     fn goals(&self) -> IndexMap<&TaskId, Goal<'_>> {
-        let mut goals: IndexMap<&TaskId, Goal<'_>> = IndexMap::new();
+        let (asked, mut goals) = (self.askers(), IndexMap::<&TaskId, Goal<'_>>::new());
         for stamped in &self.stored.events {
             match &stamped.event {
                 Event::Asked { task, questions } => {
@@ -43,7 +44,7 @@ impl Shown {
                         goals.entry(task).or_default().tasks.extend(items);
                     }
                 }
-                Event::Routed { task, chosen, reason, about, role, .. } if self.is_goal(task) => {
+                Event::Routed { task, chosen, reason, about, role, .. } if asked.contains(task) => {
                     let about = about.as_ref().unwrap_or(task);
                     let decision = Decision { about, chosen, reason, role: role.as_deref() };
                     goals.entry(task).or_default().decisions.push(decision);
@@ -54,14 +55,14 @@ impl Shown {
         goals
     }
 
-    /// Phases of pipelines decide too; only goals have tasks that plan.
-    fn is_goal(&self, task: &TaskId) -> bool {
-        self.stored.events.iter().any(|stamped| match &stamped.event {
-            Event::Asked { task: other, questions } if other == task => {
-                questions.iter().any(|question| matches!(question.about, About::Duty { .. } | About::Item(_)))
-            }
-            _ => false,
-        })
+    /// Who asks for duties. Phases of pipelines decide too, but only goals and their tasks ask so.
+    fn askers(&self) -> HashSet<&TaskId> {
+        let is_of_goal = |question: &Inquiry| matches!(question.about, About::Duty { .. } | About::Item(_));
+        let askers = self.stored.events.iter().filter_map(|stamped| match &stamped.event {
+            Event::Asked { task, questions } if questions.iter().any(is_of_goal) => Some(task),
+            _ => None,
+        });
+        askers.collect()
     }
 
     /// What a person said meanwhile.

@@ -226,8 +226,8 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
         parallel: Vec::new(),
         for_each: Vec::new(),
         output: None,
-        from_manifest: true,
         pipeline: None,
+        from_manifest: true,
     }
 }
 

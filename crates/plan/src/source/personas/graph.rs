@@ -1,28 +1,52 @@
 //! Which phase follows which: circles, what the entry reaches, and the order inside sequential blocks.
 
-use super::Manifest;
+use std::collections::HashMap;
+
+use super::{Edge, Manifest};
 use crate::check::circles;
 use crate::plan::Topology;
 
 /// The edges of a pipeline whose ends are known.
-pub(super) struct Graph {
+pub(super) struct Graph<'m> {
+    /// Where each name stands first in the list of nodes.
+    index: HashMap<&'m str, usize>,
+    /// The edges that lead to each node, as written.
+    into: Vec<Vec<&'m Edge>>,
     after: Vec<Vec<usize>>,
     reached: Vec<bool>,
     rank: Vec<usize>,
 }
 
-impl Graph {
+impl<'m> Graph<'m> {
     /// Looks at a manifest.
-    pub fn new(manifest: &Manifest) -> Self {
-        let mut after = vec![Vec::new(); manifest.nodes.len()];
+    pub fn new(manifest: &'m Manifest) -> Self {
+        let mut index = HashMap::new();
+        for (ix, node) in manifest.nodes.iter().enumerate() {
+            index.entry(node.id.value.as_str()).or_insert(ix);
+        }
+        let find = |name: &str| index.get(name).copied();
+        let (mut after, mut into) =
+            (vec![Vec::new(); manifest.nodes.len()], vec![Vec::new(); manifest.nodes.len()]);
         for edge in &manifest.edges {
-            if let (Some(from), Some(to)) = (manifest.node(&edge.from.value), manifest.node(&edge.to.value)) {
+            if let (Some(from), Some(to)) = (find(&edge.from.value), find(&edge.to.value)) {
                 after[from].push(to);
+                into[to].push(edge);
             }
         }
-        let entry = manifest.entry.as_ref().and_then(|entry| manifest.node(&entry.value));
+        let entry = manifest.entry.as_ref().and_then(|entry| find(&entry.value));
         let (reached, rank) = (reached(&after, entry), ranks(&after));
-        Self { after, reached, rank }
+        Self { index, into, after, reached, rank }
+    }
+
+    /// The node of this name; of several the first.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    /// The edges that lead to a node from nodes that can run.
+    pub fn edges_to(&self, node: usize) -> impl Iterator<Item = &'m Edge> {
+        let runs = |edge: &&Edge| self.find(&edge.from.value).is_some_and(|from| self.reached[from]);
+        self.into[node].iter().copied().filter(runs)
     }
 
     /// Whether the entry leads to a node.

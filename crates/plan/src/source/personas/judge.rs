@@ -13,11 +13,11 @@ use crate::plan::STANDARD_EVENTS;
 use crate::source::nearest;
 
 /// Everything about a manifest as a whole.
-pub(super) fn judge(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>) {
+pub(super) fn judge(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
     twice(manifest, findings);
     reserved(manifest, findings);
     personas(manifest, findings);
-    nodes(manifest, findings);
+    nodes(manifest, graph, findings);
     events(manifest, findings);
     actors(manifest, findings);
     topologies(manifest, findings);
@@ -96,7 +96,7 @@ fn known_persona(manifest: &Manifest, who: &str, name: &Spanned<String>, finding
     ));
 }
 
-fn nodes(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
+fn nodes(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
     let entry = manifest.entry.iter().map(|entry| ("`entryNodeId`", entry));
     let edges = manifest
         .edges
@@ -104,7 +104,7 @@ fn nodes(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
         .flat_map(|edge| [("`from` of an edge", &edge.from), ("`to` of an edge", &edge.to)]);
     let available: Vec<&str> = manifest.nodes.iter().map(|node| node.id.value.as_str()).collect();
     for (who, name) in entry.chain(edges) {
-        if !name.value.is_empty() && manifest.node(&name.value).is_none() {
+        if !name.value.is_empty() && graph.find(&name.value).is_none() {
             let message = format!("{who} names the node `{}`, which is not in this pipeline", name.value);
             let label = "no node has this name";
             findings.push(unknown("workflow::unknown_node", message, name, label, &available));
@@ -190,7 +190,7 @@ fn relationship_circles(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn pipeline_circles(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>) {
+fn pipeline_circles(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
     for circle in graph.circles() {
         let names: Vec<&str> = circle.iter().map(|ix| manifest.nodes[*ix].id.value.as_str()).collect();
         let (last, first) = (names[names.len() - 1], names[0]);
@@ -208,13 +208,13 @@ fn round(names: &[&str]) -> String {
     names.join(" → ")
 }
 
-fn unreached(manifest: &Manifest, graph: &Graph, findings: &mut Vec<Diagnostic>) {
-    let Some(entry) = manifest.entry.as_ref().filter(|entry| manifest.node(&entry.value).is_some()) else {
+fn unreached(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
+    let Some(entry) = manifest.entry.as_ref().filter(|entry| graph.find(&entry.value).is_some()) else {
         return;
     };
     for (ix, node) in manifest.nodes.iter().enumerate() {
         // The second of two nodes of one name is reported as such.
-        if !graph.reaches(ix) && manifest.node(&node.id.value) == Some(ix) {
+        if !graph.reaches(ix) && graph.find(&node.id.value) == Some(ix) {
             let message = format!(
                 "node `{}` is never reached: no way leads there from `{}`",
                 node.id.value, entry.value

@@ -8,7 +8,7 @@ use super::super::workflow::{
     ContextSettings, Edge as StepEdge, Need, PhaseStep, PipelineSettings, Requires, Step, StepKind, Workflow,
 };
 use super::graph::Graph;
-use super::{Edge, Manifest, Node, judge, roles};
+use super::{Edge, Manifest, judge, roles};
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::plan::On;
 
@@ -32,11 +32,11 @@ pub(in crate::source) fn workflow(
 }
 
 /// The step of a node; `None` where its persona is not known (which is reported).
-fn step(manifest: &Manifest, graph: &Graph, ix: usize) -> Option<Step> {
+fn step(manifest: &Manifest, graph: &Graph<'_>, ix: usize) -> Option<Step> {
     let node = &manifest.nodes[ix];
     let persona = manifest.persona(&node.persona.value)?;
     let (roles_below, direct) = roles::roles(manifest, node);
-    let edges: Vec<&Edge> = edges_to(manifest, graph, node).collect();
+    let edges: Vec<&Edge> = graph.edges_to(ix).collect();
     let phase = PhaseStep {
         persona: node.persona.clone(),
         actor: node.actor.clone(),
@@ -57,14 +57,8 @@ fn step(manifest: &Manifest, graph: &Graph, ix: usize) -> Option<Step> {
     Some(Step { name: node.id.clone(), kind: StepKind::Phase(Box::new(phase)), common })
 }
 
-/// The edges that lead to a node from nodes that can run.
-fn edges_to<'m>(manifest: &'m Manifest, graph: &'m Graph, node: &'m Node) -> impl Iterator<Item = &'m Edge> {
-    let runs = |edge: &&Edge| manifest.node(&edge.from.value).is_some_and(|from| graph.reaches(from));
-    manifest.edges.iter().filter(|edge| edge.to.value == node.id.value).filter(runs)
-}
-
 /// A phase is looked at when all its predecessors have ended, in whatever way.
-fn needs(manifest: &Manifest, graph: &Graph, ix: usize, edges: &[&Edge]) -> Vec<Need> {
+fn needs(manifest: &Manifest, graph: &Graph<'_>, ix: usize, edges: &[&Edge]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
     for edge in edges {
         if !needs.iter().any(|need| need.step == edge.from) {
@@ -82,7 +76,7 @@ fn needs(manifest: &Manifest, graph: &Graph, ix: usize, edges: &[&Edge]) -> Vec<
 
 fn need(step: Spanned<String>, order: bool) -> Need {
     let span = step.span.clone();
-    Need { step, requires: Requires::Any, order, item: None, span }
+    Need { step, item: None, requires: Requires::Any, order, span }
 }
 
 /// An edge that says nothing is taken after success.
@@ -115,6 +109,7 @@ fn settings(manifest: &Manifest) -> PipelineSettings {
 
 fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
     Workflow {
+        from_manifest: false,
         file: file.clone(),
         path: path.to_owned(),
         files: files.to_vec(),
@@ -137,7 +132,6 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
         parallel: Vec::new(),
         for_each: Vec::new(),
         output: None,
-        from_manifest: false,
         pipeline: Some(settings(manifest)),
     }
 }

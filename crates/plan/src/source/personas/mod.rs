@@ -90,11 +90,6 @@ impl Manifest {
     pub fn persona(&self, id: &str) -> Option<&Persona> {
         self.personas.iter().find(|persona| persona.id.value == id)
     }
-
-    /// Where a node of this name stands in the list.
-    pub fn node(&self, id: &str) -> Option<usize> {
-        self.nodes.iter().position(|node| node.id.value == id)
-    }
 }
 
 /// One role.

@@ -100,7 +100,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("system_prompt", "script set terminate tool verify wait workflow"),
     ("temperature", "human_gate questions script set terminate tool wait workflow"),
     ("timeout_seconds", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
-    ("timeouts", "human_gate questions script set terminate tool wait workflow"),
+    ("timeouts", "human_gate questions set terminate tool wait workflow"),
     ("tool", "agent goal human_gate questions reduce script set terminate verify wait workflow"),
     ("tools", "questions reduce script set terminate tool verify wait workflow"),
     ("validator", "goal human_gate questions script set terminate tool verify wait workflow"),

@@ -99,10 +99,10 @@ pub struct Workflow {
     pub for_each: Vec<ForEach>,
     /// Top-level `output`: templates of the final output.
     pub output: Option<Templates>,
-    /// Whether a manifest stands behind it.
-    pub from_manifest: bool,
     /// What holds for it as a pipeline of personas, where a manifest became it.
     pub pipeline: Option<PipelineSettings>,
+    /// Whether a manifest stands behind it.
+    pub from_manifest: bool,
 }
 
 /// One declared input of the workflow.
