@@ -145,7 +145,7 @@ struct Look<'a> {
 pub(crate) fn look(parts: Vec<Part>, bounds: Bounds, answer: &Answers<'_>) -> Next {
     let mut look = Look { bounds, answer, next: Next::default() };
     let mut slots: Vec<Slot> = match parts.len() {
-        1 if bounds.reshapes => vec![look.question("1.0".to_owned(), parts, false)],
+        1 if bounds.reshapes => look.level(1, vec![parts]),
         0 | 1 => vec![Slot::Parts(parts)],
         _ => look.level(1, pack(parts, bounds)),
     };
@@ -196,6 +196,9 @@ impl Look<'_> {
 
     /// One group: asked at once if it fits, else in several questions first.
     fn settle(&mut self, key: &str, mut parts: Vec<Part>, last: bool) -> Slot {
+        if self.bounds.reshapes && parts.len() == 1 && key == "1.0" {
+            return self.question(key.to_owned(), parts, false);
+        }
         let mut pass = 0;
         while !self.fits(&parts) {
             pass += 1;
