@@ -456,3 +456,11 @@ fn json_is_as_good_as_yaml() {
         |plan: &Plan| plan.root().nodes.iter().map(|node| (node.name.clone(), node.hash)).collect::<Vec<_>>();
     assert_eq!(hashes(&yaml), hashes(&json));
 }
+
+#[test]
+fn the_schema_beside_the_documents_is_the_one_of_persona_manifests() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/personas.schema.json");
+    let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let anew = "write it anew: convoke schema personas > docs/personas.schema.json";
+    assert_eq!(written, convoke_plan::source::persona_schema(), "{anew}");
+}

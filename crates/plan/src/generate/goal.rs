@@ -125,7 +125,7 @@ mod tests {
         let mut sentence = Sentence { goal: "count".into(), ..Sentence::default() };
         let count = json!({"command": "wc", "args": ["-w"], "input": {"type": "object"}});
         sentence.servers.insert("scripts".into(), json!({"type": "scripts", "scripts": {"count": count}}));
-        sentence.servers.insert("files".into(), json!({"command": "server", "env": {"K": "${K}"}}));
+        sentence.servers.insert("files".into(), json!({"command": "server", "env": {"K": "v"}}));
         let made = compiled(&sentence);
         assert!(made.diagnostics.is_empty(), "{:#?}", made.diagnostics);
         let plan = made.plan.expect("it compiles");

@@ -69,9 +69,16 @@ impl Outcome {
         Outcome { reason: Some(why), failure: Some(failure), ..Outcome::empty(Status::ValidationFail) }
     }
 
+    /// An attempt that failed for good; what nobody could read is an answer that is not accepted.
+    fn attempted(failure: Failure, violation: Violation) -> Outcome {
+        match failure.class {
+            Class::InvalidOutput => Outcome::refused(failure.message),
+            _ => Outcome::failed(failure, violation),
+        }
+    }
+
     fn failed(failure: Failure, violation: Violation) -> Outcome {
-        let tolerated = failure.class == Class::Security && violation == Violation::ValidationFail;
-        if failure.class == Class::InvalidOutput || tolerated {
+        if failure.class == Class::Security && violation == Violation::ValidationFail {
             return Outcome::refused(failure.message);
         }
         let reason = Some(failure.message.clone());
@@ -233,7 +240,7 @@ impl Scheduler {
             TaskState::Ended(End::Failed) => {
                 let failure = self.tasks[child].failure.as_deref().cloned();
                 let failure = failure.unwrap_or_else(|| Failure::new(Class::Fatal, "it failed"));
-                return Reply::Bad(Box::new(Outcome::failed(failure, self.violation(task))));
+                return Reply::Bad(Box::new(Outcome::attempted(failure, self.violation(task))));
             }
             TaskState::Ended(End::Skipped | End::Cancelled) => return Reply::Stopped,
             _ => return Reply::Waits,

@@ -172,6 +172,16 @@ fn an_answer_that_does_not_fit_is_a_failed_validation_and_changes_nothing() {
 }
 
 #[test]
+fn an_attempt_without_a_readable_answer_is_tried_again_and_a_stated_failure_is_not() {
+    let plan = manifest("x", &["x"], &[]);
+    let unreadable: Script = vec![("x/try[1]", Does::Fails(Class::InvalidOutput))];
+    assert_eq!(run(&plan, unreadable).1.launches.len(), 2);
+    let stated = says(json!({"status": "failure", "payload": {}, "failure_code": "invalid_output"}));
+    let (ended, world) = run(&plan, vec![("x/try[1]", stated)]);
+    assert_eq!((phases(&ended)["x"].as_str(), world.launches.len()), ("failure", 1));
+}
+
+#[test]
 fn an_event_of_the_manifest_has_the_shape_that_it_states() {
     let more = "events: [{type: measured, schema: {n: {type: number}}}]\n";
     let plan = with("x", &["x", "y"], &["x y event: measured"], more);

@@ -100,7 +100,7 @@ fn forty_phases_give_the_golden_record() {
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:#?}");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pipelines/forty.golden");
     let found = record(&events(&world)).join("\n") + "\n";
-    if std::env::var_os("CONVOKE_WRITE_GOLDEN").is_some() {
+    if std::env::var_os("CONVOKE_BLESS").is_some() {
         std::fs::write(path, &found).expect("the golden file can be written");
     }
     let golden = std::fs::read_to_string(path).expect("the golden file is there");
