@@ -233,6 +233,7 @@ fn a_parked_goal_hears_when_it_goes_on_and_other_runs_have_nothing_to_hear() {
 const TWO_SCRIPTS: &str = "[goal.scripts.count]\ncommand = \"wc\"\nargs = [\"-c\"]\ndescription = \"counts bytes\"\n\
     [goal.scripts.remove]\ncommand = \"rm\"\nargs = [\"precious\"]\ndescription = \"removes it\"\n";
 
+/// AO-11 of the oracles.
 #[test]
 fn only_allowed_tools_are_named_planned_or_run() {
     let mut wants = task("a", "count", &[]);
@@ -279,6 +280,7 @@ fn whoever_plans_is_shown_what_the_tools_are_for() {
     drop(world);
 }
 
+/// AO-6 of the oracles.
 #[test]
 fn without_tools_the_planner_is_told_so_and_the_model_answers() {
     let mut wants = task("a", "look it up", &[]);
@@ -313,6 +315,7 @@ fn ended(tasks: &[Value], execute: &Value) -> (World, Said) {
     (world, said)
 }
 
+/// AO-12 of the oracles.
 #[test]
 fn the_end_says_honestly_what_came_of_it() {
     let (world, said) = ended(&[skipped("a", "no network"), skipped("b", "no key")], &Value::Null);
