@@ -91,7 +91,11 @@ fn what_is_wrong_with_a_goal_is_found_where_it_stands() {
             "workflow::duplicate",
             &["`skip` stands twice"],
         ),
-        ("type: goal, goal: g, roles: {planner: {}}", "workflow::unknown_key", &["known keys: plan, analyse"]),
+        (
+            "type: goal, goal: g, roles: {planner: {}}",
+            "workflow::unknown_key",
+            &["known keys: plan, analyse"],
+        ),
         (
             "type: goal, goal: g, roles: {plan: {modle: m}}",
             "workflow::unknown_key",
