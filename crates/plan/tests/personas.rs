@@ -273,6 +273,17 @@ fn a_flag_is_compared_with_true_or_false_and_nothing_else() {
 }
 
 #[test]
+fn a_file_is_looked_for_below_the_folder_of_the_run_only() {
+    for outside in ["/etc/passwd", "../x", "a/../../x", "'C:\\x'", "'..\\x'", "'~/x'"] {
+        let edge = format!("from: a, to: b, when: {{type: file_exists, path: {outside}}}");
+        let text = piped("", &["a", "b"], &[&edge]);
+        refused(&text, &[("workflow::bad_path", "the folder of the run")]);
+        assert_eq!(findings(&compiled(&text))[0].1, 12, "at the path");
+    }
+    plan(&piped("", &["a", "b"], &["from: a, to: b, when: {type: file_exists, path: ./x/..y/z.md}"]));
+}
+
+#[test]
 fn conditions_that_contradict_each_other_are_refused() {
     let edge = "from: a, to: b, when: [{type: state_flag, key: x, equals: true}, {type: state_flag, key: x, equals: false}]";
     refused(&piped("", &["a", "b"], &[edge]), &[("workflow::never_holds", "`x`")]);
@@ -321,6 +332,55 @@ fn texts_of_a_pipeline_see_its_state_and_nothing_else() {
     refused(&later, &[("workflow::never_before", "`b`")]);
     let syntax = piped("", &["a", "b"], &["from: a, to: b, when: 'x =='"]);
     refused(&syntax, &[("workflow::condition_syntax", "cannot be read")]);
+}
+
+#[test]
+fn conditions_name_only_what_can_be_there() {
+    let edge = |when: &str| piped("", &["a", "b"], &[&format!("from: a, to: b, when: \"{when}\"")]);
+    let wrong = [
+        ("stat.flags.f", "did you mean `state`?"),
+        ("zzz.output.payload.y > 1", "the edge from `a` to `b`: when refers to `zzz`"),
+        ("state.flag.f", "did you mean `flags`?"),
+        ("output.payloud.x == 1", "did you mean `payload`?"),
+        ("attempt > 1", "`attempt`"),
+        ("nothing", "`nothing`"),
+    ];
+    for (when, words) in wrong {
+        let text = edge(when);
+        refused(&text, &[("workflow::unknown_reference", words)]);
+        assert_eq!(findings(&compiled(&text))[0].1, 12, "at the condition");
+    }
+    for right in [
+        "state.flags.f",
+        "not state.flags['f']",
+        "a.output.payload.x > 1",
+        "status == 'success'",
+        "payload.n > 1",
+        "'tasks_planned' in events",
+        "project.globalFlags.x",
+        "workflow.input.n > 2",
+        "zzz is defined and zzz.y",
+    ] {
+        plan(&edge(right));
+    }
+    let task = piped("", &["a task: '{{ zzz }}'"], &[]);
+    refused(&task, &[("workflow::unknown_reference", "node `a`: task refers to `zzz`")]);
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_is_told_with_everything_else() {
+    let edges = ["from: a, to: b, when: 'x =='", "from: b, to: a"];
+    refused(
+        &piped("", &["a", "b"], &edges),
+        &[("workflow::condition_syntax", "the edge from `a` to `b`"), ("workflow::pipeline_cycle", "a → b")],
+    );
+}
+
+#[test]
+fn standard_events_keep_their_shape() {
+    let shaped = "events: [{type: validation_passed, schema: {n: {type: number}}}]\n";
+    refused(&piped(shaped, &["a"], &[]), &[("workflow::excludes", "`validation_passed`")]);
+    warned(&piped("events: [branch_merged]\n", &["a"], &[]), &[("workflow::no_effect", "`branch_merged`")]);
 }
 
 #[test]

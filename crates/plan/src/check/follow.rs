@@ -4,7 +4,7 @@ use super::outline::Outline;
 use super::reach::Reach;
 use super::shapes::{METHODS, Shape};
 use super::texts::{Form, Site, View};
-use super::{suggest, visible};
+use super::{pipelines, suggest, visible};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::workflow::{ContextMode, StepKind};
 use crate::template::Reference;
@@ -25,6 +25,9 @@ impl Follow<'_, '_> {
         let place = site.text.place_of(reference.range.clone());
         if root == "workflow" {
             return self.workflow(site, &reference.path, place);
+        }
+        if self.outline.workflow.pipeline.is_some() && pipelines::provided(site.form).contains(&root) {
+            return pipelines::missing_field(site, &reference.path, place);
         }
         if visible::is_provided(self.outline, site, root) {
             return self.own_output(site, &reference.path, place);
@@ -95,6 +98,9 @@ impl Follow<'_, '_> {
             available.extend(["query", "context"].into_iter().chain(inside.then_some("partition")));
         }
         available.push("workflow");
+        if self.outline.workflow.pipeline.is_some() {
+            available.extend(pipelines::provided(site.form));
+        }
         let dashed =
             available.iter().find(|name| name.strip_prefix(root).is_some_and(|rest| rest.starts_with('-')));
         let help = match dashed {
@@ -182,6 +188,9 @@ impl Follow<'_, '_> {
 
     /// In a condition a bare name may be a field of the step's own output.
     fn bare_field(&self, site: &Site<'_>, root: &str, path: &[String], place: Span) -> Option<Diagnostic> {
+        if self.outline.workflow.pipeline.is_some() && !matches!(site.view, View::After(_)) {
+            return (!pipelines::is_output_field(root)).then(|| self.unknown(site, root, place));
+        }
         let View::After(ix) = site.view else { return None };
         if path.get(1).is_some_and(|part| part == "output" || part == "outputs") {
             return Some(self.unknown(site, root, place));

@@ -182,7 +182,11 @@ impl<'a> Outline<'a> {
 
     /// What people call the file.
     pub fn kind(&self) -> &'static str {
-        if self.workflow.from_manifest { "manifest" } else { "workflow" }
+        match (self.workflow.from_manifest, &self.workflow.pipeline) {
+            (true, _) => "manifest",
+            (_, Some(_)) => "pipeline",
+            _ => "workflow",
+        }
     }
 
     /// Whether a name is the writer's: manifests have steps of their own, which nobody depends on.

@@ -6,6 +6,7 @@ use super::reach::Reach;
 use super::texts::{Form, Site, View, texts};
 use super::{explicit, outputs};
 use crate::diagnostic::Diagnostic;
+use crate::source::Text;
 use crate::source::workflow::ContextMode;
 use crate::template::{Reference, TemplateError, parse_condition, parse_template};
 use std::collections::BTreeMap;
@@ -53,19 +54,25 @@ fn references(site: &Site<'_>, partials: &BTreeMap<String, String>) -> Result<Ve
 }
 
 fn syntax(site: &Site<'_>, error: TemplateError) -> Diagnostic {
-    let place = error.range.clone().map_or_else(|| site.text.span.clone(), |range| site.text.place_of(range));
-    let (owner, key, cause) = (&site.owner, &site.key, &error.message);
-    let found = match site.form {
+    match site.form {
         Form::Template => {
-            let message = format!("{owner}: the template of {key} cannot be read: {cause}");
-            Diagnostic::error("workflow::template_syntax", message, place, "here")
-        }
-        Form::Condition => {
             let message =
-                format!("{owner}: the condition `{}` cannot be read: {cause}", site.text.value.trim());
-            Diagnostic::error("workflow::condition_syntax", message, place, "here")
+                format!("{}: the template of {} cannot be read: {}", site.owner, site.key, error.message);
+            broken("workflow::template_syntax", message, site.text, error)
         }
-    };
+        Form::Condition => broken_condition(&site.owner, site.text, error),
+    }
+}
+
+/// A condition that cannot be read.
+pub(crate) fn broken_condition(owner: &str, text: &Text, error: TemplateError) -> Diagnostic {
+    let message = format!("{owner}: the condition `{}` cannot be read: {}", text.value.trim(), error.message);
+    broken("workflow::condition_syntax", message, text, error)
+}
+
+fn broken(code: &'static str, message: String, text: &Text, error: TemplateError) -> Diagnostic {
+    let place = error.range.map_or_else(|| text.span.clone(), |range| text.place_of(range));
+    let found = Diagnostic::error(code, message, place, "here");
     match error.help {
         Some(help) => found.help(help),
         None => found,

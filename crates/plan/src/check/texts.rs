@@ -63,7 +63,7 @@ pub(crate) fn texts<'a>(outline: &Outline<'a>) -> Vec<Site<'a>> {
     let mut found = Vec::new();
     let by_hook: Vec<usize> = outline.hook_steps().into_iter().map(|(_, ix)| ix).collect();
     for (ix, item) in outline.items.iter().enumerate() {
-        let owner = format!("{} `{}`", item.word(), item.name().value);
+        let owner = format!("{} `{}`", word(item), item.name().value);
         if let Item::Step(step) = item {
             let view = if by_hook.contains(&ix) { View::Hook } else { View::Before(ix) };
             Collector { view, step: Some(step), owner: owner.clone(), found: &mut found }.step(step);
@@ -77,6 +77,13 @@ pub(crate) fn texts<'a>(outline: &Outline<'a>) -> Vec<Site<'a>> {
     }
     whole(outline, &mut found);
     found
+}
+
+fn word(item: &Item<'_>) -> &'static str {
+    match item {
+        Item::Step(Step { kind: StepKind::Phase(_), .. }) => "node",
+        item => item.word(),
+    }
 }
 
 /// The texts that belong to no step.
@@ -101,6 +108,11 @@ fn whole<'a>(outline: &Outline<'a>, found: &mut Vec<Site<'a>>) {
             Some(Hook::Step(_)) | None => {}
         }
     }
+}
+
+/// An edge, for messages.
+pub(crate) fn edge_between(from: &str, to: &str) -> String {
+    format!("the edge from `{from}` to `{to}`")
 }
 
 struct Collector<'a, 'b> {
@@ -163,15 +175,30 @@ impl<'a> Collector<'a, '_> {
     fn phase(&mut self, phase: &'a PhaseStep) {
         for worker in phase.workers() {
             match &worker.kind {
-                WorkerKind::Agent(agent) => self.agent(agent),
+                WorkerKind::Agent(agent) => self.persona(agent),
                 WorkerKind::Script(script) => self.script(script),
             }
         }
-        for condition in phase.edges.iter().flat_map(|edge| &edge.when) {
-            if let Condition::Expression(text) = condition {
-                self.push("when".to_owned(), text, Form::Condition);
+        let Some(step) = self.step else { return };
+        let node = std::mem::take(&mut self.owner);
+        for edge in &phase.edges {
+            self.owner = edge_between(&edge.from.value, &step.name.value);
+            for condition in &edge.when {
+                if let Condition::Expression(text) = condition {
+                    self.push("when".to_owned(), text, Form::Condition);
+                }
             }
         }
+        self.owner = node;
+    }
+
+    /// A model in a role: its texts stand under other keys than those of an agent.
+    fn persona(&mut self, agent: &'a AgentStep) {
+        self.optional("model", agent.model.as_ref());
+        self.optional("systemPromptTemplate", agent.system_prompt.as_ref());
+        self.optional("task", agent.prompt.as_ref());
+        self.optional("reasoning.effort", agent.reasoning_effort.as_ref());
+        self.optional("working_dir", agent.working_dir.as_ref());
     }
 
     fn goal(&mut self, goal: &'a GoalStep) {

@@ -1,9 +1,9 @@
 //! Which names a text may use, besides those of steps and groups.
 
 use super::outline::{Item, Outline};
+use super::pipelines;
 use super::texts::{Form, Site, View};
 use crate::plan::VARIABLES;
-use crate::source::personas::PROVIDED;
 use crate::source::workflow::ForEach;
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || LANGUAGE.contains(&name)
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
-        || outline.workflow.pipeline.is_some() && is_of_pipelines(site, name)
+        || outline.workflow.pipeline.is_some() && pipelines::provided(site.form).contains(&name)
         || site.is_of_duty() && VARIABLES.contains(&name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
@@ -50,11 +50,6 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         }
         || site.view == View::End && outline.workflow.from_manifest && name == "_work"
         || site.form == Form::Condition && is_flattened(outline, name)
-}
-
-/// What texts of a pipeline see; a condition of an edge also what the phase gave that the edge leads from.
-fn is_of_pipelines(site: &Site<'_>, name: &str) -> bool {
-    PROVIDED.contains(&name) || site.form == Form::Condition && name == "output"
 }
 
 /// The names that enclosing fan-outs give to their items.

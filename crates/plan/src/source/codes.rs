@@ -22,6 +22,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::bad_duration", "a length of time does not have the required form"),
     ("workflow::bad_name", "a loop variable or a resource has a name that cannot be used"),
     ("workflow::bad_output_field", "the definition of an output field contradicts itself"),
+    ("workflow::bad_path", "a path leads out of the folder that it must stay in"),
     ("workflow::bad_pattern", "a pattern is not a regular expression"),
     ("workflow::bad_question", "a question could never be answered"),
     ("workflow::bad_source", "a path to a list has fewer than three parts"),

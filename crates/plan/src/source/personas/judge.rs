@@ -19,6 +19,7 @@ pub(super) fn judge(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<D
     personas(manifest, findings);
     nodes(manifest, graph, findings);
     events(manifest, findings);
+    standard_events(manifest, findings);
     actors(manifest, findings);
     topologies(manifest, findings);
     relationship_circles(manifest, findings);
@@ -125,6 +126,27 @@ fn events(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
                 format!("nobody can announce the event `{}`: the manifest does not define it", event.value);
             let label = "no event has this name";
             findings.push(unknown("workflow::unknown_event", message, event, label, &available));
+        }
+    }
+}
+
+/// What follows from a status has a payload of its own, so a standard event cannot be given another shape.
+fn standard_events(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
+    for event in manifest.events.iter().filter(|event| STANDARD_EVENTS.contains(&event.kind.value.as_str())) {
+        let kind = &event.kind;
+        if event.schema.is_some() {
+            let message = format!("`{}` is a standard event: its shape cannot be changed", kind.value);
+            let found =
+                Diagnostic::error("workflow::excludes", message, kind.span.clone(), "a standard event");
+            findings.push(found.help("give the event another name, or leave its `schema` out"));
+        } else {
+            let message = format!("`{}` is a standard event: it needs no entry", kind.value);
+            findings.push(Diagnostic::warning(
+                "workflow::no_effect",
+                message,
+                kind.span.clone(),
+                "known anyway",
+            ));
         }
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::super::text::{Spanned, Text};
 use super::super::workflow::Condition;
 use super::{Edge, Manifest};
+use crate::check::references::broken_condition;
+use crate::check::texts::edge_between;
 use crate::diagnostic::Diagnostic;
 use crate::plan::On;
 use crate::template::{ConditionId, ConditionSource, Renderer, Value, parse_condition};
@@ -16,7 +18,7 @@ pub(super) fn judge(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
         findings.extend(announced_by_failure(edge));
         for condition in &edge.when {
             if let Condition::Expression(text) = condition {
-                findings.extend(constant(text));
+                findings.extend(unreadable(edge, text).or_else(|| constant(text)));
             }
         }
     }
@@ -48,6 +50,13 @@ fn announced_by_failure(edge: &Edge) -> Option<Diagnostic> {
 }
 
 const PASSED: &str = "validation_passed";
+
+/// A condition that cannot be read. Where nothing is wrong with its phases this is found once more with their texts, and
+/// told once; else nobody would look at it.
+fn unreadable(edge: &Edge, text: &Text) -> Option<Diagnostic> {
+    let error = parse_condition(&text.value).err()?;
+    Some(broken_condition(&edge_between(&edge.from.value, &edge.to.value), text, error))
+}
 
 /// An expression that looks at nothing and is false.
 fn constant(text: &Text) -> Option<Diagnostic> {

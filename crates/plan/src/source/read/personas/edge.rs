@@ -119,7 +119,20 @@ fn path(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<String>>
         cx.error("workflow::empty_value", message, &path.span, "name a file");
         return None;
     }
+    if leads_out(&path.value) {
+        let message =
+            format!("`path` of {} leads out of the folder of the run: `{}`", fields.owner, path.value);
+        let label = "only files below the folder of the run are looked for";
+        cx.error("workflow::bad_path", message, &path.span, label);
+        return None;
+    }
     Some(path)
+}
+
+/// Whether a path begins elsewhere or goes up; also as it would be written on other machines.
+fn leads_out(path: &str) -> bool {
+    let from_root = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
+    from_root || path.split(['/', '\\']).any(|part| part == "..")
 }
 
 fn expression(cx: &mut Reader<'_>, text: Text, owner: &str) -> Option<Condition> {
