@@ -3,9 +3,9 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::gate::Gates;
 use convoke_journal::{Error, Index, Owner, Reader, RunRow, StateDir};
-use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId};
-use std::collections::HashMap;
+use convoke_model::{JsonText, Payload, RunId, Stamped, TaskId};
 
 /// The state folder, to look at.
 pub fn for_reading(console: &Console) -> StateDir {
@@ -68,41 +68,37 @@ impl Stored {
         }
     }
 
-    /// The gates that wait for a person, with their questions.
-    pub fn open_gates(&self) -> HashMap<TaskId, Payload> {
-        let mut gates = HashMap::new();
-        for stamped in &self.events {
-            match &stamped.event {
-                Event::GateOpened { task, ask } => drop(gates.insert(task.clone(), ask.clone())),
-                Event::GateAnswered { task, .. }
-                | Event::TaskSucceeded { task, .. }
-                | Event::TaskFailed { task, .. }
-                | Event::TaskSkipped { task, .. }
-                | Event::TaskCancelled { task, .. } => drop(gates.remove(task)),
-                _ => {}
-            }
-        }
+    /// The gates that wait for a person.
+    pub fn gates(&self) -> Gates {
+        let mut gates = Gates::default();
+        self.events.iter().for_each(|stamped| gates.apply(&stamped.event));
         gates
+    }
+
+    /// The tasks that wait for a person, by name.
+    pub fn waiting(&self) -> Vec<TaskId> {
+        let mut tasks: Vec<TaskId> = self.gates().open().map(|(task, _)| task.clone()).collect();
+        tasks.sort();
+        tasks
     }
 
     /// The question of a gate that waits, or why there is none.
     pub fn question(&self, gate: &str) -> Result<(TaskId, convoke_model::Ask), CommandFailure> {
-        let gates = self.open_gates();
-        let task = TaskId(gate.into());
-        let Some(payload) = gates.get(&task) else { return Err(self.no_such_gate(gate, &gates)) };
+        let gates = self.gates();
+        let Some((task, payload)) = gates.open().find(|(task, _)| *task.0 == *gate) else {
+            return Err(self.no_such_gate(gate));
+        };
         let damaged =
             || CommandFailure::new(Exit::Failed, format!("the question of `{gate}` cannot be read"));
         let text = self.text(payload)?.ok_or_else(damaged)?;
         let ask = serde_json::from_str(text.as_str()).map_err(|_| damaged())?;
-        Ok((task, ask))
+        Ok((task.clone(), ask))
     }
 
-    fn no_such_gate(&self, gate: &str, open: &HashMap<TaskId, Payload>) -> CommandFailure {
+    fn no_such_gate(&self, gate: &str) -> CommandFailure {
         let failure =
             CommandFailure::new(Exit::Usage, format!("run `{}` does not wait for `{gate}`", self.run));
-        let mut names: Vec<_> = open.keys().collect();
-        names.sort();
-        let names: Vec<_> = names.into_iter().map(|task| format!("`{task}`")).collect();
+        let names: Vec<_> = self.waiting().iter().map(|task| format!("`{task}`")).collect();
         match names.is_empty() {
             true => failure.hint("it waits for nobody"),
             false => failure.hint(format!("it waits for {}", names.join(", "))),

@@ -5,6 +5,8 @@ mod support;
 
 use serde_json::{Value, json};
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::model::Model;
 use support::process::until;
 use support::{Said, World};
@@ -347,6 +349,112 @@ fn a_partial_goal_may_count_as_a_success() {
         said.stdout.starts_with("Half of it.\n") && said.stdout.contains("impossible b (skipped): no key"),
         "{said}"
     );
+}
+
+/// Two tasks: one needs a person until `helped`, the other is slow until then.
+fn escalating(helped: Arc<AtomicBool>) -> (World, Model) {
+    let model = Model::answering(move |request| {
+        let text = request["messages"].to_string();
+        let is_helped = helped.load(Ordering::SeqCst);
+        let gone = json!({ "result": "", "summary": "", "goal_achieved": false, "reason": "it is gone" });
+        match () {
+            () if text.contains("Make a plan") => {
+                let tasks = json!({ "tasks": [task("a", "find it", &[]), task("b", "crawl along", &[])] });
+                json!({ "say": tasks.to_string() })
+            }
+            () if text.contains("Answer the person") => json!({ "say": answer("There it is.").to_string() }),
+            () if text.contains("crawl along") => {
+                json!({ "say": done("slow").to_string(), "delay_ms": if is_helped { 0 } else { 60_000 } })
+            }
+            () => json!({ "say": if is_helped { done("found") } else { gone }.to_string() }),
+        }
+    });
+    let world = World::new();
+    let provider =
+        format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+    world.write("convoke.toml", format!("{provider}model = \"m\"\n[goal]\npolicies.any = [\"escalate\"]\n"));
+    (world, model)
+}
+
+#[test]
+fn a_question_of_a_stopped_run_is_asked_and_answered_again() {
+    let helped = Arc::new(AtomicBool::new(false));
+    let (world, model) = escalating(helped.clone());
+    let process = world.start(&["goal", "find it"]);
+    until("a person is asked", || events(&world).contains("gate_opened"));
+    until("the other runs", || model.asked().iter().any(|asked| asked.text.contains("crawl along")));
+    let run = world.run();
+    world.convoke(&["stop", &run, "--now"]).exits(0);
+    process.wait();
+    world.convoke(&["answer", &run, "goal/1", "retry"]).exits(2).mentions(&["waits for nobody"]);
+    helped.store(true, Ordering::SeqCst);
+    let command = format!("convoke answer {run} goal/1 retry --resume");
+    world.convoke(&["resume", &run]).exits(5).mentions(&[&command]);
+    let shown = world.convoke(&["show", &run]).exits(0).stdout;
+    assert!(shown.contains(&command), "{shown}");
+    let output = world.convoke(&["answer", &run, "goal/1", "retry", "--resume"]).exits(0).json();
+    assert_eq!(statuses(&output), ["succeeded", "succeeded"]);
+}
+
+#[test]
+fn a_run_that_a_person_gave_up_can_be_finished_later() {
+    let helped = Arc::new(AtomicBool::new(false));
+    let (world, _model) = escalating(helped.clone());
+    world.write("plan.yaml", "tasks: [{id: a, description: find it}]\n");
+    world.convoke(&["goal", "find it", "--plan", "plan.yaml"]).exits(5);
+    let run = world.run();
+    world.convoke(&["answer", &run, "goal/1", "fail", "--resume"]).exits(1);
+    let resumed = world.convoke(&["resume", &run]);
+    assert_eq!(resumed.code, Some(5), "{resumed}");
+    helped.store(true, Ordering::SeqCst);
+    let output = world.convoke(&["answer", &run, "goal/1", "retry", "--resume"]).exits(0).json();
+    assert_eq!(statuses(&output), ["succeeded"]);
+}
+
+/// A workflow with goals, each of which comes to what its words say.
+fn goals_in(steps: &str) -> World {
+    let world = World::with_workflow(&format!(
+        "workflow:
+  name: w
+  entry_point: first
+  runtime: {{provider: {{name: scripted, file: replies.yaml}}}}
+{steps}
+  - {{name: after, type: set, value: done}}
+output: {{said: it went on}}
+"
+    ));
+    let gone = json!({ "result": "", "summary": "", "goal_achieved": false, "reason": "it is gone" });
+    let replies = json!({
+        "first/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+        "first/execute": { "json": gone },
+        "each/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+        "each/execute": [{ "json": gone }, { "json": done("1") }, { "json": done("2") }],
+        "each/finalise": { "json": answer("Found.") },
+        "skips/plan": { "json": { "tasks": [skipped("a", "no key")] } },
+        "skips/classify": { "json": { "done": true, "goal_achieved": false, "reason": "no key", "tasks": [] } },
+        "skips/finalise": { "json": answer("Nothing was done.") },
+    });
+    world.write("replies.yaml", json!({ "replies": replies }).to_string());
+    world
+}
+
+#[test]
+fn a_run_with_a_goal_that_was_not_reached_is_no_success() {
+    let goal = "type: goal, goal: find it, policies: {any: [fail]}";
+    let caught = goals_in(&format!("agents:\n  - {{name: first, {goal}, on_error: [{{to: after}}]}}"));
+    caught.convoke(&["run", "w.yaml"]).exits(1);
+    assert_eq!(caught.status(), "partial");
+    caught.convoke(&["run", "w.yaml", "--allow-partial"]).exits(1);
+    let skipped = goals_in(
+        "agents:\n  - {name: first, type: set, value: x, routes: [{to: skips}]}\n  - {name: skips, type: goal, goal: find it, routes: [{to: after}]}",
+    );
+    for flags in [&["run", "w.yaml"][..], &["run", "w.yaml", "--allow-partial"]] {
+        skipped.convoke(flags).exits(1);
+        assert_eq!(
+            skipped.convoke(&["show", &skipped.runs()[0], "--format", "json"]).json()["status"],
+            "skipped_all"
+        );
+    }
 }
 
 #[test]

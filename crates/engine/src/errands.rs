@@ -8,12 +8,13 @@ use convoke_schedule::TaskIx;
 use std::path::Path;
 
 impl Run {
-    /// Looks whether files exist below the folder of the run.
+    /// Looks whether there are regular files below the folder of the run.
     pub(crate) fn look(&self, task: TaskIx, paths: Vec<String>) {
         let (handle, folder) = (self.handle.clone(), self.core.scheduler.folder().to_owned());
         tokio::task::spawn_blocking(move || {
-            let exists = |path: &String| Path::new(&folder).join(path).exists();
-            let (present, absent) = paths.into_iter().partition(exists);
+            let root = Path::new(&folder).canonicalize();
+            let is_there = |path: &String| root.as_ref().is_ok_and(|root| is_file_below(root, path));
+            let (present, absent) = paths.into_iter().partition(is_there);
             handle.send(What::FilesSeen { task, present, absent });
         });
     }
@@ -27,5 +28,36 @@ impl Run {
             let state = project.ok_or_else(nowhere).and_then(|project| project.patch(&key, &patch));
             handle.send(What::ProjectSeen { task: Some(task), state });
         });
+    }
+}
+
+/// Whether a path leads to a regular file that really stands below a folder, wherever links lead. `root` has none.
+fn is_file_below(root: &Path, path: &str) -> bool {
+    root.join(path).canonicalize().is_ok_and(|found| found.starts_with(root) && found.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_below_the_folder_are_there() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "").unwrap();
+        let folder = outside.path().join("run");
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        std::fs::write(folder.join("sub/file"), "").unwrap();
+        #[cfg(unix)]
+        for (to, at) in [("../secret", "leak"), ("..", "up"), ("sub/file", "inside")] {
+            std::os::unix::fs::symlink(to, folder.join(at)).unwrap();
+        }
+        let root = folder.canonicalize().unwrap();
+        let absolute = outside.path().join("secret");
+        for elsewhere in [absolute.to_str().unwrap(), "../secret", "leak", "up/secret", "sub", "no", ""] {
+            assert!(!is_file_below(&root, elsewhere), "{elsewhere}");
+        }
+        assert!(is_file_below(&root, "sub/file") && is_file_below(&root, "./sub/../sub/file"));
+        #[cfg(unix)]
+        assert!(is_file_below(&root, "inside"));
     }
 }

@@ -160,16 +160,16 @@ impl Scheduler {
         &self,
         task: TaskIx,
         id: ConditionId,
+        what: &str,
         more: Vec<(&str, Value)>,
         outputs: &dyn Outputs,
     ) -> Result<bool, Failure> {
         let roots = self.with_flattened(task, &self.condition_roots(id));
         let mut names = self.names(task, &roots, outputs, View::Full)?;
         names.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
-        let step = &self.node(task).name;
-        self.renderer
-            .test(id, map_value(names))
-            .map_err(|e| template_failure(&format!("step `{step}`: when"), &e))
+        let condition = self.plan.conditions[id.0 as usize].text.trim();
+        let failed = |e| template_failure(&format!("{what}: when `{condition}`"), &e);
+        self.renderer.test(id, map_value(names)).map_err(failed)
     }
 
     fn names(

@@ -6,7 +6,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
-use convoke_plan::Hook;
+use convoke_plan::{Hook, Kind};
 use serde_json::{Map, Value};
 
 impl Scheduler {
@@ -103,13 +103,20 @@ impl Scheduler {
             _ => false,
         };
         let missed = steps.iter().filter(skipped).count();
-        if missed > 0 && missed == steps.len() {
+        if missed > 0 && missed == steps.len() || self.missed_outputs && self.skipped_its_goals() {
             RunStatus::SkippedAll
         } else if self.missed_outputs || self.missed_steps && missed > 0 || self.lacks_agents(frame) {
             RunStatus::Partial
         } else {
             RunStatus::Succeeded
         }
+    }
+
+    /// Whether there were goals, and each of them left everything out: what stands around them is no part of the goal.
+    fn skipped_its_goals(&self) -> bool {
+        let is_goal = |task: &TaskIx| matches!(self.node(*task).kind, Kind::Goal(_));
+        let mut goals = self.tasks.indices().filter(is_goal).peekable();
+        goals.peek().is_some() && goals.all(|goal| self.goal_status(goal) == Some(Status::SkippedAll))
     }
 
     /// The workflow's own output, `$end` routes on top.

@@ -8,7 +8,7 @@ use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, TaskId, reason};
-use convoke_plan::{Kind, Node, NodeIx, Plan, Workflow};
+use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
 use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
@@ -319,7 +319,21 @@ impl Scheduler {
 
     /// Whether a task would do the same under another plan.
     fn is_same(&self, task: TaskIx, plan: &Plan) -> bool {
-        self.counterpart(task, plan).is_some_and(|(_, node)| node.hash == self.node(task).hash)
+        self.counterpart(task, plan).is_some_and(|(workflow, node)| {
+            node.hash == self.node(task).hash && self.is_reached_alike(task, plan, workflow, node)
+        })
+    }
+
+    /// Whether under another plan a task waits for nothing new and the same edges lead to it: what has run before
+    /// something that it must now wait for, or was judged by other edges, is decided anew.
+    fn is_reached_alike(&self, task: TaskIx, plan: &Plan, workflow: &Workflow, node: &Node) -> bool {
+        let (own, before) = (self.workflow_of(task), self.node(task));
+        let waited = |name: &str| before.needs.iter().any(|need| &*own.node(need.node).name == name);
+        let waits_alike = node.needs.iter().all(|need| waited(&workflow.node(need.node).name));
+        let edges = |plan: &Plan, workflow: &Workflow, node: &Node| -> Vec<_> {
+            node.triggers.iter().map(|trigger| edge(plan, workflow, trigger)).collect()
+        };
+        waits_alike && edges(&self.plan, own, before) == edges(plan, workflow, node)
     }
 
     /// Whether a group has the same members, or goes through the same list, under another plan.
@@ -347,4 +361,14 @@ impl Scheduler {
         let name = &self.node(task).name;
         Some((workflow, workflow.nodes.iter().find(|node| node.name == *name)?))
     }
+}
+
+/// An edge in words that mean the same in every plan.
+fn edge(plan: &Plan, workflow: &Workflow, trigger: &Trigger) -> String {
+    let condition = |condition: &Condition| match condition {
+        Condition::Expression { when } => plan.conditions[when.0 as usize].text.to_string(),
+        other => format!("{other:?}"),
+    };
+    let when: Vec<String> = trigger.when.iter().map(condition).collect();
+    format!("{} {:?} {:?} {when:?}", workflow.node(trigger.from).name, trigger.on, trigger.event)
 }

@@ -56,9 +56,7 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
 
 /// Nobody drives the run: the words are there when somebody does.
 fn rests(console: &Console, stored: &Stored, run: &RunId) {
-    let mut gates: Vec<_> = stored.open_gates().into_keys().collect();
-    gates.sort();
-    match gates.first() {
+    match stored.waiting().first() {
         Some(gate) => console.conclude(&format!("said to run {run}, which waits for an answer to `{gate}`")),
         None => console.conclude(&format!("said to run {run}, which no process drives")),
     }

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::Stored;
-use crate::view::{State, words};
+use crate::view::{End, State, words};
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
 use convoke_model::{Failure, RunId, RunStatus, TaskId, reason};
@@ -56,7 +56,7 @@ impl Ended<'_> {
     fn exit(&self) -> Exit {
         match self.outcome.status {
             RunStatus::Succeeded => Exit::Success,
-            RunStatus::Partial if self.allow_partial => Exit::Success,
+            RunStatus::Partial if self.allow_partial && !self.lost_its_goals() => Exit::Success,
             RunStatus::Parked => Exit::Waiting,
             RunStatus::Interrupted | RunStatus::Cancelled => match self.signal {
                 Some(Signal::Terminate) => Exit::Terminated,
@@ -65,6 +65,13 @@ impl Ended<'_> {
             _ if self.outcome.limit().is_some() => Exit::Limit,
             _ => Exit::Failed,
         }
+    }
+
+    /// Whether goals failed and none was reached: the run did not reach them in part either.
+    fn lost_its_goals(&self) -> bool {
+        let goals = self.view.tasks.iter().filter(|(task, _)| self.view.kind(task) == Some("goal"));
+        let mut ends = goals.filter_map(|(_, task)| task.end()).peekable();
+        ends.peek().is_some() && ends.all(|end| end == End::Failed)
     }
 
     /// `w succeeded in 2.1 s: 12 steps, 1.2k tokens, $0.01 (run …)`.

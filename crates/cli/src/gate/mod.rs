@@ -3,10 +3,12 @@
 mod editor;
 mod explain;
 mod form;
+mod open;
 mod reply;
 mod terminal;
 
 pub use explain::explain;
 pub use form::{Asked, ask};
+pub use open::Gates;
 pub use reply::{Given, reply};
 pub use terminal::{Heard, Keyboard, Terminal, is_attended, read_typed};

@@ -18,3 +18,4 @@ pub use lines::{because, grown, line};
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;
+pub use task::End;

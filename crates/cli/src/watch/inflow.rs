@@ -1,6 +1,7 @@
 //! The events that come in: folded into the state, kept as lines until they are printed, and searched for gates.
 
 use super::printer::Wants;
+use crate::gate::Gates;
 use crate::view::{State, grown, line};
 use convoke_model::{Event, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
@@ -38,7 +39,7 @@ pub struct Inflow {
     again: HashSet<TaskId>,
     wants: Wants,
     texts: Texts,
-    gates: Vec<(TaskId, Payload)>,
+    gates: Gates,
     asked: HashSet<TaskId>,
     /// The run so far.
     pub state: State,
@@ -57,7 +58,7 @@ impl Inflow {
             again: HashSet::new(),
             wants,
             texts,
-            gates: Vec::new(),
+            gates: Gates::default(),
             asked: HashSet::new(),
             state,
             lines: Vec::new(),
@@ -146,20 +147,13 @@ impl Inflow {
 
     fn watch_gates(&mut self, event: &Event) {
         match event {
-            Event::GateOpened { task, ask } => {
-                self.asked.remove(task);
-                self.gates.push((task.clone(), ask.clone()));
-            }
+            Event::GateOpened { task, .. } => drop(self.asked.remove(task)),
             Event::Noted { task: Some(task), code, .. } if code == "answer_refused" => {
                 self.again.insert(task.clone());
             }
-            Event::GateAnswered { task, .. }
-            | Event::TaskSucceeded { task, .. }
-            | Event::TaskFailed { task, .. }
-            | Event::TaskCancelled { task, .. }
-            | Event::TaskSkipped { task, .. } => self.gates.retain(|(open, _)| open != task),
             _ => {}
         }
+        self.gates.apply(event);
     }
 
     /// The next gate that nobody was asked about, or whose answer was refused.
@@ -168,7 +162,8 @@ impl Inflow {
             return None;
         }
         let is_due = |task: &TaskId| !self.asked.contains(task) || self.again.contains(task);
-        self.gates.iter().find(|(task, _)| is_due(task)).cloned()
+        let due = self.gates.open().find(|(task, _)| is_due(task));
+        due.map(|(task, ask)| (task.clone(), ask.clone()))
     }
 
     /// Remembers that somebody is asked; whether this is the first time.
@@ -179,7 +174,7 @@ impl Inflow {
 
     /// Whether a gate still waits for an answer from here.
     pub fn is_open(&self, task: &TaskId) -> bool {
-        !self.leaving && !self.closed && self.gates.iter().any(|(open, _)| open == task)
+        !self.leaving && !self.closed && self.gates.is_open(task)
     }
 
     /// The run at its end.
@@ -236,7 +231,7 @@ mod tests {
         inflow.remember(&[stamped(1, opened("a"))]);
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
         inflow.wait();
-        assert_eq!((inflow.gates.len(), inflow.lines.len()), (2, 1));
+        assert_eq!((inflow.gates.open().count(), inflow.lines.len()), (2, 1));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod expression;
 mod filters;
+mod flags;
 mod formatting;
 mod globals;
 mod guards;
@@ -39,6 +40,7 @@ mod tests;
 pub use minijinja::value::{Enumerator, Object, Value, ValueKind};
 
 pub use error::{RenderError, RenderFault, TemplateError};
+pub use flags::flags_value;
 pub use json::{from_json, from_json_text, to_json};
 pub use parsed::{Include, Parsed, ParsedCondition, find_includes, parse_condition, parse_template};
 pub use python::python_text;

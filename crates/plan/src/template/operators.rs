@@ -9,6 +9,7 @@ use minijinja::value::{Tuple, Value, ValueKind};
 use minijinja::{Environment, Error, State};
 
 use super::arguments::{defined, failure, integer, items};
+use super::flags::own_entry;
 use super::formatting::percent;
 use super::limits::{ITEMS, charge, charge_items, shallow};
 use super::list::{Dict, List};
@@ -141,7 +142,7 @@ pub(super) fn integer_value(integer: i128) -> Value {
 fn contains(container: &Value, item: &Value) -> Result<bool, Error> {
     match (container.kind(), container.as_str(), item.as_str()) {
         (_, Some(text), Some(part)) => Ok(text.contains(part)),
-        (ValueKind::Map, ..) => Ok(container.as_object().is_some_and(|map| map.get_value(item).is_some())),
+        (ValueKind::Map, ..) => Ok(container.as_object().is_some_and(|map| own_entry(map, item).is_some())),
         (ValueKind::Seq | ValueKind::Iterable, ..) => Ok(container.try_iter()?.any(|other| other == *item)),
         _ => Err(failure(format!("`in` cannot look into {} for {}", kind_name(container), kind_name(item)))),
     }

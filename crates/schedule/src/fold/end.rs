@@ -23,6 +23,8 @@ impl Scheduler {
     pub(super) fn task_failed(&mut self, id: &TaskId, failure: &Failure) -> Folded {
         let task = self.begun(id, "task_failed")?;
         self.expect(task, "task_failed", |state| !matches!(state, TaskState::Ended(_)))?;
+        // Whoever takes care of a goal that failed does not reach it thereby.
+        self.missed_outputs |= matches!(self.node(task).kind, Kind::Goal(_));
         self.tasks[task].failure = Some(Box::new(failure.clone()));
         self.end(task, End::Failed);
         Ok(())

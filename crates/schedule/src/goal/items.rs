@@ -184,7 +184,7 @@ impl Look<'_, '_> {
     }
 
     /// It could not be taken apart: what failed before stays failed, and what was not done yet is done directly.
-    fn not_decomposed(&self, why: &str) -> Decision {
+    fn not_decomposed(&mut self, why: &str) -> Decision {
         match self.last_failure() {
             Some(failure) => self.after(failure),
             None => self.execute(format!("it cannot be taken apart ({why}): it is done directly"), None),
@@ -192,7 +192,7 @@ impl Look<'_, '_> {
     }
 
     /// Its children have changed.
-    fn rejoin(&self) -> Option<Decision> {
+    fn rejoin(&mut self) -> Option<Decision> {
         let batch = self.item.batch(self.state);
         let children: Vec<&ItemState<'_>> = batch.iter().map(|child| &self.state.items[*child]).collect();
         if children.iter().any(|child| child.ended().is_none()) {
@@ -217,7 +217,7 @@ impl Look<'_, '_> {
     }
 
     /// Whoever did it, or put its parts together, has ended.
-    fn worked(&self, told: &Told<'_>) -> Decision {
+    fn worked(&mut self, told: &Told<'_>) -> Decision {
         if let Told::Said(said) = told
             && let Said::Work { achieved: true, reason } = &**said
         {

@@ -24,7 +24,7 @@ pub(crate) fn ways(state: &State<'_>, index: usize) -> Vec<Action> {
 
 impl Look<'_, '_> {
     /// A failure: what follows.
-    pub(super) fn after(&self, failure: Failure) -> Decision {
+    pub(super) fn after(&mut self, failure: Failure) -> Decision {
         if let Some(due @ (Action::Retry | Action::Escalate)) = self.item.due {
             let why =
                 if due == Action::Retry { "the time to wait is over" } else { "a person wants another try" };
@@ -60,7 +60,7 @@ impl Look<'_, '_> {
     }
 
     /// Somebody said which way to take.
-    pub(super) fn judged(&self, told: &Told<'_>) -> Decision {
+    pub(super) fn judged(&mut self, told: &Told<'_>) -> Decision {
         let failure = self.last_failure().unwrap_or_else(unknown);
         let ways = match recover::next(&self.case(&failure)) {
             Next::Judge(ways) => ways,
@@ -109,7 +109,7 @@ impl Look<'_, '_> {
         }
     }
 
-    fn take(&self, action: Action, failure: &Failure, reason: String, note: Option<String>) -> Decision {
+    fn take(&mut self, action: Action, failure: &Failure, reason: String, note: Option<String>) -> Decision {
         let way = note.map_or_else(|| action.word().to_owned(), |note| format!("{}: {note}", action.word()));
         let note = Some(format!("{way}\nThe last try failed: {}", failure.message));
         let (role, act) = match action {
@@ -118,7 +118,11 @@ impl Look<'_, '_> {
                 (Some(Duty::Execute), Act::Ask { duty: Duty::Execute, note })
             }
             Action::Decompose => (Some(Duty::Decompose), Act::Ask { duty: Duty::Decompose, note }),
-            Action::SpawnRecovery => (None, Act::Add(vec![self.recovery(failure)])),
+            Action::SpawnRecovery => {
+                // Others that fail in the same turn may not count on this place.
+                *self.left = self.left.saturating_sub(1);
+                (None, Act::Add(vec![self.recovery(failure)]))
+            }
             Action::Escalate => (None, Act::Escalate(self.escalation(failure))),
             Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::NotPossible, task: None })),
             Action::Fail => (None, Act::Fail(failure.clone())),

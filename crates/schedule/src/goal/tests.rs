@@ -670,3 +670,14 @@ fn a_persons_plan_that_cannot_be_used_comes_back_with_what_is_wrong() {
     let [taken] = &route(&state)[..] else { panic!("one decision") };
     assert!(matches!(&taken.act, Act::Add(items) if items.len() == 1), "{taken:?}");
 }
+
+#[test]
+fn tasks_that_fail_together_are_recovered_within_max_tasks() {
+    let mut goal = goal();
+    goal.bounds.max_tasks = 5;
+    goal.policies = [(Class::Fatal, vec![Action::SpawnRecovery])].into();
+    let mut play = planned(goal, vec![draft("a", &[]), draft("b", &[]), draft("c", &[]), draft("d", &[])]);
+    (0..4).for_each(|at| play.answer(Some(at), Heard::Failed(Failure::new(Class::Fatal, "broken"))));
+    play.settle();
+    assert_eq!(play.items.len(), 5);
+}

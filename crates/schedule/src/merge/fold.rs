@@ -94,11 +94,27 @@ impl Scheduler {
         self.tasks[task].state = TaskState::Open;
     }
 
+    /// Whether a phase waits for nothing but its turn in a block. It was begun when its turn had come; that those before
+    /// it are open again does not undo what it did.
+    fn waits_for_turn_only(&self, task: TaskIx) -> bool {
+        let place = self.tasks[task].place;
+        let open = |need: &convoke_plan::Need| {
+            !need.order && self.beside(place, need.node).is_some_and(|need| !self.tasks[need].is_ended())
+        };
+        self.tasks[task].state == TaskState::Waiting
+            && matches!(self.node(task).kind, Kind::Phase(_))
+            && !self.node(task).needs.iter().any(open)
+    }
+
     pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
         let task = self.begun(id, "asked")?;
         let repairs = questions.iter().any(|question| matches!(question.about, About::Reshape { .. }));
         let begins = repairs || matches!(self.node(task).kind, Kind::Phase(_));
         let waits = self.item_of(task).is_some();
+        if self.waits_for_turn_only(task) {
+            self.stop_waiting(task);
+            self.tasks[task].state = TaskState::Ready;
+        }
         self.expect(task, "asked", |state| match state {
             TaskState::Ready => begins,
             TaskState::Waiting => waits,

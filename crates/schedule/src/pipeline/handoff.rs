@@ -10,9 +10,10 @@ use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
+use crate::shown::map_value;
 use crate::task::TaskIx;
 use convoke_model::{About, Failure};
-use convoke_plan::template::{ConditionId, Value, from_json};
+use convoke_plan::template::{ConditionId, Value, flags_value, from_json};
 use convoke_plan::{Kind, Phase};
 use serde_json::{Map, Value as Json, json};
 
@@ -26,12 +27,14 @@ impl Scheduler {
         if self.workflow_in(frame).pipeline.is_none() {
             return;
         }
+        if roots.want("state") {
+            names.insert("state".into(), self.state_value(frame, usize::MAX, outputs));
+        }
         let mut add = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));
             }
         };
-        add("state", &|| self.state_json(frame, usize::MAX, outputs));
         add("events", &|| {
             self.frame(frame).kept.history.iter().map(|said| Json::from(said.kind.as_str())).collect()
         });
@@ -41,13 +44,15 @@ impl Scheduler {
     /// What a worker of a phase is told besides.
     pub(crate) fn add_handoff(&self, child: TaskIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
         let Some((task, phase)) = self.phase_of(child) else { return };
+        if roots.want("state") {
+            let frame = self.tasks[task].place.frame;
+            names.insert("state".into(), self.state_value(frame, TOLD_EVENTS, outputs));
+        }
         let mut add = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));
             }
         };
-        let frame = self.tasks[task].place.frame;
-        add("state", &|| self.state_json(frame, TOLD_EVENTS, outputs));
         add("handoff", &|| self.handoff_json(task, outputs));
         add("phase", &|| self.phase_json(task, phase, child));
         add("attempt", &|| Json::from(self.try_number(task, child)));
@@ -81,10 +86,14 @@ impl Scheduler {
             output.as_object_mut().map(|fields| fields.remove("events"));
             ("output", from_json(&output))
         };
-        self.holds_with(to, when, from.map(output).into_iter().collect(), outputs)
+        let what = match from {
+            Some(from) => format!("the edge from `{}` to `{}`", self.node(from).name, self.node(to).name),
+            None => format!("an edge to `{}`", self.node(to).name),
+        };
+        self.holds_with(to, when, &what, from.map(output).into_iter().collect(), outputs)
     }
 
-    fn state_json(&self, frame: FrameIx, newest: usize, outputs: &dyn Outputs) -> Json {
+    fn state_value(&self, frame: FrameIx, newest: usize, outputs: &dyn Outputs) -> Value {
         let kept = &self.frame(frame).kept;
         let told = &kept.history[kept.history.len().saturating_sub(newest)..];
         let history: Vec<Json> = told
@@ -95,7 +104,11 @@ impl Scheduler {
                 json!({ "phase": phase, "attempt": said.attempt, "event": said.kind, "payload": payload })
             })
             .collect();
-        json!({ "flags": kept.flags, "metadata": kept.metadata, "history": history })
+        map_value([
+            ("flags", flags_value(kept.flags.iter().map(|(key, flag)| (key.as_str(), *flag)))),
+            ("metadata", from_json(&json!(kept.metadata))),
+            ("history", from_json(&Json::Array(history))),
+        ])
     }
 
     fn project_json(&self, outputs: &dyn Outputs) -> Json {

@@ -89,9 +89,19 @@ impl Scheduler {
     }
 
     fn followed(&self, phase: TaskIx, phases: &[TaskIx]) -> Vec<usize> {
-        let from = self.tasks[phase].course.as_ref().and_then(|course| course.started.as_deref());
+        let started = self.tasks[phase].course.as_ref().and_then(|course| course.started.clone());
         let position = |from: &TaskIx| phases.iter().position(|phase| phase == from);
-        from.unwrap_or_default().iter().filter_map(position).collect()
+        started.unwrap_or_else(|| self.ran_before(phase)).iter().filter_map(position).collect()
+    }
+
+    /// What a phase stands behind whose edges could not be judged: everything that led to it.
+    fn ran_before(&self, phase: TaskIx) -> Vec<TaskIx> {
+        let place = self.tasks[phase].place;
+        let from = self.node(phase).triggers.iter().filter_map(|edge| self.beside(place, edge.from));
+        let mut from: Vec<TaskIx> = from.collect();
+        from.sort();
+        from.dedup();
+        from
     }
 
     fn verdict_failure(&self, frame: FrameIx, phases: &[TaskIx], verdict: &Verdict) -> Option<Failure> {
@@ -117,8 +127,11 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> Map<String, Value> {
         let name = |step: TaskIx| self.node(step).name.to_string();
-        let steps = self.frame(frame).steps.iter().copied();
+        let mut steps = self.frame(frame).steps.clone();
+        // The order of the file.
+        steps.sort_by_key(|step| self.tasks[*step].node.0);
         let phases: Map<String, Value> = steps
+            .into_iter()
             .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)))
             .map(|step| (name(step), self.phase_told(step, outputs)))
             .collect();
@@ -144,10 +157,9 @@ impl Scheduler {
             _ => "skipped",
         };
         let mut told = json!({ "status": status, "persona": phase.persona, "tries": self.tries(step).len() });
-        if self.tries(step).is_empty() {
-            return told;
+        if !self.tries(step).is_empty() {
+            told["payload"] = self.phase_output(step, outputs)["payload"].take();
         }
-        told["payload"] = self.phase_output(step, outputs)["payload"].take();
         if let Some(failure) = self.tasks[step].failure.as_deref() {
             told["reason"] = failure.message.as_str().into();
         }

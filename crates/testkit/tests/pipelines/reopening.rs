@@ -105,3 +105,15 @@ fn a_pipeline_that_succeeded_is_not_opened_again() {
     let replayed = convoke_engine::replay(&plan, world.commits.concat(), &convoke_engine::Changes::None);
     assert!(replayed.is_err());
 }
+
+#[test]
+fn a_failed_member_of_a_sequential_block_is_tried_again_and_those_behind_it_keep_what_they_did() {
+    let block = "personaId: c, topology: {kind: sequential, blockId: s}";
+    let nodes = ["e", &format!("a {block}"), &format!("b {block}")];
+    let plan = manifest("e", &nodes, &["e a", "e b"]);
+    let (ended, world) = run(&plan, vec![("a/try[1]", failed("no"))]);
+    assert_eq!((ended.status, phases(&ended)["b"].as_str()), (RunStatus::Failed, "success"));
+    let (ended, launched) = resume(&plan, &world, vec![]);
+    assert_eq!(launched, ["a/try[2]"]);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+}

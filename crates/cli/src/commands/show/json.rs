@@ -15,8 +15,6 @@ impl Shown {
         let inputs = self.value(started.map(|started| &started.inputs))?;
         let tasks: Result<Vec<_>, _> =
             report.tasks.iter().map(|(id, task)| self.task_json(id, task, None)).collect();
-        let mut waiting: Vec<_> = self.stored.open_gates().into_keys().collect();
-        waiting.sort();
         let waves = self.waves();
         Ok(json!({
             "id": self.stored.run,
@@ -32,7 +30,7 @@ impl Shown {
             "inputs": inputs,
             "output": self.value(report.output.as_ref())?,
             "failure": report.failure,
-            "waiting": waiting,
+            "waiting": self.stored.waiting(),
             "usage": report.usage,
             "budget": self.budget,
             "budgets": self.budgets,

@@ -4,6 +4,7 @@ use super::capacity::{self, Fared};
 use super::conversation::{self, Extent};
 use super::{Shown, word};
 use crate::failure::CommandFailure;
+use crate::gate;
 use crate::paint::Paint;
 use crate::view::{because, words};
 use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
@@ -46,10 +47,24 @@ impl Shown {
             text.push_str(&format!("… and {} more tasks\n", report.tasks.len() - MOST_TASKS));
         }
         text.push_str(&self.goals_text());
+        text.push_str(&self.questions_text()?);
         if let Some(failure) = &report.failure {
             text.push_str(&format!("\nfailed: {}\n", failed(failure)));
         }
         section(&mut text, "output", self.value(report.output.as_ref())?.as_ref());
+        Ok(text)
+    }
+
+    /// What people are asked, and how they answer; empty where nobody is.
+    fn questions_text(&self) -> Result<String, CommandFailure> {
+        let mut text = String::new();
+        if self.status.is_end() {
+            return Ok(text);
+        }
+        for task in self.stored.waiting() {
+            let (task, ask) = self.stored.question(&task.0)?;
+            write!(text, "\n{}", gate::explain(&self.stored.run, &task, &ask)).expect("text takes text");
+        }
         Ok(text)
     }
 

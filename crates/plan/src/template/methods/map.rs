@@ -4,6 +4,7 @@ use minijinja::Error;
 use minijinja::value::Value;
 
 use crate::template::arguments::{bind, required};
+use crate::template::flags::own_entry;
 use crate::template::list::{Dict, Part, View};
 
 /// Calls a method of a map; `None` if maps have no such method.
@@ -21,7 +22,7 @@ pub(super) fn call(map: &Value, method: &str, args: &[Value]) -> Option<Result<V
 fn get(map: &Value, args: &[Value]) -> Result<Value, Error> {
     let [key, default] = bind("get", &["key", "default"], args)?;
     let key = required("get", "key", key)?;
-    let found = map.as_object().and_then(|map| map.get_value(&key));
+    let found = map.as_object().and_then(|map| own_entry(map, &key));
     Ok(found.or(default).unwrap_or(Value::from(())))
 }
 
