@@ -128,7 +128,7 @@ pub struct RunFlags {
     /// Never ask on the terminal; a gate parks the run
     #[arg(long)]
     pub no_interactive: bool,
-    /// The provider for every agent, over what the file says
+    /// The provider, over what the file says. Agents of a workflow that name openai or scripted keep it
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
     /// The most attempts at once in this run

@@ -5,6 +5,7 @@ use crate::console::Console;
 use crate::diagnostics::{self, Tally};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::presets;
 use crate::sources::{Disk, Made};
 use convoke_model::ProviderSettings;
 use convoke_plan::compile::{Compiled, Options, compile};
@@ -66,7 +67,11 @@ pub fn show(console: &Console, compiled: &Compiled, strict: bool) {
 pub fn refusal(file: &Path, tally: Tally, strict: bool) -> CommandFailure {
     let strictly = if strict && tally.errors == 0 { " (--strict)" } else { "" };
     let words = format!("workflow file `{}` is refused: {}{strictly}", file.display(), tally.words());
-    CommandFailure::new(Exit::Refused, words)
+    let failure = CommandFailure::new(Exit::Refused, words);
+    match presets::of_that_name(file) {
+        Some(preset) => failure.hint(format!("there is a preset of that name: {preset}")),
+        None => failure,
+    }
 }
 
 fn options(config: &Config, provider: Option<&str>) -> Options {

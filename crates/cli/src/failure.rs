@@ -87,9 +87,19 @@ impl From<CapacityError> for CommandFailure {
             CapacityError::Stuck { pid, .. } if *pid > 0 => {
                 failure.hint(crate::commands::capacity::advice(*pid))
             }
+            CapacityError::Io { source, .. } if is_full(source) => failure.hint(FREE_SPACE),
             _ => failure,
         }
     }
+}
+
+/// Advice for a disk without room.
+const FREE_SPACE: &str =
+    "free some space, or choose another folder with --state-dir; nothing that was finished is lost";
+
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 impl From<JournalError> for CommandFailure {
@@ -132,7 +142,10 @@ fn journal_hint(error: &JournalError) -> Option<&'static str> {
         JournalError::AmbiguousRun { .. } => Some("give more of the run's name"),
         JournalError::StateDir { .. } => Some("choose another folder with --state-dir or CONVOKE_STATE_DIR"),
         JournalError::Project { .. } => Some("correct the file, or name another one with project.context"),
-        JournalError::DiskFull { .. } => Some("free some space; nothing that was finished is lost"),
+        JournalError::DiskFull { .. } => Some(FREE_SPACE),
+        JournalError::Database { .. } => {
+            Some("check the disk and its free space, or choose another folder with --state-dir")
+        }
         JournalError::Owned { .. } => Some("wait for it to end, or stop it with `convoke stop RUN`"),
         _ => None,
     }
@@ -172,6 +185,16 @@ mod tests {
         assert_eq!(exit(JournalError::Newer { path: "j".into(), found: 2, known: 1 }), Exit::Refused);
         assert_eq!(exit(JournalError::DiskFull { path: "j".into() }), Exit::State);
         assert_eq!(exit(JournalError::Lost { run, last: 1, acknowledged: 2 }), Exit::Failed);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_as_one_whoever_notices_it() {
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let table = CapacityError::Io { doing: "grow", path: "t".into(), source: full() };
+        let failures = [table.into(), JournalError::DiskFull { path: "j".into() }.into()];
+        for failure in failures.map(|failure: CommandFailure| failure) {
+            assert_eq!(failure.hints, [FREE_SPACE], "{failure:?}");
+        }
     }
 
     #[test]

@@ -93,6 +93,12 @@ pub fn find(name: &str) -> Result<Found, CommandFailure> {
     })
 }
 
+/// How the preset is called that a word stands for which is no file; `None` where there is a file, or no preset.
+pub fn of_that_name(file: &Path) -> Option<String> {
+    let name = file.to_str().filter(|_| !file.exists())?;
+    all().iter().find(|preset| preset.name() == name).map(|preset| format!("{PREFIX}{}", preset.name()))
+}
+
 /// A preset of which there is one file: nobody knows which of two was meant.
 fn alone(found: &Found) -> Result<Found, CommandFailure> {
     let Found::File { name, path, .. } = found else { return Ok(found.clone()) };

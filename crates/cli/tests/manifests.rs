@@ -122,7 +122,7 @@ fn a_failure_skips_its_dependents_and_the_answer_says_what_is_missing() {
     let result = said.json();
     assert_eq!(result["answer"], "fine");
     assert_eq!(result["missing"][0]["task"], "a");
-    assert_eq!(result["missing"][1], json!({"task": "b", "cause": "skipped"}));
+    assert_eq!(result["missing"][1], json!({"task": "b", "cause": "skipped: something it needs failed (a)"}));
     assert_eq!(world.status(), "partial");
     assert_eq!(attempts(&shown(&world), "c"), 1);
     world.convoke(&["run", "w.yaml", "--silent", "--allow-partial"]).exits(0);

@@ -77,6 +77,9 @@ pub struct AttemptReport {
     pub taken_by: Option<u32>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
+    /// Whether it stopped to wait for answers, and the next one goes on with them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// What was there when it failed.
@@ -135,7 +138,10 @@ impl RunReport {
             Event::AttemptFailed { task, failure, usage, partial, .. } => {
                 self.attempt_ended(task, at, *usage, Some(failure), partial.as_ref());
             }
-            Event::AttemptSuspended { task, usage, .. } => self.attempt_ended(task, at, *usage, None, None),
+            Event::AttemptSuspended { task, usage, .. } => {
+                self.attempt_ended(task, at, *usage, None, None);
+                self.task(task).attempts.iter_mut().last().into_iter().for_each(|last| last.suspended = true);
+            }
             Event::TurnRecorded { task, usage, .. } => self.turned(task, *usage),
             Event::ToolCalled { task, tool, ms, failed, .. } => self.tool_called(task, tool, *ms, *failed),
             Event::RetryScheduled { task, .. } => self.task(task).state = TaskWord::Backoff,
@@ -195,6 +201,7 @@ impl RunReport {
             started_at: at,
             taken_by: None,
             ended_at: None,
+            suspended: false,
             failure: None,
             partial: None,
             usage,

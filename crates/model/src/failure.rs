@@ -119,6 +119,14 @@ impl Failure {
         self
     }
 
+    /// The message behind its finer word, for texts that quote it.
+    pub fn with_reason(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{reason}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// Decides what to do after `tried` attempts. The only place that does.
     pub fn remedy(&self, retry: &Retry, tried: u32) -> Remedy {
         if tried >= retry.max_attempts || !retry.on.contains(self.class) || self.is_final() {

@@ -15,17 +15,37 @@ pub fn mark(index: usize) -> String {
 
 /// The sources, counted from 0, that a text names in square brackets: `[S3]`, `[S3, S7]`.
 pub fn cited(text: &str, sources: usize) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    for inside in text.split('[').skip(1).filter_map(|rest| rest.split(']').next()) {
-        for word in inside.split([',', ' ', ';']).filter(|word| !word.is_empty()) {
-            found.extend(
-                Some(word)
-                    .filter(|word| word.starts_with(['S', 's']))
-                    .and_then(|word| index_of(word, sources)),
-            );
+    marks_in(text).filter_map(|word| index_of(word, sources)).collect()
+}
+
+/// Marks in a text that no source has, in the order of the text, each once.
+pub fn astray(text: &str, sources: usize) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in marks_in(text).filter(|word| index_of(word, sources).is_none()) {
+        let mark = format!("[{word}]");
+        if !found.contains(&mark) && found.len() < MOST_ASTRAY {
+            found.push(mark);
         }
     }
     found
+}
+
+/// A note about such marks.
+pub fn lead_nowhere(marks: &[String]) -> Option<String> {
+    let what = if marks.len() == 1 { "is no source" } else { "are no sources" };
+    (!marks.is_empty()).then(|| format!("the answer cites {}, which {what}", marks.join(", ")))
+}
+
+/// Marks that lead nowhere and are worth telling.
+const MOST_ASTRAY: usize = 10;
+
+/// Words in square brackets that look like marks.
+fn marks_in(text: &str) -> impl Iterator<Item = &str> {
+    let insides = text.split('[').skip(1).filter_map(|rest| rest.split(']').next());
+    insides.flat_map(|inside| inside.split([',', ' ', ';'])).filter(|word| {
+        let number = word.strip_prefix(['S', 's']);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 /// The source that a mark stands for, however a model spells it: `S3`, `[S3]`, `s3`, `3`.
@@ -96,6 +116,7 @@ mod tests {
         let text = "One [S1]. Two [S2, S10] and [s3]. Not [S99], not S4, not [see 5 notes]… [S2]";
         let found: Vec<_> = cited(text, 10).into_iter().collect();
         assert_eq!(found, [0, 1, 2, 9]);
+        assert_eq!(astray(&format!("{text} [S99; S0]"), 10), ["[S99]", "[S0]"]);
         assert_eq!(index_of("[S3]", 3), Some(2));
         assert_eq!(index_of("S4", 3), None);
     }

@@ -27,6 +27,6 @@ pub(crate) enum Todo {
     Ask(TaskIx),
     /// An output has arrived that a merge waits for, or its time to wait is over.
     Arrived(TaskIx),
-    /// A join was decided: those that lost may stop.
-    Losers(TaskIx),
+    /// A join was decided, or the time to wait for it is over: those that lost may stop, for this reason.
+    Losers(TaskIx, CauseKind),
 }

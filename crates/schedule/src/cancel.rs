@@ -88,17 +88,17 @@ impl Scheduler {
     }
 
     /// A join was decided: what it no longer needs stops, if nobody else needs it, and then what only that needed.
-    pub(crate) fn stop_losers(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+    pub(crate) fn stop_losers(&mut self, task: TaskIx, why: CauseKind, outputs: &dyn Outputs) {
         let plan = self.plan.clone();
         let place = self.tasks[task].place;
         let workflow = plan.workflow(self.frame(place.frame).workflow);
-        let cause = Cause { kind: CauseKind::JoinDecided, task: Some(self.tasks[task].id.clone()) };
+        let cause = Cause { kind: why, task: Some(self.tasks[task].id.clone()) };
         // Of a fan-out of which one item is needed, others may be wanted.
         for need in workflow.node(self.tasks[task].node).needs.iter().filter(|need| need.item.is_none()) {
             let Some(loser) = self.beside(place, need.node) else { continue };
             if !self.tasks[loser].is_ended() && !self.is_wanted(loser) {
                 self.cancel(loser, &cause, outputs);
-                self.todo(Todo::Losers(loser));
+                self.todo(Todo::Losers(loser, why));
             }
         }
     }

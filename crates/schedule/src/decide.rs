@@ -26,7 +26,7 @@ impl Scheduler {
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
             Todo::Ask(task) => self.ask_for(task, outputs),
             Todo::Arrived(task) => self.arrived(task, outputs),
-            Todo::Losers(task) => self.stop_losers(task, outputs),
+            Todo::Losers(task, why) => self.stop_losers(task, why, outputs),
         }
     }
 

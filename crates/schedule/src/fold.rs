@@ -60,8 +60,8 @@ impl Scheduler {
             Event::TaskWoken { task } => self.task_woken(task),
             Event::TaskSucceeded { task, output } => self.task_succeeded(task, output),
             Event::TaskFailed { task, failure } => self.task_failed(task, failure),
-            Event::TaskSkipped { task, cause } => self.task_skipped(task, cause.kind),
-            Event::TaskCancelled { task, .. } => self.task_over(task, End::Cancelled),
+            Event::TaskSkipped { task, cause } => self.task_skipped(task, cause),
+            Event::TaskCancelled { task, cause } => self.task_over(task, End::Cancelled, cause),
             Event::CancelRequested { task, cause } => self.cancel_requested(task, cause),
             Event::RouteTaken { from, to, output, on_error } => {
                 self.route_taken(from, to.as_ref(), output.as_ref(), *on_error)

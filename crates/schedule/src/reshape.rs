@@ -67,19 +67,33 @@ impl Scheduler {
     fn misfit_failure(&self, task: TaskIx, misfits: &[Misfit<'_>], tried: bool) -> Failure {
         let words: Vec<String> = misfits
             .iter()
-            .map(|misfit| format!("output of `{}`: {}", self.node(misfit.of).name, misfit.problem))
+            .map(|misfit| {
+                let failed = self.failed_repair(task, misfit.expectation.node);
+                let failed = failed.map(|why| format!(" (the repair failed: {why})")).unwrap_or_default();
+                format!("output of `{}`: {}{failed}", self.node(misfit.of).name, misfit.problem)
+            })
             .collect();
         let repaired = if tried { ", also after a repair" } else { "" };
         let message =
             format!("step `{}` expects another shape{repaired}: {}", self.node(task).name, words.join("; "));
         let failure = Failure::new(Class::InvalidOutput, message).reason(INPUT_SHAPE);
-        if tried { failure } else { failure.hint("`repair:` lets a model put the output into shape") }
+        if tried {
+            failure
+        } else {
+            failure.hint("`repair_input: true` lets a model put the output into shape")
+        }
     }
 
     /// The repair of a node's output that was made for a task, whatever became of it.
     fn repair_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
         let name = &self.workflow_of(task).node(node).name;
         self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "repair_input", Some(name), 1))
+    }
+
+    /// Why the repair of a node's output came to nothing.
+    fn failed_repair(&self, task: TaskIx, node: NodeIx) -> Option<&str> {
+        let repair = self.repair_of(task, node).filter(|repair| !self.tasks[*repair].succeeded())?;
+        Some(self.tasks[repair].failure.as_deref().map_or("it was stopped", |failure| &failure.message))
     }
 
     /// Whether repairs were made for a task, whatever became of them.

@@ -52,7 +52,7 @@ pub(crate) struct Task {
     pub unmet: u32,
     pub output: Option<Payload>,
     pub failure: Option<Box<Failure>>,
-    /// Why it was told to stop, once it was.
+    /// Why it was told to stop, or did not run, once that is so.
     pub cancelling: Option<Box<Cause>>,
     /// The conversation so far, piece by piece, for the attempt that goes on with it.
     pub turns: Vec<Payload>,

@@ -70,7 +70,10 @@ impl<'a> Programmer<'a> {
                 let waits_for = WaitsFor::Children(Payload::Inline(JsonText::of(&wishes)));
                 AttemptEnd::Suspended { state, waits_for, usage }
             }
-            Err(failure) => AttemptEnd::Failed { failure, usage, partial: None },
+            Err(failure) => {
+                let partial = session.unwritten_program().map(|program| JsonText::of(&program));
+                AttemptEnd::Failed { failure, usage, partial }
+            }
         }
     }
 

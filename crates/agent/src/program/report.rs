@@ -1,7 +1,7 @@
 //! What the work comes to: the result with its origin, in the form that every merge has.
 
 use super::session::Session;
-use convoke_model::synthesis::{cited, readable, usage_value};
+use convoke_model::synthesis::{astray, cited, lead_nowhere, readable, usage_value};
 use convoke_model::{Digest, JsonText, OutputSchema, ProgramCall, Usage, fit};
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,10 @@ pub(super) fn output(call: &ProgramCall, session: &Session, result: Value, usage
     if call.depth > 0 {
         return JsonText::of(&json!({ "result": result }));
     }
-    let named = cited(&readable(&result), call.sources.len());
+    let text = readable(&result);
+    let named = cited(&text, call.sources.len());
+    let mut notes = notes(session);
+    notes.extend(lead_nowhere(&astray(&text, call.sources.len())));
     let source = |(index, source): (usize, &convoke_model::ProgramSource)| {
         json!({
             "mark": source.mark, "task": source.task, "title": source.title,
@@ -20,7 +23,7 @@ pub(super) fn output(call: &ProgramCall, session: &Session, result: Value, usage
     let sources: Vec<Value> = call.sources.iter().enumerate().map(source).collect();
     JsonText::of(&json!({
         "result": result, "strategy": "rlm", "sources": sources, "missing": call.missing,
-        "rounds": session.state.turns, "calls": usage.calls, "usage": usage_value(usage), "notes": notes(session),
+        "rounds": session.state.turns, "calls": usage.calls, "usage": usage_value(usage), "notes": notes,
     }))
 }
 

@@ -174,6 +174,11 @@ impl Session {
         blocks::program(&replies.nth(turn.checked_sub(1)? as usize)?.text)
     }
 
+    /// The last program, where it is on no page: who looks at what failed wants to see it.
+    pub fn unwritten_program(&self) -> Option<String> {
+        self.program(self.state.turns).filter(|_| self.unwritten.moved)
+    }
+
     /// The answers that the program of a turn was given.
     pub fn answers_in(&self, turn: u32) -> impl Iterator<Item = &Recorded> {
         self.answers.iter().filter(move |answer| answer.turn == turn)
@@ -265,11 +270,13 @@ fn value(answer: &ProgramAnswer) -> Value {
 }
 
 fn lost_too_many(trouble: &Trouble) -> Failure {
-    let reason = match trouble.kind {
-        TroubleKind::Memory => "rlm_memory",
-        TroubleKind::Time => "rlm_time",
-        TroubleKind::Program | TroubleKind::Died => "rlm_died",
+    let (reason, how) = match trouble.kind {
+        TroubleKind::Memory => ("rlm_memory", "ran out of memory"),
+        TroubleKind::Time => ("rlm_time", "ran out of time"),
+        TroubleKind::Program | TroubleKind::Died => ("rlm_died", "took their worker with them"),
     };
-    let message = format!("{DEATHS_IN_A_ROW} programs in a row were ended: {}", trouble.message.trim_end());
+    // The last line of a traceback says what happened; the first would be all that a log shows.
+    let last = trouble.message.trim_end().lines().next_back().unwrap_or_default().trim();
+    let message = format!("{DEATHS_IN_A_ROW} programs in a row {how}: {last}");
     Failure::new(Class::Fatal, message).reason(reason)
 }

@@ -11,7 +11,8 @@ use convoke_plan::Plan;
 use convoke_plan::view::{Estimate, estimate};
 use serde_json::{Map, Value};
 
-/// Refuses a run whose least is more than it may take.
+/// Refuses a run whose least is more than it may take. A workflow in Conductor's language that says nothing of what
+/// follows when its budget is spent begins all the same, as it would there.
 pub fn admit(plan: &Plan, inputs: &Map<String, Value>, config: &Config) -> Result<(), CommandFailure> {
     let found = estimate(plan, inputs);
     let limits = &plan.root().limits;
@@ -22,9 +23,10 @@ pub fn admit(plan: &Plan, inputs: &Map<String, Value>, config: &Config) -> Resul
         );
         return Err(refused(words, &found).hint("raise `limits.max_tasks`, or give it less to do"));
     }
-    let budgets = [("the workflow's budget", &limits.budget), ("budgets.run", &config.limits.run)];
+    let of_file = limits.budget.as_ref().filter(|budget| !budget.lenient || limits.budget_refuses);
+    let budgets = [("the workflow's budget", of_file), ("budgets.run", config.limits.run.as_ref())];
     for (name, budget) in budgets {
-        let Some(budget) = budget.as_ref().filter(|budget| is_final(budget)) else { continue };
+        let Some(budget) = budget.filter(|budget| is_final(budget)) else { continue };
         if let Some(words) = over(budget, name, &found) {
             return Err(refused(words, &found).hint("raise the budget, or give it less to do"));
         }
@@ -35,7 +37,7 @@ pub fn admit(plan: &Plan, inputs: &Map<String, Value>, config: &Config) -> Resul
 /// Whether nobody and nothing cheaper helps when it is spent.
 fn is_final(budget: &Budget) -> bool {
     let helps = matches!(budget.when_spent, WhenSpent::Degrade(_) | WhenSpent::Ask);
-    !budget.audit && !budget.lenient && !helps
+    !budget.audit && !helps
 }
 
 fn over(budget: &Budget, name: &str, found: &Estimate) -> Option<String> {

@@ -136,7 +136,8 @@ impl Ended<'_> {
         let text = format!("{} {step}{} ({}{reason})", paint.bad("error:"), failure.message, failure.class);
         self.console.complain(&text);
         if let Some(hint) = &failure.hint {
-            self.console.hint(hint);
+            // Who writes advice does not know the run's name.
+            self.console.hint(&hint.replace(" RUN ", &format!(" {} ", self.run)));
         }
     }
 

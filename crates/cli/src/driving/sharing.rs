@@ -118,5 +118,9 @@ fn longest(node: &Node) -> Duration {
 
 fn unusable(error: convoke_capacity::Error) -> CommandFailure {
     let message = format!("what processes share cannot be used: {error}");
-    CommandFailure { message, ..CommandFailure::from(error) }.hint("convoke instances shows who takes part")
+    let failure = CommandFailure { message, ..CommandFailure::from(error) };
+    match failure.hints.is_empty() {
+        true => failure.hint("convoke instances shows who takes part"),
+        false => failure,
+    }
 }

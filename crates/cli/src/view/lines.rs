@@ -1,11 +1,12 @@
 //! One event as one line, for logs and for what scrolls above the live view.
 
+use super::task::{Phase, Wait};
 use super::{State, words};
 use crate::paint::Paint;
 use crate::tape;
 use convoke_model::{
-    Cause, CauseKind, Event, Failure, Inquiry, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp,
-    Usage, reason,
+    Event, Failure, Inquiry, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+    reason,
 };
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
@@ -30,10 +31,13 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::OutputsMissed { task, missing } => {
             format!("{task} does without {}", words::plural(missing.len() as u64, "output"))
         }
-        Event::AttemptStarted { task, attempt, .. } => attempt_started(task, *attempt),
+        Event::AttemptStarted { task, attempt, .. } => attempt_started(state, task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
         Event::ToolCalled { task, tool, ms, failed, .. } => tool_called(task, tool, *ms, *failed, paint),
+        Event::AttemptSuspended { task, waits_for: WaitsFor::Children(_), .. } => {
+            format!("{task} waits for its questions")
+        }
         Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
         Event::AttemptTaken { task, pid, .. } => format!("{task} is performed by process {pid}"),
         Event::AttemptLost { task, .. } => format!("{task} was cut off"),
@@ -43,8 +47,8 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         }
         Event::TaskSucceeded { task, .. } => finished(state, task, Usage::default(), at, paint),
         Event::TaskFailed { task, failure } => task_failed(task, failure, paint),
-        Event::TaskSkipped { task, cause } => format!("{task} skipped: {}", because(cause)),
-        Event::TaskCancelled { task, cause } => format!("{task} cancelled: {}", because(cause)),
+        Event::TaskSkipped { task, cause } => format!("{task} skipped: {cause}"),
+        Event::TaskCancelled { task, cause } => format!("{task} cancelled: {cause}"),
         Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
         Event::GateOpened { task, .. } => paint.warn(&format!("{task} waits for a person")),
         Event::GateAnswered { task, by, .. } => format!("{task} answered by {by}"),
@@ -117,9 +121,14 @@ fn task_started(task: &TaskId, until: Option<Timestamp>, at: Timestamp) -> Strin
     }
 }
 
-fn attempt_started(task: &TaskId, attempt: u32) -> String {
+fn attempt_started(state: &State, task: &TaskId, attempt: u32) -> String {
+    let phase = state.tasks.get(task).map(|task| &task.phase);
     match attempt {
         0 | 1 => format!("{task} started"),
+        // Nothing failed: it has the answers that it waited for.
+        _ if matches!(phase, Some(Phase::Holding(_) | Phase::Waiting(Wait::Children))) => {
+            format!("{task} goes on")
+        }
         _ => format!("{task} started, attempt {attempt}"),
     }
 }
@@ -227,29 +236,6 @@ fn run_finished(state: &State, status: RunStatus, at: Timestamp) -> String {
         status.word().replace('_', " "),
         words::duration(at.since(state.started))
     )
-}
-
-/// A cause in words.
-pub fn because(cause: &Cause) -> String {
-    let of = |words: &str| match &cause.task {
-        Some(task) => format!("{words} ({task})"),
-        None => words.to_owned(),
-    };
-    match cause.kind {
-        CauseKind::NeedFailed => of("something it needs failed"),
-        CauseKind::NeedSkipped => of("something it needs did not run"),
-        CauseKind::NeedNotReached => of("something it needs was never reached"),
-        CauseKind::NotTriggered => of("no edge that leads to it was taken"),
-        CauseKind::NotPossible => of("whoever planned it says that it cannot be done"),
-        CauseKind::JoinUnmet => of("its join can no longer be met"),
-        CauseKind::JoinDecided => of("a join was decided without it"),
-        CauseKind::GroupFailed => of("its group failed"),
-        CauseKind::WorkflowFailed => of("the workflow failed"),
-        CauseKind::Terminated => of("the workflow was ended by a terminate step"),
-        CauseKind::TimedOut => of("its time was over"),
-        CauseKind::LimitReached => of("a limit was reached"),
-        CauseKind::Stopped => of("the run was stopped"),
-    }
 }
 
 #[cfg(test)]

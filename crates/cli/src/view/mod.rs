@@ -14,7 +14,7 @@ pub mod words;
 
 pub use block::block;
 pub use growing::Growing;
-pub use lines::{because, grown, line};
+pub use lines::{grown, line};
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;

@@ -1,5 +1,6 @@
 //! The events that come in: folded into the state, kept as lines until they are printed, and searched for gates.
 
+use super::flood::Flood;
 use super::printer::Wants;
 use crate::gate::Gates;
 use crate::view::{State, grown, line};
@@ -38,6 +39,7 @@ pub struct Inflow {
     /// Gates to be asked about again, because an answer was refused.
     again: HashSet<TaskId>,
     wants: Wants,
+    flood: Flood,
     texts: Texts,
     gates: Gates,
     asked: HashSet<TaskId>,
@@ -57,6 +59,7 @@ impl Inflow {
             seen: 0,
             again: HashSet::new(),
             wants,
+            flood: Flood::default(),
             texts,
             gates: Gates::default(),
             asked: HashSet::new(),
@@ -88,13 +91,14 @@ impl Inflow {
         loop {
             match self.news.try_recv() {
                 Ok(news) => self.take(news),
-                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
                     self.closed = true;
-                    return;
+                    break;
                 }
             }
         }
+        self.tell_flood();
     }
 
     /// Takes what happened earlier, without a line for each event.
@@ -119,14 +123,23 @@ impl Inflow {
 
     fn tell(&mut self, stamped: &Stamped) {
         let is_wanted = self.wants.line_for(&stamped.event);
-        if is_wanted {
+        if is_wanted && self.flood.ends_at(&stamped.event) {
+            self.tell_flood();
+        }
+        if is_wanted && !self.flood.holds(&stamped.event) {
             let words = line(&self.state, stamped, self.wants.paint);
-            self.lines.extend(words.map(|words| self.wants.dated(stamped, words)));
+            self.lines.extend(words.map(|words| self.wants.dated(stamped.at, words)));
         }
         self.learn(stamped);
         if let (true, Event::AttemptFinished { task, .. }) = (is_wanted, &stamped.event) {
             self.tell_growth(stamped, task);
         }
+    }
+
+    /// Says how many items were only counted.
+    fn tell_flood(&mut self) {
+        let (at, words) = (self.state.last, self.flood.line());
+        self.lines.extend(words.map(|words| self.wants.dated(at, words)));
     }
 
     /// A merge that takes outputs as they arrive has moved on.
@@ -136,7 +149,7 @@ impl Inflow {
         }
         self.state.growing.read_heads(&self.texts);
         let words = grown(&self.state, question);
-        self.lines.extend(words.map(|words| self.wants.dated(stamped, words)));
+        self.lines.extend(words.map(|words| self.wants.dated(stamped.at, words)));
     }
 
     fn learn(&mut self, stamped: &Stamped) {

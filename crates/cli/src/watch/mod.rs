@@ -4,6 +4,7 @@
 //! reaches the state once, however slow the terminal is.
 
 mod asker;
+mod flood;
 mod guide;
 mod inflow;
 mod printer;

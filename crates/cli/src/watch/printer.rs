@@ -4,7 +4,7 @@ use super::inflow::{FRAME, Inflow};
 use crate::console::Voice;
 use crate::paint::Paint;
 use crate::view::{Screen, block, size, words};
-use convoke_model::{Event, Stamped, Timestamp};
+use convoke_model::{Event, Timestamp};
 use std::io::{Stderr, Write};
 use std::time::Instant;
 
@@ -37,8 +37,8 @@ impl Wants {
     }
 
     /// The line with the time of day, where lines make a log.
-    pub fn dated(&self, stamped: &Stamped, text: String) -> String {
-        if self.live { text } else { format!("{} {text}", words::clock(stamped.at)) }
+    pub fn dated(&self, at: Timestamp, text: String) -> String {
+        if self.live { text } else { format!("{} {text}", words::clock(at)) }
     }
 }
 

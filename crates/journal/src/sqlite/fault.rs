@@ -1,15 +1,18 @@
 //! What an error of the database means for us.
 
 use crate::Error;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Turns a refusal of the database into an error that names the file.
 pub(crate) fn refusal(path: &Path, error: rusqlite::Error) -> Error {
     let path = path.to_path_buf();
+    let code = error.sqlite_error().map(|error| error.extended_code);
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::DiskFull { path },
+        // The memory that readers and the writer share is a file too. It cannot grow: nothing was written.
+        Some(_) if code == Some(ffi::SQLITE_IOERR_SHMSIZE) => Error::DiskFull { path },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Error::Corrupt { path, why: error.to_string() }
@@ -36,6 +39,17 @@ pub(crate) fn file_uri(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_full_whichever_file_cannot_grow() {
+        let error = |code: i32| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE] {
+            let found = refusal(Path::new("j"), error(code));
+            assert!(matches!(found, Error::DiskFull { .. }), "{code}: {found:?}");
+        }
+        let other = refusal(Path::new("j"), error(ffi::SQLITE_IOERR_READ));
+        assert!(matches!(other, Error::Database { .. }), "{other:?}");
+    }
 
     #[test]
     fn a_path_with_anything_in_it_is_one_path() {

@@ -60,6 +60,8 @@ pub enum CauseKind {
     JoinUnmet,
     /// A join was decided without it.
     JoinDecided,
+    /// A merge had a deadline, and went on without it.
+    DeadlinePassed,
     /// A member of its group failed.
     GroupFailed,
     /// The workflow it stands in failed.
@@ -72,4 +74,36 @@ pub enum CauseKind {
     LimitReached,
     /// Somebody stopped the run.
     Stopped,
+}
+
+impl CauseKind {
+    /// The reason, as people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            CauseKind::NeedFailed => "something it needs failed",
+            CauseKind::NeedSkipped => "something it needs did not run",
+            CauseKind::NeedNotReached => "something it needs was never reached",
+            CauseKind::NotTriggered => "no edge that leads to it was taken",
+            CauseKind::NotPossible => "whoever planned it says that it cannot be done",
+            CauseKind::JoinUnmet => "its join can no longer be met",
+            CauseKind::JoinDecided => "a join was decided without it",
+            CauseKind::DeadlinePassed => "a deadline passed, and the merge went on without it",
+            CauseKind::GroupFailed => "its group failed",
+            CauseKind::WorkflowFailed => "the workflow failed",
+            CauseKind::Terminated => "the workflow was ended by a terminate step",
+            CauseKind::TimedOut => "its time was over",
+            CauseKind::LimitReached => "a limit was reached",
+            CauseKind::Stopped => "the run was stopped",
+        }
+    }
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.kind.words())?;
+        match &self.task {
+            Some(task) => write!(out, " ({task})"),
+            None => Ok(()),
+        }
+    }
 }

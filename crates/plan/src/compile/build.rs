@@ -27,7 +27,7 @@ const MAX_TASKS: u32 = 100_000;
 /// Builds the plan of a bundle in which nothing is wrong.
 pub(super) fn build(bundle: &Bundle, partials: Partials, skills: &Skills, options: &Options) -> Plan {
     let none = options.default_provider.clone().unwrap_or_default();
-    let root = Providers::new(options, bundle.workflows[0].runtime.provider.as_ref(), &none);
+    let root = Providers::new(options, &bundle.workflows[0], &none);
     let mut texts = Texts::default();
     let workflows = bundle
         .workflows
@@ -85,7 +85,7 @@ impl<'a> Builder<'a> {
             outline: Outline::new(source),
             texts,
             skills,
-            providers: Providers::new(options, source.runtime.provider.as_ref(), inherited),
+            providers: Providers::new(options, source, inherited),
             pricing: Arc::new(pricing(&source.cost, options)),
             servers: Arc::new(servers::servers(bundle, source)),
             caps: options.caps,
@@ -131,7 +131,7 @@ impl<'a> Builder<'a> {
 
     /// The limits of the workflow; those of the process count too where it is a pipeline.
     fn limits(&self) -> Limits {
-        let mut limits = limits(&self.source.limits);
+        let mut limits = limits(self.source);
         let cap = self.caps.concurrent.filter(|_| self.source.pipeline.is_some());
         limits.max_concurrency = limits.max_concurrency.into_iter().chain(cap).min();
         limits
@@ -211,12 +211,14 @@ fn context(source: &source::ContextSettings) -> Context {
     }
 }
 
-fn limits(source: &source::Limits) -> Limits {
+fn limits(workflow: &source::Workflow) -> Limits {
+    let source = &workflow.limits;
     Limits {
         max_iterations: source.max_iterations.as_ref().map_or(MAX_ITERATIONS, |limit| limit.value as u32),
         iterations_stated: source.max_iterations.is_some(),
         timeout_ms: source.timeout.as_ref().map(|limit| limit.value.as_millis() as u64),
         budget: super::budget::of_workflow(source),
+        budget_refuses: workflow.manifest,
         max_tasks: source.max_tasks.as_ref().map_or(MAX_TASKS, |limit| limit.value as u32),
         max_concurrency: source.max_concurrency.as_ref().map(|limit| limit.value as u32),
     }

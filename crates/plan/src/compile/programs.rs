@@ -38,10 +38,9 @@ pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagn
 /// The providers of each workflow; one that names none has the root's.
 fn providers<'a>(bundle: &'a Bundle, options: &'a Options) -> Vec<Providers<'a>> {
     let default = options.default_provider.clone().unwrap_or_default();
-    let written = |workflow: &'a Workflow| workflow.runtime.provider.as_ref();
-    let root = bundle.workflows.first().map(|root| Providers::new(options, written(root), &default));
+    let root = bundle.workflows.first().map(|root| Providers::new(options, root, &default));
     let inherited = root.map_or(default, |root| root.workflow().clone());
-    bundle.workflows.iter().map(|one| Providers::new(options, written(one), &inherited)).collect()
+    bundle.workflows.iter().map(|one| Providers::new(options, one, &inherited)).collect()
 }
 
 /// The models that the steps of a workflow ask.

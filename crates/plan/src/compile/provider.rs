@@ -9,9 +9,10 @@ use crate::source::join_beside;
 use crate::source::settings::{Program as WrittenProgram, Provider};
 use crate::source::text::SecretText;
 use crate::source::words::PROGRAMS;
+use crate::source::workflow::Workflow;
 use convoke_model::{Program, ProviderSettings};
 
-/// Agents that name one of these keep it, whatever the command line chooses for the rest.
+/// Agents of a workflow that name one of these keep it, whatever the command line chooses for the rest.
 const KEPT: [&str; 2] = ["openai", "scripted"];
 
 /// Resolves the providers of one workflow.
@@ -21,11 +22,14 @@ pub(super) struct Providers<'a> {
     workflow: ProviderSettings,
     /// The name that the file gives to it.
     written: Option<&'a Provider>,
+    /// What was chosen goes over everything: in a manifest no agent keeps its own.
+    over_all: bool,
 }
 
 impl<'a> Providers<'a> {
     /// For a workflow whose runtime names this provider; a sub-workflow that names none uses its parent's.
-    pub fn new(options: &'a Options, written: Option<&'a Provider>, inherited: &ProviderSettings) -> Self {
+    pub fn new(options: &'a Options, source: &'a Workflow, inherited: &ProviderSettings) -> Self {
+        let written = source.runtime.provider.as_ref();
         let workflow = match (&options.provider_override, written) {
             (Some(chosen), Some(provider)) if chosen.name == provider.name.value => {
                 over(chosen, configured(options, provider))
@@ -34,7 +38,7 @@ impl<'a> Providers<'a> {
             (None, Some(provider)) => configured(options, provider),
             (None, None) => inherited.clone(),
         };
-        Self { options, workflow, written }
+        Self { options, workflow, written, over_all: source.manifest }
     }
 
     /// What agents use that name no provider.
@@ -44,8 +48,10 @@ impl<'a> Providers<'a> {
 
     /// What an agent uses that names this one.
     pub fn agent(&self, own: Option<&Provider>) -> ProviderSettings {
+        let chosen = self.options.provider_override.as_ref().filter(|_| self.over_all);
         match own {
             None => self.workflow.clone(),
+            Some(own) if chosen.is_some_and(|chosen| chosen.name != own.name.value) => self.workflow.clone(),
             Some(own) if own.short => self.by_name(&own.name.value),
             Some(own) => self.with_settings(own),
         }

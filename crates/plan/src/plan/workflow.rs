@@ -158,6 +158,10 @@ pub struct Limits {
     /// What it may spend.
     #[serde(default)]
     pub budget: Option<Budget>,
+    /// Whether a run that is certain to pass the budget is refused, whatever follows when it is spent. Runs in
+    /// Conductor's language begin, and are ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub budget_refuses: bool,
     /// Tasks in all.
     pub max_tasks: u32,
     /// Attempts at once.

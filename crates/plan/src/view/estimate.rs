@@ -4,7 +4,7 @@
 //! and the most (every step once, whole answers). Loops count as one round. Fan-outs over lists that nobody knows yet
 //! are named, not guessed.
 
-use crate::plan::{Agent, ForEach, Kind, NodeIx, Plan, Strategy, Text, Workflow};
+use crate::plan::{Agent, ForEach, Kind, NodeIx, Plan, Reduce, Strategy, Text, Workflow};
 use convoke_model::{Duty, Price};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -70,9 +70,7 @@ impl Look<'_> {
             Kind::SubPlan(sub) if depth < DEEPEST => {
                 self.workflow(self.plan.workflow(sub.workflow), times, depth + 1);
             }
-            Kind::Reduce(reduce) if matches!(reduce.strategy, Strategy::Judge) => {
-                reduce.merger.iter().for_each(|merger| self.node(workflow, *merger, times, depth));
-            }
+            Kind::Reduce(reduce) => self.reduce(workflow, reduce, times, depth),
             Kind::Goal(goal) => {
                 let plans = goal.plan.is_none().then_some(Duty::Plan);
                 let answers = (!goal.plan_only).then_some(Duty::Finalise);
@@ -81,6 +79,46 @@ impl Look<'_> {
             }
             Kind::Verify(verify) => self.node(workflow, verify.assessor, times, depth),
             _ => {}
+        }
+    }
+
+    /// What a merge asks where all its outputs are there and short enough for groups of `ratio`.
+    fn reduce(&mut self, workflow: &Workflow, reduce: &Reduce, times: u64, depth: u32) {
+        let counts = reduce.of.iter().map(|of| self.outputs(workflow, *of, depth));
+        let count = counts.sum::<Option<u64>>();
+        let questions = match count {
+            Some(count) => questions(reduce, count),
+            None => u64::from(reduce.strategy == Strategy::Judge),
+        };
+        let programs = count.filter(|count| *count > 1).map(|count| reduce.strategy.resolve(count as usize));
+        if let (Some(Strategy::Rlm), Some(rlm)) = (programs, &reduce.rlm) {
+            self.writer(workflow, rlm.writer, times);
+        }
+        if questions > 0 {
+            reduce.merger.iter().for_each(|merger| {
+                self.node(workflow, *merger, times.saturating_mul(questions), depth);
+            });
+        }
+    }
+
+    /// A merge by programs asks for its first program itself.
+    fn writer(&mut self, workflow: &Workflow, writer: NodeIx, times: u64) {
+        if let Kind::Agent(agent) = &workflow.node(writer).kind {
+            self.agent(workflow, agent, times);
+        }
+    }
+
+    /// How many outputs a node stands for.
+    fn outputs(&self, workflow: &Workflow, ix: NodeIx, depth: u32) -> Option<u64> {
+        match &workflow.node(ix).kind {
+            Kind::Parallel(group) => {
+                group.members.iter().map(|member| self.outputs(workflow, *member, depth)).sum()
+            }
+            Kind::ForEach(each) => {
+                let inner = self.outputs(workflow, each.body, depth)?;
+                self.count(each, depth).map(|items| items.saturating_mul(inner))
+            }
+            _ => Some(1),
         }
     }
 
@@ -94,7 +132,9 @@ impl Look<'_> {
         };
         let least = sent as f64 * price.input_per_mtok;
         let most = least + answer as f64 * price.output_per_mtok;
-        self.found.calls = self.found.calls.saturating_add(times);
+        // Who judges is asked once for each answer; what that costs depends on the answer.
+        let judges = agent.settings.validator.iter().count() + agent.settings.success_criteria.iter().count();
+        self.found.calls = self.found.calls.saturating_add(times.saturating_mul(1 + judges as u64));
         self.found.least_tokens = self.found.least_tokens.saturating_add(sent.saturating_mul(times));
         self.found.least_micros = self.found.least_micros.saturating_add((least * times as f64) as u64);
         self.found.most_micros = self.found.most_micros.saturating_add((most * times as f64) as u64);
@@ -112,6 +152,28 @@ impl Look<'_> {
         let parsed = list.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
         parsed.as_ref().unwrap_or(list).as_array().map(|items| items.len() as u64)
     }
+}
+
+/// How many questions a merge of so many outputs asks at least.
+fn questions(reduce: &Reduce, outputs: u64) -> u64 {
+    match reduce.strategy.resolve(outputs as usize) {
+        _ if outputs < 2 => 0,
+        Strategy::Hierarchical => by_levels(outputs, u64::from(reduce.ratio)),
+        Strategy::Tournament => outputs - 1,
+        Strategy::Judge | Strategy::Progressive => 1,
+        Strategy::Rlm | Strategy::Flat | Strategy::Vote | Strategy::Auto => 0,
+    }
+}
+
+/// Groups of at most `ratio`, and groups of what these come to, until one is left; one alone is not asked about.
+fn by_levels(mut outputs: u64, ratio: u64) -> u64 {
+    let mut asked = 0;
+    while outputs > 1 {
+        let (whole, rest) = (outputs / ratio, outputs % ratio);
+        asked += whole + u64::from(rest > 1);
+        outputs = whole + u64::from(rest > 0);
+    }
+    asked
 }
 
 /// The least that a text comes to: the characters outside its braces, nothing where a part may be left out.
@@ -201,5 +263,23 @@ agents:
         assert_eq!(found.least_tokens, 14);
         assert_eq!(found.least_micros, 14_000);
         assert_eq!(found.most_micros, 14_000 + 3 * 10_000 + 2 * 4096 * 1000);
+    }
+
+    #[test]
+    fn merges_examinations_and_judges_count() {
+        let asked = |agents: usize, rest: &str| {
+            let agents: String = (0..agents).map(|n| format!("  - {{id: a{n}, task: t}}\n")).collect();
+            let text = format!("provider: scripted\n{rest}\nagents:\n{agents}");
+            let found = estimate(&plan(Box::leak(text.into_boxed_str())), &Map::new());
+            (found.tasks, found.calls)
+        };
+        // Agents and the step that merges; then what it asks.
+        assert_eq!(asked(5, "synthesis: flat"), (6, 5));
+        assert_eq!(asked(5, "synthesis: hierarchical"), (7, 6));
+        assert_eq!(asked(30, "synthesis: hierarchical"), (30 + 1 + 4, 34));
+        assert_eq!(asked(4, "synthesis: tournament"), (4 + 1 + 3, 7));
+        assert_eq!(asked(4, "synthesis: judge\nverify: true"), (4 + 2 + 2, 6));
+        assert_eq!(asked(1, "synthesis: hierarchical"), (2, 1), "one output alone is the answer as it is");
+        assert_eq!((by_levels(300, 10), by_levels(11, 10), by_levels(2, 2)), (34, 2, 1));
     }
 }

@@ -69,7 +69,10 @@ pub struct Wanted {
 impl Script {
     /// Reads a file's text; an error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Script, String> {
-        let file: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        // As workflow files are read: `no` and `y` are what a model says, not booleans.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let file: Value =
+            serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
         let Value::Object(mut file) = file else { return Err("it is no map".into()) };
         let latency_ms = file.remove("latency_ms").and_then(|value| value.as_u64());
         let patterns = file.remove("match").map(patterns).transpose()?.unwrap_or_default();

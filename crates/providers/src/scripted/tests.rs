@@ -63,6 +63,16 @@ async fn text(provider: &Scripted, asked: &Asked) -> Result<String, Failure> {
 }
 
 #[tokio::test]
+async fn words_that_once_were_booleans_are_words() {
+    let provider = scripted(Some("replies: {a: [no, {vote: y}, on, true]}"));
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        said.push(text(&provider, &Asked::by("a")).await.unwrap());
+    }
+    assert_eq!(said, ["no", r#"{"vote":"y"}"#, "on", "true"]);
+}
+
+#[tokio::test]
 async fn replies_come_in_order_and_the_last_repeats() {
     let provider = scripted(Some("replies: {a: [one, {n: 2}, {say: three, repeat: 2}, last]}"));
     let mut said = Vec::new();

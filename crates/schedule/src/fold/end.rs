@@ -6,7 +6,7 @@ use crate::frame::{FrameEnding, Stage, Summary};
 use crate::goal::Status;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{CauseKind, Failure, Payload, TaskId};
+use convoke_model::{Cause, CauseKind, Failure, Payload, TaskId};
 use convoke_plan::{Join, Kind, Need, NodeIx, Requires};
 
 impl Scheduler {
@@ -30,19 +30,20 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(super) fn task_skipped(&mut self, id: &TaskId, kind: CauseKind) -> Folded {
-        self.missed_steps |= matches!(kind, CauseKind::NeedFailed | CauseKind::JoinUnmet);
-        self.task_over(id, End::Skipped)
+    pub(super) fn task_skipped(&mut self, id: &TaskId, cause: &Cause) -> Folded {
+        self.missed_steps |= matches!(cause.kind, CauseKind::NeedFailed | CauseKind::JoinUnmet);
+        self.task_over(id, End::Skipped, cause)
     }
 
-    pub(super) fn task_over(&mut self, id: &TaskId, end: End) -> Folded {
+    pub(super) fn task_over(&mut self, id: &TaskId, end: End, cause: &Cause) -> Folded {
         let task = self.known(id, "task_skipped or task_cancelled")?;
         self.expect(task, "its end", |state| !matches!(state, TaskState::Ended(_)))?;
+        self.tasks[task].cancelling = Some(Box::new(cause.clone()));
         self.end(task, end);
         Ok(())
     }
 
-    pub(super) fn cancel_requested(&mut self, id: &TaskId, cause: &convoke_model::Cause) -> Folded {
+    pub(super) fn cancel_requested(&mut self, id: &TaskId, cause: &Cause) -> Folded {
         let task = self.known(id, "cancel_requested")?;
         self.tasks[task].cancelling = Some(Box::new(cause.clone()));
         if let Some(frame) = self.tasks[task].frame {
@@ -227,7 +228,7 @@ impl Scheduler {
                 self.frame_mut(frame).waiting -= 1;
             }
             if met + unmet < total {
-                self.todo(Todo::Losers(waiter));
+                self.todo(Todo::Losers(waiter, CauseKind::JoinDecided));
             }
             self.offer(waiter);
         } else if total - unmet < wanted {

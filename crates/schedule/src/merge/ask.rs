@@ -160,7 +160,8 @@ impl Scheduler {
             return false;
         }
         let id = self.tasks[task].id.clone();
-        let message = format!("the merge by programs failed ({}); it goes on by levels", failure.message);
+        let message =
+            format!("the merge by programs failed ({}); it goes on by levels", failure.with_reason());
         self.emit(Event::Noted { task: Some(id.clone()), code: "rlm_fell_back".to_owned(), message });
         self.emit(Event::MergeStarted {
             task: id,

@@ -1,8 +1,9 @@
 //! A merge or an examination begins.
 
+use super::sources::causes;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{About, Class, Event, Failure};
+use convoke_model::{About, Class, Event, Failure, Missing};
 use convoke_plan::{Kind, Reduce, Strategy, Verify};
 
 impl Scheduler {
@@ -29,7 +30,8 @@ impl Scheduler {
         // Votes have a quorum of their own; without anybody who could vote there is no count.
         let counted = reduce.strategy == Strategy::Vote && !there.is_empty();
         if (there.len() as u32) < reduce.min_sources && !counted {
-            return self.fail_task(task, self.too_few(task, there.len(), gone.len(), reduce));
+            let missing = self.missing_of(task, reduce, &gone);
+            return self.fail_task(task, self.too_few(task, there.len(), &missing, reduce));
         }
         let strategy = reduce.strategy.resolve(there.len());
         // One output is its own summary, whatever the way.
@@ -55,13 +57,23 @@ impl Scheduler {
         if shaped { Strategy::Hierarchical } else { Strategy::Flat }
     }
 
-    pub(super) fn too_few(&self, task: TaskIx, there: usize, gone: usize, reduce: &Reduce) -> Failure {
-        let message = format!(
-            "reduce step `{}`: {there} of {} outputs are there, and it needs {} (min_sources)",
-            self.node(task).name,
-            there + gone,
-            reduce.min_sources,
-        );
+    /// What is there is not enough; the causes are said, because nobody else says them together.
+    pub(super) fn too_few(
+        &self,
+        task: TaskIx,
+        there: usize,
+        missing: &[Missing],
+        reduce: &Reduce,
+    ) -> Failure {
+        let (name, all) = (&self.node(task).name, there + missing.len());
+        let lacks = match (all, reduce.min_sources) {
+            (0, _) => "there is nothing to merge".to_owned(),
+            (1, 0 | 1) => "the output that it merges is not there".to_owned(),
+            (_, 0 | 1) => format!("none of the {all} outputs that it merges is there"),
+            (_, least) => format!("{there} of {all} outputs are there, and it needs {least} (min_sources)"),
+        };
+        let causes = if missing.is_empty() { String::new() } else { format!(": {}", causes(missing)) };
+        let message = format!("reduce step `{name}`: {lacks}{causes}");
         Failure::new(Class::Fatal, message).reason("too_few_sources")
     }
 

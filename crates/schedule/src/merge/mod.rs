@@ -7,6 +7,7 @@
 
 mod ask;
 mod begin;
+mod findings;
 mod fold;
 mod levels;
 mod outcome;

@@ -7,7 +7,7 @@ use super::vote::{Ballot, Said, count, said};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
-use convoke_model::synthesis::{bare, cited, mark, usage_value};
+use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, usage_value};
 use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
@@ -51,8 +51,8 @@ impl Scheduler {
         let lost = self.lost_sources(next);
         let left = merging.sources.len() - lost.len();
         if (left as u32) < reduce.min_sources {
-            let gone = merging.missing.len() + lost.len();
-            return self.fail_task(task, self.too_few(task, left, gone, reduce));
+            let gone = [&merging.missing[..], &lost].concat();
+            return self.fail_task(task, self.too_few(task, left, &gone, reduce));
         }
         if !lost.is_empty() {
             // Recorded, so that the run is known to lack them also after a crash.
@@ -172,10 +172,14 @@ impl Scheduler {
         rounds: u32,
         named: Option<std::collections::BTreeSet<usize>>,
     ) -> Value {
-        let named = named.unwrap_or_else(|| cited(&as_text(&result), merging.sources.len()));
+        let text = as_text(&result);
+        let merged = named.is_none() && !chooses(merging.strategy);
+        let nowhere = if merged { astray(&text, merging.sources.len()) } else { Vec::new() };
+        let named = named.unwrap_or_else(|| cited(&text, merging.sources.len()));
+        let notes = self.fell_back(task, reduce, merging).into_iter().chain(lead_nowhere(&nowhere));
         let sources = merging.sources.iter().enumerate();
         let sources = sources.map(|(at, source)| self.source(at, *source, reduce, named.contains(&at)));
-        let (calls, usage) = self.asked_so_far(task);
+        let (calls, usage) = self.calls_so_far(task);
         // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
         let fields = [
             ("result", result),
@@ -185,7 +189,7 @@ impl Scheduler {
             ("rounds", rounds.into()),
             ("calls", calls.into()),
             ("usage", usage_value(&usage)),
-            ("notes", self.fell_back(task, reduce, merging).into_iter().collect()),
+            ("notes", notes.collect()),
         ];
         fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
     }
@@ -208,8 +212,17 @@ impl Scheduler {
         let meant = reduce.strategy.resolve(merging.sources.len());
         let failure = self.tasks[task].failure.as_deref();
         failure.filter(|_| meant == Strategy::Rlm && merging.strategy == Strategy::Hierarchical).map(
-            |failure| format!("the merge by programs failed ({}); it went on by levels", failure.message),
+            |failure| {
+                format!("the merge by programs failed ({}); it went on by levels", failure.with_reason())
+            },
         )
+    }
+
+    /// How many calls of models a task has made so far, and what they used. A question may take several; what nobody
+    /// has counted took one.
+    pub(super) fn calls_so_far(&self, task: TaskIx) -> (u64, Usage) {
+        let (questions, usage) = self.asked_so_far(task);
+        (u64::from(questions).max(usage.calls), usage)
     }
 
     /// How many questions were asked below a task, and what they used.

@@ -4,13 +4,15 @@
 //! the newest question that succeeded, so it can be read while the merge goes on.
 
 use super::Merging;
+use super::sources::named;
 use super::tree::Part;
+use crate::agenda::Todo;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::synthesis::bare;
-use convoke_model::{About, Event, Inquiry, Missing, Piece};
+use convoke_model::{About, CauseKind, Event, Inquiry, Missing, Piece};
 use convoke_plan::{Kind, Reduce, Strategy};
 use std::collections::HashSet;
 
@@ -41,6 +43,10 @@ impl Scheduler {
         let frame = self.tasks[task].place.frame;
         let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
         let Kind::Reduce(reduce) = &node.kind else { return };
+        let waits = self.tasks[task].state == TaskState::Waiting || self.is_collecting(task);
+        if waits {
+            self.note_deadline(task, reduce);
+        }
         match self.tasks[task].state {
             TaskState::Waiting if reduce.strategy == Strategy::Progressive => {
                 self.close_arrivals(task, reduce)
@@ -49,7 +55,24 @@ impl Scheduler {
             TaskState::Open if self.is_collecting(task) => self.close_arrivals(task, reduce),
             _ => return,
         }
-        self.todo(crate::agenda::Todo::Losers(task));
+        self.todo(Todo::Losers(task, CauseKind::DeadlinePassed));
+    }
+
+    /// Says that the time is over, and whose outputs are not there.
+    fn note_deadline(&mut self, task: TaskIx, reduce: &Reduce) {
+        let (there, gone): (Vec<_>, Vec<_>) =
+            self.sources(task, reduce).into_iter().partition(|source| source.succeeded);
+        let missing = self.missing_of(task, reduce, &gone);
+        let (there, all) = (there.len(), there.len() + missing.len());
+        let message = match missing.is_empty() {
+            true => "its deadline has passed".to_owned(),
+            false => {
+                let words = named(&missing);
+                format!("its deadline has passed; it goes on with {there} of {all} outputs, without {words}")
+            }
+        };
+        let task = Some(self.tasks[task].id.clone());
+        self.emit(Event::Noted { task, code: "deadline_passed".to_owned(), message });
     }
 
     /// Nothing more is waited for.
@@ -195,7 +218,7 @@ impl Scheduler {
     ) {
         let last = pool.into_iter().next().and_then(|part| self.tasks.find(&part.piece.task));
         let Some(last) = last else {
-            return self.fail_task(task, self.too_few(task, 0, merging.missing.len(), reduce));
+            return self.fail_task(task, self.too_few(task, 0, &merging.missing, reduce));
         };
         let lost = self.lost_arrivals(task);
         let left = merging
@@ -204,8 +227,8 @@ impl Scheduler {
             .filter(|source| !lost.iter().any(|gone| gone.task == self.tasks[**source].id));
         let left = left.count().max(usize::from(self.tasks[last].question.is_none()));
         if (left as u32) < reduce.min_sources {
-            let gone = merging.missing.len() + lost.len();
-            return self.fail_task(task, self.too_few(task, left, gone, reduce));
+            let gone = [&merging.missing[..], &lost].concat();
+            return self.fail_task(task, self.too_few(task, left, &gone, reduce));
         }
         if !lost.is_empty() {
             self.emit(Event::OutputsMissed { task: self.tasks[task].id.clone(), missing: lost });

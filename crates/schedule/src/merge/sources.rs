@@ -67,12 +67,19 @@ impl Scheduler {
                 let failure = self.tasks[task].failure.as_deref();
                 failure.map_or("failed".to_owned(), |failure| format!("failed: {}", failure.message))
             }
-            TaskState::Ended(End::Skipped) => "skipped".to_owned(),
-            TaskState::Ended(End::Cancelled) => "cancelled".to_owned(),
+            TaskState::Ended(End::Skipped) => self.with_cause("skipped", task),
+            TaskState::Ended(End::Cancelled) => self.with_cause("cancelled", task),
             TaskState::Ended(End::Succeeded) => "empty".to_owned(),
             _ => "late".to_owned(),
         };
         Missing { task: self.tasks[task].id.clone(), cause }
+    }
+
+    fn with_cause(&self, word: &str, task: TaskIx) -> String {
+        match self.tasks[task].cancelling.as_deref() {
+            Some(cause) => format!("{word}: {cause}"),
+            None => word.to_owned(),
+        }
     }
 
     /// What people call a source: its title or step, with the item's key.
@@ -91,4 +98,35 @@ impl Scheduler {
             None => name.to_owned(),
         }
     }
+}
+
+/// Causes that a message tells before it counts the rest.
+const TOLD: usize = 3;
+/// Characters of each of them.
+const CHARACTERS: usize = 300;
+
+/// Why outputs are not there: the first few and how many more there are.
+pub(super) fn causes(missing: &[Missing]) -> String {
+    let told = missing.iter().take(TOLD).map(|one| format!("{} {}", one.task, brief(&one.cause)));
+    with_rest(told.collect::<Vec<_>>().join("; "), missing.len())
+}
+
+/// The first few by name, and how many more there are.
+pub(super) fn named(missing: &[Missing]) -> String {
+    let told = missing.iter().take(TOLD).map(|one| one.task.to_string());
+    with_rest(told.collect::<Vec<_>>().join(", "), missing.len())
+}
+
+fn with_rest(told: String, all: usize) -> String {
+    match all.saturating_sub(TOLD) {
+        0 => told,
+        more => format!("{told}, and {more} more"),
+    }
+}
+
+/// The first line of a cause.
+fn brief(cause: &str) -> String {
+    let line = cause.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(CHARACTERS).collect();
+    if short.len() < cause.trim_end().len() { format!("{short}…") } else { short }
 }

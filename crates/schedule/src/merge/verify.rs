@@ -3,13 +3,14 @@
 //! The assessor is asked afresh each time and sees the answer, the question and the outputs behind the answer, never
 //! its own earlier words. What remains is reported with the answer; an answer that nobody could examine is a failure.
 
+use super::findings::{findings, open_findings, remains, severity, with_status};
+use super::levels::{as_text, chooses};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::synthesis::{bare, mark, readable, usage_value};
+use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
-use convoke_plan::Verify;
-use convoke_plan::plan::Severity;
+use convoke_plan::{Strategy, Verify};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -40,7 +41,8 @@ impl Scheduler {
                 self.ask_one(task, round, About::Correct { answer: answer.clone(), findings });
             }
             (_, false) => {
-                let note = format!("correction {round} failed; the answer is the one before it");
+                let why = self.why_not(last);
+                let note = format!("correction {round} failed; the answer is the one before it: {why}");
                 self.end_verify(task, verify, Some(note), outputs);
             }
             (_, true) => {
@@ -68,7 +70,7 @@ impl Scheduler {
         verify: &Verify,
         outputs: &dyn Outputs,
     ) {
-        let why = self.tasks[last].failure.as_deref().map_or("it was stopped", |failure| &failure.message);
+        let why = self.why_not(last);
         if round > 1 {
             let note = format!("the corrected answer could not be examined: {why}");
             return self.end_verify(task, verify, Some(note), outputs);
@@ -76,11 +78,18 @@ impl Scheduler {
         let message =
             format!("verify step `{}`: the answer could not be examined: {why}", self.node(task).name);
         let class = self.tasks[last].failure.as_deref().map_or(Class::Fatal, |failure| failure.class);
-        self.fail_task(task, Failure::new(class, message).reason("not_examined"));
+        let answer = &self.tasks[self.first_answer(task)].id;
+        let hint = format!("`convoke show RUN {answer}` has the answer that nobody examined");
+        self.fail_task(task, Failure::new(class, message).reason("not_examined").hint(hint));
+    }
+
+    fn why_not(&self, question: TaskIx) -> &str {
+        self.tasks[question].failure.as_deref().map_or("it was stopped", |failure| &failure.message)
     }
 
     fn end_verify(&mut self, task: TaskIx, verify: &Verify, note: Option<String>, outputs: &dyn Outputs) {
-        let (findings, open) = self.all_findings(task, verify, outputs);
+        let findings = self.all_findings(task, verify, outputs);
+        let open = findings.iter().filter(|finding| finding["status"] == "open").count();
         let corrections = self.answers(task).len() - 1;
         let verdict = match (open, corrections) {
             (0, 0) => "clean",
@@ -88,21 +97,62 @@ impl Scheduler {
             _ => "open",
         };
         if open > 0 && verify.fail_when_open {
-            let message = format!(
-                "verify step `{}`: {open} of {} findings remain after {corrections} corrections",
-                self.node(task).name,
-                findings.len(),
-            );
-            return self.fail_task(task, Failure::new(Class::InvalidOutput, message).reason("findings_open"));
+            return self.fail_task(task, self.still_open(task, open, findings.len(), corrections));
         }
-        let (calls, usage) = self.asked_so_far(task);
+        self.tell(task, "findings_open", remains(&findings));
+        self.tell(task, "not_corrected", note.clone());
+        let (calls, usage) = self.calls_so_far(task);
         let answer = *self.answers(task).last().expect("there is a first answer");
+        let result = bare(self.json_of(answer, outputs));
+        let (sources, nowhere) = self.sources_behind(task, &result, corrections, outputs);
         let report = json!({
-            "result": bare(self.json_of(answer, outputs)), "verdict": verdict, "findings": findings,
+            "result": result, "verdict": verdict, "findings": findings, "sources": sources,
             "rounds": corrections, "calls": calls, "usage": usage_value(&usage),
-            "notes": note.into_iter().collect::<Vec<_>>(),
+            "notes": note.into_iter().chain(nowhere).collect::<Vec<_>>(),
         });
         self.succeed(task, &report, outputs);
+    }
+
+    /// What a person should know who only sees that the step succeeded.
+    fn tell(&mut self, task: TaskIx, code: &str, message: Option<String>) {
+        if let Some(message) = message {
+            let task = Some(self.tasks[task].id.clone());
+            self.emit(Event::Noted { task, code: code.to_owned(), message });
+        }
+    }
+
+    fn still_open(&self, task: TaskIx, open: usize, all: usize, corrections: usize) -> Failure {
+        let noun = if corrections == 1 { "correction" } else { "corrections" };
+        let message = format!(
+            "verify step `{}`: {open} of {all} findings remain after {corrections} {noun}",
+            self.node(task).name,
+        );
+        Failure::new(Class::InvalidOutput, message).reason("findings_open")
+    }
+
+    /// The sources of the merge that was examined, with what the answer names now, and a note about marks that lead
+    /// nowhere. What stands in an answer without marks is known from its merge.
+    fn sources_behind(
+        &self,
+        task: TaskIx,
+        result: &Value,
+        corrections: usize,
+        outputs: &dyn Outputs,
+    ) -> (Value, Option<String>) {
+        let first = self.first_answer(task);
+        let Some(merging) = self.merging_of(first) else { return (json!([]), None) };
+        let mut sources = self.json_of(first, outputs)["sources"].take();
+        let text = as_text(result);
+        let by_marks =
+            !chooses(merging.strategy) && !matches!(merging.strategy, Strategy::Flat | Strategy::Vote);
+        if let Some(sources) = sources.as_array_mut().filter(|_| by_marks && corrections > 0) {
+            let named = cited(&text, sources.len());
+            for (at, source) in sources.iter_mut().enumerate() {
+                source["cited"] = json!(named.contains(&at));
+            }
+        }
+        let nowhere = astray(&text, merging.sources.len());
+        (sources, by_marks.then(|| lead_nowhere(&nowhere)).flatten())
     }
 
     /// The answer and its corrections, oldest first.
@@ -114,34 +164,14 @@ impl Scheduler {
         std::iter::once(self.first_answer(task)).chain(corrected).collect()
     }
 
-    /// Every finding with its round and what became of it, and how many must still be corrected.
-    fn all_findings(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> (Vec<Value>, usize) {
-        let assessments: Vec<TaskIx> = self
-            .group(task)
-            .members
-            .iter()
-            .copied()
-            .filter(|child| {
-                let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
-                matches!(about, Some(About::Assess { .. })) && self.tasks[*child].succeeded()
-            })
-            .collect();
-        let (mut all, mut open) = (Vec::new(), 0);
-        for (round, child) in assessments.iter().enumerate() {
-            let last = round + 1 == assessments.len();
-            for mut finding in findings(&self.json_of(*child, outputs)) {
-                let status = match (severity(&finding) >= verify.severity, last) {
-                    (false, _) => "noted",
-                    (true, true) => "open",
-                    (true, false) => "corrected",
-                };
-                open += usize::from(status == "open");
-                finding["round"] = json!(round + 1);
-                finding["status"] = json!(status);
-                all.push(finding);
-            }
-        }
-        (all, open)
+    /// Every finding with its round and what became of it.
+    fn all_findings(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Vec<Value> {
+        let assessed = self.group(task).members.iter().filter(|child| {
+            let about = self.tasks[**child].question.as_ref().map(|question| &question.about);
+            matches!(about, Some(About::Assess { .. })) && self.tasks[**child].succeeded()
+        });
+        let said: Vec<Value> = assessed.map(|child| self.json_of(*child, outputs)).collect();
+        with_status(&said, verify.severity)
     }
 
     pub(super) fn assess_prompt(
@@ -235,18 +265,4 @@ impl Scheduler {
         }
         part
     }
-}
-
-fn findings(said: &Value) -> Vec<Value> {
-    said.get("findings").and_then(Value::as_array).cloned().unwrap_or_default()
-}
-
-fn open_findings(said: &Value, from: Severity) -> usize {
-    findings(said).iter().filter(|finding| severity(finding) >= from).count()
-}
-
-/// An unknown severity is taken seriously.
-fn severity(finding: &Value) -> Severity {
-    let word = finding["severity"].as_str().unwrap_or_default();
-    Severity::ALL.into_iter().find(|severity| severity.word() == word).unwrap_or(Severity::High)
 }

@@ -21,7 +21,11 @@ async fn a_program_that_is_ended_loses_its_variables_and_two_in_a_row_are_a_fail
     assert_eq!(report["notes"], json!(["1 of its programs were ended for what they used"]));
     assert_eq!(world.programs.started.load(Ordering::SeqCst), 2);
     let world = World::new(&[&program("end memory"), &program("end memory")]);
-    assert_eq!(world.finish("").await.unwrap_err().reason.as_deref(), Some("rlm_memory"));
+    let end = world.attempt(vec![]).await;
+    let AttemptEnd::Failed { failure, partial, .. } = end else { panic!("{end:?}") };
+    assert_eq!(failure.reason.as_deref(), Some("rlm_memory"));
+    assert!(failure.message.contains("2 programs in a row ran out of memory: "), "{}", failure.message);
+    assert_eq!(partial.unwrap().value(), json!("end memory"), "the last program is on no page");
     let world = World::new(&[&program("end died"), &program("end died")]);
     assert_eq!(world.finish("").await.unwrap_err().reason.as_deref(), Some("rlm_died"));
 }

@@ -1,7 +1,7 @@
 //! What a goal did: its tasks as a tree with how they stand, the decisions on the way, and what a person said.
 
 use super::{Shown, word};
-use crate::view::{because, words};
+use crate::view::words;
 use convoke_model::{About, Event, Inquiry, Item, TaskId};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl Shown {
     fn why(&self, id: &TaskId) -> Option<String> {
         let report = self.report.tasks.get(id)?;
         let failed = report.failure.as_ref().map(|failure| failure.message.clone());
-        failed.or_else(|| report.cause.as_ref().map(because))
+        failed.or_else(|| report.cause.as_ref().map(ToString::to_string))
     }
 
     /// For people; empty where there is no goal.

@@ -57,6 +57,10 @@ impl Shown {
         if let Some(conversations) = conversation::json(&self.conversations(id)?) {
             record["conversations"] = conversations;
         }
+        let below: Vec<_> = self.below(id).map(|(id, _)| id).collect();
+        if !below.is_empty() {
+            record["tasks"] = json!(below);
+        }
         Ok(record)
     }
 

@@ -1,6 +1,7 @@
 //! `convoke show`: a run, or one task of it with its prompt, conversation, attempts and output.
 
 mod asked;
+mod below;
 mod budgets;
 mod capacity;
 mod conversation;
@@ -141,6 +142,9 @@ impl Shown {
         let alias = name.split_once(':').map(|(agent, key)| TaskId::new(None, agent, Some(key), 1));
         if let Some((id, task)) = alias.and_then(|alias| self.report.tasks.get_key_value(&alias)) {
             return Ok((id, task));
+        }
+        if let Some(found) = self.only_item(name) {
+            return Ok(found);
         }
         let failure =
             CommandFailure::new(Exit::Usage, format!("run `{}` has no task `{name}`", self.stored.run));

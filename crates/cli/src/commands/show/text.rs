@@ -6,7 +6,7 @@ use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::paint::Paint;
-use crate::view::{because, words};
+use crate::view::words;
 use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
 use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
@@ -80,7 +80,7 @@ impl Shown {
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
         task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
         if let Some(cause) = &task.cause {
-            text.push_str(&format!("because {}\n", because(cause)));
+            text.push_str(&format!("because {cause}\n"));
         }
         if let Some(failure) = &task.failure {
             text.push_str(&format!("failed: {}\n", failed(failure)));
@@ -96,6 +96,7 @@ impl Shown {
         }
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
+        text.push_str(&self.below_text(id));
         if let Some(so_far) = self.so_far(id)? {
             let merges = words::plural(so_far["merges"].as_u64().unwrap_or(0), "merge");
             text.push_str(&asked_section(&format!("so far ({merges})"), &so_far["text"]));
@@ -105,14 +106,29 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// What is inside, each with the name by which it is shown.
+    fn below_text(&self, id: &TaskId) -> String {
+        let rows: Vec<String> = self.below(id).map(|(id, task)| format!("  {}", row(id, task))).collect();
+        if rows.is_empty() {
+            return String::new();
+        }
+        let left = rows.len().saturating_sub(MOST_TASKS);
+        let rest = if left > 0 { format!("  … and {left} more tasks\n") } else { String::new() };
+        let shown: String = rows.into_iter().take(MOST_TASKS).collect();
+        format!("\ntasks (convoke show {} TASK):\n{shown}{rest}", self.stored.run)
+    }
+}
+
 fn row(id: &TaskId, task: &TaskReport) -> String {
     let took = took(task.started_at, task.ended_at);
-    let tries =
-        if task.attempts.len() > 1 { format!("  {} attempts", task.attempts.len()) } else { String::new() };
+    // One that stopped to wait for answers and went on is no other try.
+    let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
+    let tries = if tries > 1 { format!("  {tries} attempts") } else { String::new() };
     let used = words::usage(&task.usage).map(|used| format!("  {used}")).unwrap_or_default();
     let why = match (&task.failure, &task.cause) {
         (Some(failure), _) => format!("  {}", words::first_line(&failure.message)),
-        (None, Some(cause)) => format!("  {}", because(cause)),
+        (None, Some(cause)) => format!("  {cause}"),
         _ => String::new(),
     };
     let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}", id.to_string(), word(task.state));
@@ -122,6 +138,7 @@ fn row(id: &TaskId, task: &TaskReport) -> String {
 fn attempt_row(attempt: &AttemptReport) -> String {
     let how = match (&attempt.failure, attempt.ended_at) {
         (Some(_), _) => "failed after",
+        (None, Some(_)) if attempt.suspended => "stopped to wait for answers after",
         (None, Some(_)) => "took",
         (None, None) => "has no end",
     };
@@ -178,6 +195,7 @@ mod tests {
             started_at: Timestamp(0),
             taken_by: None,
             ended_at: None,
+            suspended: false,
             failure: None,
             partial: None,
             usage: Usage::default(),
@@ -185,5 +203,7 @@ mod tests {
         assert_eq!(attempt_row(&attempt), "attempt 1 has no end\n");
         let ended = AttemptReport { ended_at: Some(Timestamp(20_000)), ..attempt };
         assert_eq!(attempt_row(&ended), "attempt 1 took 20 ms\n");
+        let waits = AttemptReport { suspended: true, ..ended };
+        assert_eq!(attempt_row(&waits), "attempt 1 stopped to wait for answers after 20 ms\n");
     }
 }

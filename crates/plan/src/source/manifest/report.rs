@@ -107,7 +107,8 @@ pub(super) fn output(work: &Work, answer: &Answer) -> Templates {
         result.push(("vote", format!("{{{{ {merged}.output.vote | json }}}}")));
     }
     if let Some(verified) = &answer.verified {
-        let parts = ["verdict", "findings", "rounds"].map(|key| format!("'{key}': {verified}.output.{key}"));
+        let parts =
+            ["verdict", "findings", "rounds", "notes"].map(|key| format!("'{key}': {verified}.output.{key}"));
         result.push(("verification", format!("{{{{ {{{}}} | json }}}}", parts.join(", "))));
     }
     if answer.chooses {
@@ -116,7 +117,8 @@ pub(super) fn output(work: &Work, answer: &Answer) -> Templates {
         }
     }
     result.push(("missing", format!("{{{{ {WORK}.missing | json }}}}")));
-    result.push(("sources", format!("{{{{ {merged}.output.sources | default([]) | json }}}}")));
+    // What a correction names is known to whoever examined it.
+    result.push(("sources", format!("{{{{ {from}.output.sources | default([]) | json }}}}")));
     let parts = ["rounds", "calls", "usage", "notes"].map(|key| format!("'{key}': {merged}.output.{key}"));
     result.push(("synthesis", format!("{{{{ {{{}}} | json }}}}", parts.join(", "))));
     result.extend(work.shape.known.iter().map(|(key, value)| (key.as_str(), literal(&value.to_string()))));

@@ -57,6 +57,8 @@ pub struct Entry<T> {
 pub struct Workflow {
     /// The file it was read from.
     pub file: Arc<SourceFile>,
+    /// Whether it was written as a manifest, which is our own language: what Conductor does is no rule there.
+    pub manifest: bool,
     /// Normalised path of that file, as [`super::Sources`] knows it; relative references resolve beside it.
     pub path: String,
     /// Every file that took part (this one and all that `!file` read), in the order of reading.
