@@ -385,6 +385,47 @@ fn a_goal_that_was_not_achieved_never_reports_success() {
     assert_eq!(answer(&ended)["tasks"][0]["status"], json!("failed"));
 }
 
+/// Plans half of the goal, and then says this about the rest.
+fn half(id: &str, more: Result<Value, Class>) -> Result<Value, Class> {
+    match id {
+        "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])], "complete": false})),
+        "g/finalise[1]" => final_words("the first half"),
+        _ if id.starts_with("g/classify") => more,
+        _ => done("it"),
+    }
+}
+
+#[test]
+fn a_goal_of_which_more_was_needed_than_was_done_was_not_achieved() {
+    fn nothing(id: &str, _: &str) -> Result<Value, Class> {
+        half(id, Ok(json!({"done": false, "reason": "the second half is missing", "tasks": []})))
+    }
+    fn silent(id: &str, _: &str) -> Result<Value, Class> {
+        half(id, Err(Class::Fatal))
+    }
+    fn useless(id: &str, _: &str) -> Result<Value, Class> {
+        half(id, Ok(json!({"done": false, "reason": "more", "tasks": [task("b", &["zzz"])]})))
+    }
+    fn enough(id: &str, _: &str) -> Result<Value, Class> {
+        half(id, Ok(json!({"done": true, "reason": "it will do", "tasks": []})))
+    }
+    fn one_more(id: &str, _: &str) -> Result<Value, Class> {
+        half(id, Ok(json!({"done": false, "reason": "more", "tasks": [task("b", &[])]})))
+    }
+    let unmet: [(&str, Says); 4] =
+        [("", nothing), ("", silent), ("", useless), (", max_rounds: 1", one_more)];
+    for (bounds, says) in unmet {
+        let (ended, _) = run(&goal(bounds), 9, says);
+        assert_eq!(ended.status, RunStatus::Failed, "{ended:?}");
+        let failure = ended.failure.clone().expect("why");
+        assert_eq!(failure.reason.as_deref(), Some("goal_not_achieved"));
+        assert_eq!(answer(&ended)["status"], "failed");
+    }
+    for says in [enough as Says, one_more] {
+        assert_eq!(run(&goal(""), 9, says).0.status, RunStatus::Succeeded);
+    }
+}
+
 #[test]
 fn ao_9_a_failed_task_is_not_tried_before_its_back_off_has_passed() {
     fn says(id: &str, _: &str) -> Result<Value, Class> {

@@ -6,6 +6,7 @@
 use super::contract::words;
 use super::gather::Past;
 use super::items::NOT_ACHIEVED;
+use super::route::unmet;
 use super::state::{ItemState, State, Step, Told};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
@@ -111,6 +112,10 @@ impl Scheduler {
             let class = lost.failure.map_or(Class::Cancelled, |failure| failure.class);
             return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
         }
+        if let Some(why) = unmet(&state).filter(|_| status(&state) == Status::Succeeded) {
+            let message = format!("the goal was not achieved: {why}");
+            return Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED));
+        }
         match state.steps.last() {
             Some(Step::Duty(Duty::Finalise, Told::Failed(failure))) => Some(not_answered(*failure)),
             Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
@@ -146,9 +151,13 @@ impl Scheduler {
             text => text,
         };
         let tasks: Vec<Value> = state.items.iter().map(|item| task_value(&state, item)).collect();
+        let status = match status(&state) {
+            Status::Succeeded if unmet(&state).is_some() => Status::Failed,
+            counted => counted,
+        };
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": field("issues"), "reason": field("reason"), "status": status(&state).word(), "tasks": tasks,
+            "issues": field("issues"), "reason": field("reason"), "status": status.word(), "tasks": tasks,
             "usage": usage_value(&self.asked_so_far(task).1),
         }))
     }

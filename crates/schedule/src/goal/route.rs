@@ -232,6 +232,22 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
     is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
 }
 
+/// Why a goal cannot have been reached though its tasks were done: who was asked last said that there was more to do, and
+/// that was not done.
+pub(super) fn unmet(state: &State<'_>) -> Option<String> {
+    let mut later = state.steps.iter().rev().take_while(|step| matches!(step, Step::Duty(..)));
+    let asked = later.find_map(|step| match step {
+        Step::Duty(Duty::Classify, told) => Some(told),
+        _ => None,
+    });
+    if let Some(Told::Said(said)) = asked
+        && let Said::More { done, reason, .. } = &**said
+    {
+        return (!done).then(|| said_so("more was needed", reason));
+    }
+    is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
+}
+
 /// Whether whoever planned last said that there is more to do.
 fn is_incomplete(state: &State<'_>) -> bool {
     let planned = state.steps.iter().rev().find_map(|step| match step {
