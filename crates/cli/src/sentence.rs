@@ -30,7 +30,11 @@ pub fn of(args: &GoalArgs, settings: &GoalSettings) -> Result<Sentence, CommandF
         limits: settings.limits.clone(),
     };
     state_bounds(&mut sentence, args);
-    state_tools(&mut sentence, args);
+    state_tools(&mut sentence, args)?;
+    if sentence.plan.as_deref().is_some_and(|plan| plan.trim().is_empty()) {
+        let message = "the plan is empty";
+        return Err(CommandFailure::new(Exit::Refused, message).hint("leave --plan out to have one made"));
+    }
     if let Some(spending) = args.budget {
         state_budget(&mut sentence, spending);
     }
@@ -58,14 +62,38 @@ fn state_bounds(sentence: &mut Sentence, args: &GoalArgs) {
 }
 
 /// The flag narrows what the configuration offers; it cannot add anything.
-fn state_tools(sentence: &mut Sentence, args: &GoalArgs) {
+fn state_tools(sentence: &mut Sentence, args: &GoalArgs) -> Result<(), CommandFailure> {
     match args.tools.as_slice() {
         [] => {}
         [word] if word == "none" => sentence.servers.clear(),
-        names => drop(sentence.keys.insert("tools".to_owned(), json!(names))),
+        names => {
+            let offered = sentence.keys.get("tools").and_then(Value::as_array).cloned();
+            let is_offered = |name: &str| {
+                offered
+                    .as_ref()
+                    .is_none_or(|all| all.iter().filter_map(Value::as_str).any(|one| fits(one, name)))
+            };
+            if let Some(name) = names.iter().find(|name| !is_offered(name)) {
+                let message =
+                    format!("--tools: `{name}` is not among the tools of the configuration (goal.tools)");
+                return Err(
+                    CommandFailure::new(Exit::Usage, message).hint("add it to goal.tools in convoke.toml")
+                );
+            }
+            sentence.keys.insert("tools".to_owned(), json!(names));
+        }
     }
     if sentence.servers.is_empty() {
         sentence.keys.remove("tools");
+    }
+    Ok(())
+}
+
+/// Whether a name lies within an entry of the configuration: `count`, `scripts__count`, `scripts__*`.
+fn fits(entry: &str, name: &str) -> bool {
+    match entry.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == entry || name.ends_with(&format!("__{entry}")),
     }
 }
 

@@ -439,6 +439,17 @@ output: {{said: it went on}}
 }
 
 #[test]
+fn a_flag_adds_no_tools_and_an_empty_plan_is_refused() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n[goal]\ntools = [\"scripts__count\"]\n");
+    let said = world.convoke(&["goal", "count", "--tools", "scripts__remove"]).exits(2);
+    assert!(said.stderr.contains("`scripts__remove` is not among the tools"), "{}", said.stderr);
+    world.write("empty.yaml", "\n");
+    let said = world.convoke(&["goal", "count", "--plan", "empty.yaml"]).exits(3);
+    assert!(said.stderr.contains("the plan is empty"), "{}", said.stderr);
+}
+
+#[test]
 fn a_run_with_a_goal_that_was_not_reached_is_no_success() {
     let goal = "type: goal, goal: find it, policies: {any: [fail]}";
     let caught = goals_in(&format!("agents:\n  - {{name: first, {goal}, on_error: [{{to: after}}]}}"));
