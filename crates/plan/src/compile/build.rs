@@ -218,7 +218,7 @@ fn limits(workflow: &source::Workflow) -> Limits {
         iterations_stated: source.max_iterations.is_some(),
         timeout_ms: source.timeout.as_ref().map(|limit| limit.value.as_millis() as u64),
         budget: super::budget::of_workflow(source),
-        budget_refuses: workflow.manifest,
+        budget_refuses: workflow.is_manifest(),
         max_tasks: source.max_tasks.as_ref().map_or(MAX_TASKS, |limit| limit.value as u32),
         max_concurrency: source.max_concurrency.as_ref().map(|limit| limit.value as u32),
     }

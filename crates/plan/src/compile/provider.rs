@@ -38,7 +38,7 @@ impl<'a> Providers<'a> {
             (None, Some(provider)) => configured(options, provider),
             (None, None) => inherited.clone(),
         };
-        Self { options, workflow, written, over_all: source.manifest }
+        Self { options, workflow, written, over_all: source.is_manifest() }
     }
 
     /// What agents use that name no provider.

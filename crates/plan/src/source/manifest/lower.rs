@@ -205,7 +205,6 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
     limits.max_concurrency = limits.max_concurrency.or_else(|| Some(concurrency()));
     Workflow {
         file: file.clone(),
-        manifest: true,
         path: path.to_owned(),
         files: files.to_vec(),
         span: manifest.span.clone(),

@@ -111,7 +111,6 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
     Workflow {
         from_manifest: false,
         file: file.clone(),
-        manifest: true,
         path: path.to_owned(),
         files: files.to_vec(),
         span: manifest.span.clone(),

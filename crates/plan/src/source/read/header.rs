@@ -92,7 +92,6 @@ fn header(
 fn empty(fields: &Fields<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
     Workflow {
         file: root.span.file.clone(),
-        manifest: false,
         path: path.to_owned(),
         files: files.to_vec(),
         span: fields.head.clone(),

@@ -57,8 +57,6 @@ pub struct Entry<T> {
 pub struct Workflow {
     /// The file it was read from.
     pub file: Arc<SourceFile>,
-    /// Whether it was written as a manifest, which is our own language: what Conductor does is no rule there.
-    pub manifest: bool,
     /// Normalised path of that file, as [`super::Sources`] knows it; relative references resolve beside it.
     pub path: String,
     /// Every file that took part (this one and all that `!file` read), in the order of reading.
@@ -103,8 +101,16 @@ pub struct Workflow {
     pub output: Option<Templates>,
     /// What holds for it as a pipeline of personas, where a manifest became it.
     pub pipeline: Option<PipelineSettings>,
-    /// Whether a manifest stands behind it.
+    /// Whether a manifest of agents stands behind it.
     pub from_manifest: bool,
+}
+
+impl Workflow {
+    /// Whether it was written as a manifest, of agents or of personas. That is our own language: what Conductor does is
+    /// no rule there.
+    pub fn is_manifest(&self) -> bool {
+        self.from_manifest || self.pipeline.is_some()
+    }
 }
 
 /// One declared input of the workflow.
