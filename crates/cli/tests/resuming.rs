@@ -286,6 +286,27 @@ fn a_changed_file_is_refused_with_the_difference_until_it_is_accepted() {
 }
 
 #[test]
+fn a_finished_step_that_must_now_wait_for_another_runs_again_behind_it() {
+    let file = |needs: &str, fails: &str| {
+        format!(
+            "workflow: {{name: w}}\nagents:\n  - {{name: a, type: script, command: echo, args: [a]}}\n  \
+             - {{name: d, type: script, command: test, args: [-n, '{fails}'], needs: [a]}}\n  \
+             - {{name: c, type: script, command: echo, args: [c], needs: [{needs}]}}\n  \
+             - {{name: z, type: terminate, status: failed, reason: no, needs: [{{step: c, requires: any}}, {{step: d, requires: any}}]}}\n"
+        )
+    };
+    let world = World::with(&file("a", ""));
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    world.write("w.yaml", file("a, d", "x"));
+    let run = world.newest();
+    let refused = world.run(&["resume", &run]);
+    assert!(refused.stderr.contains("3 finished tasks would run again"), "{}", refused.stderr);
+    let accepted = world.run(&["resume", &run, "--accept-changes"]);
+    assert!(!accepted.stderr.contains("cannot follow"), "{}", accepted.stderr);
+    assert!(accepted.stderr.contains("terminated by step `z`"), "it came to its end: {}", accepted.stderr);
+}
+
+#[test]
 fn a_file_that_is_gone_does_not_keep_a_run_from_going_on() {
     let world = World::with(GATED);
     world.run(&["run", "w.yaml"]);
