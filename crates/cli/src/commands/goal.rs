@@ -32,7 +32,8 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
 fn as_run(args: &GoalArgs) -> RunArgs {
     let in_words = match args.format {
         Some(format) => format == Format::Text,
-        None => std::io::stdout().is_terminal(),
+        // A plan is made to be read and changed, wherever it goes.
+        None => args.plan_only || std::io::stdout().is_terminal(),
     };
     RunArgs {
         file: sentence::FILE.into(),
