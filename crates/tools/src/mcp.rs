@@ -84,7 +84,7 @@ impl Mcp {
 
     async fn catalogue(&self, name: &str, server: &Server) -> Result<Arc<Catalogue>, Failure> {
         if let Some(scripts) = Scripts::of(server) {
-            return Ok(Arc::new(scripts.catalogue()));
+            return scripts.catalogue(name).map(Arc::new);
         }
         self.keeper(name, server)?.catalogue().await
     }

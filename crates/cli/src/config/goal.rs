@@ -167,5 +167,10 @@ mod tests {
             refused[0].starts_with("f.toml:3: `goal.scripts.count.input`: expected a JSON Schema"),
             "{refused:?}"
         );
+        let schema = r#"{"properties": {"n": {"type": "nubmer"}}}"#;
+        let refused = refusals(&[&format!("[goal.scripts.count]\ncommand = 'wc'\noutput = '{schema}'\n")]);
+        let words = "f.toml:3: `goal.scripts.count.output`: no JSON Schema:";
+        assert!(refused.len() == 1 && refused[0].starts_with(words), "{refused:?}");
+        assert!(refused[0].contains("(at /properties/n/type)"), "{refused:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The keys that a configuration may have, and the nearest one to a key that it may not.
 
 use super::layer::Scalar;
+use convoke_plan::value::check_schema;
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,7 +206,7 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         {
             None
         }
-        (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => None,
+        (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => no_schema(text),
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
     }
@@ -213,6 +214,13 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
 
 fn is_json_object(text: &str) -> bool {
     serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object())
+}
+
+/// What is wrong with a schema that is written as it must be.
+fn no_schema(text: &str) -> Option<String> {
+    let fault = check_schema(&serde_json::from_str(text).ok()?).err()?;
+    let at = if fault.path.is_empty() { String::new() } else { format!(" (at /{})", fault.path.join("/")) };
+    Some(format!("{fault}{at}"))
 }
 
 /// A number, with or without a fraction, that can be reckoned with.

@@ -25,6 +25,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::bad_path", "a path leads out of the folder that it must stay in"),
     ("workflow::bad_pattern", "a pattern is not a regular expression"),
     ("workflow::bad_question", "a question could never be answered"),
+    ("workflow::bad_schema", "a JSON Schema that checks nothing, because it is none"),
     ("workflow::bad_source", "a path to a list has fewer than three parts"),
     ("workflow::duplicate", "something stands twice where it may stand once"),
     ("workflow::empty_value", "a value that must say something is empty"),

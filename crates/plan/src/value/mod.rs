@@ -7,6 +7,7 @@ mod duration;
 mod input;
 mod output;
 mod scalar;
+mod schema;
 mod set;
 mod yaml;
 
@@ -14,6 +15,7 @@ pub use duration::{DurationError, LONGEST_WAIT, check_wait, parse_duration, seco
 pub use input::{InputType, fits_type, read_by_look, read_by_type, read_json_or_text, zero_value};
 pub use output::read_output;
 pub use scalar::core_scalar;
+pub use schema::{SchemaFault, check_schema};
 pub use set::{SetType, read_set};
 
 /// A text that cannot be read as what it has to be.

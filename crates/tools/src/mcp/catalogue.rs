@@ -1,7 +1,8 @@
 //! The tools of one server: what they are, and whether what goes in and out fits what they declare.
 //!
-//! Schemas are compiled once. One that cannot be compiled, or refers to another place, checks nothing: the server
-//! checks its arguments itself, and a tool must not be lost because its schema is unusual.
+//! Schemas are compiled once. One of a server that cannot be compiled, or refers to another place, checks nothing: the
+//! server checks its arguments itself, and a tool must not be lost because its schema is unusual. Commands check
+//! nothing themselves, so theirs must be good ([`Catalogue::checked`]).
 
 use super::content::failed;
 use convoke_agent::{Tool, ToolResult, ToolSpec};
@@ -41,6 +42,20 @@ impl Catalogue {
             entries.entry(name).or_insert_with(|| Entry::new(tool));
         }
         Catalogue { entries }
+    }
+
+    /// The same for tools whose arguments and results nobody else checks: each schema must be one that checks something.
+    pub fn checked(listed: Vec<rmcp::model::Tool>, allowed: Option<&[String]>) -> Result<Catalogue, String> {
+        let catalogue = Catalogue::new(listed, allowed);
+        for (name, entry) in catalogue.entries() {
+            let schemas = [("input", Some(&entry.input_schema)), ("output", entry.output_schema.as_ref())];
+            for (key, schema) in schemas.into_iter().filter_map(|(key, schema)| Some((key, schema?))) {
+                if let Err(error) = jsonschema::validator_for(schema) {
+                    return Err(format!("`{key}` of `{name}` is no JSON Schema: {error}"));
+                }
+            }
+        }
+        Ok(catalogue)
     }
 
     /// All of them.

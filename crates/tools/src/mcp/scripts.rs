@@ -44,10 +44,16 @@ impl<'a> Scripts<'a> {
         }
     }
 
-    /// All of them that may be used.
-    pub fn catalogue(&self) -> Catalogue {
-        let listed = self.scripts.iter().filter_map(|script| serde_json::from_value(listing(script)).ok());
-        Catalogue::new(listed.collect(), self.server.tools.as_deref())
+    /// All of them that may be used. One whose schema checks nothing is in the way of all: it was approved as it was
+    /// written, not without its checks.
+    pub fn catalogue(&self, server: &str) -> Result<Catalogue, Failure> {
+        let listed = self.scripts.iter().map(|script| {
+            serde_json::from_value(listing(script)).map_err(|error| format!("`{}`: {error}", script.name))
+        });
+        let catalogue = listed
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|listed| Catalogue::checked(listed, self.server.tools.as_deref()));
+        catalogue.map_err(|why| trouble::bad_schema(server, &why))
     }
 
     /// Runs one.
@@ -59,7 +65,7 @@ impl<'a> Scripts<'a> {
         means: &Means,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
-        let catalogue = self.catalogue();
+        let catalogue = self.catalogue(server)?;
         let script = self.scripts.iter().find(|script| script.name == tool);
         let (Some(entry), Some(script)) = (catalogue.get(tool), script) else {
             return Ok(failed(format!("tool `{tool}` was not found; there are {}", catalogue.names())));

@@ -39,6 +39,13 @@ pub fn unset(who: &Who, setting: &str, variable: &str) -> Failure {
         .hint(format!("set `{variable}` in the environment"))
 }
 
+/// Scripts whose arguments or results could not be checked.
+pub fn bad_schema(server: &str, why: &str) -> Failure {
+    Failure::new(Class::Fatal, format!("scripts of server `{server}` cannot be used: {why}"))
+        .reason("bad_schema")
+        .hint("correct the schema of the script")
+}
+
 /// A command that cannot be started, or ends before it has said anything.
 pub fn unavailable(who: &Who, cause: &str) -> Failure {
     Failure::new(Class::Fatal, format!("{who} cannot start: {cause}"))

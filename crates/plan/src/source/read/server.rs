@@ -11,6 +11,8 @@ use super::super::tree::{Node, Pair, Value};
 use super::Reader;
 use super::fields::Fields;
 use super::fixed::fixed;
+use super::scalars::head;
+use crate::value::check_schema;
 
 /// Reads one server.
 pub(super) fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
@@ -67,7 +69,26 @@ fn json_schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Optio
         cx.wrong_type(node, fields.of(key), "a mapping");
         return None;
     }
-    Some(cx.json(node))
+    let schema = cx.json(node);
+    if let Err(fault) = check_schema(&schema) {
+        let message = format!("{} is {fault}", fields.of(key));
+        cx.error(
+            "workflow::bad_schema",
+            message,
+            &head(below(node, &fault.path)),
+            "cannot be used to check anything",
+        );
+    }
+    Some(schema)
+}
+
+/// The node that a path leads to, or the last one on the way.
+fn below<'t>(node: &'t Node, path: &[String]) -> &'t Node {
+    let next = path.first().and_then(|part| match &node.value {
+        Value::Seq(items) => items.get(part.parse::<usize>().ok()?),
+        _ => node.get(part),
+    });
+    next.map_or(node, |next| below(next, &path[1..]))
 }
 
 /// Keys of the other way to reach a server are accepted, as Conductor does, and do nothing.

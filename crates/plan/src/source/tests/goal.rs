@@ -161,6 +161,10 @@ agents: [{name: a, prompt: p}]
         &["`input`"],
         "no schema",
     );
+    let unusable = wrong("input: {type: object}", "input: {type: object, properties: {n: {type: nubmer}}}");
+    assert_one(&unusable, "workflow::bad_schema", &["`input`", "nubmer"], "a type that is none");
+    let place = unusable[0].labels[0].span.clone();
+    assert_eq!(&place.file.text[place.range], "nubmer");
 }
 
 const TERMS: PlanTerms = PlanTerms { max_tasks: 3, skip_threshold: 70 };

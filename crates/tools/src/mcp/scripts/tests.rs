@@ -102,6 +102,25 @@ async fn only_what_is_allowed_is_listed_or_run() {
     let mut server = server(vec![script("a", "echo a", None), script("b", "echo b", None)], None);
     server.tools = Some(vec!["a".into()]);
     let scripts = Scripts::of(&server).unwrap();
-    assert_eq!(scripts.catalogue().names(), "a");
+    assert_eq!(scripts.catalogue("s").expect("its schemas are good").names(), "a");
     assert!(called(&server, "b", json!({"n": 1})).await.failed);
+}
+
+#[tokio::test]
+async fn a_script_whose_schema_checks_nothing_is_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("ran");
+    let run = format!("touch {}", mark.display());
+    let broken = json!({"type": "object", "properties": {"n": {"type": "nubmer"}}});
+    let input = ScriptTool { input: JsonText::of(&broken), ..script("a", &run, None) };
+    for script in [input, script("a", &run, Some(broken))] {
+        let server = server(vec![script], None);
+        let scripts = Scripts::of(&server).expect("these are scripts");
+        let given = JsonText::of(&json!({"n": 1}));
+        let called = scripts.call("s", "a", &given, &means(), CancellationToken::new()).await;
+        let failure = called.expect_err("nothing would be checked");
+        assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("bad_schema")));
+        assert!(failure.message.contains("nubmer"), "{}", failure.message);
+    }
+    assert!(!mark.exists());
 }
