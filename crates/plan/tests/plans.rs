@@ -306,6 +306,24 @@ fn without_a_declaration_inputs_are_read_by_their_look() {
 }
 
 #[test]
+fn bounds_policies_and_approval_of_a_goal_are_not_in_its_hash() {
+    let hash = |keys: &str| {
+        let text = format!(
+            "workflow: {{name: w, entry_point: a}}\nagents:\n  - {{name: a, type: goal, goal: g{keys}}}\n"
+        );
+        let plan = World::default().file("main.yaml", &text).compile().plan.unwrap();
+        node(&plan, "a").hash
+    };
+    let bounds = ", max_depth: 2, max_children: 3, max_tasks: 9, max_rounds: 1, max_recoveries: 0";
+    for keys in [bounds, ", policies: {any: [fail]}", ", approve: true", ", backoff: 9s"] {
+        assert_eq!(hash(""), hash(keys), "{keys}");
+    }
+    for keys in [", context: c", ", plan: [{description: x}]", ", roles: {plan: {prompt: p}}"] {
+        assert_ne!(hash(""), hash(keys), "{keys}");
+    }
+}
+
+#[test]
 fn budgets_and_resources_are_in_the_plan_and_not_in_the_hash() {
     let file = |limits: &str, step: &str, group: &str| {
         format!(

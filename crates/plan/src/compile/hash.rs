@@ -125,7 +125,8 @@ impl<'a> Hasher<'a> {
                 let duties: Vec<_> =
                     goal.duties.iter().map(|(duty, node)| json!([duty, self.node(ix, *node)])).collect();
                 fields.insert("duties".into(), json!(duties));
-                fields.remove("item");
+                // Removing one by one would change the order of the rest, and with it the hash.
+                fields.retain(|key, _| key != "item" && !GOAL_LIMITS.contains(&key.as_str()));
             }
             Kind::Item(_) => drop(fields.remove("goal")),
             Kind::Phase(phase) => {
@@ -209,6 +210,9 @@ const LIMITS: [&str; 8] = [
     "capabilities",
     "repair_model",
 ];
+
+/// How far a goal may go, what follows from failures and who looks at its plan: what it came to is as good under others.
+const GOAL_LIMITS: [&str; 3] = ["bounds", "policies", "approve"];
 
 fn settle_agent(fields: &mut Map<String, Value>, servers: &Servers) {
     let Some(settings) = fields.get_mut("settings").and_then(Value::as_object_mut) else { return };
