@@ -8,8 +8,11 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use convoke_journal::{Inbox, Message, RunMeta, live_owner};
-use convoke_model::RunId;
+use convoke_model::{Event, RunId};
 use convoke_plan::{Kind, Plan};
+
+/// Characters of all that is said to one run.
+const MOST_GUIDANCE: usize = 10_000;
 
 /// Leaves the words in the run's inbox, where somebody can still make use of them.
 pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> {
@@ -22,6 +25,7 @@ pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> 
     let run = stored.run.clone();
     let plan = changes::stored_plan(&state, &run, &meta(&stored)?, || Ok(stored.events.clone()))?;
     can_be_guided(&stored, &plan)?;
+    fits(&stored, &words)?;
     let message = Message::Guide { text: words, by: stored::actor("convoke guide") };
     Inbox::send(&state, &run, clock::now(), &message)?;
     match live_owner(&state, &run)? {
@@ -52,6 +56,26 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Everybody who is asked from then on reads all of it, so there is an end to it.
+fn fits(stored: &Stored, words: &str) -> Result<(), CommandFailure> {
+    let said = stored.events.iter().filter_map(|stamped| match &stamped.event {
+        Event::Guided { text, .. } => Some(text.chars().count()),
+        _ => None,
+    });
+    let (before, now) = (said.sum::<usize>(), words.chars().count());
+    if before + now <= MOST_GUIDANCE {
+        return Ok(());
+    }
+    let message = match before {
+        0 => format!("this is too long: {now} characters, and at most {MOST_GUIDANCE} are heard"),
+        _ => format!(
+            "this is too long: {now} characters after {before} that were said, and at most {MOST_GUIDANCE} are heard in a run"
+        ),
+    };
+    Err(CommandFailure::new(Exit::Usage, message)
+        .hint("say it in fewer words; what is long belongs into --context"))
 }
 
 /// Nobody drives the run: the words are there when somebody does.
