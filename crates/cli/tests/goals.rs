@@ -41,7 +41,7 @@ fn a_sentence_becomes_tasks_and_an_answer_with_one_call_each() {
     let prompt = prompt_of(&world, "goal/2/execute[1]");
     assert!(prompt.contains("double it") && prompt.contains("21"), "{prompt}");
     let text = world.convoke(&["show", &world.run()]).exits(0).stdout;
-    assert!(text.contains("tasks of goal:") && text.contains("1 count the words (succeeded)"), "{text}");
+    assert!(text.contains("tasks of goal:") && text.contains("goal/1 count the words (succeeded)"), "{text}");
     assert!(text.contains("decisions of goal:"), "{text}");
 }
 

@@ -14,7 +14,7 @@ const MOST_DECISIONS: usize = 40;
 /// One goal of a run.
 #[derive(Default)]
 struct Goal<'a> {
-    /// Its tasks, in the order in which they were made.
+    /// Its tasks, in the order of the tree.
     tasks: IndexMap<TaskId, &'a Item>,
     decisions: Vec<Decision<'a>>,
 }
@@ -52,6 +52,8 @@ impl Shown {
                 _ => {}
             }
         }
+        // Children stand below their parent, whenever they were made.
+        goals.values_mut().for_each(|goal| goal.tasks.sort_keys());
         goals
     }
 
@@ -110,7 +112,7 @@ impl Shown {
         let mut text = String::new();
         for (task, goal) in self.goals() {
             let _ = writeln!(text, "\ntasks of {task}:");
-            goal.tasks.iter().for_each(|(id, item)| text.push_str(&self.item_line(task, id, item)));
+            goal.tasks.iter().for_each(|(id, item)| text.push_str(&self.item_line(id, item)));
             let _ = writeln!(text, "\ndecisions of {task}:");
             let left_out = goal.decisions.len().saturating_sub(MOST_DECISIONS);
             if left_out > 0 {
@@ -124,13 +126,12 @@ impl Shown {
         text
     }
 
-    fn item_line(&self, goal: &TaskId, id: &TaskId, item: &Item) -> String {
+    fn item_line(&self, id: &TaskId, item: &Item) -> String {
         let report = self.report.tasks.get(id);
         let state = report.map_or("waiting", |report| word(report.state));
         let why = self.why(id).map(|why| format!(": {}", words::first_line(&why))).unwrap_or_default();
-        let number = id.0.strip_prefix(&*goal.0).unwrap_or(&id.0).trim_start_matches('/').replace('/', ".");
         let indent = "  ".repeat(item.depth as usize);
-        format!("  {indent}{number} {} ({state}{why})\n", words::first_line(&item.description))
+        format!("  {indent}{id} {} ({state}{why})\n", words::first_line(&item.description))
     }
 }
 
