@@ -1,12 +1,18 @@
 //! From a sentence on the command line to a workflow of one goal: flags over the configuration, prompts from folders.
 
+mod blame;
+
+pub use blame::Authors;
+
 use crate::args::{GoalArgs, Spending};
 use crate::config::{Approval, GoalSettings};
+use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use convoke_model::Duty;
 use convoke_plan::generate::goal::Sentence;
+use convoke_plan::source::nearest;
 use etcetera::BaseStrategy;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -14,8 +20,23 @@ use std::path::{Path, PathBuf};
 /// The name under which the workflow of a goal is known.
 pub const FILE: &str = "goal:";
 
+/// A prompt that somebody has put into words of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptFile {
+    /// Whose it is.
+    pub duty: Duty,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
 /// What is known about a goal before it runs.
-pub fn of(args: &GoalArgs, settings: &GoalSettings) -> Result<Sentence, CommandFailure> {
+pub fn of(
+    args: &GoalArgs,
+    settings: &GoalSettings,
+    prompts: &[PromptFile],
+) -> Result<Sentence, CommandFailure> {
     if args.goal.trim().is_empty() {
         return Err(CommandFailure::new(Exit::Usage, "the goal is empty").hint("say what is to be reached"));
     }
@@ -24,7 +45,7 @@ pub fn of(args: &GoalArgs, settings: &GoalSettings) -> Result<Sentence, CommandF
         context: args.context.as_deref().map(context).transpose()?,
         plan: args.plan.as_deref().map(|file| read(file, "plan")).transpose()?,
         keys: settings.keys.clone(),
-        prompts: prompts(&folders())?,
+        prompts: prompts.iter().map(|prompt| (prompt.duty, prompt.text.clone())).collect(),
         model: args.model.clone().or_else(|| settings.model.clone()),
         servers: settings.servers.clone(),
         limits: settings.limits.clone(),
@@ -121,8 +142,25 @@ fn context(given: &str) -> Result<String, CommandFailure> {
     let file = given.strip_prefix('@').map(Path::new);
     match file.or_else(|| Some(Path::new(given)).filter(|path| path.is_file())) {
         Some(file) => read(file, "context"),
+        None if looks_like_a_file(given) => {
+            let message = format!("--context: there is no file `{given}`");
+            Err(CommandFailure::new(Exit::Usage, message)
+                .hint("words that only look like the name of a file need a space before or after them"))
+        }
         None => Ok(given.to_owned()),
     }
+}
+
+/// One word that is a path or has an extension: more likely a slip than all there is to know.
+fn looks_like_a_file(given: &str) -> bool {
+    let is_extension = |end: &str| {
+        (1..=5).contains(&end.len())
+            && end.chars().all(|c| c.is_ascii_alphanumeric())
+            && end.contains(|c: char| c.is_ascii_alphabetic())
+    };
+    let has_extension = given.rsplit_once('.').is_some_and(|(_, end)| is_extension(end));
+    let is_path = given.contains('/') && !given.contains("://");
+    !given.contains(char::is_whitespace) && (is_path || has_extension && !given.contains("://"))
 }
 
 fn read(file: &Path, what: &str) -> Result<String, CommandFailure> {
@@ -137,16 +175,48 @@ fn folders() -> Vec<PathBuf> {
     std::iter::once(PathBuf::from(".convoke")).chain(user).map(|folder| folder.join("prompts/goal")).collect()
 }
 
-/// The prompts that somebody has put into words of their own; the first folder that has one counts.
-fn prompts(folders: &[PathBuf]) -> Result<Vec<(Duty, String)>, CommandFailure> {
+/// The prompts that people have put into words of their own; the first folder that has one counts.
+pub fn prompts(console: &Console) -> Result<Vec<PromptFile>, CommandFailure> {
+    let folders = folders();
+    folders.iter().flat_map(|folder| strangers(folder)).for_each(|words| console.warn(&words));
+    prompts_in(&folders)
+}
+
+fn prompts_in(folders: &[PathBuf]) -> Result<Vec<PromptFile>, CommandFailure> {
     let mut found = Vec::new();
     for duty in Duty::ALL {
         let mut files = folders.iter().map(|folder| folder.join(format!("{}.md", duty.word())));
-        if let Some(file) = files.find(|file| file.is_file()) {
-            found.push((duty, read(&file, "prompt")?));
+        if let Some(path) = files.find(|file| file.is_file()) {
+            found.push(PromptFile { duty, text: read(&path, "prompt")?, path });
         }
     }
     Ok(found)
+}
+
+/// What is to be said about files of a folder of prompts that are nobody's prompt.
+fn strangers(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| is_strange(name)).collect();
+    names.sort();
+    names
+        .iter()
+        .map(|name| format!("`{}` is not used: {}", folder.join(name).display(), advice(name)))
+        .collect()
+}
+
+fn is_strange(name: &str) -> bool {
+    let stem = name.strip_suffix(".md");
+    stem.is_some_and(|stem| stem != "README" && Duty::ALL.iter().all(|duty| duty.word() != stem))
+}
+
+fn advice(name: &str) -> String {
+    let stem = name.trim_end_matches(".md");
+    let words = Duty::ALL.map(|duty| duty.word());
+    let begins = |word: &&&str| stem.starts_with(**word) || word.starts_with(stem);
+    let near = nearest(stem, words).or_else(|| words.iter().find(begins).copied());
+    let near = near.map(|near| format!("did you mean `{near}.md`? ")).unwrap_or_default();
+    format!("{near}the duties are {}", words.join(", "))
 }
 
 #[cfg(test)]
@@ -163,7 +233,32 @@ mod tests {
             std::fs::create_dir_all(folder(name)).unwrap();
             std::fs::write(folder(name).join(file), text).unwrap();
         }
-        let found = prompts(&[folder("project"), folder("user")]).unwrap();
-        assert_eq!(found, [(Duty::Plan, "ours".to_owned()), (Duty::Finalise, "end".to_owned())]);
+        let found = prompts_in(&[folder("project"), folder("user")]).unwrap();
+        let found: Vec<_> = found.iter().map(|prompt| (prompt.duty, prompt.text.as_str())).collect();
+        assert_eq!(found, [(Duty::Plan, "ours"), (Duty::Finalise, "end")]);
+    }
+
+    #[test]
+    fn a_prompt_of_nobody_is_told_with_the_name_that_was_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["plan.md", "planner.md", "finalize.md", "README.md", "notes.txt"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let told = strangers(folder.path());
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].contains("finalize.md` is not used: did you mean `finalise.md`?"), "{told:?}");
+        assert!(told[1].contains("planner.md` is not used: did you mean `plan.md`?"), "{told:?}");
+    }
+
+    #[test]
+    fn words_are_told_from_names_of_files() {
+        for name in ["notes.md", "a/b", "./x", "data.json"] {
+            assert!(looks_like_a_file(name), "{name}");
+        }
+        for words in
+            ["be brief.", "euros", "see notes.md", "version 1.2", "1.2", "https://a.example/b.md", "x.y "]
+        {
+            assert!(!looks_like_a_file(words), "{words}");
+        }
     }
 }

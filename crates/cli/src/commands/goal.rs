@@ -1,31 +1,55 @@
 //! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
 
-use super::run::{accepted, begin_with};
+use super::run::begin_with;
 use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
+use crate::compiling;
 use crate::console::Console;
+use crate::diagnostics::Tally;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::given_plan;
-use crate::sentence;
+use crate::sentence::{self, Authors};
 use crate::subject::Subject;
 use convoke_model::TaskId;
+use convoke_plan::Plan;
 use convoke_plan::generate::goal::STEP;
 use std::io::IsTerminal;
 
 /// Makes the workflow and starts it.
 pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
-    let sentence = sentence::of(args, &console.config.goal)?;
+    let prompts = sentence::prompts(console)?;
+    let sentence = sentence::of(args, &console.config.goal, &prompts)?;
+    let made = sentence.yaml();
     if args.print_workflow {
-        console.data(&sentence.yaml())?;
+        console.data(&made)?;
         return Ok(Exit::Success);
     }
-    let (as_run, subject) = (as_run(args), Subject::made(sentence::FILE, sentence.yaml()));
-    let plan = accepted(console, &as_run, &subject)?;
+    let authors = Authors { args, entries: &console.config.entries, prompts: &prompts };
+    let (as_run, subject) = (as_run(args), Subject::made(sentence::FILE, made.clone()));
+    let plan = accepted(console, &as_run, &subject, &authors, &made)?;
     if let (Some(file), Some(text)) = (&args.plan, &sentence.plan) {
         let goal = given_plan::goal_of(&plan, &TaskId(STEP.into())).expect("it is made of one goal");
         given_plan::require(console, goal, &file.display().to_string(), text)?;
     }
     begin_with(console, &as_run, &subject, plan)
+}
+
+/// The plan, unless it must not run; what was found is told to who wrote it.
+fn accepted(
+    console: &Console,
+    args: &RunArgs,
+    subject: &Subject,
+    authors: &Authors<'_>,
+    made: &str,
+) -> Result<Plan, CommandFailure> {
+    let strict = args.flags.strict || console.config.strict;
+    let mut compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
+    compiled.diagnostics = authors.blame(made, std::mem::take(&mut compiled.diagnostics));
+    compiling::show(console, &compiled, strict);
+    match compiled.plan {
+        Some(plan) if !Tally::of(&compiled.diagnostics).refuses(strict) => Ok(plan),
+        _ => Err(authors.refusal(&compiled.diagnostics, strict)),
+    }
 }
 
 /// The same, as `run` takes it.

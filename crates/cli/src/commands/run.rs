@@ -34,15 +34,10 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
 
 /// The same for something that is known already.
 fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, CommandFailure> {
-    let plan = accepted(console, args, subject)?;
-    begin_with(console, args, subject, plan)
-}
-
-/// The plan of something that may run.
-pub fn accepted(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Plan, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
-    compiling::accept(console, &subject.file, compiled, strict)
+    let plan = compiling::accept(console, &subject.file, compiled, strict)?;
+    begin_with(console, args, subject, plan)
 }
 
 /// Starts what was accepted, once everything else that can be checked is.

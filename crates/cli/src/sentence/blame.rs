@@ -1,0 +1,179 @@
+//! Who wrote what is wrong with the workflow of a goal: nobody has a file `goal:`.
+//!
+//! Each part of that workflow comes from a flag, a key of the configuration or a prompt file, and a finding about it is
+//! told there. What was made by ourselves is not at fault.
+
+use super::PromptFile;
+use crate::args::GoalArgs;
+use crate::config::{Entry, Origin};
+use crate::diagnostics::Tally;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use convoke_model::Duty;
+use convoke_plan::Diagnostic;
+use convoke_plan::diagnostic::{Label, SourceFile, Span};
+use convoke_plan::source::{Located, locate};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Who wrote a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Author {
+    /// Words of the command line, by the flag that took them.
+    Flag(&'static str),
+    /// A key of the configuration.
+    Key(String),
+    /// The prompt of a duty.
+    Prompt(Duty),
+}
+
+/// Everybody who can be at fault.
+pub struct Authors<'a> {
+    /// The command line.
+    pub args: &'a GoalArgs,
+    /// The configuration, with its origins.
+    pub entries: &'a [Entry],
+    /// The prompts that were found.
+    pub prompts: &'a [PromptFile],
+}
+
+impl Authors<'_> {
+    /// The same findings, each at the place that its author knows.
+    pub fn blame(&self, made: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        found.into_iter().map(|one| self.told(made, one)).collect()
+    }
+
+    /// The failure of a goal whose parts are refused. Mistakes of the configuration are mistakes of usage.
+    pub fn refusal(&self, found: &[Diagnostic], strict: bool) -> CommandFailure {
+        let tally = Tally::of(found);
+        let mut files: Vec<String> = found
+            .iter()
+            .filter_map(|one| Some(format!("`{}`", one.labels.first()?.span.file.path)))
+            .collect();
+        files.dedup();
+        let only_prompts = !files.is_empty()
+            && found.iter().all(|one| {
+                let file = one.labels.first().map(|label| label.span.file.path.as_str());
+                self.prompts.iter().any(|prompt| Some(prompt.path.display().to_string().as_str()) == file)
+            });
+        let whose = if files.is_empty() { "the command line".to_owned() } else { files.join(", ") };
+        let strictly = if strict && tally.errors == 0 { " (--strict)" } else { "" };
+        let exit = if only_prompts { Exit::Refused } else { Exit::Usage };
+        CommandFailure::new(exit, format!("{whose} is refused: {}{strictly}", tally.words()))
+    }
+
+    fn told(&self, made: &str, found: Diagnostic) -> Diagnostic {
+        let at = found.labels.first().and_then(|label| locate(made, label.span.range.start));
+        let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else { return found };
+        match author {
+            Author::Flag(flag) => nowhere(found, flag),
+            Author::Prompt(duty) => self.in_prompt(found, duty, &at),
+            Author::Key(key) => match self.line_of(&key) {
+                Some(span) => moved(found, span, Some(&key)),
+                None => nowhere(found, &format!("`{key}`")),
+            },
+        }
+    }
+
+    fn in_prompt(&self, found: Diagnostic, duty: Duty, at: &Located) -> Diagnostic {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.duty == duty) else { return found };
+        let file =
+            Arc::new(SourceFile { path: prompt.path.display().to_string(), text: prompt.text.clone() });
+        let start = at.offset.unwrap_or(0).min(file.text.len());
+        let length = found.labels.first().map_or(0, |label| label.span.range.len());
+        let end = file.text[start..].find('\n').map_or(file.text.len(), |end| start + end);
+        let range = start..(start + length).min(end);
+        moved(found, Span { file, range }, None)
+    }
+
+    /// The line of a file that sets a key, or the first one below it.
+    fn line_of(&self, key: &str) -> Option<Span> {
+        let below = format!("{key}.");
+        let is_it = |entry: &&Entry| entry.key == key || entry.key.starts_with(&below);
+        let Origin::File { path, line } = &self.entries.iter().find(is_it)?.origin else { return None };
+        line_span(path, *line)
+    }
+
+    fn author(&self, path: &[String]) -> Option<Author> {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match path.as_slice() {
+            ["agents", _, "roles", duty, "prompt", ..] => {
+                Duty::ALL.into_iter().find(|known| known.word() == *duty).map(Author::Prompt)
+            }
+            ["agents", _, "policies", class, ..] => Some(Author::Key(format!("goal.policies.{class}"))),
+            ["agents", _, key, ..] => self.of_step(key),
+            ["workflow", "runtime", "default_model", ..] => {
+                Some(either(self.args.model.is_some(), "--model", "goal.model"))
+            }
+            ["workflow", "limits", key, ..] => {
+                Some(either(self.args.budget.is_some(), "--budget", &format!("goal.{key}")))
+            }
+            ["workflow", "runtime", "mcp_servers", "scripts", "scripts", rest @ ..] => {
+                Some(Author::Key(join("goal.scripts", rest, 2)))
+            }
+            ["workflow", "runtime", "mcp_servers", "scripts", ..] => {
+                Some(Author::Key("goal.scripts".to_owned()))
+            }
+            ["workflow", "runtime", "mcp_servers", rest @ ..] => {
+                Some(Author::Key(join("goal.mcp_servers", rest, 3)))
+            }
+            _ => None,
+        }
+    }
+
+    fn of_step(&self, key: &str) -> Option<Author> {
+        let args = self.args;
+        let (stated, flag) = match key {
+            "goal" => (true, "the goal"),
+            "context" => (true, "--context"),
+            "plan" => (true, "--plan"),
+            "tools" => (!args.tools.is_empty(), "--tools"),
+            "max_depth" => (args.max_depth.is_some(), "--max-depth"),
+            "max_children" => (args.max_children.is_some(), "--max-children"),
+            "max_tasks" => (args.max_tasks.is_some(), "--max-tasks"),
+            "max_rounds" => (args.max_rounds.is_some(), "--max-rounds"),
+            "max_recoveries" => (args.max_recoveries.is_some(), "--max-recoveries"),
+            "policies" | "skip_threshold" => (false, ""),
+            _ => return None,
+        };
+        Some(either(stated, flag, &format!("goal.{key}")))
+    }
+}
+
+fn either(stated: bool, flag: &'static str, key: &str) -> Author {
+    if stated { Author::Flag(flag) } else { Author::Key(key.to_owned()) }
+}
+
+/// A dotted key; what lies deeper than keys go is inside a value.
+fn join(table: &str, parts: &[&str], most: usize) -> String {
+    std::iter::once(table).chain(parts.iter().copied().take(most)).collect::<Vec<_>>().join(".")
+}
+
+fn line_span(path: &PathBuf, line: usize) -> Option<Span> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let start =
+        line.checked_sub(1).map(|before| text.split_inclusive('\n').take(before).map(str::len).sum())?;
+    let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
+    Some(Span { file: Arc::new(SourceFile { path: path.display().to_string(), text }), range: start..end })
+}
+
+/// The finding at another place; further places of what was made mean nothing to anybody.
+fn moved(mut found: Diagnostic, span: Span, key: Option<&str>) -> Diagnostic {
+    let text = found.labels.first().map(|label| label.text.clone()).unwrap_or_default();
+    found.labels = vec![Label { span, text }];
+    match key {
+        Some(key) => named(found, &format!("`{key}`")),
+        None => found,
+    }
+}
+
+/// A finding about something that stands in no file.
+fn nowhere(mut found: Diagnostic, author: &str) -> Diagnostic {
+    found.labels.clear();
+    named(found, author)
+}
+
+fn named(mut found: Diagnostic, author: &str) -> Diagnostic {
+    found.message = format!("{author}: {}", found.message);
+    found
+}

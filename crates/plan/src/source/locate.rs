@@ -1,0 +1,74 @@
+//! What stands at a place of a text: for files that were made, so that a finding can be told to who wrote that part.
+
+use std::sync::Arc;
+
+use super::load::Loader;
+use super::sources::Nothing;
+use super::tree::{Node, Scalar, Value, segments};
+use crate::diagnostic::SourceFile;
+
+/// The way to a value, and how far into its text a place is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// Keys, and positions in lists from 0.
+    pub path: Vec<String>,
+    /// Bytes into the text of a single value, where its text stands in the file as it is.
+    pub offset: Option<usize>,
+}
+
+/// The innermost value that a byte of a YAML text belongs to; its key counts as part of it.
+pub fn locate(text: &str, byte: usize) -> Option<Located> {
+    let file = Arc::new(SourceFile { path: String::new(), text: text.to_owned() });
+    let root = Loader::new(&Nothing).build(&file, "this")?;
+    let mut found = Located { path: Vec::new(), offset: None };
+    descend(&root, byte, &mut found);
+    Some(found)
+}
+
+fn descend(node: &Node, byte: usize, found: &mut Located) {
+    match &node.value {
+        Value::Map(pairs) => {
+            let next = pairs.iter().rev().find(|pair| pair.key.span.range.start <= byte);
+            if let Some(pair) = next {
+                found.path.push(pair.key.value.clone());
+                descend(&pair.value, byte, found);
+            }
+        }
+        Value::Seq(items) => {
+            let next = items.iter().enumerate().rev().find(|(_, item)| item.span.range.start <= byte);
+            if let Some((index, item)) = next {
+                found.path.push(index.to_string());
+                descend(item, byte, found);
+            }
+        }
+        Value::Scalar(scalar) => found.offset = offset_in(scalar, byte),
+        Value::Broken => {}
+    }
+}
+
+fn offset_in(scalar: &Scalar, byte: usize) -> Option<usize> {
+    let range = scalar.inner.range.clone();
+    let source = scalar.inner.file.text.get(range.clone())?;
+    let runs = segments(&scalar.raw, source, range.start, scalar.style);
+    let run = runs.iter().find(|run| (run.source_start..run.source_start + run.length).contains(&byte))?;
+    Some(run.value_start + (byte - run.source_start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str, words: &str) -> (String, Option<usize>) {
+        let found = locate(text, text.find(words).expect("it is there")).expect("it is YAML");
+        (found.path.join("."), found.offset)
+    }
+
+    #[test]
+    fn a_place_is_told_by_the_keys_that_lead_to_it() {
+        let text = "a:\n  b: [x, y]\n  c: |\n    first\n    second line\nd: {e: 1}\n";
+        assert_eq!(at(text, "y]"), ("a.b.1".into(), Some(0)));
+        assert_eq!(at(text, "b:"), ("a.b".into(), None));
+        assert_eq!(at(text, "line"), ("a.c".into(), Some("first\nsecond ".len())));
+        assert_eq!(at(text, "1}"), ("d.e".into(), Some(0)));
+    }
+}
