@@ -133,7 +133,7 @@ impl Talk<'_> {
         let allowed = settings.tools.as_deref();
         let cleared = self.assignment.contract.as_deref().map(Cleared::of);
         let has_its_own = settings.provider.program.is_some();
-        if has_its_own && cleared.is_some_and(|cleared| cleared.is_limit()) {
+        if has_its_own && (allowed.is_some() || cleared.is_some_and(|cleared| cleared.is_limit())) {
             self.tell_unenforced();
         }
         let none =
@@ -153,12 +153,13 @@ impl Talk<'_> {
         })
     }
 
-    /// A program that has tools of its own is not held to a clearance; that must not go unsaid.
+    /// A program that has tools of its own is not held to `tools` or to a clearance; that must not go unsaid.
     fn tell_unenforced(&self) {
         if self.assignment.continues.is_empty() {
             let step = &self.assignment.step;
-            let message =
-                format!("step `{step}`: its agent has tools of its own, which its clearance does not reach");
+            let message = format!(
+                "step `{step}`: its agent has tools of its own, which `tools` and clearances do not reach"
+            );
             self.line.report(Report::Noted { code: "clearance_unenforced", message });
         }
     }

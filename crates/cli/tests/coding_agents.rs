@@ -99,3 +99,18 @@ fn an_answer_in_time_goes_on_in_the_same_process_and_session() {
     assert_eq!(said.exits(0).json(), json!({ "said": "I wrote report.txt." }));
     assert_eq!(world.read("witness").matches("prompt").count(), 1, "the agent was asked once");
 }
+
+#[test]
+fn tools_that_a_coding_agent_is_not_held_to_are_noted() {
+    let Some(world) = world("allow") else { return };
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let code = "clearance_unenforced";
+    assert!(!world.convoke(&["show", &world.run()]).exits(0).stdout.contains(code), "nothing was stated");
+    let stated = world.read("w.yaml").replace("    prompt:", "    tools: []\n    prompt:");
+    world.write("w.yaml", stated);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let run = &world.runs()[0];
+    assert!(world.convoke(&["show", run]).exits(0).stdout.contains(code));
+    let shown = world.convoke(&["show", run, "fix", "--format", "json"]).exits(0).json();
+    assert_eq!(shown["notes"][0]["code"], json!(code), "{shown}");
+}

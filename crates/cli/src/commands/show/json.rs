@@ -42,6 +42,7 @@ impl Shown {
             "parallelism_ratio": waves.as_ref().map(|waves| waves.parallelism_ratio),
             "verification": self.verification(),
             "goals": self.goals_json(),
+            "notes": self.notes_json(),
             "tasks": tasks?,
         }))
     }
@@ -85,6 +86,7 @@ impl Shown {
         put("so_far", self.so_far(id)?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
+        put("notes", self.task_notes_json(id));
         put("question", self.optional(task.ask.as_ref())?);
         put("answer", self.optional(answer.map(|(answer, _)| answer))?);
         put("answered_by", answer.map(|(_, by)| json!(by)));

@@ -7,6 +7,7 @@ mod capacity;
 mod conversation;
 mod goal;
 mod json;
+mod notes;
 mod shape;
 mod text;
 

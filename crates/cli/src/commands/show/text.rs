@@ -47,6 +47,7 @@ impl Shown {
             text.push_str(&format!("… and {} more tasks\n", report.tasks.len() - MOST_TASKS));
         }
         text.push_str(&self.goals_text());
+        text.push_str(&self.notes_text());
         text.push_str(&self.questions_text()?);
         if let Some(failure) = &report.failure {
             text.push_str(&format!("\nfailed: {}\n", failed(failure)));
@@ -85,6 +86,7 @@ impl Shown {
         if let Some(failure) = &task.failure {
             text.push_str(&format!("failed: {}\n", failed(failure)));
         }
+        text.push_str(&self.task_notes_text(id));
         for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {
             text.push_str(&asked_section(name, value));
         }
