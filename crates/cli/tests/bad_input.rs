@@ -6,8 +6,9 @@ mod support;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
+use support::disk::SmallDisk;
 use support::process::Process;
 use support::{Said, World};
 
@@ -266,38 +267,4 @@ fn a_full_standard_output_is_an_error_and_the_result_is_kept() {
     said.mentions(&["cannot write the output"]);
     let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
     assert_eq!(shown["output"], json!({"said": "hello"}));
-}
-
-/// A small file system of its own, where the test may make one.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// Mounts it; without the right to do so the test has nothing to try.
-    fn mount(world: &World, size: &str) -> Option<SmallDisk> {
-        let place = world.work().join("disk");
-        fs::create_dir(&place).unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&place);
-        let mounted = mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
-        if !mounted {
-            eprintln!("skipped: this user may not mount a file system");
-        }
-        mounted.then_some(SmallDisk(place))
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-
-    fn remount(&self, how: &str) {
-        let options = format!("remount,{how}");
-        let status = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
-        assert!(status.is_ok_and(|status| status.success()), "it was mounted by us");
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        Command::new("umount").arg("-l").arg(&self.0).status().ok();
-    }
 }

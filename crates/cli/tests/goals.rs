@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::goals::{answer, done, scripted, skipped, task, two_tasks};
+use support::goals::{answer, done, lift_the_barrier, scripted, skipped, task, two_tasks, with_a_barrier};
 use support::model::Model;
 use support::process::until;
 use support::{Said, World};
@@ -91,31 +91,6 @@ fn a_plan_that_is_refused_ends_the_goal() {
     assert!(matches!(said.code, Some(1 | 130)), "{said}");
     assert_ne!(world.status(), "succeeded");
     assert_eq!(shown(&world)["usage"]["calls"], 1);
-}
-
-/// A task that waits in a script until the test lets it go on, and one that follows.
-fn with_a_barrier() -> World {
-    let mut wait = task("a", "wait for it", &[]);
-    wait["tools"] = json!(["scripts__wait"]);
-    let replies = json!({
-        "goal/plan": { "json": { "tasks": [wait, task("b", "go on", &["a"])] } },
-        "goal/execute": [
-            { "tool_calls": [{ "name": "scripts__wait" }] }, { "json": done("open") }, { "json": done("gone") },
-        ],
-        "goal/finalise": { "json": answer("It went on.") },
-    });
-    let settings = "[goal.scripts.wait]\ncommand = \"cat\"\nargs = [\"barrier\"]\ndescription = \"waits\"\n";
-    let world = scripted(&replies, settings);
-    let made = std::process::Command::new("mkfifo").arg(world.work().join("barrier")).status();
-    assert!(made.expect("mkfifo is there").success());
-    world
-}
-
-/// Lets the task go on; waits until it is there.
-fn lift_the_barrier(world: &World) {
-    let mut barrier =
-        std::fs::OpenOptions::new().write(true).open(world.work().join("barrier")).expect("a pipe");
-    barrier.write_all(b"open\n").expect("somebody reads");
 }
 
 fn events(world: &World) -> String {

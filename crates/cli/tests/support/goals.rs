@@ -2,6 +2,7 @@
 
 use super::World;
 use serde_json::{Value, json};
+use std::io::Write;
 
 /// A task as a planner writes it.
 pub fn task(id: &str, description: &str, inputs: &[&str]) -> Value {
@@ -44,4 +45,29 @@ pub fn two_tasks() -> Value {
         "goal/execute": [{ "json": done("21") }, { "json": done("42") }],
         "goal/finalise": { "json": answer("It is 42.") },
     })
+}
+
+/// A task that waits in a script until the test lets it go on, and one that follows.
+pub fn with_a_barrier() -> World {
+    let mut wait = task("a", "wait for it", &[]);
+    wait["tools"] = json!(["scripts__wait"]);
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [wait, task("b", "go on", &["a"])] } },
+        "goal/execute": [
+            { "tool_calls": [{ "name": "scripts__wait" }] }, { "json": done("open") }, { "json": done("gone") },
+        ],
+        "goal/finalise": { "json": answer("It went on.") },
+    });
+    let settings = "[goal.scripts.wait]\ncommand = \"cat\"\nargs = [\"barrier\"]\ndescription = \"waits\"\n";
+    let world = scripted(&replies, settings);
+    let made = std::process::Command::new("mkfifo").arg(world.work().join("barrier")).status();
+    assert!(made.expect("mkfifo is there").success());
+    world
+}
+
+/// Lets the task go on; waits until it is there.
+pub fn lift_the_barrier(world: &World) {
+    let mut barrier =
+        std::fs::OpenOptions::new().write(true).open(world.work().join("barrier")).expect("a pipe");
+    barrier.write_all(b"open\n").expect("somebody reads");
 }
