@@ -23,8 +23,7 @@ impl Run {
     pub(crate) fn patch_project(&self, task: TaskIx, key: String, patch: JsonText) {
         let (handle, project) = (self.handle.clone(), self.project.clone());
         tokio::task::spawn_blocking(move || {
-            let nowhere =
-                || Failure::new(Class::Fatal, "this run belongs to no project").reason("no_project");
+            let nowhere = || Failure::new(Class::Fatal, "this run belongs to no project");
             let state = project.ok_or_else(nowhere).and_then(|project| project.patch(&key, &patch));
             handle.send(What::ProjectSeen { task: Some(task), state });
         });

@@ -45,7 +45,7 @@ impl Projects for Store {
     fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure> {
         let patch: ProjectPatch = serde_json::from_str(patch.as_str()).map_err(|error| {
             let message = format!("a change of the project's context does not fit: {error}");
-            Failure::new(Class::InvalidOutput, message).reason("project_patch")
+            Failure::new(Class::InvalidOutput, message)
         })?;
         let by = Key { run: &self.run.0, key };
         self.file.patch(Some(by), &patch).map(state).map_err(|error| failure(&error))
@@ -58,6 +58,6 @@ fn state(shared: Shared) -> ProjectState {
 
 fn failure(error: &Error) -> Failure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    let failure = Failure::new(Class::Fatal, format!("{error}{cause}")).reason("project_context");
+    let failure = Failure::new(Class::Fatal, format!("{error}{cause}"));
     failure.hint("`convoke project` shows what the runs of the project share and where it is kept")
 }

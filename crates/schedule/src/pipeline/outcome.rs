@@ -7,6 +7,7 @@ use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
+use convoke_model::reason::PROJECT_UNWRITTEN;
 use convoke_model::{Class, Failure, RunStatus, Violation};
 use convoke_plan::Kind;
 use serde_json::{Map, Value, json};
@@ -80,12 +81,18 @@ impl Scheduler {
             .iter()
             .map(|phase| Ran {
                 failed: !self.tasks[*phase].succeeded(),
+                counts: self.lost_a_write(*phase),
                 after: self.followed(*phase, &phases),
                 place: self.tasks[*phase].node.0,
             })
             .collect();
         let verdict = verdict(&judged);
         (phases, verdict)
+    }
+
+    fn lost_a_write(&self, phase: TaskIx) -> bool {
+        let failure = self.tasks[phase].failure.as_deref();
+        failure.is_some_and(|failure| failure.reason.as_deref() == Some(PROJECT_UNWRITTEN))
     }
 
     fn followed(&self, phase: TaskIx, phases: &[TaskIx]) -> Vec<usize> {
