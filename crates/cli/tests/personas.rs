@@ -290,3 +290,21 @@ fn json_manifests_run_too() {
     let result = world.convoke(&["run", "manifest.json", "--silent"]).exits(0).json();
     assert_eq!(result["phases"]["a"]["payload"], json!({"n": 1}));
 }
+
+#[test]
+fn a_phase_that_ran_before_the_run_was_resumed_stays_to_be_seen() {
+    let pipeline = WRITE_AND_COPY.replace("{from: write, to: copy}", "{from: write, to: copy, on: failure}");
+    let replies = "replies:\n  write/try: {status: failure, reason: no paper}\n  copy/try: {status: success, payload: {fruit: plum}}\n";
+    let world = scripted("", &pipeline, replies);
+    let result = run(&world).exits(1).json();
+    assert_eq!(result["phases"]["copy"]["status"], "success");
+    let id = world.run();
+    world.write("replies.yaml", "replies:\n  write/try: {status: success}\n");
+    let result = world.convoke(&["resume", &id, "--silent"]).exits(0).json();
+    let copy = &result["phases"]["copy"];
+    let before = json!([{"status": "success", "tries": 1}]);
+    assert_eq!((&copy["status"], &copy["superseded"]), (&json!("skipped"), &before));
+    let shown = world.convoke(&["show", &id, "copy/try[1]", "--format", "json"]).exits(0).json();
+    assert_eq!((&shown["superseded"], &shown["output"]["payload"]["fruit"]), (&json!(true), &json!("plum")));
+    assert!(world.convoke(&["show", &id]).exits(0).stdout.contains("superseded"));
+}

@@ -7,10 +7,10 @@ use crate::outputs::Outputs;
 use crate::task::{Task, TaskIx, TaskState, Tasks};
 use crate::timer::Timers;
 use crate::values::Values;
-use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
+use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, Superseded, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
@@ -109,6 +109,8 @@ pub struct Scheduler {
     pub(crate) project: Option<Payload>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
+    /// What phases came to before they began anew, each of their runs.
+    pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
     /// Events so far: what was looked at in vain need not be looked at again before the next one.
@@ -145,6 +147,7 @@ impl Scheduler {
             missed_outputs: false,
             project: None,
             errands: HashSet::new(),
+            superseded: HashMap::new(),
             guidance: Vec::new(),
             events: 0,
         }

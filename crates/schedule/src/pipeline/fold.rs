@@ -97,13 +97,11 @@ impl Scheduler {
         self.frame_mut(frame).kept.count_end(task, failure.as_deref());
     }
 
-    /// What is open again is decided anew: with its own number of tries, and by the files that are there now.
+    /// What is open again is decided anew, by the files that are there now.
     pub(crate) fn phase_reopened(&mut self, task: TaskIx) {
-        let tries = self.tries(task).len() as u32;
         let Some(course) = self.tasks[task].course.as_mut() else { return };
         course.skipped = false;
         course.files.clear();
-        course.earlier = tries;
     }
 
     pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {

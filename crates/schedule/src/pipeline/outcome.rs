@@ -8,7 +8,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::reason::PROJECT_UNWRITTEN;
-use convoke_model::{Class, Failure, RunStatus, Violation};
+use convoke_model::{Class, Failure, RunStatus, Superseded, Violation};
 use convoke_plan::Kind;
 use serde_json::{Map, Value, json};
 
@@ -169,6 +169,10 @@ impl Scheduler {
         }
         if let Some(failure) = self.tasks[step].failure.as_deref() {
             told["reason"] = failure.message.as_str().into();
+        }
+        if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
+            let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });
+            told["superseded"] = earlier.iter().map(run).collect();
         }
         told
     }

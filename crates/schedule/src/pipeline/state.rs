@@ -39,7 +39,7 @@ pub(crate) struct Course {
     pub skipped: bool,
     /// Files that were looked for, and whether they exist.
     pub files: IndexMap<String, bool>,
-    /// Tries of before the run was reopened; they no longer count against the limit.
+    /// Tries of before it had failed and was opened again; they no longer count against the limit.
     pub earlier: u32,
     /// What is recorded already of what its newest children came to.
     pub recorded: Recorded,
