@@ -308,3 +308,19 @@ fn a_phase_that_ran_before_the_run_was_resumed_stays_to_be_seen() {
     assert_eq!((&shown["superseded"], &shown["output"]["payload"]["fruit"]), (&json!(true), &json!("plum")));
     assert!(world.convoke(&["show", &id]).exits(0).stdout.contains("superseded"));
 }
+
+#[test]
+fn the_environment_of_now_bounds_a_resumed_run() {
+    let pipeline = WRITE_AND_COPY.replace("task: Write it.", "task: Write it., constraints: {maxRetries: 2}");
+    let refuses = "replies:\n  write/try: {status: validation_fail, reason: never good}\n  copy/try: {status: success}\n";
+    for (retries, tries) in [("0", 1), ("1", 2), ("9", 3)] {
+        let world = scripted("", &pipeline, refuses);
+        run(&world).exits(1);
+        let id = world.run();
+        let before = Events::of(&world, &id).count("attempt_started");
+        let world = world.env("AGENT_TOPOLOGY_MAX_RETRIES", retries);
+        world.convoke(&["resume", &id, "--silent"]).exits(1);
+        let made = Events::of(&world, &id).count("attempt_started") - before;
+        assert_eq!((before, made), (3, tries), "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+    }
+}

@@ -270,3 +270,26 @@ fn a_write_that_was_lost_is_never_a_success_and_nothing_of_its_answer_is_announc
         (RunStatus::Succeeded, "skipped", "success")
     );
 }
+
+#[test]
+fn who_resumes_under_tighter_bounds_keeps_what_was_handed_out_and_hands_out_no_more() {
+    let plan = manifest("x", &["x personaId: a", "y personaId: a"], &["x y"]);
+    let three = || hands(&[("b", "1"), ("b", "2"), ("b", "3")]);
+    let script =
+        vec![("x/try[1]", three()), ("y/try[1]", three()), ("y/try[2]", three()), ("y/try[3]", three())];
+    let mut world = convoke_testkit::World::new(plan.clone(), json!({}), 4, 1, workers(script.clone()));
+    while world.launches.len() < 4 {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    let mut tighter = (*plan).clone();
+    let caps = convoke_plan::compile::Caps { relationship_children: 2, ..Default::default() };
+    tighter.bound_by(&caps);
+    let left = world.commits.clone();
+    let mut again =
+        convoke_testkit::World::resumed(std::sync::Arc::new(tighter), 4, left, &world, workers(script));
+    let ended = again.finish();
+    let came = phases(&ended);
+    assert_eq!((came["x"].as_str(), came["y"].as_str()), ("success", "validation_fail"));
+    assert!(ended.failure.expect("refused").message.contains("the limit is 2"));
+}
