@@ -94,7 +94,8 @@ impl Scheduler {
         }
         let failure = self.tasks[task].failure.clone().filter(|_| end == End::Failed);
         let frame = self.tasks[task].place.frame;
-        self.frame_mut(frame).kept.count_end(task, failure.as_deref());
+        let limit = self.workflow_in(frame).pipeline.as_ref().map_or(0, |pipeline| pipeline.hard_failures);
+        self.frame_mut(frame).kept.count_end(task, failure.as_deref(), limit);
     }
 
     /// What is open again is decided anew, by the files that are there now.

@@ -21,13 +21,10 @@ impl Scheduler {
             return self.end_frame_by(frame, Some(task), failure);
         };
         let violated = failure.class == Class::Security && pipeline.violation == Violation::HardAbort;
-        let (kept, limit) = (&self.frame(frame).kept, pipeline.hard_failures);
-        // Of a row the last one is named, also when all of them are looked at once more after a crash.
-        let hard = if kept.last == Some(task) { kept.hard } else { 0 };
         if violated {
             return self.end_frame_by(frame, Some(task), failure);
         }
-        if limit > 0 && hard >= limit {
+        if let Some((_, hard)) = self.frame(frame).kept.too_many.filter(|(last, _)| *last == task) {
             let message =
                 format!("{hard} hard failures in a row (hardFailures); the last: {}", failure.message);
             let failure = Failure { message, ..failure }.reason(reason::TOO_MANY_HARD);

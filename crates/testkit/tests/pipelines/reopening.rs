@@ -167,3 +167,19 @@ fn a_failed_member_of_a_sequential_block_is_tried_again_and_those_behind_it_keep
     assert_eq!(launched, ["a/try[2]"]);
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
 }
+
+#[test]
+fn whoever_ended_a_pipeline_is_open_again_even_if_its_failure_led_on() {
+    let edges = ["e x", "x care on: failure", "e l1", "l1 l2", "l2 l3", "l3 l4"];
+    for (code, more) in [("permission", "hardFailures: 1\n"), ("security", "violationMode: hard_abort\n")] {
+        let plan = with("e", &["e", "x", "care", "l1", "l2", "l3", "l4"], &edges, more);
+        let ends = json!({"status": "failure", "payload": {}, "failure_code": code});
+        let script: Script =
+            vec![("x/try[1]", refused("1")), ("x/try[2]", refused("2")), ("x/try[3]", says(ends))];
+        let (ended, world) = run(&plan, script);
+        assert_eq!(ended.status, RunStatus::Failed);
+        let (ended, launched) = resume(&plan, &world, vec![]);
+        assert_eq!(ended.status, RunStatus::Succeeded, "{code}: {launched:?} {ended:?}");
+        assert!(launched.contains(&"x/try[4]".to_owned()), "{code}: {launched:?}");
+    }
+}
