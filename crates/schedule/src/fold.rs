@@ -79,12 +79,14 @@ impl Scheduler {
             Event::SummaryStarted { task, covers } => self.summary_wanted(task, covers),
             Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, retried, superseded, .. } => {
+            Event::RunReopened { tasks, restarted, retried, superseded } => {
+                self.restarted(restarted);
                 self.phases_retried(retried);
                 self.phases_superseded(superseded);
                 self.reopened(tasks)
             }
-            Event::PlanChanged { superseded, .. } => {
+            Event::PlanChanged { dropped, superseded, .. } => {
+                self.restarted(dropped);
                 self.phases_superseded(superseded);
                 self.reopened(&[])
             }

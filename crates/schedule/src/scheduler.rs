@@ -90,8 +90,6 @@ pub struct Scheduler {
     pub(crate) seed: u64,
     /// Where the run was started.
     pub(crate) folder: String,
-    /// When the run was last opened again.
-    pub(crate) reopened_at: Timestamp,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -109,6 +107,8 @@ pub struct Scheduler {
     pub(crate) project: Option<Payload>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
+    /// Tasks that begin anew because the run was opened again, and when that was last.
+    pub(crate) restarted: HashMap<TaskId, Timestamp>,
     /// What phases came to before they began anew, each of their runs.
     pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
     /// What people said to the run on its way.
@@ -134,7 +134,7 @@ impl Scheduler {
             timers: Timers::default(),
             seed: 0,
             folder: String::new(),
-            reopened_at: Timestamp::default(),
+            restarted: HashMap::new(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,
@@ -189,12 +189,14 @@ impl Scheduler {
         self.todo(crate::agenda::Todo::Lost(task));
     }
 
-    /// What a task's change of the project is known by: the same after a crash, another one if the task begins anew
-    /// because the run was opened again.
+    /// What a task's change of the project is known by: the same after a crash or a stop, another one if the task, or what
+    /// it stands in, begins anew because the run was opened again.
     pub(crate) fn change_key(&self, task: TaskIx) -> String {
-        match self.reopened_at {
-            Timestamp(0) => self.tasks[task].id.to_string(),
-            Timestamp(at) => format!("{}@{at}", self.tasks[task].id),
+        let id = &self.tasks[task].id;
+        let around = std::iter::successors(Some(id.clone()), TaskId::parent);
+        match around.filter_map(|task| self.restarted.get(&task)).max() {
+            None => id.to_string(),
+            Some(Timestamp(at)) => format!("{id}@{at}"),
         }
     }
 

@@ -183,3 +183,42 @@ fn whoever_ended_a_pipeline_is_open_again_even_if_its_failure_led_on() {
         assert!(launched.contains(&"x/try[4]".to_owned()), "{code}: {launched:?}");
     }
 }
+
+fn patches(flag: &str) -> Does {
+    says(json!({"status": "success", "payload": {}, "project": {"globalFlags": {flag: true}}}))
+}
+
+#[test]
+fn a_change_in_flight_when_a_run_is_stopped_is_made_once() {
+    let plan = manifest("x", &["x", "y"], &["x y"]);
+    let script: Script = vec![("x/try[1]", patches("x")), ("y/try[1]", patches("y"))];
+    let mut world = World::new(plan.clone(), json!({}), 4, 1, workers(script.clone()));
+    // Made, and nobody has heard of it yet.
+    while world.project.state().revision == 0 {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    assert!(!told(&events(&world)).contains(&"x changed the project".to_owned()));
+    assert_eq!(world.stop(true).status, RunStatus::Cancelled);
+    let mut again = World::resumed(plan, 4, world.commits.clone(), &world, workers(script));
+    assert_eq!((again.finish().status, again.project.state().revision), (RunStatus::Succeeded, 2));
+}
+
+#[test]
+fn a_phase_that_begins_anew_makes_its_change_anew() {
+    let plan = manifest("x", &["x", "care"], &["x care on: failure"]);
+    let script: Script =
+        vec![("x/try[1]", failed("no")), ("x/try[2]", failed("no")), ("care/try[1]", patches("care"))];
+    let (_, world) = run(&plan, script.clone());
+    assert_eq!(world.project.state().revision, 1);
+    let mut again = World::resumed(plan.clone(), 4, world.commits.clone(), &world, workers(script.clone()));
+    again.finish();
+    assert_eq!(again.project.state().revision, 2);
+    // However often the second one is cut off, it is the same change.
+    for at in world.commits.len() + 1..again.commits.len() {
+        let left = again.commits[..at].to_vec();
+        let mut cut = World::resumed(plan.clone(), 4, left, &again, workers(script.clone()));
+        cut.finish();
+        assert_eq!(cut.project.state().revision, 2, "cut after {at}");
+    }
+}
