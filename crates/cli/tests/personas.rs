@@ -324,3 +324,34 @@ fn the_environment_of_now_bounds_a_resumed_run() {
         assert_eq!((before, made), (3, tries), "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
     }
 }
+
+#[test]
+fn each_pipeline_of_a_plan_has_its_own_project() {
+    let world = scripted("", WRITE_AND_COPY, "");
+    let text = world.read("w.yaml");
+    for (file, project, change) in [
+        ("l", "project: l.json", ", project: {globalFlags: {left: true}}"),
+        ("r", "project: ./r.json", ", project: {globalFlags: {right: true}}"),
+        ("n", "project: false", ""),
+    ] {
+        let text =
+            text.replace("project: false", project).replace("replies.yaml", &format!("{file}-replies.yaml"));
+        world.write(&format!("{file}.yaml"), text);
+        let replies =
+            format!("replies:\n  write/try: {{status: success{change}}}\ndefault: [{{status: success}}]\n");
+        world.write(&format!("{file}-replies.yaml"), replies);
+    }
+    let step =
+        |name: &str, file: &str| format!("  - {{name: {name}, type: workflow, workflow: ./{file}.yaml}}\n");
+    let steps = [step("left", "l"), step("right", "r"), step("nowhere", "n")].concat();
+    world.write("w.yaml", format!("workflow: {{name: outer, entry_point: all}}\nparallel:\n  - {{name: all, agents: [left, right, nowhere]}}\nagents:\n{steps}"));
+    run(&world).exits(0);
+    let shared = |file: &str| serde_json::from_str::<Value>(&world.read(file)).expect("a context");
+    assert_eq!(shared("l.json")["globalFlags"], json!({"left": true}));
+    assert_eq!(shared("r.json")["globalFlags"], json!({"right": true}));
+    let told = |phase: &str| prompt(&world, &format!("{phase}/copy/try[1]"));
+    assert!(told("all/left").contains("\"left\"") && !told("all/left").contains("\"right\""));
+    assert!(told("all/right").contains("\"right\"") && !told("all/right").contains("\"left\""));
+    assert!(!told("all/nowhere").contains("globalFlags"), "what is kept nowhere is not told");
+    assert!(!world.work().join(".convoke/project-context.json").exists());
+}

@@ -21,7 +21,9 @@ impl Run {
 
     /// Changes what the runs of the project share, once.
     pub(crate) fn patch_project(&self, task: TaskIx, key: String, patch: JsonText) {
-        let (handle, project) = (self.handle.clone(), self.project.clone());
+        let place = self.core.scheduler.project_place(task);
+        let project = place.and_then(|place| self.projects.get(&place)).cloned();
+        let handle = self.handle.clone();
         tokio::task::spawn_blocking(move || {
             let nowhere = || Failure::new(Class::Fatal, "this run belongs to no project");
             let state = project.ok_or_else(nowhere).and_then(|project| project.patch(&key, &patch));

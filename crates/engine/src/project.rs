@@ -12,9 +12,11 @@ pub struct ProjectState {
     pub context: JsonText,
 }
 
-/// The project of a run.
+/// What a run shares with others in one place.
 #[derive(Clone)]
 pub struct Project {
+    /// The name of the place, as the plan's workflows have it.
+    pub place: String,
     /// Where its context is kept.
     pub store: Arc<dyn Projects>,
     /// The context as it is when the run begins or goes on.

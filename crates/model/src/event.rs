@@ -202,6 +202,9 @@ pub enum Event {
         revision: u64,
         /// The whole of it.
         context: Payload,
+        /// Where it is kept, where that is not the project's usual place.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
     },
     /// What an attempt may do and use; before its start.
     ContractResolved {

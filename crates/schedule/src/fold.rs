@@ -45,7 +45,9 @@ impl Scheduler {
                 self.announced(task, *attempt, kind, payload)
             }
             Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
-            Event::ProjectSeen { task, context, .. } => self.project_seen(task.as_ref(), context),
+            Event::ProjectSeen { task, context, place, .. } => {
+                self.project_seen(task.as_ref(), context, place)
+            }
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),

@@ -103,8 +103,8 @@ pub struct Scheduler {
     pub(crate) missed_steps: bool,
     /// Whether a merge did without some of its outputs, or a goal left tasks out.
     pub(crate) missed_outputs: bool,
-    /// What the runs of the project share, as it was last seen.
-    pub(crate) project: Option<Payload>,
+    /// What the runs of the project share, as it was last seen, by the name of its place.
+    pub(crate) projects: HashMap<String, Payload>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
     /// Tasks that begin anew because the run was opened again, and when that was last.
@@ -145,7 +145,7 @@ impl Scheduler {
             turn: Turn::default(),
             missed_steps: false,
             missed_outputs: false,
-            project: None,
+            projects: HashMap::new(),
             errands: HashSet::new(),
             superseded: HashMap::new(),
             guidance: Vec::new(),
@@ -198,6 +198,12 @@ impl Scheduler {
             None => id.to_string(),
             Some(Timestamp(at)) => format!("{id}@{at}"),
         }
+    }
+
+    /// The name of the place where is kept what a task's workflow shares with other runs; see
+    /// [`Workflow::project_place`].
+    pub fn project_place(&self, task: TaskIx) -> Option<String> {
+        self.workflow_of(task).project_place()
     }
 
     /// Where the run was started.

@@ -79,11 +79,12 @@ impl Core {
         state: Result<crate::ProjectState, Failure>,
         turn: &mut Turn,
     ) {
+        let place = task.and_then(|task| self.scheduler.project_place(task)).unwrap_or_default();
         let task = task.map(|task| self.scheduler.id(task).clone());
         match (state, task) {
             (Ok(state), task) => {
-                let context = self.store.payload(state.context);
-                self.happen(at, Event::ProjectSeen { task, revision: state.revision, context }, turn);
+                let (revision, context) = (state.revision, self.store.payload(state.context));
+                self.happen(at, Event::ProjectSeen { task, revision, context, place }, turn);
             }
             (Err(failure), Some(task)) => self.fail_unwritten(at, task, failure, turn),
             (Err(failure), None) => self.note(at, None, "project_unread", failure.message, turn),

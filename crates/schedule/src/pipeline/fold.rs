@@ -68,8 +68,8 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(crate) fn project_seen(&mut self, id: Option<&TaskId>, context: &Payload) -> Folded {
-        self.project = Some(context.clone());
+    pub(crate) fn project_seen(&mut self, id: Option<&TaskId>, context: &Payload, place: &str) -> Folded {
+        self.projects.insert(place.to_owned(), context.clone());
         if let Some(id) = id {
             let task = self.known(id, "project_seen")?;
             self.errands.remove(&task);
