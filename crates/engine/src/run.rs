@@ -63,14 +63,15 @@ impl Run {
                 self.perform(effect); // launch, abort; never waits
             }
             if let Some(outcome) = self.outcome().await? {
-                return Ok(self.concluded(outcome));
+                return Ok(self.concluded(outcome).await);
             }
             happened = self.listen().await; // facts since the last turn, each with its time
         }
     }
 
-    /// Tells how capacity was used, and keeps what was learned about it.
-    fn concluded(&mut self, outcome: Outcome) -> Outcome {
+    /// Tells how capacity was used, keeps what was learned about it, and tells projects what they may forget.
+    async fn concluded(&mut self, outcome: Outcome) -> Outcome {
+        self.settle_projects(outcome.status).await;
         self.tell_metrics();
         if let Some(back) = self.core.permits.leave() {
             self.with_steward(|steward| steward.give_back(back));

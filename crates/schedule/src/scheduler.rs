@@ -105,6 +105,8 @@ pub struct Scheduler {
     pub(crate) missed_outputs: bool,
     /// What the runs of the project share, as it was last seen, by the name of its place.
     pub(crate) projects: HashMap<String, Payload>,
+    /// Changes of the project that stand in the journal, by the name of its place, and have not been told to it yet.
+    pub(crate) settled: HashMap<String, Vec<String>>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
     /// Tasks that begin anew because the run was opened again, and when that was last.
@@ -146,6 +148,7 @@ impl Scheduler {
             missed_steps: false,
             missed_outputs: false,
             projects: HashMap::new(),
+            settled: HashMap::new(),
             errands: HashSet::new(),
             superseded: HashMap::new(),
             guidance: Vec::new(),
@@ -204,6 +207,16 @@ impl Scheduler {
     /// [`Workflow::project_place`].
     pub fn project_place(&self, task: TaskIx) -> Option<String> {
         self.workflow_of(task).project_place()
+    }
+
+    /// Keys of changes that need not be remembered any more in a place, since last asked. True of what is committed.
+    pub fn take_settled(&mut self, place: &str) -> Vec<String> {
+        self.settled.get_mut(place).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The places where the run has changed something.
+    pub fn changed_places(&self) -> Vec<String> {
+        self.settled.keys().cloned().collect()
     }
 
     /// Where the run was started.

@@ -3,7 +3,7 @@
 use crate::console::Console;
 use crate::failure::CommandFailure;
 use convoke_engine::{Project, ProjectState, Projects};
-use convoke_journal::{Error, Key, ProjectFile, Shared};
+use convoke_journal::{Error, Key, ProjectFile, Settled, Shared};
 use convoke_model::{Class, Failure, JsonText, ProjectPatch, RunId};
 use convoke_plan::{Plan, Workflow};
 use std::collections::BTreeSet;
@@ -38,13 +38,18 @@ struct Store {
 }
 
 impl Projects for Store {
-    fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure> {
+    fn patch(&self, key: &str, patch: &JsonText, settled: &[String]) -> Result<ProjectState, Failure> {
         let patch: ProjectPatch = serde_json::from_str(patch.as_str()).map_err(|error| {
             let message = format!("a change of the project's context does not fit: {error}");
             Failure::new(Class::InvalidOutput, message)
         })?;
-        let by = Key { run: &self.run.0, key };
+        let by = Key { run: &self.run.0, key, settled };
         self.file.patch(Some(by), &patch).map(state).map_err(|error| failure(&error))
+    }
+
+    fn settle(&self, settled: Option<&[String]>) -> Result<(), Failure> {
+        let settled = settled.map_or(Settled::All, Settled::Some);
+        self.file.settle(&self.run.0, settled).map_err(|error| failure(&error))
     }
 }
 

@@ -74,6 +74,8 @@ impl Scheduler {
             let task = self.known(id, "project_seen")?;
             self.errands.remove(&task);
             self.course_mut(task).recorded.patched = true;
+            let key = self.patch_key(task);
+            self.settled.entry(place.to_owned()).or_default().push(key);
             self.todo(Todo::Group(task));
         }
         Ok(())

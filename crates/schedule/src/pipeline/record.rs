@@ -67,10 +67,10 @@ fn summary(outcome: &Outcome) -> Value {
 
 impl Scheduler {
     /// Decide: what an answer changes is recorded, as far as it is not yet. True once nothing is left.
-    pub(super) fn record(&mut self, task: TaskIx, last: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
+    pub(super) fn record(&mut self, task: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
         let recorded = self.course_mut(task).recorded;
         if let Some(patch) = unit.project.as_ref().filter(|_| !recorded.patched) {
-            self.patch_project(task, last, patch, outputs);
+            self.patch_project(task, patch, outputs);
             return false;
         }
         self.announce(task, unit, recorded, outputs);
@@ -91,16 +91,16 @@ impl Scheduler {
         }
     }
 
-    fn patch_project(&mut self, task: TaskIx, last: TaskIx, patch: &Value, outputs: &dyn Outputs) {
+    fn patch_project(&mut self, task: TaskIx, patch: &Value, outputs: &dyn Outputs) {
         if self.errands.insert(task) {
-            let (key, patch) = (self.patch_key(task, last), store(outputs, patch));
+            let (key, patch) = (self.patch_key(task), store(outputs, patch));
             self.command(Command::Patch { task, key, patch });
         }
     }
 
     /// Names a change by the child whose answer it stands in: a phase may change it in every try.
-    fn patch_key(&self, task: TaskIx, last: TaskIx) -> String {
-        let newest = self.group(task).members.last().copied();
-        self.change_key(newest.unwrap_or(last))
+    pub(super) fn patch_key(&self, task: TaskIx) -> String {
+        let newest = self.tasks[task].group.as_deref().and_then(|group| group.members.last());
+        self.change_key(newest.copied().unwrap_or(task))
     }
 }
