@@ -34,7 +34,7 @@ impl Gates {
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
             | Event::TaskSucceeded { task, .. } => drop(self.asked.shift_remove(task)),
-            Event::RunReopened { tasks, restarted } => self.reopen(tasks, restarted),
+            Event::RunReopened { tasks, restarted, .. } => self.reopen(tasks, restarted),
             Event::PlanChanged { opened, dropped, .. } => self.reopen(opened, dropped),
             _ => {}
         }
@@ -101,7 +101,12 @@ mod tests {
 
     fn reopened(tasks: &[&str], restarted: &[&str]) -> Event {
         let ids = |tasks: &[&str]| tasks.iter().map(|task| id(task)).collect();
-        Event::RunReopened { tasks: ids(tasks), restarted: ids(restarted) }
+        Event::RunReopened {
+            tasks: ids(tasks),
+            restarted: ids(restarted),
+            retried: vec![],
+            superseded: vec![],
+        }
     }
 
     fn open_after(events: &[Event]) -> Vec<String> {
