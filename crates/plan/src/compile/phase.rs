@@ -27,7 +27,6 @@ impl<'a> Builder<'a> {
             children: self.child_roles(step, phase, max_depth),
             direct: phase.direct.iter().map(|role| *role as u32).collect(),
             max_depth,
-            timeout_ms: phase.worker.common.timeout.as_ref().map(|limit| limit.value.as_millis() as u64),
         }
     }
 

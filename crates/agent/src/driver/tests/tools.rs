@@ -298,12 +298,13 @@ async fn what_a_contract_bans_is_neither_offered_nor_called() {
 }
 
 #[tokio::test]
-async fn a_contract_narrows_what_the_step_allows_and_never_widens_it() {
+async fn what_is_offered_is_what_the_contract_says_and_nothing_else_is_asked() {
     let mut scene = Scene::new([answers("done")]);
-    scene.settings(|settings| settings.tools = Some(vec!["look".into(), "lost".into()]));
-    scene.assignment.contract = contract(Some(&["look", "act"]), &[]);
+    scene.settings(|settings| settings.tools = Some(vec!["LOOK".into(), "web".into()]));
+    scene.assignment.contract = contract(Some(&["LOOK", "web"]), &[]);
     finished(scene.run().await);
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look"]);
+    assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
     let mut none = Scene::new([answers("done")]);
     none.assignment.contract = contract(Some(&[]), &[]);
     finished(none.run().await);
