@@ -65,6 +65,11 @@ impl Offer {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
+    /// All that may be called.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter()
+    }
+
     /// The names that a model knows.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.spec.name.as_str())

@@ -95,7 +95,7 @@ impl Talk<'_> {
             calling: &calling,
             was_cut_off: !self.assignment.continues.is_empty(),
         };
-        let heard = Heard::new(self.line);
+        let heard = Heard::new(self.line, self.assignment.contract.as_deref());
         let closing = {
             let mut talk = pin!(self.converse(premise, &mut going, &heard));
             tokio::select! {
@@ -234,6 +234,7 @@ impl Talk<'_> {
             asker: self.assignment.into(),
             settings: &self.call.settings,
             offer: premise.offer,
+            contract: self.assignment.contract.as_deref(),
             line: self.line,
             stop: &going.stop,
             was_cut_off: going.was_cut_off,

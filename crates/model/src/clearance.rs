@@ -46,10 +46,16 @@ impl Contract {
         self.allowed_tools.as_deref().is_none_or(named) && !named(&self.banned_tools)
     }
 
-    /// Whether a ban names this, where only one word is known of what is to be used.
+    /// Whether something may be done of which only words are known: none of them is banned, and one is allowed.
+    pub fn admits_words(&self, words: &[&str]) -> bool {
+        let is_in =
+            |entries: &[String]| entries.iter().any(|entry| words.iter().any(|word| is_word(entry, word)));
+        self.allowed_tools.as_deref().is_none_or(is_in) && !is_in(&self.banned_tools)
+    }
+
+    /// Whether a ban names this word.
     pub fn bans(&self, word: &str) -> bool {
-        let word = word.trim().to_lowercase();
-        self.banned_tools.iter().any(|entry| matches(entry.trim().to_lowercase().as_str(), &word))
+        self.banned_tools.iter().any(|entry| is_word(entry, word))
     }
 
     /// Whether it leaves out anything at all.
@@ -61,6 +67,10 @@ impl Contract {
     pub fn allows_nothing(&self) -> bool {
         self.allowed_tools.as_deref().is_some_and(<[String]>::is_empty)
     }
+}
+
+fn is_word(entry: &str, word: &str) -> bool {
+    ToolName { server: "", name: word, known: word }.is_in_any_case(entry)
 }
 
 /// What two lists of entries have in common: a tool is in it if it is in both. Each entry with the place of the one in the

@@ -65,8 +65,14 @@ impl<'a> Builder<'a> {
         let kind = match &worker.kind {
             source::WorkerKind::Agent(agent) => {
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
-                let settings =
-                    AgentSettings { schema: Some(contract()), raw: false, ..(*agent.settings).clone() };
+                // Also whoever may use no tool is told apart by what there is: a call of it is a violation.
+                let servers = self.servers.clone();
+                let settings = AgentSettings {
+                    schema: Some(contract()),
+                    raw: false,
+                    servers,
+                    ..(*agent.settings).clone()
+                };
                 agent.settings = Arc::new(settings);
                 Kind::Agent(Box::new(agent))
             }

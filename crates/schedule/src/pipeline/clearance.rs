@@ -1,13 +1,17 @@
-//! What an attempt of a worker may do and use, resolved to one value before it starts.
+//! What an attempt of a worker may do and use, resolved to one value before it starts; and what was done against it.
 //!
 //! The tools of a worker are those of its node: what its actor has and its persona may use, which was put together when the
 //! plan was made. Who performs the attempt reads nothing else about rights (`Contract::admits`).
 
+use super::came::Reply;
+use crate::frame::FrameIx;
+use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::clearance::is_within;
-use convoke_model::{AgentCall, Contract, Work};
-use convoke_plan::{Clearance, Span};
+use convoke_model::{AgentCall, Class, Contract, Work};
+use convoke_plan::{Clearance, Kind, Phase, Span};
+use serde_json::{Value, json};
 
 impl Scheduler {
     /// The contract of a task's next attempt, where it works for a phase.
@@ -45,6 +49,48 @@ impl Scheduler {
             _ => None,
         };
         stated.into_iter().chain(session).min()
+    }
+}
+
+impl Scheduler {
+    /// What was done against contracts, whatever came of it: by whom, in which try, and what it was.
+    pub(super) fn violations(&self, frame: FrameIx, outputs: &dyn Outputs) -> Vec<Value> {
+        let mut steps = self.frame(frame).steps.clone();
+        steps.sort_by_key(|step| self.tasks[*step].node.0);
+        steps.into_iter().flat_map(|step| self.violations_of(step, outputs)).collect()
+    }
+
+    fn violations_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Value> {
+        let Kind::Phase(phase) = &self.node(task).kind else { return Vec::new() };
+        let workers = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
+        let told = |worker: &TaskIx| {
+            let reason = self.violation_by(task, phase, *worker, outputs)?;
+            let role = self.asked_about(*worker).and_then(|about| self.role_of(phase, about));
+            Some(json!({
+                "phase": self.node(task).name, "try": self.try_number(task, *worker), "task": self.tasks[*worker].id,
+                "persona": role.map_or(&phase.persona, |role| &role.persona), "reason": reason,
+            }))
+        };
+        workers.iter().filter_map(told).collect()
+    }
+
+    /// Why a worker has violated its contract: an attempt that was ended for it, or what it says itself.
+    fn violation_by(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        worker: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Option<String> {
+        if let Some(failure) = self.tasks[worker].failure.as_deref() {
+            return (failure.class == Class::Security).then(|| failure.message.clone());
+        }
+        match self.reply(task, phase, worker, outputs) {
+            Reply::Said(said) if said.class() == Some(Class::Security) => {
+                Some(said.reason.unwrap_or_else(|| Class::Security.word().to_owned()))
+            }
+            _ => None,
+        }
     }
 }
 

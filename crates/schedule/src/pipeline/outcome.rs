@@ -146,6 +146,10 @@ impl Scheduler {
         report.insert("phases".into(), Value::Object(phases));
         report.insert("events".into(), events.into());
         report.insert("critical_path".into(), path.into());
+        let violations = self.violations(frame, outputs);
+        if !violations.is_empty() {
+            report.insert("violations".into(), violations.into());
+        }
         report
     }
 

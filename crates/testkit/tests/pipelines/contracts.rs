@@ -1,7 +1,7 @@
 //! What workers may use and how long they may take: the contract of each attempt.
 
 use super::kit::*;
-use convoke_model::{Contract, Event};
+use convoke_model::{Class, Contract, Event, RunStatus};
 use convoke_plan::Plan;
 use convoke_testkit::{World, plan_of};
 use serde_json::json;
@@ -71,4 +71,22 @@ fn a_child_has_the_bounds_of_its_own_actor() {
     assert_eq!(bound("x/try[1]"), Some(50_000));
     assert_eq!(bound("x/child[1.1]"), Some(5_000));
     assert_eq!(bound("x/aggregate[1]"), Some(50_000));
+}
+
+#[test]
+fn a_violation_is_told_in_the_output_also_where_the_next_try_succeeds() {
+    let script = || vec![("x/try[1]", Does::Fails(Class::Security))];
+    let told = |plan: &Arc<Plan>| run(plan, script()).0.output.expect("its report")["violations"].clone();
+    let first = json!([{
+        "phase": "x", "try": 1, "task": "x/try[1]", "persona": "lead", "reason": "simulated security",
+    }]);
+    assert_eq!(told(&team("", PLAIN)), first);
+    let lenient = format!("{PLAIN}violationMode: validation_fail\n");
+    assert_eq!(told(&team("", &lenient)), first);
+    let (ended, world) = run(&team("", &lenient), script());
+    assert_eq!((ended.status, world.launches.len()), (RunStatus::Succeeded, 2));
+    let said = says(json!({"status": "failure", "failure_code": "security", "reason": "it left its folder"}));
+    let (ended, _) = run(&team("", PLAIN), vec![("x/try[1]", said)]);
+    assert_eq!(ended.output.expect("its report")["violations"][0]["reason"], "it left its folder");
+    assert_eq!(run(&team("", PLAIN), vec![]).0.output.expect("its report").get("violations"), None);
 }
