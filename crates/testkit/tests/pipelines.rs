@@ -7,6 +7,8 @@ mod contracts;
 mod defects;
 #[path = "pipelines/forty.rs"]
 mod forty;
+#[path = "pipelines/handing_on.rs"]
+mod handing_on;
 #[path = "pipelines/handing_out.rs"]
 mod handing_out;
 #[path = "pipelines/kit.rs"]
