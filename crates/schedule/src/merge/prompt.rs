@@ -42,7 +42,7 @@ impl Scheduler {
             }
             // What a worker is told stands in its own prompt.
             (About::Try { .. } | About::Intent { .. } | About::Aggregate { .. }, Kind::Phase(_)) => {
-                return Ok(call);
+                return Ok(self.put_told(child, call, outputs));
             }
             _ => return Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
         };
