@@ -20,7 +20,7 @@ use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{Event, RunStarted, Stamped};
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{Changed, Reopening, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -185,8 +185,8 @@ pub fn replay(
     let mut state = fold(written_under, history.clone())?;
     let mut opening = Vec::new();
     if state.finished().is_some() {
-        let reopening = reopen(&state)?;
-        opening.push(Event::RunReopened { tasks: reopening.tasks, restarted: reopening.restarted });
+        let Reopening { tasks, restarted, rewound } = reopen(&state)?;
+        opening.push(Event::RunReopened { tasks, restarted, rewound });
         state = fold(written_under, with(&history, &opening))?;
     }
     if let Changes::Accept { .. } = changes {

@@ -49,6 +49,10 @@ pub enum Event {
         /// The tasks that begin anew, with everything below them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         restarted: Vec<TaskId>,
+        /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody
+        /// who stays asked is forgotten.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rewound: Vec<TaskId>,
     },
     /// A changed workflow file was accepted.
     PlanChanged {

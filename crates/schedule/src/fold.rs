@@ -79,8 +79,8 @@ impl Scheduler {
             Event::SummaryStarted { task, covers } => self.summary_wanted(task, covers),
             Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, .. } => self.reopened(tasks),
-            Event::PlanChanged { .. } => self.reopened(&[]),
+            Event::RunReopened { tasks, rewound, .. } => self.reopened(tasks, rewound),
+            Event::PlanChanged { .. } => self.reopened(&[], &[]),
             Event::AttemptTaken { .. }
             | Event::ProcessStarted { .. }
             | Event::ToolCalled { .. }

@@ -9,7 +9,7 @@ use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, TaskId, reason};
 use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What reopening a run means for its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub struct Reopening {
     pub tasks: Vec<TaskId>,
     /// Begun anew, with everything below them.
     pub restarted: Vec<TaskId>,
+    /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody who
+    /// stays asked is forgotten.
+    pub rewound: Vec<TaskId>,
 }
 
 /// Why a run cannot be reopened.
@@ -93,8 +96,9 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
     let mut kept: Vec<Stamped> = Vec::with_capacity(events.len());
     for stamped in events {
         match &stamped.event {
-            Event::RunReopened { tasks, restarted } => {
+            Event::RunReopened { tasks, restarted, rewound } => {
                 kept = without_ends(kept, &tasks.iter().collect(), restarted);
+                kept = rewind(kept, &rewound.iter().collect());
             }
             Event::PlanChanged { dropped, opened, .. } => {
                 kept = without_ends(kept, &opened.iter().collect(), dropped);
@@ -109,6 +113,39 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
 fn without_ends(events: Vec<Stamped>, open: &HashSet<&TaskId>, restarted: &[TaskId]) -> Vec<Stamped> {
     let restarted: HashSet<&TaskId> = restarted.iter().collect();
     events.into_iter().filter_map(|stamped| keep(stamped, open, &restarted)).collect()
+}
+
+/// Leaves out what was decided about these tasks after they last asked.
+fn rewind(mut events: Vec<Stamped>, rewound: &HashSet<&TaskId>) -> Vec<Stamped> {
+    if rewound.is_empty() {
+        return events;
+    }
+    let mut last_asked: HashMap<TaskId, usize> = HashMap::new();
+    for (place, stamped) in events.iter().enumerate() {
+        match &stamped.event {
+            Event::Asked { task, .. } if rewound.contains(task) => last_asked.insert(task.clone(), place),
+            _ => None,
+        };
+    }
+    let mut places = 0..;
+    events.retain(|stamped| {
+        let place = places.next();
+        let decided = decision_about(&stamped.event).filter(|task| rewound.contains(task));
+        decided.is_none_or(|task| last_asked.get(task).is_some_and(|asked| place < Some(*asked)))
+    });
+    events
+}
+
+/// The goal or the task of one that an event decides about, or waits for.
+fn decision_about(event: &Event) -> Option<&TaskId> {
+    match event {
+        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
+        Event::RetryScheduled { task, .. }
+        | Event::TaskWoken { task }
+        | Event::GateOpened { task, .. }
+        | Event::GateAnswered { task, .. } => Some(task),
+        _ => None,
+    }
 }
 
 fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&TaskId>) -> Option<Stamped> {

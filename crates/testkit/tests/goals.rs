@@ -1,6 +1,8 @@
 //! From a goal to its answer, in a simulated world: planned, spawned, recovered, rejoined and answered; cut off at every
 //! commit and resumed; steered by people; and never better than its tasks.
 
+#[path = "goals/again.rs"]
+mod again;
 #[path = "goals/calls.rs"]
 mod calls;
 #[path = "goals/golden.rs"]

@@ -17,6 +17,8 @@ pub(crate) struct Pursuit {
     pub due: Option<Action>,
     /// The way that this duty was asked for.
     pub strategy: Option<Action>,
+    /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
+    pub insisted: bool,
     /// Of a goal: how many tasks were made of it.
     pub made: u32,
     /// Of a goal: the event after which there was nothing to decide. A cache: dropping it changes nothing.
@@ -46,6 +48,18 @@ impl Scheduler {
             pursuit.due = Some(action);
         }
         Ok(())
+    }
+
+    /// Goals and tasks of goals are open again; these were not done, and whoever resumes them wants them tried.
+    pub(crate) fn goals_reopened(&mut self, tasks: &[TaskId], rewound: &[TaskId]) {
+        for task in tasks.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            if self.is_led(task) {
+                self.todo(Todo::Group(task));
+            }
+        }
+        for item in rewound.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            self.tasks[item].pursuit.get_or_insert_default().insisted = true;
+        }
     }
 
     pub(crate) fn guided(&mut self, text: &str) -> Folded {

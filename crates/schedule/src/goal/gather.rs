@@ -138,6 +138,7 @@ impl Scheduler {
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
             tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
             due: pursuit.and_then(|pursuit| pursuit.due),
+            insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
             failure: state.failure.as_deref(),
         }
     }

@@ -27,6 +27,9 @@ pub(crate) enum Status {
     Failed,
 }
 
+/// The tasks were done, but there is no answer.
+pub(crate) const NOT_ANSWERED: &str = "not_answered";
+
 /// Characters of the message and of the next steps.
 const MESSAGE: usize = 4000;
 const NEXT_STEPS: usize = 1000;
@@ -121,7 +124,7 @@ impl Scheduler {
             Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
                 super::contract::Said::Refused(why) => {
                     let message = format!("the tasks were done, but the answer cannot be used: {why}");
-                    Some(Failure::new(Class::InvalidOutput, message).reason("not_answered"))
+                    Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ANSWERED))
                 }
                 _ => None,
             },
@@ -176,7 +179,7 @@ impl Scheduler {
 fn not_answered(failure: Option<&Failure>) -> Failure {
     let why = failure.map_or("it was stopped", |failure| &failure.message);
     let class = failure.map_or(Class::Cancelled, |failure| failure.class);
-    Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason("not_answered")
+    Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason(NOT_ANSWERED)
 }
 
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {

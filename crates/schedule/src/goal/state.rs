@@ -45,6 +45,8 @@ pub(crate) struct ItemState<'a> {
     pub tried: &'a [Action],
     /// The way that was chosen last, until something is asked because of it.
     pub due: Option<Action>,
+    /// Whether it is tried though it was thought impossible.
+    pub insisted: bool,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
 }
@@ -112,6 +114,13 @@ impl<'a> State<'a> {
 impl<'a> ItemState<'a> {
     pub fn ended(&self) -> Option<End> {
         if let Standing::Ended(end) = self.standing { Some(end) } else { None }
+    }
+
+    /// Whether one of its children has not ended: nothing about it is decided meanwhile.
+    pub fn has_open_child(&self, state: &State<'_>) -> bool {
+        let is_open =
+            |step: &Step<'_>| matches!(step, Step::Child(child) if state.items[*child].ended().is_none());
+        self.steps.iter().any(is_open)
     }
 
     /// How many children it has.

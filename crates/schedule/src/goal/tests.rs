@@ -137,6 +137,7 @@ impl Play {
             steps: piece.steps.iter().map(step).collect(),
             tried: &piece.tried,
             due: piece.due,
+            insisted: false,
             failure: piece.failure.as_ref(),
         }
     }
