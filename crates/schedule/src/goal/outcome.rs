@@ -54,7 +54,7 @@ pub(crate) fn status(state: &State<'_>) -> Status {
         && state.top().filter(ended(End::Skipped)).count() == state.top().count()
     {
         Status::SkippedAll
-    } else if state.items.iter().any(|item| is_left_out(state, item)) {
+    } else if state.top().any(|item| lacks(state, item) && !is_made_up_for(state, item)) {
         Status::Partial
     } else {
         Status::Succeeded
@@ -73,18 +73,12 @@ fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
         .any(|other| other.item.replaces.contains(&item.id) && other.ended() == Some(End::Succeeded))
 }
 
-/// Whether something of the answer is missing because of this task: skipped, or accepted as failed by who put the
-/// parts together.
-fn is_left_out(state: &State<'_>, item: &ItemState<'_>) -> bool {
-    match (item.parent, item.ended()) {
-        (None, end) => end == Some(End::Skipped) && !is_made_up_for(state, item),
-        (Some(parent), Some(End::Skipped | End::Failed)) => {
-            let parent = &state.items[parent];
-            let reconciled = matches!(parent.steps.last(), Some(Step::Duty(Duty::Reconcile, _)));
-            let counts = parent.batch(state).iter().any(|child| std::ptr::eq(&state.items[*child], item));
-            reconciled && counts && parent.ended() == Some(End::Succeeded)
-        }
-        _ => false,
+/// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
+/// skipped, or accepted as failed by who put them together.
+fn lacks(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    match item.ended() {
+        Some(End::Succeeded) => item.batch(state).iter().any(|child| lacks(state, &state.items[*child])),
+        _ => true,
     }
 }
 
@@ -153,7 +147,8 @@ impl Scheduler {
             }
             text => text,
         };
-        let tasks: Vec<Value> = state.items.iter().map(|item| task_value(&state, item)).collect();
+        let tasks: Vec<Value> =
+            in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
         let status = match status(&state) {
             Status::Succeeded if unmet(&state).is_some() => Status::Failed,
             counted => counted,
@@ -180,6 +175,16 @@ fn not_answered(failure: Option<&Failure>) -> Failure {
     let why = failure.map_or("it was stopped", |failure| &failure.message);
     let class = failure.map_or(Class::Cancelled, |failure| failure.class);
     Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason(NOT_ANSWERED)
+}
+
+/// Each task before its children, and those before the next: an order that does not depend on who was faster.
+fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
+    let path = |item: &&ItemState<'_>| -> Vec<u32> {
+        state.short(&item.id).split('/').filter_map(|number| number.parse().ok()).collect()
+    };
+    let mut items: Vec<&ItemState<'a>> = state.items.iter().collect();
+    items.sort_by_cached_key(path);
+    items
 }
 
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {

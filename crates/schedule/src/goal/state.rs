@@ -133,11 +133,11 @@ impl<'a> ItemState<'a> {
         self.parent.is_some_and(|parent| self.item.replaces.contains(&state.items[parent].id))
     }
 
-    /// The children that were made together last, as far as nothing happened since.
+    /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        for step in self.steps.iter().rev().skip_while(|step| matches!(step, Step::Duty(Duty::Reconcile, _)))
-        {
+        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if *duty != Duty::Execute);
+        for step in self.steps.iter().rev().skip_while(is_later) {
             let Step::Child(child) = step else { break };
             let same =
                 |first: &usize| state.items[*first].recovers(state) == state.items[*child].recovers(state);
