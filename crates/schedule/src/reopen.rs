@@ -37,10 +37,18 @@ pub enum NotReopened {
     Terminated(TaskId),
 }
 
-/// Finds what a failed or cancelled run would do again.
+/// Finds what a run that failed, was cancelled or is lacking something would do again.
 pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     let finished = scheduler.finished().ok_or(NotReopened::NotEnded)?;
-    if !matches!(finished.status, RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial) {
+    let unreached = match finished.status {
+        RunStatus::Failed | RunStatus::Cancelled => Vec::new(),
+        _ => scheduler.unreached_goals(),
+    };
+    let is_over = match finished.status {
+        RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial => false,
+        _ => unreached.is_empty(),
+    };
+    if is_over {
         return Err(NotReopened::EndedWell(finished.status));
     }
     if let Some(FrameEnding::Stated(Ending::Terminated { task, .. })) = &scheduler.frames[0].ending {
@@ -51,6 +59,7 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     if finished.status == RunStatus::Partial {
         scheduler.reopen_incomplete(&mut found);
     }
+    scheduler.reopen_unreached(&unreached, &mut found);
     Ok(found)
 }
 
@@ -285,7 +294,7 @@ impl Scheduler {
                 .filter(|task| !self.tasks[*task].succeeded())
                 .for_each(|task| self.reopen_upwards(task, found));
         }
-        self.restart_followers(merges, found);
+        self.restart_followers(&HashSet::new(), merges.into_iter().collect(), found);
     }
 
     /// Opens a task and the groups around it.
@@ -294,22 +303,57 @@ impl Scheduler {
             return;
         }
         self.reopen_task(task, found);
-        let mut within = self.tasks[task].place.within;
-        while let Some(group) = within {
-            if !found.tasks.contains(&self.tasks[group].id) {
-                found.tasks.push(self.tasks[group].id.clone());
+        self.open_around(task, found);
+    }
+
+    /// Opens the groups and sub-workflows around a task; what they are.
+    fn open_around(&self, task: TaskIx, found: &mut Reopening) -> Vec<TaskIx> {
+        let around: Vec<TaskIx> = std::iter::successors(self.above(task), |task| self.above(*task)).collect();
+        for id in around.iter().map(|task| &self.tasks[*task].id) {
+            if !found.tasks.contains(id) {
+                found.tasks.push(id.clone());
             }
-            within = self.tasks[group].place.within;
+        }
+        around
+    }
+
+    /// The group or sub-workflow that a task stands in.
+    fn above(&self, task: TaskIx) -> Option<TaskIx> {
+        let place = self.tasks[task].place;
+        place.within.or(self.frame(place.frame).parent)
+    }
+
+    /// Goals that were not reached go on, and what followed from them begins anew.
+    fn reopen_unreached(&self, goals: &[TaskIx], found: &mut Reopening) {
+        let mut changed: HashSet<TaskIx> = goals.iter().copied().collect();
+        for goal in goals {
+            if !found.tasks.contains(&self.tasks[*goal].id) {
+                self.reopen_led(*goal, found);
+            }
+            changed.extend(self.open_around(*goal, found));
+        }
+        if !goals.is_empty() {
+            self.restart_followers(&changed, HashSet::new(), found);
         }
     }
 
-    fn restart_followers(&self, merges: Vec<TaskIx>, found: &mut Reopening) {
-        let mut stale: HashSet<TaskIx> = merges.into_iter().collect();
-        for task in self.tasks.indices() {
-            let merged = self.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
-            let follows = self.tasks[task].from.iter().chain(merged).any(|from| stale.contains(from));
-            if follows || self.tasks[task].place.within.is_some_and(|group| stale.contains(&group)) {
-                stale.insert(task);
+    /// What followed from tasks that change, or stands in or follows from what is stale, begins anew, as does what is
+    /// stale.
+    fn restart_followers(
+        &self,
+        changed: &HashSet<TaskIx>,
+        mut stale: HashSet<TaskIx>,
+        found: &mut Reopening,
+    ) {
+        let mut known = None;
+        while known.replace(stale.len()) != Some(stale.len()) {
+            for task in self.tasks.indices() {
+                let merged = self.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
+                let mut from = self.tasks[task].from.iter().chain(merged);
+                let follows = from.any(|from| stale.contains(from) || changed.contains(from));
+                if follows || self.tasks[task].place.within.is_some_and(|group| stale.contains(&group)) {
+                    stale.insert(task);
+                }
             }
         }
         let mut ids: Vec<TaskId> = stale.into_iter().map(|task| self.tasks[task].id.clone()).collect();

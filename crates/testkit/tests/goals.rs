@@ -9,6 +9,8 @@ mod calls;
 mod golden;
 #[path = "goals/honesty.rs"]
 mod honesty;
+#[path = "goals/in_part.rs"]
+mod in_part;
 #[path = "goals/kit.rs"]
 mod kit;
 #[path = "goals/people.rs"]

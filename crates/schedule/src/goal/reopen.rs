@@ -7,6 +7,7 @@
 //! is forgotten. What needs a task that is done again begins anew. Everything else stays: what succeeded and was made
 //! from nothing that changes is never asked twice. A task for which another was made instead is left to that one.
 
+use super::outcome::{NOT_ANSWERED, Status};
 use crate::outputs::Outputs;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
@@ -19,6 +20,28 @@ use std::collections::HashSet;
 const NOT_APPROVED: &str = "not_approved";
 
 impl Scheduler {
+    /// Goals that failed or lack something, whatever the workflow made of that.
+    pub(crate) fn unreached_goals(&self) -> Vec<TaskIx> {
+        self.tasks.indices().filter(|task| self.is_unreached(*task) && !self.came_again(*task)).collect()
+    }
+
+    fn is_unreached(&self, task: TaskIx) -> bool {
+        let lacks_something = || matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
+        let is_goal = matches!(self.node(task).kind, Kind::Goal(_));
+        match self.tasks[task].state {
+            TaskState::Ended(End::Failed) => is_goal,
+            TaskState::Ended(End::Succeeded) => is_goal && lacks_something(),
+            _ => false,
+        }
+    }
+
+    /// Whether a route led to the same step later: then that visit counts.
+    fn came_again(&self, task: TaskIx) -> bool {
+        let (node, place) = (self.tasks[task].node, self.tasks[task].place);
+        let steps = &self.frame(place.frame).steps;
+        place.within.is_none() && steps.iter().any(|step| *step > task && self.tasks[*step].node == node)
+    }
+
     /// Opens a goal or a task of one again.
     pub(crate) fn reopen_led(&self, task: TaskIx, found: &mut Reopening) {
         match self.was_stopped(task) {
@@ -71,14 +94,16 @@ impl Scheduler {
     }
 
     fn begins_anew_below(&self, item: TaskIx, found: &mut Reopening) {
-        found.tasks.push(self.tasks[item].id.clone());
-        found.restarted.push(self.tasks[item].id.clone());
+        let id = &self.tasks[item].id;
+        for list in [&mut found.tasks, &mut found.rewound, &mut found.restarted] {
+            list.push(id.clone());
+        }
     }
 
     /// Whoever was asked after the last child is asked anew, when the time comes.
     fn forget_later(&self, task: TaskIx, unchanged: bool, found: &mut Reopening) {
         // Where only the answer is missing, whether more is needed was said.
-        let only_answer = unchanged && self.reason_of(task) == Some(super::outcome::NOT_ANSWERED);
+        let only_answer = unchanged && self.reason_of(task) == Some(NOT_ANSWERED);
         let later = self.members_of(task).iter().rev().take_while(|member| self.item_of(**member).is_none());
         for duty in later.copied().filter(|duty| !only_answer || self.is_duty(*duty, Duty::Finalise)) {
             found.restarted.push(self.tasks[duty].id.clone());

@@ -5,6 +5,7 @@
 use crate::kit::*;
 use convoke_model::{About, Answer, Class, Event, Item, RunStatus, Stamped, TaskId};
 use convoke_plan::Plan;
+use convoke_schedule::replayable;
 use convoke_testkit::{Ended, Random, World};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,7 @@ fn chance(seed: u64, id: &str) -> Random {
     )
 }
 
-fn some_tasks(random: &mut Random, most: u64) -> Vec<Value> {
+fn some_tasks(random: &mut Random, most: u64, broken: bool) -> Vec<Value> {
     let count = 1 + random.below(most);
     let mut tasks = Vec::new();
     for n in 0..count {
@@ -28,7 +29,7 @@ fn some_tasks(random: &mut Random, most: u64) -> Vec<Value> {
         if random.percent(35) {
             one["estimated_tokens"] = json!(90_000);
         }
-        if random.percent(10) {
+        if random.percent(10) && broken {
             (one["skip_probability"], one["skip_reason"]) = (json!(90), json!("there is no network"));
         }
         tasks.push(one);
@@ -42,8 +43,8 @@ fn says(seed: u64, broken: bool, id: &str, prompt: &str) -> Result<Value, Class>
     let duty = id.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default();
     let fails = random.percent(if duty == "finalise" { 15 } else { 40 }) && broken;
     match duty {
-        "plan" => Ok(json!({ "tasks": some_tasks(&mut random, 4), "complete": true })),
-        "decompose" => Ok(json!({ "tasks": some_tasks(&mut random, 3) })),
+        "plan" => Ok(json!({ "tasks": some_tasks(&mut random, 4, broken), "complete": true })),
+        "decompose" => Ok(json!({ "tasks": some_tasks(&mut random, 3, broken) })),
         "recover" => Ok(chosen(&mut random, prompt)),
         "classify" if fails => Err(Class::Fatal),
         "classify" => Ok(json!({"done": true, "goal_achieved": true, "reason": "r", "tasks": []})),
@@ -84,9 +85,32 @@ fn healed(plan: &Arc<Plan>, seed: u64, commits: &[Vec<Stamped>], blobs: &World) 
 }
 
 fn with_people(mut world: World, seed: u64) -> World {
-    let answer = if seed.is_multiple_of(3) { Answer::Fail } else { Answer::Retry };
-    world.answers.insert("*".into(), answer);
+    world.answers.insert("*".into(), answer_of(seed));
     world
+}
+
+fn answer_of(seed: u64) -> Answer {
+    if seed.is_multiple_of(3) { Answer::Fail } else { Answer::Retry }
+}
+
+/// To the end, also where a person was asked before the run changed its owner.
+fn finish(world: &mut World, seed: u64) -> Ended {
+    loop {
+        let ended = world.finish();
+        if ended.status != RunStatus::Parked {
+            return ended;
+        }
+        let mut gates = Vec::new();
+        for stamped in replayable(world.events().cloned().collect()) {
+            match stamped.event {
+                Event::GateOpened { task, .. } => gates.push(task),
+                Event::GateAnswered { task, .. } => gates.retain(|gate| *gate != task),
+                _ => {}
+            }
+        }
+        assert!(!gates.is_empty(), "nothing goes on, and nobody is asked:\n{}", log(world));
+        gates.iter().for_each(|task| world.answer(task, answer_of(seed)));
+    }
 }
 
 fn limit(seed: u64) -> u32 {
@@ -142,7 +166,8 @@ impl Known {
     /// Whether what a task was made from stays as it is.
     fn stands(&self, id: &TaskId) -> bool {
         let Some(item) = self.items.get(id) else { return true };
-        item.inputs.iter().all(|input| self.is_whole(input)) && id.parent().is_none_or(|up| self.stands(&up))
+        let is_same = |input: &TaskId| self.is_whole(input) && self.stands(input);
+        item.inputs.iter().all(is_same) && id.parent().is_none_or(|up| self.stands(&up))
     }
 
     /// Whether a duty was answered, and the answer counts: a plan, or the work on a task without children that
@@ -173,7 +198,7 @@ fn check(world: &World, before: &[Vec<Stamped>], what: &str) {
     assert!(open.is_empty(), "{what}: attempts without end: {open:?}");
     let known = Known::of(before.iter().flatten());
     let twice = world.launches.iter().find(|(task, _)| known.counts(task));
-    assert_eq!(twice, None, "{what}: it was done, and counts");
+    assert_eq!(twice, None, "{what}: it was done, and counts\n{}", log(world));
 }
 
 /// Resumes until the goal is reached; once is enough for what had ended by itself.
@@ -186,7 +211,7 @@ fn reaches(
     what: &str,
 ) -> World {
     let mut again = healed(plan, seed, &commits, blobs);
-    let mut ended = again.finish();
+    let mut ended = finish(&mut again, seed);
     check(&again, &commits, what);
     for _ in 1..most {
         if !is_resumable(ended.status) {
@@ -194,7 +219,7 @@ fn reaches(
         }
         let commits = again.commits.clone();
         again = healed(plan, seed, &commits, &again);
-        ended = again.finish();
+        ended = finish(&mut again, seed);
         check(&again, &commits, what);
     }
     assert!(!is_resumable(ended.status), "{what}: {ended:?}\n{}", log(&again));
@@ -202,7 +227,7 @@ fn reaches(
 }
 
 fn is_resumable(status: RunStatus) -> bool {
-    matches!(status, RunStatus::Failed | RunStatus::Cancelled)
+    status != RunStatus::Succeeded
 }
 
 fn log(world: &World) -> String {
@@ -211,7 +236,7 @@ fn log(world: &World) -> String {
 
 fn broken(plan: &Arc<Plan>, seed: u64) -> (Ended, World) {
     let mut world = world(plan, seed);
-    let ended = world.finish();
+    let ended = finish(&mut world, seed);
     check(&world, &[], &format!("seed {seed}"));
     (ended, world)
 }
@@ -229,7 +254,7 @@ fn a_goal_that_was_not_reached_is_reached_when_nothing_fails_any_more() {
             reaches(&plan, seed, first.commits.clone(), &first, 1, &format!("seed {seed}"));
         }
     }
-    assert!(not_reached > 20, "too few of these goals fail: {not_reached}");
+    assert!(not_reached > 40, "too few of these goals fail: {not_reached}");
 }
 
 #[test]
@@ -260,14 +285,15 @@ fn a_resumed_goal_that_is_killed_goes_on_to_the_same_answer() {
             continue;
         }
         let mut second = healed(&plan, seed, &first.commits, &first);
-        let expected = second.finish();
+        let expected = finish(&mut second, seed);
         for cut in first.commits.len() + 1..second.commits.len() {
             let commits = second.commits[..cut].to_vec();
             let mut third = healed(&plan, seed, &commits, &second);
-            let ended = third.finish();
+            let ended = finish(&mut third, seed);
             let what = format!("seed {seed}, killed after {cut}");
             check(&third, &commits, &what);
-            assert_eq!((ended.status, ended.output), (expected.status, expected.output.clone()), "{what}");
+            assert_eq!(ended.status, expected.status, "{what}");
+            assert_eq!(ended.output, expected.output, "{what}");
         }
     }
 }
