@@ -36,7 +36,7 @@ impl Scheduler {
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
             Event::Routed { task, chosen, reason, from, about, .. } => {
-                self.routed(about.as_ref(), chosen)?;
+                self.routed(about.as_ref(), chosen, reason)?;
                 self.phase_routed(task, chosen, reason, from)
             }
             Event::Guided { text, .. } => self.guided(text),

@@ -13,6 +13,8 @@ mod honesty;
 mod in_part;
 #[path = "goals/kit.rs"]
 mod kit;
+#[path = "goals/leaving_out.rs"]
+mod leaving_out;
 #[path = "goals/people.rs"]
 mod people;
 #[path = "goals/planning.rs"]

@@ -205,8 +205,10 @@ impl Look<'_, '_> {
         let done = children.iter().filter(|child| child.ended() == Some(End::Succeeded)).count();
         Some(match (done, children.as_slice()) {
             (0, _) if children.iter().all(|child| child.ended() == Some(End::Skipped)) => {
-                let first = children.first().map(|child| child.id.clone());
-                self.skip(CauseKind::NeedSkipped, first, "all its children were skipped".into())
+                let given_up = children.iter().find(|child| child.was_given_up());
+                let kind = given_up.map_or(CauseKind::NeedSkipped, |_| CauseKind::GivenUp);
+                let first = given_up.or(children.first()).map(|child| child.id.clone());
+                self.skip(kind, first, "all its children were skipped".into())
             }
             (0, _) => self.after(self.last_failure().unwrap_or_else(unknown)),
             (_, [only]) => {

@@ -5,14 +5,15 @@
 
 use super::contract::words;
 use super::gather::Past;
-use super::items::NOT_ACHIEVED;
+use super::items::{NOT_ACHIEVED, unknown};
+use super::mend::last_failure;
 use super::route::unmet;
 use super::state::{ItemState, State, Step, Told};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::usage_value;
-use convoke_model::{Class, Duty, Failure, TaskId};
+use convoke_model::{CauseKind, Class, Duty, Failure};
 use convoke_plan::Kind;
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ impl Status {
 /// Counts the tasks: what failed and was not made up for, what was left out.
 pub(crate) fn status(state: &State<'_>) -> Status {
     let ended = |end: End| move |item: &&ItemState<'_>| item.ended() == Some(end);
-    if state.top().any(|item| is_lost(state, item)) {
+    if lost(state).is_some() {
         Status::Failed
     } else if state.top().next().is_some()
         && state.top().filter(ended(End::Skipped)).count() == state.top().count()
@@ -59,6 +60,14 @@ pub(crate) fn status(state: &State<'_>) -> Status {
     } else {
         Status::Succeeded
     }
+}
+
+/// The task for which the goal was not reached: one that failed and was not made up for, or, where nothing was done,
+/// one that failed and was left out.
+fn lost<'s, 'a>(state: &'s State<'a>) -> Option<&'s ItemState<'a>> {
+    let nothing_done = || state.top().all(|item| item.ended() == Some(End::Skipped));
+    let given_up = || state.top().find(|item| item.was_given_up()).filter(|_| nothing_done());
+    state.top().find(|item| is_lost(state, item)).or_else(given_up)
 }
 
 fn is_lost(state: &State<'_>, item: &ItemState<'_>) -> bool {
@@ -103,10 +112,12 @@ impl Scheduler {
     fn goal_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
         let Kind::Goal(goal) = &self.node(task).kind else { return None };
         let state = self.goal_state(task, goal, Past::Whole, Some(outputs));
-        if let Some(lost) = state.top().find(|item| is_lost(&state, item)) {
-            let why = lost.failure.map_or("it was stopped", |failure| &failure.message);
+        if let Some(lost) = lost(&state) {
+            let failure =
+                lost.failure.cloned().or_else(|| last_failure(&state, lost)).unwrap_or_else(unknown);
+            let why = if lost.was_given_up() { reason(lost) } else { failure.message };
             let message = format!("the goal was not achieved: task {}: {why}", state.short(&lost.id));
-            let class = lost.failure.map_or(Class::Cancelled, |failure| failure.class);
+            let class = failure.class;
             return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
         }
         if let Some(why) = unmet(&state).filter(|_| status(&state) == Status::Succeeded) {
@@ -190,7 +201,7 @@ fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {
     json!({
         "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
-        "reason": reason(state, item),
+        "reason": reason(item),
     })
 }
 
@@ -206,21 +217,18 @@ pub(crate) fn status_word(item: &ItemState<'_>) -> &'static str {
 }
 
 /// Why a task ended as it did; of what went well, as far as somebody said.
-pub(crate) fn reason(state: &State<'_>, item: &ItemState<'_>) -> String {
+pub(crate) fn reason(item: &ItemState<'_>) -> String {
     match item.ended() {
         Some(End::Failed) => item.failure.map(|failure| failure.message.clone()).unwrap_or_default(),
-        Some(End::Skipped) => skip_reason(state, item),
+        Some(End::Skipped) => skip_reason(item),
         _ => last_said(item).unwrap_or_default(),
     }
 }
 
-fn skip_reason(state: &State<'_>, item: &ItemState<'_>) -> String {
-    let gone = |id: &&TaskId| !matches!(state.end_of(id), Some(End::Succeeded));
-    let threshold = state.goal.skip_threshold;
-    match (&item.item.skip, item.item.inputs.iter().find(gone)) {
-        (Some(skip), _) if skip.probability >= threshold => skip.reason.clone(),
-        (_, Some(input)) => format!("task {} has no result", state.short(input)),
-        _ => last_said(item).unwrap_or_else(|| "all its children were skipped".into()),
+fn skip_reason(item: &ItemState<'_>) -> String {
+    match (item.skipped, &item.item.skip) {
+        (Some((CauseKind::NotPossible, _)), Some(skip)) => skip.reason.clone(),
+        (skipped, _) => skipped.map(|(_, why)| why.to_owned()).unwrap_or_default(),
     }
 }
 

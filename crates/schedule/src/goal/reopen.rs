@@ -57,7 +57,7 @@ impl Scheduler {
             TaskState::Ended(End::Cancelled) => true,
             TaskState::Ended(End::Skipped) => {
                 use CauseKind::*;
-                !matches!(kind, Some(NotPossible | NeedFailed | NeedSkipped))
+                !matches!(kind, Some(NotPossible | GivenUp | NeedFailed | NeedSkipped))
             }
             _ => false,
         }

@@ -4,7 +4,7 @@
 use super::contract::Said;
 use super::proposal::Proposal;
 use crate::task::End;
-use convoke_model::{Duty, Failure, Item, TaskId};
+use convoke_model::{CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
 use std::sync::Arc;
 
@@ -47,6 +47,8 @@ pub(crate) struct ItemState<'a> {
     pub due: Option<Action>,
     /// Whether it is tried though it was thought impossible.
     pub insisted: bool,
+    /// Why it was skipped: the kind, and in words as far as somebody decided it.
+    pub skipped: Option<(CauseKind, &'a str)>,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
 }
@@ -114,6 +116,11 @@ impl<'a> State<'a> {
 impl<'a> ItemState<'a> {
     pub fn ended(&self) -> Option<End> {
         if let Standing::Ended(end) = self.standing { Some(end) } else { None }
+    }
+
+    /// Whether it failed and was then left out.
+    pub fn was_given_up(&self) -> bool {
+        matches!(self.skipped, Some((CauseKind::GivenUp, _)))
     }
 
     /// Whether one of its children has not ended: nothing about it is decided meanwhile.

@@ -138,6 +138,7 @@ impl Play {
             tried: &piece.tried,
             due: piece.due,
             insisted: false,
+            skipped: None,
             failure: piece.failure.as_ref(),
         }
     }
