@@ -244,6 +244,14 @@ impl World {
         turn.effects.into_iter().for_each(|effect| self.perform(effect));
     }
 
+    /// Answers a task that waits for a person.
+    pub fn answer(&mut self, task: &TaskId, answer: Answer) {
+        let what = What::Answered { task: task.clone(), answer, by: "simulated".into(), message: None };
+        let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
+        self.commit(&turn.events);
+        turn.effects.into_iter().for_each(|effect| self.perform(effect));
+    }
+
     fn commit(&mut self, events: &[Stamped]) {
         for blob in self.core.store.take_pending() {
             self.blobs.lock().expect("one thread").insert(blob.digest, blob.text);

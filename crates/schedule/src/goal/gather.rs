@@ -6,7 +6,7 @@ use super::state::{ItemState, Standing, State, Step, Told};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Answer, Duty, Failure, Item, TaskId};
+use convoke_model::{About, Answer, CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Goal, Kind};
 use std::sync::Arc;
 
@@ -138,8 +138,17 @@ impl Scheduler {
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
             tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
             due: pursuit.and_then(|pursuit| pursuit.due),
+            insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
+            skipped: self.skipped(task),
             failure: state.failure.as_deref(),
         }
+    }
+
+    fn skipped(&self, task: TaskIx) -> Option<(CauseKind, &str)> {
+        let state = &self.tasks[task];
+        let cause = state.cancelling.as_ref().filter(|_| state.state == TaskState::Ended(End::Skipped))?;
+        let why = state.pursuit.as_ref().and_then(|pursuit| pursuit.left_out.as_deref());
+        Some((cause.kind, why.unwrap_or(cause.kind.words())))
     }
 
     /// Whether somebody was asked for a task and has not answered: nothing is decided about it meanwhile.

@@ -173,7 +173,7 @@ impl Scheduler {
             let found = seen.iter().find(|seen| self.tasks[seen.task].id == child.id);
             let (summary, result) = match found {
                 Some(seen) => (seen.summary.clone(), seen.text.clone()),
-                None => (reason(&about.state, child), String::new()),
+                None => (reason(child), String::new()),
             };
             json!({
                 "id": about.state.short(&child.id), "description": child.item.description,
@@ -193,7 +193,7 @@ impl Scheduler {
             let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
             json!({
                 "id": about.state.short(&item.id), "description": item.item.description, "status": status_word(item),
-                "summary": super::contract::words(&said, "summary"), "reason": reason(&about.state, item),
+                "summary": super::contract::words(&said, "summary"), "reason": reason(item),
             })
         };
         about.state.items.iter().filter(counts).map(task).collect()

@@ -4,7 +4,7 @@
 use super::contract::Said;
 use super::proposal::Proposal;
 use crate::task::End;
-use convoke_model::{Duty, Failure, Item, TaskId};
+use convoke_model::{CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
 use std::sync::Arc;
 
@@ -45,6 +45,10 @@ pub(crate) struct ItemState<'a> {
     pub tried: &'a [Action],
     /// The way that was chosen last, until something is asked because of it.
     pub due: Option<Action>,
+    /// Whether it is tried though it was thought impossible.
+    pub insisted: bool,
+    /// Why it was skipped: the kind, and in words as far as somebody decided it.
+    pub skipped: Option<(CauseKind, &'a str)>,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
 }
@@ -114,6 +118,18 @@ impl<'a> ItemState<'a> {
         if let Standing::Ended(end) = self.standing { Some(end) } else { None }
     }
 
+    /// Whether it failed and was then left out.
+    pub fn was_given_up(&self) -> bool {
+        matches!(self.skipped, Some((CauseKind::GivenUp, _)))
+    }
+
+    /// Whether one of its children has not ended: nothing about it is decided meanwhile.
+    pub fn has_open_child(&self, state: &State<'_>) -> bool {
+        let is_open =
+            |step: &Step<'_>| matches!(step, Step::Child(child) if state.items[*child].ended().is_none());
+        self.steps.iter().any(is_open)
+    }
+
     /// How many children it has.
     pub fn children(&self) -> u32 {
         self.steps.iter().filter(|step| matches!(step, Step::Child(_))).count() as u32
@@ -124,11 +140,11 @@ impl<'a> ItemState<'a> {
         self.parent.is_some_and(|parent| self.item.replaces.contains(&state.items[parent].id))
     }
 
-    /// The children that were made together last, as far as nothing happened since.
+    /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        for step in self.steps.iter().rev().skip_while(|step| matches!(step, Step::Duty(Duty::Reconcile, _)))
-        {
+        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if *duty != Duty::Execute);
+        for step in self.steps.iter().rev().skip_while(is_later) {
             let Step::Child(child) = step else { break };
             let same =
                 |first: &usize| state.items[*first].recovers(state) == state.items[*child].recovers(state);

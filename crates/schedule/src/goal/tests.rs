@@ -137,6 +137,8 @@ impl Play {
             steps: piece.steps.iter().map(step).collect(),
             tried: &piece.tried,
             due: piece.due,
+            insisted: false,
+            skipped: None,
             failure: piece.failure.as_ref(),
         }
     }
