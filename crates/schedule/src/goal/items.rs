@@ -3,9 +3,10 @@
 //! Pure, and driven by how the last thing went that was done for the task. Invariant: a task ends only when all its
 //! children have, and each way to recover is taken at most once.
 
+use super::check::Terms;
 use super::contract::Said;
 use super::decision::{Act, Decision};
-use super::proposal::{Proposal, Terms};
+use super::proposal::Proposal;
 use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, TaskId};

@@ -7,6 +7,7 @@
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
 mod carry;
+mod check;
 mod contract;
 mod decision;
 mod fold;
@@ -43,7 +44,7 @@ impl Scheduler {
 
 /// Whether a person's plan for a goal can be carried out; else what is wrong with it.
 pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
-    let terms = proposal::Terms {
+    let terms = check::Terms {
         most: goal.bounds.max_tasks,
         because: "max_tasks",
         known: &[],

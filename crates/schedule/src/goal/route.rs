@@ -4,10 +4,11 @@
 //! and creation), planning, maintenance. Tasks that do not depend on one another are started together. Invariant:
 //! every decision leads to an event that changes the state, so that routing comes to an end.
 
+use super::check::Terms;
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items;
-use super::proposal::{Proposal, Terms};
+use super::proposal::Proposal;
 use super::state::{State, Step, Told, asked, asked_in_a_row};
 use crate::task::End;
 use convoke_model::{Class, Duty, Failure};
