@@ -4,6 +4,7 @@
 //! what [`Proposal::check`] accepts has no circle, no duplicate and no unknown input.
 
 use super::proposal::{Draft, Proposal};
+use crate::task::End;
 use std::collections::{HashMap, HashSet};
 
 /// Names of a circle that are told; a longer one is told by its ends.
@@ -17,9 +18,23 @@ pub(crate) struct Terms<'a> {
     /// What sets that limit, in words.
     pub because: &'a str,
     /// Tasks that are there already and may be referred to.
-    pub known: &'a [String],
+    pub known: Option<&'a Known>,
     /// From here on, in percent, a reason to skip is demanded.
     pub skip_threshold: u8,
+}
+
+/// Tasks of earlier rounds: how each ended, and what it was to do.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    ends: HashMap<String, Option<End>>,
+    described: HashMap<String, String>,
+}
+
+impl Known {
+    pub fn add(&mut self, id: &str, description: &str, end: Option<End>) {
+        self.ends.insert(id.to_owned(), end);
+        self.described.insert(same_words(description), id.to_owned());
+    }
 }
 
 impl Proposal {
@@ -34,9 +49,12 @@ impl Proposal {
         }
         let places = self.places()?;
         self.check_descriptions()?;
-        let known: HashSet<&str> = terms.known.iter().map(String::as_str).collect();
+        let none = Known::default();
+        let known = terms.known.unwrap_or(&none);
         for task in &self.tasks {
-            check_task(task, terms.skip_threshold, &places, &known)?;
+            check_inputs(task, &places, known)?;
+            check_replaced(task, known)?;
+            check_skip(task, terms.skip_threshold)?;
         }
         match circle(&self.tasks, &places) {
             Some(circle) => Err(format!("the inputs go round in a circle: {}", told(&circle))),
@@ -57,32 +75,63 @@ impl Proposal {
 
     fn check_descriptions(&self) -> Result<(), String> {
         let mut described = HashSet::new();
-        match self.tasks.iter().find(|task| !described.insert(task.description.trim().to_lowercase())) {
+        match self.tasks.iter().find(|task| !described.insert(same_words(&task.description))) {
             Some(again) => Err(format!("two tasks are the same: `{}`", again.description.trim())),
             None => Ok(()),
         }
     }
 }
 
-fn check_task(
-    task: &Draft,
-    skip_threshold: u8,
-    places: &HashMap<&str, usize>,
-    known: &HashSet<&str>,
-) -> Result<(), String> {
+/// Two descriptions that differ in nothing else are the same task.
+fn same_words(description: &str) -> String {
+    description.trim().to_lowercase()
+}
+
+fn check_inputs(task: &Draft, places: &HashMap<&str, usize>, known: &Known) -> Result<(), String> {
     let id = &task.id;
-    if task.inputs.contains(id) {
-        return Err(format!("task `{id}` waits for itself"));
+    for input in &task.inputs {
+        let is_new = places.contains_key(input.as_str());
+        match known.ends.get(input) {
+            _ if input == id => return Err(format!("task `{id}` waits for itself")),
+            None if is_new => {}
+            None => return Err(format!("task `{id}` needs `{input}`, and there is no such task")),
+            Some(_) if is_new => {
+                let which =
+                    "a new task has the id of one that is there already, so nobody knows which is meant";
+                return Err(format!("task `{id}` needs `{input}`: {which}"));
+            }
+            Some(Some(End::Succeeded)) => {}
+            Some(_) => return Err(format!("task `{id}` needs `{input}`, which has no result")),
+        }
     }
-    let is_there = |id: &str| places.contains_key(id) || known.contains(id);
-    if let Some(input) = task.inputs.iter().find(|input| !is_there(input)) {
-        return Err(format!("task `{id}` needs `{input}`, and there is no such task"));
+    Ok(())
+}
+
+/// What a task makes up for has no result; and no task does what another did, or failed at, unless it stands for it.
+fn check_replaced(task: &Draft, known: &Known) -> Result<(), String> {
+    let id = &task.id;
+    for replaced in &task.replaces {
+        match known.ends.get(replaced) {
+            Some(Some(End::Failed | End::Skipped | End::Cancelled)) => {}
+            Some(_) => return Err(format!("task `{id}` replaces `{replaced}`, which was done")),
+            None => return Err(format!("task `{id}` replaces `{replaced}`, and there is no such task")),
+        }
     }
-    if let Some(unknown) = task.replaces.iter().find(|id| !known.contains(id.as_str())) {
-        return Err(format!("task `{id}` replaces `{unknown}`, and there is no such task"));
+    match known.described.get(&same_words(&task.description)) {
+        Some(same) if !task.replaces.contains(same) => {
+            let hint = match known.ends.get(same) {
+                Some(Some(End::Succeeded)) => "its result can be an input",
+                _ => "what makes up for a task names it in `replaces`",
+            };
+            Err(format!("task `{id}` is the same as task `{same}`, which is there already; {hint}"))
+        }
+        _ => Ok(()),
     }
-    if task.skip_probability >= skip_threshold && task.skip_reason.trim().is_empty() {
-        return Err(format!("task `{id}` is to be skipped, and its `skip_reason` does not say why"));
+}
+
+fn check_skip(task: &Draft, threshold: u8) -> Result<(), String> {
+    if task.skip_probability >= threshold && task.skip_reason.trim().is_empty() {
+        return Err(format!("task `{}` is to be skipped, and its `skip_reason` does not say why", task.id));
     }
     Ok(())
 }

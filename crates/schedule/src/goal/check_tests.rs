@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn terms(most: u32) -> Terms<'static> {
-    Terms { most, because: "max_tasks", known: &[], skip_threshold: 70 }
+    Terms { most, because: "max_tasks", known: None, skip_threshold: 70 }
 }
 
 fn proposal(tasks: Value) -> Proposal {
@@ -30,6 +30,45 @@ fn what_cannot_be_carried_out_is_refused_in_words() {
     assert!(refusal(json!(many)).contains("at most 10"));
     let silent = json!([{"id": "a", "description": "a", "skip_probability": 70}]);
     assert!(refusal(silent).contains("skip_reason"));
+}
+
+/// A later round: task 1 was done, 2 failed and 3 was skipped.
+fn later(tasks: Value) -> Result<(), String> {
+    let mut known = Known::default();
+    known.add("1", "Look up prices", Some(End::Succeeded));
+    known.add("2", "Compare prices", Some(End::Failed));
+    known.add("3", "Write it up", Some(End::Skipped));
+    proposal(tasks).check(Terms { known: Some(&known), ..terms(10) })
+}
+
+#[test]
+fn an_id_of_an_earlier_round_means_the_task_that_is_there() {
+    let hidden = json!([{"id": "1", "description": "a"}, {"id": "2", "description": "b", "inputs": ["1"]}]);
+    assert!(later(hidden).unwrap_err().contains("`1`: a new task has the id of one that is there already"));
+    // Nobody needs it: there is nothing to mistake.
+    assert_eq!(later(json!([{"id": "2", "description": "a", "inputs": ["1"], "replaces": ["2"]}])), Ok(()));
+    assert!(
+        later(json!([{"id": "x", "description": "a", "inputs": ["2"]}])).unwrap_err().contains("no result")
+    );
+}
+
+#[test]
+fn what_failed_or_was_skipped_can_be_made_up_for_and_what_was_done_cannot() {
+    let instead = json!([
+        {"id": "a", "description": "compare otherwise", "replaces": ["2"]},
+        {"id": "b", "description": "write it up", "inputs": ["a"], "replaces": ["3"]},
+    ]);
+    assert_eq!(later(instead), Ok(()));
+    let done = later(json!([{"id": "a", "description": "a", "replaces": ["1"]}])).unwrap_err();
+    assert!(done.contains("replaces `1`, which was done"), "{done}");
+}
+
+#[test]
+fn a_task_that_is_there_already_is_not_made_again_unless_it_is_made_up_for() {
+    let again = later(json!([{"id": "a", "description": "look up PRICES "}])).unwrap_err();
+    assert!(again.contains("same as task `1`") && again.contains("can be an input"), "{again}");
+    let failed = later(json!([{"id": "a", "description": "Compare prices"}])).unwrap_err();
+    assert!(failed.contains("same as task `2`") && failed.contains("`replaces`"), "{failed}");
 }
 
 /// Tasks of which each needs the next.

@@ -172,7 +172,7 @@ impl Look<'_, '_> {
             true => (room, "max_children"),
             false => (*self.left, "max_tasks"),
         };
-        Terms { most, because, known: &[], skip_threshold: self.state.goal.skip_threshold }
+        Terms { most, because, known: None, skip_threshold: self.state.goal.skip_threshold }
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {

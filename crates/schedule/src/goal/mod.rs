@@ -47,7 +47,7 @@ pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
     let terms = check::Terms {
         most: goal.bounds.max_tasks,
         because: "max_tasks",
-        known: &[],
+        known: None,
         skip_threshold: goal.skip_threshold,
     };
     proposal::Proposal::read_text(text)?.check(terms)

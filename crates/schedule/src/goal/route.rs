@@ -4,14 +4,14 @@
 //! and creation), planning, maintenance. Tasks that do not depend on one another are started together. Invariant:
 //! every decision leads to an event that changes the state, so that routing comes to an end.
 
-use super::check::Terms;
+use super::check::{Known, Terms};
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items;
 use super::proposal::Proposal;
 use super::state::{State, Step, Told, asked, asked_in_a_row};
 use crate::task::End;
-use convoke_model::{Class, Duty, Failure};
+use convoke_model::{Class, Duty, Failure, Item, TaskId};
 
 /// A plan that nobody can use.
 pub(crate) const PLAN_REFUSED: &str = "plan_refused";
@@ -89,10 +89,10 @@ fn checked<'p>(state: &State<'_>, plan: &'p Result<Proposal, String>) -> Result<
 }
 
 fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
-    plan.check(terms(state, state.tasks_left(), &[])).map(|()| plan)
+    plan.check(terms(state, state.tasks_left(), None)).map(|()| plan)
 }
 
-fn terms<'a>(state: &State<'_>, most: u32, known: &'a [String]) -> Terms<'a> {
+fn terms<'a>(state: &State<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
     Terms { most, because: "max_tasks", known, skip_threshold: state.goal.skip_threshold }
 }
 
@@ -137,9 +137,22 @@ fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
 fn add(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
     let first = state.top().count() as u32 + 1;
     let known = |short: &str| items::full(state, short);
-    let items = plan.items(&state.id, first, 0, &known);
+    let mut items = plan.items(&state.id, first, 0, &known);
+    items.iter_mut().for_each(|item| stand_for_all(state, item));
     let reason = format!("{why}: {} tasks", items.len());
     Decision { chosen: "add_tasks", reason, about: None, role: None, act: Act::Add(items) }
+}
+
+/// Whoever makes up for a task makes up for all that this one was to make up for.
+fn stand_for_all(state: &State<'_>, item: &mut Item) {
+    let replaced = item.replaces.iter().filter_map(|id| state.find(id));
+    let before: Vec<TaskId> =
+        replaced.flat_map(|index| state.items[index].item.replaces.iter().cloned()).collect();
+    for id in before {
+        if !item.replaces.contains(&id) {
+            item.replaces.push(id);
+        }
+    }
 }
 
 /// Every task has ended: is more needed, or is it time to answer?
@@ -200,20 +213,11 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
 }
 
 fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
-    let known: Vec<String> = state.top().map(|item| state.short(&item.id).to_owned()).collect();
-    tasks.check(terms(state, left, &known))?;
-    let ended_so = |id: &str, end: End| state.end_of(&items::full(state, id)) == Some(end);
-    for task in &tasks.tasks {
-        if let Some(id) = task.replaces.iter().find(|id| !ended_so(id, End::Failed)) {
-            return Err(format!("task `{}` replaces `{id}`, which has not failed", task.id));
-        }
-        let own = |id: &&String| tasks.tasks.iter().any(|task| task.id == **id);
-        let gone = task.inputs.iter().filter(|id| !own(id)).find(|id| !ended_so(id, End::Succeeded));
-        if let Some(id) = gone {
-            return Err(format!("task `{}` needs `{id}`, which has no result", task.id));
-        }
+    let mut known = Known::default();
+    for item in state.top() {
+        known.add(state.short(&item.id), &item.item.description, item.ended());
     }
-    Ok(())
+    tasks.check(terms(state, left, Some(&known)))
 }
 
 fn said_so(what: &str, reason: &str) -> String {

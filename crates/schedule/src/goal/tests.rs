@@ -513,6 +513,29 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
 }
 
 #[test]
+fn who_makes_up_for_a_makeshift_makes_up_for_what_it_stood_for() {
+    let mut goal = goal();
+    goal.policies.clear();
+    goal.bounds.max_rounds = 3;
+    let mut play = planned(goal, vec![draft("a", &[]), draft("b", &["a"])]);
+    let more = |drafts: Vec<Draft>| Said::More {
+        done: false,
+        reason: "another way".into(),
+        tasks: Proposal { tasks: drafts, complete: true },
+    };
+    let instead =
+        |id: &str, inputs: &[&str], of: &str| Draft { replaces: vec![of.into()], ..draft(id, inputs) };
+    play.fail("1", Class::Fatal);
+    assert_eq!(play.standing("2"), Standing::Ended(End::Skipped));
+    play.say("g", more(vec![instead("c", &[], "1"), instead("d", &["c"], "2")]));
+    play.fail("3", Class::Fatal);
+    play.say("g", more(vec![instead("e", &[], "3"), instead("f", &["e"], "4")]));
+    play.say("5", done());
+    play.say("6", done());
+    assert_eq!(play.status(), Status::Succeeded);
+}
+
+#[test]
 fn a_plan_is_refused_once_and_then_the_goal_is_abandoned() {
     let mut play = Play::new(goal());
     play.settle();

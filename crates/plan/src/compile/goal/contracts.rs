@@ -60,7 +60,7 @@ fn recovery() -> OutputSchema {
 fn further_tasks() -> OutputField {
     let mut tasks = tasks();
     let task = tasks.items.as_mut().and_then(|task| task.properties.as_mut());
-    let replaces = optional(list(FieldType::String, "ids of failed tasks that it makes up for"));
+    let replaces = optional(list(FieldType::String, "ids of failed or skipped tasks that it makes up for"));
     task.map(|task| task.insert("replaces".to_owned(), replaces));
     tasks
 }
