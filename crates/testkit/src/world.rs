@@ -137,6 +137,11 @@ impl World {
         world
     }
 
+    /// A value that was stored with a commit.
+    pub fn kept(&self, digest: &Digest) -> Option<JsonText> {
+        self.blobs.lock().expect("one thread").get(digest).cloned()
+    }
+
     fn empty(
         plan: Arc<Plan>,
         scheduler: Scheduler,

@@ -20,6 +20,7 @@ mod proposal;
 mod recover;
 mod reopen;
 mod route;
+mod share;
 mod state;
 #[cfg(test)]
 mod tests;
