@@ -111,8 +111,6 @@ pub struct Scheduler {
     pub(crate) errands: HashSet<TaskIx>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
-    /// Events so far: what was looked at in vain need not be looked at again before the next one.
-    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -146,7 +144,6 @@ impl Scheduler {
             project: None,
             errands: HashSet::new(),
             guidance: Vec::new(),
-            events: 0,
         }
     }
 
@@ -268,6 +265,11 @@ impl Scheduler {
             .map(|task| (self.frame(self.tasks[task].place.frame).workflow, self.tasks[task].node))
     }
 
+    /// How many tasks of goals were looked at so far, for decisions and prompts together: what routing costs.
+    pub fn looked_at(&self) -> u64 {
+        self.values.looked.get()
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -319,6 +321,9 @@ impl Scheduler {
     }
 
     pub(crate) fn todo(&mut self, todo: Todo) {
+        if let Todo::Group(task) = todo {
+            self.touch(task);
+        }
         if self.agenda.back() != Some(&todo) {
             self.agenda.push_back(todo);
         }

@@ -3,7 +3,8 @@
 //! A goal and its tasks hold no permits themselves: they ask, and each duty is a child with a permit, an attempt and an
 //! end of its own. The record of it is `Routed` (a decision and its reason) and `Asked`; everything else follows from
 //! these and from the ends of the children, so that a goal goes on in its middle wherever it was cut off. `proposal`,
-//! `contract`, `recover`, `items` and `route` are pure values in, values out; the others speak for the scheduler.
+//! `check`, `contract`, `recover`, `items` and `route` are pure values in, values out; the others speak for the
+//! scheduler. Only what has changed is looked at (`touched`).
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
 mod carry;
@@ -25,6 +26,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod touched;
 
 pub(crate) use contract::Said;
 pub(crate) use fold::Pursuit;

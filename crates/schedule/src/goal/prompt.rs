@@ -19,6 +19,7 @@ use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, TaskId};
 use convoke_plan::template::from_json;
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A result as a prompt shows it.
@@ -82,10 +83,12 @@ impl Scheduler {
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
         // Whoever puts results together is told why each of them is as it is; everybody else sees one task.
-        let past = match (asker == goal_task, duty) {
-            (true, _) | (_, Duty::Reconcile) => Past::Whole,
-            _ => Past::Of(asker),
-        };
+        let mut looked_at = vec![asker];
+        if duty == Duty::Reconcile {
+            looked_at.extend(self.tasks[asker].group.iter().flat_map(|group| &group.members));
+        }
+        looked_at.sort_unstable();
+        let past = if asker == goal_task { Past::Whole } else { Past::Of(&looked_at) };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
         Some(About { duty, note, goal_task, goal, asker, state, at })
@@ -164,9 +167,10 @@ impl Scheduler {
             return json!([]);
         }
         let seen = self.seen(about, outputs);
+        let seen: HashMap<&TaskId, &Seen> =
+            seen.iter().map(|seen| (&self.tasks[seen.task].id, seen)).collect();
         let child = |child: &ItemState<'_>| {
-            let found = seen.iter().find(|seen| self.tasks[seen.task].id == child.id);
-            let (summary, result) = match found {
+            let (summary, result) = match seen.get(&child.id) {
                 Some(seen) => (seen.summary.clone(), seen.text.clone()),
                 None => (reason(&about.state, child), String::new()),
             };

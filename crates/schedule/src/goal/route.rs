@@ -18,12 +18,19 @@ pub(crate) const PLAN_REFUSED: &str = "plan_refused";
 
 /// All that can be decided now, most urgent first.
 pub(crate) fn route(state: &State<'_>) -> Vec<Decision> {
-    let mut left = state.tasks_left();
-    let mut decisions: Vec<Decision> =
-        items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
+    let (mut decisions, left) = about_items(state);
     decisions.extend(about_goal(state, left));
     decisions.sort_by_key(Decision::rank);
     decisions
+}
+
+/// What can be decided about the tasks that are looked at, most urgent first, and how many may be made after that.
+pub(crate) fn about_items(state: &State<'_>) -> (Vec<Decision>, u32) {
+    let mut left = state.tasks_left();
+    let mut decisions: Vec<Decision> =
+        items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
+    decisions.sort_by_key(Decision::rank);
+    (decisions, left)
 }
 
 fn about_goal(state: &State<'_>, left: u32) -> Option<Decision> {

@@ -6,6 +6,8 @@ use super::proposal::Proposal;
 use crate::task::End;
 use convoke_model::{Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Everything that is decided from.
@@ -19,7 +21,7 @@ pub(crate) struct State<'a> {
     pub approved: Option<Result<Proposal, String>>,
     /// Nobody is there to be asked.
     pub unattended: bool,
-    /// What happened to the goal itself, in order.
+    /// What happened to the goal itself, in order; nothing where only some tasks are looked at.
     pub steps: Vec<Step<'a>>,
     /// How many tasks were made.
     pub made: u32,
@@ -27,6 +29,8 @@ pub(crate) struct State<'a> {
     pub rounds: u32,
     /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
     pub items: Vec<ItemState<'a>>,
+    /// The places of the tasks, once somebody wants to know them.
+    pub places: OnceCell<HashMap<TaskId, usize>>,
 }
 
 /// One task of a goal.
@@ -100,7 +104,8 @@ impl<'a> State<'a> {
 
     /// A task's place among the tasks.
     pub fn find(&self, id: &TaskId) -> Option<usize> {
-        self.items.iter().position(|item| item.id == *id)
+        let place = |(place, item): (usize, &ItemState<'a>)| (item.id.clone(), place);
+        self.places.get_or_init(|| self.items.iter().enumerate().map(place).collect()).get(id).copied()
     }
 
     /// How a task ended.

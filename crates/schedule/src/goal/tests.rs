@@ -115,6 +115,7 @@ impl Play {
             made: self.items.len() as u32,
             rounds: self.rounds(),
             items: self.items.iter().map(|item| self.item_state(item)).collect(),
+            places: Default::default(),
         }
     }
 
