@@ -27,6 +27,7 @@ mod state;
 mod tests;
 mod tools;
 mod touched;
+mod verdict;
 
 pub(crate) use contract::Said;
 pub(crate) use fold::Pursuit;

@@ -6,8 +6,8 @@
 use super::contract::words;
 use super::gather::Past;
 use super::items::NOT_ACHIEVED;
-use super::route::unmet;
 use super::state::{ItemState, State, Step, Told};
+use super::verdict::{shortfall, verdict};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
@@ -112,7 +112,7 @@ impl Scheduler {
             let class = lost.failure.map_or(Class::Cancelled, |failure| failure.class);
             return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
         }
-        if let Some(why) = unmet(&state).filter(|_| status(&state) == Status::Succeeded) {
+        if let Some(why) = shortfall(&state) {
             let message = format!("the goal was not achieved: {why}");
             return Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED));
         }
@@ -151,13 +151,9 @@ impl Scheduler {
             text => text,
         };
         let tasks: Vec<Value> = state.items.iter().map(|item| task_value(&state, item)).collect();
-        let status = match status(&state) {
-            Status::Succeeded if unmet(&state).is_some() => Status::Failed,
-            counted => counted,
-        };
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": field("issues"), "reason": field("reason"), "status": status.word(), "tasks": tasks,
+            "issues": field("issues"), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
             "usage": usage_value(&self.asked_so_far(task).1),
         }))
     }

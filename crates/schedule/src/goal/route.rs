@@ -10,6 +10,7 @@ use super::decision::{Act, Decision};
 use super::items;
 use super::proposal::Proposal;
 use super::state::{State, Step, Told, asked, asked_in_a_row};
+use super::verdict::{is_incomplete, said_so};
 use crate::task::End;
 use convoke_model::{Class, Duty, Failure, Item, TaskId};
 
@@ -199,6 +200,9 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
         Told::Nothing => return None,
         Told::Failed(_) => return finish("nobody could say whether more is needed"),
         Told::Said(said) => match &**said {
+            Said::More { done: true, achieved: Some(false), reason, .. } => {
+                return finish(&said_so("it was not reached, and nothing that is left would help", reason));
+            }
             Said::More { done: true, reason, .. } => {
                 return finish(&said_so("nothing more is needed", reason));
             }
@@ -227,10 +231,6 @@ fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
     tasks.check(terms(state, left, Some(&known)))
 }
 
-fn said_so(what: &str, reason: &str) -> String {
-    if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
-}
-
 /// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
 fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
     if left == 0 || state.rounds >= state.goal.bounds.max_rounds {
@@ -241,38 +241,10 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
     if failed + skipped > 0 {
         return Some(format!("{failed} tasks failed and {skipped} were skipped"));
     }
-    is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
-}
-
-/// Why a goal cannot have been reached though its tasks were done: who was asked last said that there was more to do, and
-/// that was not done.
-pub(super) fn unmet(state: &State<'_>) -> Option<String> {
-    let mut later = state.steps.iter().rev().take_while(|step| matches!(step, Step::Duty(..)));
-    let asked = later.find_map(|step| match step {
-        Step::Duty(Duty::Classify, told) => Some(told),
-        _ => None,
-    });
-    if let Some(Told::Said(said)) = asked
-        && let Said::More { done, reason, .. } = &**said
-    {
-        return (!done).then(|| said_so("more was needed", reason));
+    if state.rounds > 1 {
+        return Some("further tasks were done".to_owned());
     }
-    is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
-}
-
-/// Whether whoever planned last said that there is more to do.
-fn is_incomplete(state: &State<'_>) -> bool {
-    let planned = state.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
-            Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
-            _ => None,
-        },
-        _ => None,
-    });
-    let person = state.approved.as_ref().or(state.given.as_ref());
-    let first = person.and_then(|plan| plan.as_ref().ok()).map(|plan| plan.complete);
-    let complete = if state.rounds > 1 { planned } else { first.or(planned) };
-    complete == Some(false)
+    is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
 }
 
 fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {

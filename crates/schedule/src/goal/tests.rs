@@ -7,6 +7,7 @@ use super::outcome::{Status, status};
 use super::proposal::{Draft, Proposal};
 use super::route::route;
 use super::state::{ItemState, Standing, State, Step, Told};
+use super::verdict::{shortfall, verdict};
 use crate::task::End;
 use convoke_model::{Class, Duty, Effort, Failure, Item, Skip, TaskId};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
@@ -93,6 +94,10 @@ fn tasks(tasks: Vec<Draft>) -> Said {
 
 fn done() -> Said {
     Said::Work { achieved: true, reason: "seen".into() }
+}
+
+fn answer(achieved: Option<bool>) -> Said {
+    Said::Answer { achieved, reason: "it says so".into() }
 }
 
 fn not_done() -> Said {
@@ -502,6 +507,7 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     let instead = Draft { replaces: vec!["1".into()], ..draft("again", &[]) };
     let more = Said::More {
         done: false,
+        achieved: None,
         reason: "another way".into(),
         tasks: Proposal { tasks: vec![instead], complete: true },
     };
@@ -509,7 +515,7 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/2/execute", Status::Failed));
     play.say("2", done());
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/finalise", Status::Succeeded));
-    play.say("g", Said::Answer);
+    play.say("g", answer(None));
     assert_eq!(play.ended, Some(Ok(())));
 }
 
@@ -521,6 +527,7 @@ fn who_makes_up_for_a_makeshift_makes_up_for_what_it_stood_for() {
     let mut play = planned(goal, vec![draft("a", &[]), draft("b", &["a"])]);
     let more = |drafts: Vec<Draft>| Said::More {
         done: false,
+        achieved: None,
         reason: "another way".into(),
         tasks: Proposal { tasks: drafts, complete: true },
     };
@@ -534,6 +541,55 @@ fn who_makes_up_for_a_makeshift_makes_up_for_what_it_stood_for() {
     play.say("5", done());
     play.say("6", done());
     assert_eq!(play.status(), Status::Succeeded);
+}
+
+#[test]
+fn a_goal_that_whoever_answers_calls_not_reached_was_not() {
+    let reached = |achieved: Option<bool>| {
+        let mut play = planned(goal(), vec![draft("a", &[])]);
+        play.say("1", done());
+        play.say("g", answer(achieved));
+        (verdict(&play.state()), shortfall(&play.state()))
+    };
+    assert_eq!(reached(Some(true)), (Status::Succeeded, None));
+    assert_eq!(reached(None), (Status::Succeeded, None), "then the tasks alone count");
+    assert_eq!(reached(Some(false)), (Status::Failed, Some("it says so".into())));
+    let skipped = Draft { skip_probability: 90, skip_reason: "no key".into(), ..draft("a", &[]) };
+    let mut all =
+        planned(Goal { bounds: Bounds { max_rounds: 1, ..goal().bounds }, ..goal() }, vec![skipped]);
+    all.say("g", answer(Some(true)));
+    assert_eq!(verdict(&all.state()), Status::SkippedAll, "words make nothing better");
+}
+
+#[test]
+fn whoever_sorts_says_whether_the_goal_was_reached() {
+    for (achieved, expected) in
+        [(Some(false), Status::Failed), (Some(true), Status::Succeeded), (None, Status::Succeeded)]
+    {
+        let mut play = Play::new(goal());
+        play.settle();
+        play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+        play.say("1", done());
+        let nothing = Proposal { tasks: Vec::new(), complete: true };
+        play.say("g", Said::More { done: true, achieved, reason: "seen".into(), tasks: nothing });
+        play.say("g", answer(None));
+        assert_eq!(verdict(&play.state()), expected, "{achieved:?}");
+    }
+}
+
+#[test]
+fn after_a_further_round_it_is_asked_again_whether_more_is_needed() {
+    let mut play = Play::new(Goal { bounds: Bounds { max_rounds: 3, ..goal().bounds }, ..goal() });
+    play.settle();
+    play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+    for round in ["b", "c"] {
+        play.say(if round == "b" { "1" } else { "2" }, done());
+        assert_eq!(play.asked.last().unwrap(), "g/classify");
+        let tasks = Proposal { tasks: vec![draft(round, &[])], complete: true };
+        play.say("g", Said::More { done: false, achieved: None, reason: "not yet".into(), tasks });
+    }
+    play.say("3", done());
+    assert_eq!(play.asked.last().unwrap(), "g/finalise", "no round is left");
 }
 
 #[test]
@@ -612,8 +668,13 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
             let action = Action::ALL[usize::from(roll(14)) % 8];
             Said::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }
         }
-        Duty::Classify => Said::More { done: roll(15) < 60, reason: "r".into(), tasks: proposal() },
-        Duty::Finalise => Said::Answer,
+        Duty::Classify => Said::More {
+            done: roll(15) < 60,
+            achieved: (roll(17) < 100).then_some(roll(18) < 128),
+            reason: "r".into(),
+            tasks: proposal(),
+        },
+        Duty::Finalise => answer([None, Some(true), Some(false)][usize::from(roll(16)) % 3]),
     };
     Heard::Said(Arc::new(said))
 }
