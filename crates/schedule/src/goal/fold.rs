@@ -5,7 +5,7 @@ use crate::fold::Folded;
 use crate::group::Group;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
-use convoke_model::{About, Inquiry, TaskId};
+use convoke_model::{About, Inquiry, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
 use std::collections::HashMap;
 
@@ -20,6 +20,8 @@ pub(crate) struct Pursuit {
     pub strategy: Option<Action>,
     /// Of a goal: how many tasks were made of it.
     pub made: u32,
+    /// Of a goal: what was spent on all of it.
+    pub spent: Usage,
     /// Of a goal: in how many rounds that was.
     pub rounds: u32,
     /// Of a goal: what has changed since it was last looked at.

@@ -63,6 +63,7 @@ impl Scheduler {
             given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
             approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
             unattended: self.skip_gates,
+            purses: self.purses(task),
             steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
             made: pursuit.map_or(0, |pursuit| pursuit.made),
             rounds: pursuit.map_or(0, |pursuit| pursuit.rounds),

@@ -7,9 +7,11 @@ use super::check::Terms;
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::proposal::Proposal;
+use super::purse;
 use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, TaskId};
+use convoke_plan::SpawnRule;
 
 /// Whoever did a task says that its aim was not reached.
 pub(crate) const NOT_ACHIEVED: &str = "goal_not_achieved";
@@ -95,7 +97,7 @@ impl Look<'_, '_> {
     }
 
     fn size(&self) -> Size {
-        let (rule, item) = (self.state.goal.spawn, self.item.item);
+        let (rule, item) = (self.rule(), self.item.item);
         let Effort { tokens, seconds } = item.effort;
         let tools = item.tools.len() as u64;
         if let Some(tokens) = tokens.filter(|tokens| *tokens >= rule.tokens) {
@@ -111,6 +113,18 @@ impl Look<'_, '_> {
         }
     }
 
+    /// From when on it is split without asking: the deeper it stands, the later. What is a part already is seldom better
+    /// done in parts.
+    fn rule(&self) -> SpawnRule {
+        let SpawnRule { tokens, seconds, tools } = self.state.goal.spawn;
+        let times = 1u32.checked_shl(self.item.item.depth).unwrap_or(u32::MAX);
+        SpawnRule {
+            tokens: tokens.saturating_mul(times.into()),
+            seconds: seconds.saturating_mul(times.into()),
+            tools: tools.saturating_mul(times),
+        }
+    }
+
     /// Why it can have no children.
     pub(super) fn spawn_refusal(&self) -> Option<String> {
         let bounds = self.state.goal.bounds;
@@ -118,12 +132,16 @@ impl Look<'_, '_> {
             return Some("a task that recovers another has no children".into());
         }
         if self.item.item.depth >= bounds.max_depth {
-            return Some(format!("tasks stand at most {} deep (max_depth)", bounds.max_depth));
+            let depth = self.item.item.depth;
+            return Some(format!("tasks at depth {depth} are not split (max_depth: {})", bounds.max_depth));
         }
         if self.item.children() >= bounds.max_children {
             return Some(format!("a task has at most {} children (max_children)", bounds.max_children));
         }
-        (*self.left == 0).then(|| format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks))
+        if *self.left == 0 {
+            return Some(format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks));
+        }
+        purse::refusal(&self.state.purses, self.item.item.effort)
     }
 
     fn analysed(&self, told: &Told<'_>) -> Decision {

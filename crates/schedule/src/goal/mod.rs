@@ -18,6 +18,7 @@ mod mend;
 mod outcome;
 mod prompt;
 mod proposal;
+mod purse;
 mod recover;
 mod reopen;
 mod route;

@@ -3,6 +3,7 @@
 
 use super::contract::Said;
 use super::proposal::Proposal;
+use super::purse::Purse;
 use crate::task::End;
 use convoke_model::{Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
@@ -21,6 +22,8 @@ pub(crate) struct State<'a> {
     pub approved: Option<Result<Proposal, String>>,
     /// Nobody is there to be asked.
     pub unattended: bool,
+    /// What is left of the budgets that it stands under.
+    pub purses: Vec<Purse>,
     /// What happened to the goal itself, in order; nothing where only some tasks are looked at.
     pub steps: Vec<Step<'a>>,
     /// How many tasks were made.

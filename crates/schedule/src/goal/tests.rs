@@ -5,11 +5,12 @@ use super::decision::{Act, Decision};
 use super::items::NOT_ACHIEVED;
 use super::outcome::{Status, status};
 use super::proposal::{Draft, Proposal};
+use super::purse::Purse;
 use super::route::route;
 use super::state::{ItemState, Standing, State, Step, Told};
 use super::verdict::{shortfall, verdict};
 use crate::task::End;
-use convoke_model::{Class, Duty, Effort, Failure, Item, Skip, TaskId};
+use convoke_model::{Budget, Class, Duty, Effort, Failure, Item, Skip, TaskId, Usage};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ struct Play {
     items: Vec<Piece>,
     ended: Option<Result<(), Failure>>,
     asked: Vec<String>,
+    purses: Vec<Purse>,
 }
 
 #[derive(Clone)]
@@ -106,7 +108,14 @@ fn not_done() -> Said {
 
 impl Play {
     fn new(goal: Goal) -> Play {
-        Play { goal, steps: Vec::new(), items: Vec::new(), ended: None, asked: Vec::new() }
+        Play {
+            goal,
+            steps: Vec::new(),
+            items: Vec::new(),
+            ended: None,
+            asked: Vec::new(),
+            purses: Vec::new(),
+        }
     }
 
     fn state(&self) -> State<'_> {
@@ -116,6 +125,7 @@ impl Play {
             given: None,
             approved: None,
             unattended: true,
+            purses: self.purses.clone(),
             steps: self.steps.iter().map(step).collect(),
             made: self.items.len() as u32,
             rounds: self.rounds(),
@@ -359,6 +369,42 @@ fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
     let last = decisions.last().unwrap();
     assert_eq!(last.chosen, "execute");
     assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_depth"), "{}", last.reason);
+}
+
+#[test]
+fn a_split_that_the_budget_does_not_allow_is_refused_and_says_so() {
+    let budget = Budget { tokens: Some(10_000), ..Budget::default() };
+    let large = || Draft { effort: Effort { tokens: Some(2_000), seconds: None }, ..draft("a", &[]) };
+    let next = |used: u64| {
+        let used = Usage { input_tokens: used, ..Usage::default() };
+        let mut play = Play { purses: Purse::of("goal", &budget, &used), ..Play::new(goal()) };
+        play.settle();
+        play.say("g", tasks(vec![large()])).pop().expect("something is decided")
+    };
+    assert_eq!(next(5_000).chosen, "spawn");
+    let refused = next(8_000);
+    assert_eq!(refused.chosen, "execute");
+    assert!(refused.reason.contains("only 2000 tokens of the goal's budget"), "{}", refused.reason);
+}
+
+#[test]
+fn the_deeper_a_task_stands_the_larger_it_must_be_to_be_split_unasked() {
+    let sized =
+        |id: &str, tokens| Draft { effort: Effort { tokens: Some(tokens), seconds: None }, ..draft(id, &[]) };
+    let mut play = planned(goal(), vec![sized("a", 1_000)]);
+    play.say("1", tasks(vec![sized("x", 1_999), sized("y", 2_000)]));
+    assert_eq!(play.asked[2..], ["g/1/1/execute", "g/1/2/decompose"]);
+}
+
+#[test]
+fn max_depth_counts_how_often_a_task_can_be_split_on() {
+    let large = |id: &str| Draft { effort: Effort { tokens: Some(9_000), seconds: None }, ..draft(id, &[]) };
+    let mut play =
+        planned(Goal { bounds: Bounds { max_depth: 1, ..goal().bounds }, ..goal() }, vec![large("a")]);
+    assert_eq!(play.asked.last().unwrap(), "g/1/decompose");
+    let decisions = play.say("1", tasks(vec![large("x"), large("y")]));
+    assert_eq!(play.asked[2..], ["g/1/1/execute", "g/1/2/execute"]);
+    assert!(decisions.last().unwrap().reason.contains("max_depth: 1"), "{decisions:?}");
 }
 
 #[test]
