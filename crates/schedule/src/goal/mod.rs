@@ -7,6 +7,7 @@
 //! scheduler. Only what has changed is looked at (`touched`).
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
+mod absent;
 mod carry;
 mod check;
 mod contract;

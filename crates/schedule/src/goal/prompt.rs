@@ -3,6 +3,7 @@
 //! A duty sees the goal, its own task and what that task declares as inputs, never the whole history: what a prompt
 //! holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
+use super::absent;
 use super::gather::Past;
 use super::mend;
 use super::outcome::{reason, status_word};
@@ -16,7 +17,6 @@ use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::readable;
 use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, TaskId};
-use convoke_plan::template::from_json;
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ impl Scheduler {
         let context = context.map(stated).transpose()?.unwrap_or_default();
         let mut put = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
-                names.insert(name.into(), from_json(&value()));
+                names.insert(name.into(), absent::shown(name, &value()));
             }
         };
         put("goal", &|| json!(goal));
