@@ -22,7 +22,6 @@ pub(crate) type Folded = Result<(), IllegalEvent>;
 impl Scheduler {
     /// Takes one event into the state.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
-        self.events += 1;
         match event {
             Event::RunStarted(started) => self.run_started(started),
             Event::RunOwned { .. } => self.run_owned(),

@@ -137,6 +137,16 @@ impl World {
         world
     }
 
+    /// How many tasks of goals were looked at so far.
+    pub fn looked_at(&self) -> u64 {
+        self.core.scheduler.looked_at()
+    }
+
+    /// A value that was stored with a commit.
+    pub fn kept(&self, digest: &Digest) -> Option<JsonText> {
+        self.blobs.lock().expect("one thread").get(digest).cloned()
+    }
+
     fn empty(
         plan: Arc<Plan>,
         scheduler: Scheduler,
