@@ -57,11 +57,13 @@ impl Scheduler {
         let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
+        let approved_text = outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs));
         State {
             goal,
             id: self.tasks[task].id.clone(),
             given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
-            approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
+            approved: approved_text.as_deref().map(Proposal::read_text),
+            approved_text,
             unattended: self.skip_gates,
             purses: self.purses(task),
             steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
@@ -210,10 +212,10 @@ impl Scheduler {
         }
     }
 
-    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Result<Proposal, String>> {
+    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<String> {
         let answer = self.read(self.tasks[task].answer.as_ref()?, outputs)?;
         match serde_json::from_str(answer.as_str()).ok()? {
-            Answer::Plan { plan } => Some(Proposal::read_text(&plan)),
+            Answer::Plan { plan } => Some(plan),
             _ => None,
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct State<'a> {
     pub given: Option<Result<Proposal, String>>,
     /// The plan as a person has approved it.
     pub approved: Option<Result<Proposal, String>>,
+    /// The same as it was written, to show it again if it cannot be used.
+    pub approved_text: Option<String>,
     /// Nobody is there to be asked.
     pub unattended: bool,
     /// What is left of the budgets that it stands under.
