@@ -272,6 +272,21 @@ fn a_partial_goal_may_count_as_a_success() {
     );
 }
 
+#[test]
+fn a_goal_that_was_reached_in_part_is_resumed_to_have_the_rest_done() {
+    for (tasks, status) in [
+        (vec![task("a", "possible", &[]), skipped("b", "no key")], "partial"),
+        (vec![skipped("a", "no key"), task("b", "more", &["a"])], "skipped_all"),
+    ] {
+        let (world, said) = ended(&tasks, &done("1"));
+        said.exits(1).mentions(&[&format!("convoke resume {}", world.run())]);
+        assert_eq!(world.status(), status);
+        let output = world.convoke(&["resume", &world.run()]).exits(0).json();
+        assert_eq!(statuses(&output), ["succeeded", "succeeded"]);
+        assert_eq!((&output["status"], world.status().as_str()), (&json!("succeeded"), "succeeded"));
+    }
+}
+
 /// Two tasks: one needs a person until `helped`, the other is slow until then.
 fn escalating(helped: Arc<AtomicBool>) -> (World, Model) {
     let model = Model::answering(move |request| {

@@ -118,8 +118,7 @@ impl Drive<'_> {
             }
             None => None,
         };
-        let project = project::place(self.console, &self.plan);
-        let project = project.map(|place| project::of_run(place, run)).transpose()?;
+        let projects = project::of_run(self.console, &self.plan, run)?;
         let share = match &capacity {
             Some(shares) if self.flags.share && !self.equipment.is_taped() => {
                 Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
@@ -130,7 +129,7 @@ impl Drive<'_> {
         let setup = Setup {
             options,
             capacity,
-            project,
+            projects,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor,
