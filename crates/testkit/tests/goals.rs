@@ -25,3 +25,5 @@ mod random;
 mod recovering;
 #[path = "goals/resuming.rs"]
 mod resuming;
+#[path = "goals/tools.rs"]
+mod tools;
