@@ -7,7 +7,7 @@ use crate::frame::{FrameEnding, FrameIx};
 use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, TaskId, reason};
+use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, Superseded, TaskId, reason};
 use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +18,10 @@ pub struct Reopening {
     pub tasks: Vec<TaskId>,
     /// Begun anew, with everything below them.
     pub restarted: Vec<TaskId>,
+    /// Phases that had failed: they get new tries.
+    pub retried: Vec<TaskId>,
+    /// Phases that ran, and of which that is all that is left.
+    pub superseded: Vec<Superseded>,
     /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody who
     /// stays asked is forgotten.
     pub rewound: Vec<TaskId>,
@@ -60,6 +64,7 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
         scheduler.reopen_incomplete(&mut found);
     }
     scheduler.reopen_unreached(&unreached, &mut found);
+    found.superseded = scheduler.superseded_by(&found.restarted);
     Ok(found)
 }
 
@@ -70,6 +75,8 @@ pub struct Changed {
     pub dropped: Vec<TaskId>,
     /// Groups that are open again; members that are unchanged stay finished.
     pub opened: Vec<TaskId>,
+    /// Phases that ran, and of which that is all that is left.
+    pub superseded: Vec<Superseded>,
 }
 
 /// Finds what a changed plan would do again: what changed, and what depends on it.
@@ -97,7 +104,8 @@ pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
         ids.sort();
         ids
     };
-    Changed { dropped: ids(dropped), opened: ids(opened) }
+    let (dropped, opened) = (ids(dropped), ids(opened));
+    Changed { superseded: scheduler.superseded_by(&dropped), dropped, opened }
 }
 
 /// The events that still count, with every reopening carried out.
@@ -105,7 +113,7 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
     let mut kept: Vec<Stamped> = Vec::with_capacity(events.len());
     for stamped in events {
         match &stamped.event {
-            Event::RunReopened { tasks, restarted, rewound } => {
+            Event::RunReopened { tasks, restarted, rewound, .. } => {
                 kept = without_ends(kept, &tasks.iter().collect(), restarted);
                 kept = rewind(kept, &rewound.iter().collect());
             }
@@ -193,7 +201,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
     Some(stamped)
 }
 
-fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
+pub(crate) fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
     let mut next = Some(task.clone());
     while let Some(task) = next {
         if restarted.contains(&task) {

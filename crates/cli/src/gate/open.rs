@@ -34,7 +34,7 @@ impl Gates {
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
             | Event::TaskSucceeded { task, .. } => drop(self.asked.shift_remove(task)),
-            Event::RunReopened { tasks, restarted, rewound } => {
+            Event::RunReopened { tasks, restarted, rewound, .. } => {
                 self.asked.retain(|task, _| !rewound.contains(task));
                 self.reopen(tasks, restarted);
             }
@@ -104,7 +104,13 @@ mod tests {
 
     fn reopened(tasks: &[&str], restarted: &[&str]) -> Event {
         let ids = |tasks: &[&str]| tasks.iter().map(|task| id(task)).collect();
-        Event::RunReopened { tasks: ids(tasks), restarted: ids(restarted), rewound: Vec::new() }
+        Event::RunReopened {
+            tasks: ids(tasks),
+            restarted: ids(restarted),
+            retried: vec![],
+            superseded: vec![],
+            rewound: vec![],
+        }
     }
 
     fn open_after(events: &[Event]) -> Vec<String> {

@@ -83,7 +83,6 @@ impl Scheduler {
 
     /// A reopened run gets its whole time again, and what is open again its whole number of attempts.
     pub(super) fn reopened(&mut self, tasks: &[TaskId], rewound: &[TaskId]) -> Folded {
-        self.reopened_at = self.now;
         for id in tasks {
             if let Some(task) = self.tasks.find(id) {
                 self.tasks[task].failures = 0;
@@ -99,6 +98,11 @@ impl Scheduler {
         self.goals_reopened(tasks, rewound);
         self.renew_time(tasks);
         self.settle_places()
+    }
+
+    /// What begins anew is another instance of itself, though its name is the same.
+    pub(super) fn restarted(&mut self, tasks: &[TaskId]) {
+        self.restarted.extend(tasks.iter().map(|task| (task.clone(), self.now)));
     }
 
     /// Creates what a workflow starts with. Part of the fold of whatever made it start.

@@ -4,8 +4,9 @@ use crate::agenda::Todo;
 use crate::fold::Folded;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
-use convoke_model::{About, Inquiry, TaskId};
+use convoke_model::{About, Inquiry, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
+use std::collections::HashMap;
 
 /// How the work on a task of a goal went so far, as decisions say.
 #[derive(Debug, Default)]
@@ -22,8 +23,16 @@ pub(crate) struct Pursuit {
     pub insisted: bool,
     /// Of a goal: how many tasks were made of it.
     pub made: u32,
-    /// Of a goal: the event after which there was nothing to decide. A cache: dropping it changes nothing.
-    pub routed: u64,
+    /// Of a goal: what was spent on all of it.
+    pub spent: Usage,
+    /// Of a goal: in how many rounds that was.
+    pub rounds: u32,
+    /// Of a goal: what has changed since it was last looked at.
+    pub touched: Vec<TaskIx>,
+    /// Of a goal: who waits for a task of it.
+    pub needed_by: HashMap<TaskId, Vec<TaskIx>>,
+    /// Of a task: how many of its inputs have not ended.
+    pub awaits: u32,
 }
 
 impl Scheduler {
@@ -104,10 +113,8 @@ impl Scheduler {
     /// A task of a goal waits until its turn comes; everybody else is asked at once.
     pub(crate) fn place_question(&mut self, task: TaskIx, member: TaskIx, question: &Inquiry) {
         match question.about {
-            About::Item(_) => {
-                if let Some((goal, _)) = self.goal_of(task) {
-                    self.tasks[goal].pursuit.get_or_insert_default().made += 1;
-                }
+            About::Item(ref item) => {
+                self.note_item(task, member, item);
                 self.todo(Todo::Group(task));
             }
             _ => self.offer(member),

@@ -3,12 +3,15 @@
 //! Pure, and driven by how the last thing went that was done for the task. Invariant: a task ends only when all its
 //! children have, and each way to recover is taken at most once.
 
+use super::check::Terms;
 use super::contract::Said;
 use super::decision::{Act, Decision};
-use super::proposal::{Proposal, Terms};
+use super::proposal::Proposal;
+use super::purse;
 use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId};
+use convoke_plan::SpawnRule;
 
 /// Whoever did a task says that its aim was not reached.
 pub(crate) const NOT_ACHIEVED: &str = "goal_not_achieved";
@@ -101,7 +104,7 @@ impl Look<'_, '_> {
     }
 
     fn size(&self) -> Size {
-        let (rule, item) = (self.state.goal.spawn, self.item.item);
+        let (rule, item) = (self.rule(), self.item.item);
         let Effort { tokens, seconds } = item.effort;
         let tools = item.tools.len() as u64;
         if let Some(tokens) = tokens.filter(|tokens| *tokens >= rule.tokens) {
@@ -117,6 +120,18 @@ impl Look<'_, '_> {
         }
     }
 
+    /// From when on it is split without asking: the deeper it stands, the later. What is a part already is seldom better
+    /// done in parts.
+    fn rule(&self) -> SpawnRule {
+        let SpawnRule { tokens, seconds, tools } = self.state.goal.spawn;
+        let times = 1u32.checked_shl(self.item.item.depth).unwrap_or(u32::MAX);
+        SpawnRule {
+            tokens: tokens.saturating_mul(times.into()),
+            seconds: seconds.saturating_mul(times.into()),
+            tools: tools.saturating_mul(times),
+        }
+    }
+
     /// Why it can have no children.
     pub(super) fn spawn_refusal(&self) -> Option<String> {
         let bounds = self.state.goal.bounds;
@@ -124,12 +139,16 @@ impl Look<'_, '_> {
             return Some("a task that recovers another has no children".into());
         }
         if self.item.item.depth >= bounds.max_depth {
-            return Some(format!("tasks stand at most {} deep (max_depth)", bounds.max_depth));
+            let depth = self.item.item.depth;
+            return Some(format!("tasks at depth {depth} are not split (max_depth: {})", bounds.max_depth));
         }
         if self.item.children() >= bounds.max_children {
             return Some(format!("a task has at most {} children (max_children)", bounds.max_children));
         }
-        (*self.left == 0).then(|| format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks))
+        if *self.left == 0 {
+            return Some(format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks));
+        }
+        purse::refusal(&self.state.purses, self.item.item.effort)
     }
 
     fn analysed(&self, told: &Told<'_>) -> Decision {
@@ -178,7 +197,7 @@ impl Look<'_, '_> {
             true => (room, "max_children"),
             false => (*self.left, "max_tasks"),
         };
-        Terms { most, because, known: &[], skip_threshold: self.state.goal.skip_threshold }
+        Terms { most, because, known: None, skip_threshold: self.state.goal.skip_threshold }
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {

@@ -7,8 +7,8 @@ use super::contract::words;
 use super::gather::Past;
 use super::items::{NOT_ACHIEVED, unknown};
 use super::mend::last_failure;
-use super::route::unmet;
 use super::state::{ItemState, State, Step, Told};
+use super::verdict::{shortfall, verdict};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
@@ -120,7 +120,7 @@ impl Scheduler {
             let class = failure.class;
             return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
         }
-        if let Some(why) = unmet(&state).filter(|_| status(&state) == Status::Succeeded) {
+        if let Some(why) = shortfall(&state) {
             let message = format!("the goal was not achieved: {why}");
             return Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED));
         }
@@ -160,13 +160,9 @@ impl Scheduler {
         };
         let tasks: Vec<Value> =
             in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
-        let status = match status(&state) {
-            Status::Succeeded if unmet(&state).is_some() => Status::Failed,
-            counted => counted,
-        };
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": field("issues"), "reason": field("reason"), "status": status.word(), "tasks": tasks,
+            "issues": field("issues"), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
             "usage": usage_value(&self.asked_so_far(task).1),
         }))
     }

@@ -3,9 +3,12 @@
 
 use super::contract::Said;
 use super::proposal::Proposal;
+use super::purse::Purse;
 use crate::task::End;
 use convoke_model::{CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Everything that is decided from.
@@ -17,9 +20,13 @@ pub(crate) struct State<'a> {
     pub given: Option<Result<Proposal, String>>,
     /// The plan as a person has approved it.
     pub approved: Option<Result<Proposal, String>>,
+    /// The same as it was written, to show it again if it cannot be used.
+    pub approved_text: Option<String>,
     /// Nobody is there to be asked.
     pub unattended: bool,
-    /// What happened to the goal itself, in order.
+    /// What is left of the budgets that it stands under.
+    pub purses: Vec<Purse>,
+    /// What happened to the goal itself, in order; nothing where only some tasks are looked at.
     pub steps: Vec<Step<'a>>,
     /// How many tasks were made.
     pub made: u32,
@@ -27,6 +34,8 @@ pub(crate) struct State<'a> {
     pub rounds: u32,
     /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
     pub items: Vec<ItemState<'a>>,
+    /// The places of the tasks, once somebody wants to know them.
+    pub places: OnceCell<HashMap<TaskId, usize>>,
 }
 
 /// One task of a goal.
@@ -104,12 +113,8 @@ impl<'a> State<'a> {
 
     /// A task's place among the tasks.
     pub fn find(&self, id: &TaskId) -> Option<usize> {
-        self.items.iter().position(|item| item.id == *id)
-    }
-
-    /// How a task ended.
-    pub fn end_of(&self, id: &TaskId) -> Option<End> {
-        self.find(id).and_then(|index| self.items[index].ended())
+        let place = |(place, item): (usize, &ItemState<'a>)| (item.id.clone(), place);
+        self.places.get_or_init(|| self.items.iter().enumerate().map(place).collect()).get(id).copied()
     }
 }
 
