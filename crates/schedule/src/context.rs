@@ -206,8 +206,9 @@ impl Scheduler {
         }
         self.add_loop_variables(task, roots, &mut names, outputs);
         self.add_error(task, roots, &mut names);
-        self.add_kept(frame, roots, &mut names, outputs);
-        self.add_handoff(task, roots, &mut names, outputs);
+        if !self.add_handoff(task, roots, &mut names, outputs) {
+            self.add_kept(frame, roots, &mut names, outputs);
+        }
         self.summary_sources(task, &mut names, outputs);
         self.add_duty_names(task, roots, &mut names, outputs)?;
         Ok(names)

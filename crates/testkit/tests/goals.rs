@@ -1,14 +1,20 @@
 //! From a goal to its answer, in a simulated world: planned, spawned, recovered, rejoined and answered; cut off at every
 //! commit and resumed; steered by people; and never better than its tasks.
 
+#[path = "goals/again.rs"]
+mod again;
 #[path = "goals/calls.rs"]
 mod calls;
 #[path = "goals/golden.rs"]
 mod golden;
 #[path = "goals/honesty.rs"]
 mod honesty;
+#[path = "goals/in_part.rs"]
+mod in_part;
 #[path = "goals/kit.rs"]
 mod kit;
+#[path = "goals/leaving_out.rs"]
+mod leaving_out;
 #[path = "goals/people.rs"]
 mod people;
 #[path = "goals/planning.rs"]

@@ -16,8 +16,12 @@ pub(crate) struct Pursuit {
     pub tried: Vec<Action>,
     /// The last of them, until something is asked because of it.
     pub due: Option<Action>,
+    /// Why it was decided to leave it out.
+    pub left_out: Option<String>,
     /// The way that this duty was asked for.
     pub strategy: Option<Action>,
+    /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
+    pub insisted: bool,
     /// Of a goal: how many tasks were made of it.
     pub made: u32,
     /// Of a goal: what was spent on all of it.
@@ -46,15 +50,34 @@ impl Scheduler {
     }
 
     /// A decision of a router. Ways to recover are remembered: none is taken twice.
-    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str) -> Folded {
+    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str, reason: &str) -> Folded {
         let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
         let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
         if let (Some(item), Some(action)) = (item, action) {
             let pursuit = self.tasks[item].pursuit.get_or_insert_default();
-            pursuit.tried.push(action);
-            pursuit.due = Some(action);
+            match action {
+                // These end the task, also where it did not fail: they recover nothing.
+                Action::Skip => pursuit.left_out = Some(reason.to_owned()),
+                Action::Fail => {}
+                _ => {
+                    pursuit.tried.push(action);
+                    pursuit.due = Some(action);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Goals and tasks of goals are open again; these were not done, and whoever resumes them wants them tried.
+    pub(crate) fn goals_reopened(&mut self, tasks: &[TaskId], rewound: &[TaskId]) {
+        for task in tasks.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            if self.is_led(task) {
+                self.todo(Todo::Group(task));
+            }
+        }
+        for item in rewound.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            self.tasks[item].pursuit.get_or_insert_default().insisted = true;
+        }
     }
 
     pub(crate) fn guided(&mut self, text: &str) -> Folded {

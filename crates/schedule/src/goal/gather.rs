@@ -6,7 +6,7 @@ use super::state::{ItemState, Standing, State, Step, Told};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Answer, Duty, Failure, Item, TaskId};
+use convoke_model::{About, Answer, CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Goal, Kind};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -57,11 +57,13 @@ impl Scheduler {
         let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
+        let approved_text = outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs));
         State {
             goal,
             id: self.tasks[task].id.clone(),
             given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
-            approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
+            approved: approved_text.as_deref().map(Proposal::read_text),
+            approved_text,
             unattended: self.skip_gates,
             purses: self.purses(task),
             steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
@@ -136,8 +138,17 @@ impl Scheduler {
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
             tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
             due: pursuit.and_then(|pursuit| pursuit.due),
+            insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
+            skipped: self.skipped(task),
             failure: state.failure.as_deref(),
         }
+    }
+
+    fn skipped(&self, task: TaskIx) -> Option<(CauseKind, &str)> {
+        let state = &self.tasks[task];
+        let cause = state.cancelling.as_ref().filter(|_| state.state == TaskState::Ended(End::Skipped))?;
+        let why = state.pursuit.as_ref().and_then(|pursuit| pursuit.left_out.as_deref());
+        Some((cause.kind, why.unwrap_or(cause.kind.words())))
     }
 
     /// Whether somebody was asked for a task and has not answered: nothing is decided about it meanwhile.
@@ -201,10 +212,10 @@ impl Scheduler {
         }
     }
 
-    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Result<Proposal, String>> {
+    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<String> {
         let answer = self.read(self.tasks[task].answer.as_ref()?, outputs)?;
         match serde_json::from_str(answer.as_str()).ok()? {
-            Answer::Plan { plan } => Some(Proposal::read_text(&plan)),
+            Answer::Plan { plan } => Some(plan),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use super::proposal::Proposal;
 use super::purse;
 use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
 use crate::task::End;
-use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, TaskId};
+use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId};
 use convoke_plan::SpawnRule;
 
 /// Whoever did a task says that its aim was not reached.
@@ -32,6 +32,9 @@ pub(crate) fn full(state: &State<'_>, short: &str) -> TaskId {
 /// What is decided about a task now, if anything. `left` is how many tasks may still be made.
 pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<Decision> {
     let mut look = Look { state, item: &state.items[index], left };
+    if look.item.has_open_child(state) {
+        return None;
+    }
     match look.item.steps.last() {
         None if look.item.standing == Standing::Waiting => look.first(),
         None => None,
@@ -55,7 +58,8 @@ impl Look<'_, '_> {
     /// Nobody was asked yet.
     fn first(&mut self) -> Option<Decision> {
         let threshold = self.state.goal.skip_threshold;
-        if let Some(skip) = self.item.item.skip.as_ref().filter(|skip| skip.probability >= threshold) {
+        let hopeless = |skip: &&Skip| skip.probability >= threshold && !self.item.insisted;
+        if let Some(skip) = self.item.item.skip.as_ref().filter(hopeless) {
             let reason = format!("it is not possible ({} %): {}", skip.probability, skip.reason);
             return Some(self.skip(CauseKind::NotPossible, None, reason));
         }
@@ -220,8 +224,10 @@ impl Look<'_, '_> {
         let done = children.iter().filter(|child| child.ended() == Some(End::Succeeded)).count();
         Some(match (done, children.as_slice()) {
             (0, _) if children.iter().all(|child| child.ended() == Some(End::Skipped)) => {
-                let first = children.first().map(|child| child.id.clone());
-                self.skip(CauseKind::NeedSkipped, first, "all its children were skipped".into())
+                let given_up = children.iter().find(|child| child.was_given_up());
+                let kind = given_up.map_or(CauseKind::NeedSkipped, |_| CauseKind::GivenUp);
+                let first = given_up.or(children.first()).map(|child| child.id.clone());
+                self.skip(kind, first, "all its children were skipped".into())
             }
             (0, _) => self.after(self.last_failure().unwrap_or_else(unknown)),
             (_, [only]) => {

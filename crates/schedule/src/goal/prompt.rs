@@ -172,7 +172,7 @@ impl Scheduler {
         let child = |child: &ItemState<'_>| {
             let (summary, result) = match seen.get(&child.id) {
                 Some(seen) => (seen.summary.clone(), seen.text.clone()),
-                None => (reason(&about.state, child), String::new()),
+                None => (reason(child), String::new()),
             };
             json!({
                 "id": about.state.short(&child.id), "description": child.item.description,
@@ -192,7 +192,7 @@ impl Scheduler {
             let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
             json!({
                 "id": about.state.short(&item.id), "description": item.item.description, "status": status_word(item),
-                "summary": super::contract::words(&said, "summary"), "reason": reason(&about.state, item),
+                "summary": super::contract::words(&said, "summary"), "reason": reason(item),
             })
         };
         about.state.items.iter().filter(counts).map(task).collect()

@@ -45,7 +45,7 @@ fn planning(state: &State<'_>) -> Option<Decision> {
     match (&state.approved, &state.given) {
         (Some(approved), _) => Some(match checked(state, approved) {
             Ok(plan) => accept(state, plan, "a person approved the plan"),
-            Err(why) => approve(state, given_again(state), Some(&why)),
+            Err(why) => approve(state, state.approved_text.clone().unwrap_or_default(), Some(&why)),
         }),
         (None, Some(given)) => Some(match checked(state, given) {
             Ok(plan) => propose(state, plan, "the plan was given"),
@@ -121,16 +121,6 @@ fn approve(_state: &State<'_>, plan: String, wrong: Option<&str>) -> Decision {
         format!("the plan cannot be used: {why}")
     });
     Decision { chosen: "approve", reason, about: None, role: None, act: Act::Approve { prompt, plan } }
-}
-
-/// What a person is shown when what came back cannot be used.
-fn given_again(state: &State<'_>) -> String {
-    let said = state.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Plan, Told::Said(said)) => proposal_of(said).ok().map(Proposal::yaml),
-        _ => None,
-    });
-    let given = || state.given.as_ref().and_then(|given| given.as_ref().ok()).map(Proposal::yaml);
-    said.or_else(given).unwrap_or_default()
 }
 
 fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {

@@ -124,6 +124,7 @@ impl Play {
             id: TaskId("g".into()),
             given: None,
             approved: None,
+            approved_text: None,
             unattended: true,
             purses: self.purses.clone(),
             steps: self.steps.iter().map(step).collect(),
@@ -153,6 +154,8 @@ impl Play {
             steps: piece.steps.iter().map(step).collect(),
             tried: &piece.tried,
             due: piece.due,
+            insisted: false,
+            skipped: None,
             failure: piece.failure.as_ref(),
         }
     }
@@ -791,12 +794,13 @@ fn a_persons_plan_that_cannot_be_used_comes_back_with_what_is_wrong() {
     state.given = Some(Ok(Proposal { tasks: vec![draft("a", &[])], complete: true }));
     let [first] = &route(&state)[..] else { panic!("one decision") };
     assert!(matches!(&first.act, Act::Approve { plan, .. } if plan.contains("do a")), "{first:?}");
-    state.approved = Some(Proposal::read_text("- {description: x, inputs: [nothing]}"));
+    let changed = "# mine\n- {description: x, inputs: [nothing]}";
+    state.approved = Some(Proposal::read_text(changed));
+    state.approved_text = Some(changed.to_owned());
     let [again] = &route(&state)[..] else { panic!("one decision") };
-    assert!(
-        matches!(&again.act, Act::Approve { prompt, .. } if prompt.contains("needs `nothing`")),
-        "{again:?}"
-    );
+    let Act::Approve { prompt, plan } = &again.act else { panic!("{again:?}") };
+    assert!(prompt.contains("needs `nothing`"), "{prompt}");
+    assert_eq!(plan, changed, "the plan that is wrong, not the one before it");
     state.approved = Some(Proposal::read_text("- description: x"));
     let [taken] = &route(&state)[..] else { panic!("one decision") };
     assert!(matches!(&taken.act, Act::Add(items) if items.len() == 1), "{taken:?}");

@@ -115,3 +115,23 @@ fn the_words_of_a_finaliser_that_fails_are_missed_and_said() {
     assert_eq!(ended.status, RunStatus::Failed);
     assert_eq!(ended.failure.unwrap().reason.as_deref(), Some("not_answered"));
 }
+
+#[test]
+fn what_was_left_out_of_a_result_that_nobody_uses_is_not_missed() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [large("a")]})),
+            "g/1/decompose[1]" => Ok(json!({"tasks": [large("b"), task("c", &[])]})),
+            "g/1/1/decompose[1]" => Ok(json!({"tasks": [task("d", &[]), task("e", &[]), impossible("f")]})),
+            "g/1/reconcile[1]" => Err(Class::Fatal),
+            "g/finalise[1]" => final_words("done"),
+            _ => done("it"),
+        }
+    }
+    let plan = goal(", policies: {fatal: [spawn_recovery, fail]}");
+    let (ended, _) = run(&plan, 4, says);
+    assert_eq!((ended.status, &answer(&ended)["status"]), (RunStatus::Succeeded, &json!("succeeded")));
+    let tasks = answer(&ended)["tasks"].clone();
+    let ids: Vec<&str> = tasks.as_array().unwrap().iter().filter_map(|task| task["id"].as_str()).collect();
+    assert_eq!(ids, ["1", "1/1", "1/1/1", "1/1/2", "1/1/3", "1/2", "1/3"], "each with what stands below it");
+}
