@@ -2,11 +2,12 @@
 //!
 //! Whatever cuts it off, the request is dropped, which closes its connection, and what it used is accounted for.
 
+use crate::calls::violation;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
 use crate::{Admitted, CallDemand, CallPermit, Question, Reply, Report, Request, Sink, Timeouts};
-use convoke_model::Failure;
+use convoke_model::{Contract, Failure};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
@@ -50,7 +51,16 @@ impl Talk<'_> {
         }
         self.line.settle(permit, &used, reply.as_ref().err());
         self.line.report(Report::Usage(used));
-        reply
+        match heard.take_barred() {
+            Some(violation) => Err(self.violated(violation)),
+            None => reply,
+        }
+    }
+
+    /// A coding agent says that it has used what it may not.
+    fn violated(&self, violation: Failure) -> Failure {
+        self.line.report(Report::Noted { code: "security_violation", message: violation.message.clone() });
+        self.named(violation)
     }
 
     /// Waits until the call may be made: with the model that is meant, or with a cheaper one where a budget says so.
@@ -98,6 +108,7 @@ impl Talk<'_> {
             tools: question.tools,
             answered: question.answered,
             working_dir: self.call.working_dir.as_deref(),
+            contract: self.assignment.contract.as_deref(),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens.or(Some(MAX_TOKENS)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
@@ -117,15 +128,31 @@ fn degraded(step: &str, from: &str, to: &str) -> Report {
     Report::Noted { code: "model_degraded", message }
 }
 
-/// Passes reports on and keeps the text of the answer that is coming in, in case it breaks off.
+/// Passes reports on and keeps the text of the answer that is coming in, in case it breaks off. Listens for tools that may
+/// not be used: those of a coding agent are known only by what it tells of them.
 pub(crate) struct Heard<'a> {
     sink: &'a dyn Sink,
+    contract: Option<&'a Contract>,
     text: Mutex<String>,
+    barred: Mutex<Option<Failure>>,
 }
 
 impl<'a> Heard<'a> {
-    pub fn new(sink: &'a dyn Sink) -> Heard<'a> {
-        Heard { sink, text: Mutex::default() }
+    pub fn new(sink: &'a dyn Sink, contract: Option<&'a Contract>) -> Heard<'a> {
+        Heard { sink, contract, text: Mutex::default(), barred: Mutex::default() }
+    }
+
+    pub(crate) fn take_barred(&self) -> Option<Failure> {
+        self.barred.lock().expect("nobody panics while holding it").take()
+    }
+
+    fn look_at_tool(&self, tool: &str) {
+        let persona =
+            self.contract.filter(|contract| contract.bans(tool)).and_then(|it| it.persona.as_deref());
+        if let Some(persona) = persona {
+            let mut barred = self.barred.lock().expect("nobody panics while holding it");
+            barred.get_or_insert_with(|| violation(persona, tool));
+        }
     }
 
     fn with_text<T>(&self, look: impl FnOnce(&str) -> T) -> T {
@@ -143,8 +170,13 @@ impl<'a> Heard<'a> {
 
 impl Sink for Heard<'_> {
     fn report(&self, report: Report) {
-        if let Report::Progress { text } = &report {
-            self.text.lock().expect("nobody panics while holding it").push_str(text);
+        match &report {
+            Report::Progress { text } => {
+                self.text.lock().expect("nobody panics while holding it").push_str(text);
+            }
+            // A call that failed was refused, or came to nothing.
+            Report::ToolCalled { tool, failed: false, .. } => self.look_at_tool(tool),
+            _ => {}
         }
         self.sink.report(report);
     }

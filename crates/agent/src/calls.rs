@@ -1,11 +1,12 @@
 //! Calls the tools that a model asked for: some at a time, results in the order of the calls.
 //!
-//! Whatever goes wrong with a call is told to the model, which may know another way; only cancellation ends the talk.
+//! Whatever goes wrong with a call is told to the model, which may know another way. Cancellation ends the talk, and so does
+//! a call of a tool that there is and that the persona may not use: then no call of the turn is made.
 //! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
 
 use crate::capability::recall::{self, Wish};
 use crate::{Asker, Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
-use convoke_model::{AgentSettings, Class, Failure};
+use convoke_model::{AgentSettings, Class, Contract, Failure, reason};
 use futures::future::join_all;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -20,6 +21,8 @@ pub(crate) struct Caller<'a> {
     pub asker: Asker<'a>,
     pub settings: &'a AgentSettings,
     pub offer: &'a Offer,
+    /// What the attempt may do and use, where that is stated.
+    pub contract: Option<&'a Contract>,
     pub line: &'a dyn Line,
     /// Fires when the talk is cut off.
     pub stop: &'a CancellationToken,
@@ -34,12 +37,35 @@ impl Caller<'_> {
         calls: &[ToolCall],
         conversation: &Conversation,
     ) -> Result<Vec<ToolResult>, Failure> {
+        if let Some(violation) = self.violation(calls).await {
+            self.line
+                .report(Report::Noted { code: "security_violation", message: violation.message.clone() });
+            return Err(violation);
+        }
         let at_once = Semaphore::new(self.settings.capabilities.parallel_tools.max(1) as usize);
         let made = calls.iter().map(|call| async {
             let _turn = at_once.acquire().await;
             self.make_one(call, conversation).await
         });
         join_all(made).await.into_iter().collect()
+    }
+
+    /// A call of a tool that a persona may not use. Tools are listed for it only where a name is not among those offered.
+    async fn violation(&self, calls: &[ToolCall]) -> Option<Failure> {
+        let (contract, persona) =
+            self.contract.and_then(|contract| Some((contract, contract.persona.as_ref()?)))?;
+        let unknown: Vec<&ToolCall> = calls.iter().filter(|call| !self.is_offered(call)).collect();
+        if unknown.is_empty() || self.settings.servers.is_empty() {
+            return None;
+        }
+        let listed = self.toolbox.list(self.asker, &self.settings.servers).await.unwrap_or_default();
+        let tool = unknown.iter().find_map(|call| barred(contract, &listed, &call.name))?;
+        Some(violation(persona, &tool.spec.name))
+    }
+
+    /// Whether a name stands for something that the model was shown, if only nearly.
+    fn is_offered(&self, call: &ToolCall) -> bool {
+        call.name == recall::NAME || self.offer.tools().any(|tool| tool.names().is_in_any_case(&call.name))
     }
 
     async fn make_one(&self, call: &ToolCall, conversation: &Conversation) -> Result<ToolResult, Failure> {
@@ -79,6 +105,21 @@ impl Caller<'_> {
         };
         went_wrong(format!("there is no tool `{}`; {known}", call.name))
     }
+}
+
+/// The tool that a name stands for, where there is one and it may not be used.
+fn barred<'t>(contract: &Contract, listed: &'t [Tool], name: &str) -> Option<&'t Tool> {
+    let is_name = !name.contains(['*', '&']);
+    let barred = |tool: &&Tool| tool.names().is_in_any_case(name) && !contract.admits(tool.names());
+    listed.iter().filter(|_| is_name).find(barred)
+}
+
+/// A persona used, or wanted to use, what it may not.
+pub(crate) fn violation(persona: &str, tool: &str) -> Failure {
+    let message = format!("persona `{persona}` called the tool `{tool}`, which it may not use");
+    Failure::new(Class::Security, message)
+        .reason(reason::TOOL_NOT_ALLOWED)
+        .hint("`toolClearance` of the persona and `tools` of its actor say what it may use")
 }
 
 /// What is told of a call. One whose outcome is unknown was not made now, so it took no time and did not fail.

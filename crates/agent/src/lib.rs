@@ -49,7 +49,7 @@ pub use diary::*;
 pub use driver::Attempts;
 pub use judge::{Misfit, Reason};
 pub use ledger::{tokens_in, tokens_of};
-pub use offer::{Cleared, Offer};
+pub use offer::Offer;
 pub use program::*;
 pub use provider::*;
 pub use sink::*;

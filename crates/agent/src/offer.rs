@@ -7,40 +7,6 @@ use crate::capability::recall;
 use crate::{Tool, ToolCall, ToolSpec};
 use convoke_model::Contract;
 
-/// What joins server and tool in an entry of an allow list.
-const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
-
-/// What a contract says about tools: names in any case, and a ban wins.
-#[derive(Debug, Clone, Copy)]
-pub struct Cleared<'a> {
-    /// Those allowed; without a list, all.
-    pub allowed: Option<&'a [String]>,
-    /// Those banned.
-    pub banned: &'a [String],
-}
-
-impl<'a> Cleared<'a> {
-    /// What the contract of an attempt says.
-    pub fn of(contract: &'a Contract) -> Cleared<'a> {
-        Cleared { allowed: contract.allowed_tools.as_deref(), banned: &contract.banned_tools }
-    }
-
-    /// Whether nothing is left to offer, whatever tools there are.
-    pub fn is_nothing(&self) -> bool {
-        self.allowed.is_some_and(<[String]>::is_empty)
-    }
-
-    /// Whether it leaves out anything at all.
-    pub fn is_limit(&self) -> bool {
-        self.allowed.is_some() || !self.banned.is_empty()
-    }
-
-    fn admits(&self, tool: &Tool) -> bool {
-        let named = |entries: &[String]| entries.iter().any(|entry| names_in_any_case(entry, tool));
-        self.allowed.is_none_or(named) && !named(self.banned)
-    }
-}
-
 /// The tools of one conversation.
 #[derive(Debug, Clone, Default)]
 pub struct Offer {
@@ -54,19 +20,17 @@ pub struct Offer {
 impl Offer {
     /// The tools that an allow list names; without a list, all of them.
     pub fn new(mut tools: Vec<Tool>, allowed: Option<&[String]>) -> Offer {
-        let mut missing = Vec::new();
-        if let Some(allowed) = allowed {
-            let unmatched = allowed.iter().filter(|entry| !tools.iter().any(|tool| names(entry, tool)));
-            missing = unmatched.cloned().collect();
-            tools.retain(|tool| allowed.iter().any(|entry| names(entry, tool)));
-        }
-        Offer::of(tools, missing)
+        let named = |entry: &str, tool: &Tool| tool.names().is(entry);
+        let missing = allowed.map(|allowed| sift(&mut tools, allowed, named));
+        Offer::of(tools, missing.unwrap_or_default())
     }
 
-    /// What a contract leaves of it.
-    pub fn cleared(self, by: Cleared<'_>) -> Offer {
-        let tools = self.tools.into_iter().filter(|tool| by.admits(tool)).collect();
-        Offer::of(tools, self.missing)
+    /// The tools that a contract admits.
+    pub fn under(contract: &Contract, mut tools: Vec<Tool>) -> Offer {
+        let named = |entry: &str, tool: &Tool| tool.names().is_in_any_case(entry);
+        let missing = contract.allowed_tools.as_deref().map(|allowed| sift(&mut tools, allowed, named));
+        tools.retain(|tool| contract.admits(tool.names()));
+        Offer::of(tools, missing.unwrap_or_default())
     }
 
     fn of(tools: Vec<Tool>, missing: Vec<String>) -> Offer {
@@ -101,6 +65,11 @@ impl Offer {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
+    /// All that may be called.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter()
+    }
+
     /// The names that a model knows.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.spec.name.as_str())
@@ -117,34 +86,12 @@ impl Offer {
     }
 }
 
-/// Whether an entry of an allow list names the tool, alone or with its server.
-fn names(entry: &str, tool: &Tool) -> bool {
-    fits(entry.trim(), [&tool.server, &tool.name, &tool.spec.name])
-}
-
-/// The same for an entry of a contract, which may be written in any case.
-fn names_in_any_case(entry: &str, tool: &Tool) -> bool {
-    let [server, name, known] = [&tool.server, &tool.name, &tool.spec.name].map(|text| text.to_lowercase());
-    fits(&entry.trim().to_lowercase(), [&server, &name, &known])
-}
-
-fn fits(entry: &str, [server, name, known]: [&String; 3]) -> bool {
-    let joined = |joint: &&str| matches(entry, &format!("{server}{joint}{name}"));
-    matches(entry, name) || matches(entry, known) || JOINTS.iter().any(joined)
-}
-
-/// Whether the text fits a pattern in which `*` stands for anything.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((before, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(text) = text.strip_prefix(before) else { return false };
-    let mut text = text;
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        let Some(at) = text.find(part) else { return false };
-        text = &text[at + part.len()..];
-    }
-    text.ends_with(last)
+/// What a list leaves out, and entries that name nothing.
+fn sift(tools: &mut Vec<Tool>, entries: &[String], names: impl Fn(&str, &Tool) -> bool) -> Vec<String> {
+    let named = |entry: &&String| !tools.iter().any(|tool| names(entry, tool));
+    let missing = entries.iter().filter(named).cloned().collect();
+    tools.retain(|tool| entries.iter().any(|entry| names(entry, tool)));
+    missing
 }
 
 #[cfg(test)]
@@ -193,9 +140,23 @@ mod tests {
 
     fn cleared(allowed: Option<&[&str]>, banned: &[&str]) -> Vec<String> {
         let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-        let (allowed, banned) = (allowed.map(words), words(banned));
-        let by = Cleared { allowed: allowed.as_deref(), banned: &banned };
-        Offer::new(all(), None).cleared(by).names().map(str::to_owned).collect()
+        let contract =
+            Contract { allowed_tools: allowed.map(words), banned_tools: words(banned), ..contract() };
+        Offer::under(&contract, all()).names().map(str::to_owned).collect()
+    }
+
+    fn contract() -> Contract {
+        Contract {
+            phase: "write".into(),
+            persona: Some("writer".into()),
+            model: String::new(),
+            allowed_tools: None,
+            banned_tools: Vec::new(),
+            working_dir: None,
+            timeout_ms: None,
+            depth: 0,
+            violation: Default::default(),
+        }
     }
 
     #[test]
@@ -205,6 +166,7 @@ mod tests {
         assert_eq!(cleared(None, &["log"]), ["git__diff_stat", "fs__read_file"]);
         assert_eq!(cleared(None, &[]).len(), 4);
         assert_eq!(cleared(Some(&[]), &[]).len(), 0);
+        assert_eq!(cleared(Some(&["log & FS.*", "git__log & fs__log"]), &[]), ["fs__log"]);
     }
 
     #[test]
@@ -214,11 +176,5 @@ mod tests {
         assert_eq!(offer.specs(true)[4].name, recall::NAME);
         let none = Offer::new(vec![], None);
         assert_eq!((none.specs(true).len(), none.tokens()), (0, 0));
-    }
-
-    #[test]
-    fn a_star_stands_for_anything_but_no_part_is_used_twice() {
-        assert!(matches("a*a", "aa") && matches("*", "") && matches("a*b*c", "a-b-b-c"));
-        assert!(!matches("a*a", "a") && !matches("a*b*c", "acb"));
     }
 }

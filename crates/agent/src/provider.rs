@@ -6,7 +6,8 @@
 
 use crate::{Sink, tokens_in, tokens_of};
 use convoke_model::{
-    Answer, Ask, Class, Failure, JsonText, OutputSchema, PhaseTimeouts, ProviderSettings, TaskId, Usage,
+    Answer, Ask, Class, Contract, Failure, JsonText, OutputSchema, PhaseTimeouts, ProviderSettings, TaskId,
+    Usage,
 };
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,8 @@ pub struct Request<'a> {
     pub answered: Option<&'a Answered>,
     /// Where a coding agent works.
     pub working_dir: Option<&'a str>,
+    /// What a coding agent may do and use, where that is stated.
+    pub contract: Option<&'a Contract>,
     /// The step's name.
     pub step: &'a str,
     /// What the answer is for.

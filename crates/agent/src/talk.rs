@@ -11,9 +11,11 @@ use crate::fallback::Models;
 use crate::ledger::Ledger;
 use crate::shown;
 use crate::{
-    Cleared, Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
+    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
 };
-use convoke_model::{AgentCall, Assignment, AttemptEnd, Class, Failure, JsonText, WaitsFor, reason};
+use convoke_model::{
+    AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, WaitsFor, reason,
+};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -93,7 +95,7 @@ impl Talk<'_> {
             calling: &calling,
             was_cut_off: !self.assignment.continues.is_empty(),
         };
-        let heard = Heard::new(self.line);
+        let heard = Heard::new(self.line, self.assignment.contract.as_deref());
         let closing = {
             let mut talk = pin!(self.converse(premise, &mut going, &heard));
             tokio::select! {
@@ -130,27 +132,29 @@ impl Talk<'_> {
     /// them.
     async fn offer(&self) -> Result<Offer, Failure> {
         let settings = &self.call.settings;
-        let allowed = settings.tools.as_deref();
-        let cleared = self.assignment.contract.as_deref().map(Cleared::of);
+        let contract = self.assignment.contract.as_deref();
         let has_its_own = settings.provider.program.is_some();
-        if has_its_own && cleared.is_some_and(|cleared| cleared.is_limit()) {
+        if has_its_own && contract.is_some_and(Contract::is_limit) {
             self.tell_unenforced();
         }
-        let none =
-            allowed.is_some_and(<[String]>::is_empty) || cleared.is_some_and(|cleared| cleared.is_nothing());
+        let none = match contract {
+            Some(contract) => contract.allows_nothing(),
+            None => settings.tools.as_deref().is_some_and(<[String]>::is_empty),
+        };
         if has_its_own || settings.servers.is_empty() || none {
             return Ok(self.uncallable());
         }
         let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
-        let offer = Offer::new(listed.map_err(|failure| self.named(failure))?, allowed);
+        let listed = listed.map_err(|failure| self.named(failure))?;
+        let offer = match contract {
+            Some(contract) => Offer::under(contract, listed),
+            None => Offer::new(listed, settings.tools.as_deref()),
+        };
         for entry in offer.missing().iter().filter(|_| self.assignment.continues.is_empty()) {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
             self.line.report(Report::Noted { code: "tool_missing", message });
         }
-        Ok(match cleared {
-            Some(cleared) => offer.cleared(cleared),
-            None => offer,
-        })
+        Ok(offer)
     }
 
     /// A program that has tools of its own is not held to a clearance; that must not go unsaid.
@@ -230,6 +234,7 @@ impl Talk<'_> {
             asker: self.assignment.into(),
             settings: &self.call.settings,
             offer: premise.offer,
+            contract: self.assignment.contract.as_deref(),
             line: self.line,
             stop: &going.stop,
             was_cut_off: going.was_cut_off,

@@ -5,7 +5,7 @@
 //! side of this door.
 
 use crate::ToolSpec;
-use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId};
+use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId, ToolName};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +59,13 @@ pub struct Tool {
     pub output_schema: Option<serde_json::Value>,
     /// Whether a call whose outcome nobody knows may be made again.
     pub repeatable: bool,
+}
+
+impl Tool {
+    /// The names that lists may know it by.
+    pub fn names(&self) -> ToolName<'_> {
+        ToolName { server: &self.server, name: &self.name, known: &self.spec.name }
+    }
 }
 
 /// What a tool gave.

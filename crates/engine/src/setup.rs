@@ -190,8 +190,8 @@ pub fn replay(
     let mut state = fold(written_under, history.clone())?;
     let mut opening = Vec::new();
     if state.finished().is_some() {
-        let Reopening { tasks, restarted, retried, superseded } = reopen(&state)?;
-        opening.push(Event::RunReopened { tasks, restarted, retried, superseded });
+        let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
+        opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
         state = fold(written_under, with(&history, &opening))?;
     }
     if let Changes::Accept { .. } = changes {

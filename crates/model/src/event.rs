@@ -68,6 +68,10 @@ pub enum Event {
         /// Phases that ran and begin anew.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         superseded: Vec<Superseded>,
+        /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody
+        /// who stays asked is forgotten.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rewound: Vec<TaskId>,
     },
     /// A changed workflow file was accepted.
     PlanChanged {

@@ -200,6 +200,8 @@ pub mod reason {
     pub const PROJECT_UNWRITTEN: &str = "project_unwritten";
     /// The engine stopped the attempt because it was told to let go of the run.
     pub const INTERRUPTED: &str = "interrupted";
+    /// A worker called a tool that its contract does not admit.
+    pub const TOOL_NOT_ALLOWED: &str = "tool_not_allowed";
     /// A `terminate` step with status failed.
     pub const TERMINATED: &str = "terminated";
 }

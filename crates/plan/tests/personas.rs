@@ -430,7 +430,7 @@ fn actors_are_models_or_programs() {
     let Kind::Script(script) = &worker.kind else { panic!("a program") };
     assert!(script.schema.is_some() && script.stdin.is_some());
     assert!(text(&plan, script.stdin.as_ref().unwrap()).contains("Do it."));
-    assert_eq!(phase(plan.root(), "a").timeout_ms, Some(5_000));
+    assert_eq!(worker.timeout, Some(convoke_plan::Span::Millis(5_000)));
     assert_eq!(worker.on_unknown, convoke_plan::OnUnknown::Retry);
     let missing = "actors: {m: {type: script}}\n";
     refused(&piped(missing, &["a"], &[]), &[("workflow::missing_key", "`command`")]);

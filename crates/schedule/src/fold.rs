@@ -22,7 +22,6 @@ pub(crate) type Folded = Result<(), IllegalEvent>;
 impl Scheduler {
     /// Takes one event into the state.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
-        self.events += 1;
         match event {
             Event::RunStarted(started) => self.run_started(started),
             Event::RunOwned { .. } => self.run_owned(),
@@ -36,7 +35,7 @@ impl Scheduler {
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
             Event::Routed { task, chosen, reason, from, about, .. } => {
-                self.routed(about.as_ref(), chosen)?;
+                self.routed(about.as_ref(), chosen, reason)?;
                 self.phase_routed(task, chosen, reason, from)
             }
             Event::Guided { text, .. } => self.guided(text),
@@ -81,16 +80,16 @@ impl Scheduler {
             Event::SummaryStarted { task, covers } => self.summary_wanted(task, covers),
             Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, restarted, retried, superseded } => {
+            Event::RunReopened { tasks, restarted, retried, superseded, rewound } => {
                 self.restarted(restarted);
                 self.phases_retried(retried);
                 self.phases_superseded(superseded);
-                self.reopened(tasks)
+                self.reopened(tasks, rewound)
             }
             Event::PlanChanged { dropped, superseded, .. } => {
                 self.restarted(dropped);
                 self.phases_superseded(superseded);
-                self.reopened(&[])
+                self.reopened(&[], &[])
             }
             Event::AttemptTaken { .. }
             | Event::ProcessStarted { .. }

@@ -5,6 +5,9 @@ use crate::task::TaskIx;
 use convoke_plan::template::{ConditionId, TemplateId, parse_condition, parse_template};
 use std::sync::Arc;
 
+/// What a pipeline keeps.
+const STATE: &str = "state";
+
 /// The first names of everything that a text refers to.
 #[derive(Debug)]
 pub(crate) enum Roots {
@@ -20,6 +23,13 @@ impl Roots {
             Roots::All => true,
             Roots::Names(names) => names.iter().any(|wanted| &**wanted == name),
         }
+    }
+
+    /// Whether the text may look at the history of what a pipeline keeps.
+    pub(crate) fn want_history(&self) -> bool {
+        let Roots::Names(names) = self else { return true };
+        let mut below = names.iter().filter_map(|name| name.strip_prefix("state.")).peekable();
+        self.want(STATE) && (below.peek().is_none() || below.any(|name| matches!(name, "*" | "history")))
     }
 }
 
@@ -74,9 +84,15 @@ impl Scheduler {
     }
 }
 
+/// Of what a pipeline keeps also the names below it: its history is long, and few texts look at it.
 fn roots_of<'a>(paths: impl Iterator<Item = &'a Vec<String>>) -> Roots {
-    let mut names: Vec<Arc<str>> =
-        paths.filter_map(|path| path.first()).map(|name| name.as_str().into()).collect();
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for path in paths {
+        names.extend(path.first().map(|name| name.as_str().into()));
+        if path.first().is_some_and(|name| name == STATE) {
+            names.push(format!("{STATE}.{}", path.get(1).map_or("*", String::as_str)).into());
+        }
+    }
     names.sort();
     names.dedup();
     Roots::Names(names)

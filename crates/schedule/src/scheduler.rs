@@ -115,8 +115,6 @@ pub struct Scheduler {
     pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
-    /// Events so far: what was looked at in vain need not be looked at again before the next one.
-    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -152,7 +150,6 @@ impl Scheduler {
             errands: HashSet::new(),
             superseded: HashMap::new(),
             guidance: Vec::new(),
-            events: 0,
         }
     }
 
@@ -292,6 +289,11 @@ impl Scheduler {
             .map(|task| (self.frame(self.tasks[task].place.frame).workflow, self.tasks[task].node))
     }
 
+    /// How many tasks of goals were looked at so far, for decisions and prompts together: what routing costs.
+    pub fn looked_at(&self) -> u64 {
+        self.values.looked.get()
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -343,6 +345,9 @@ impl Scheduler {
     }
 
     pub(crate) fn todo(&mut self, todo: Todo) {
+        if let Todo::Group(task) = todo {
+            self.touch(task);
+        }
         if self.agenda.back() != Some(&todo) {
             self.agenda.push_back(todo);
         }

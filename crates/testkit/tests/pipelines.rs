@@ -1,10 +1,14 @@
 //! Pipelines of personas in a simulated world: what starts a phase, its tries, the work it hands out, what the whole comes
 //! to, and that a run cut off anywhere goes on as if it had not been.
 
+#[path = "pipelines/contracts.rs"]
+mod contracts;
 #[path = "pipelines/defects.rs"]
 mod defects;
 #[path = "pipelines/forty.rs"]
 mod forty;
+#[path = "pipelines/handing_on.rs"]
+mod handing_on;
 #[path = "pipelines/handing_out.rs"]
 mod handing_out;
 #[path = "pipelines/kit.rs"]

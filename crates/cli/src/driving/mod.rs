@@ -106,6 +106,7 @@ impl Drive<'_> {
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
         let outline = Outline::of(&self.plan);
+        let known = self.plan.clone();
         let options = self.options(manner.is_some());
         let capacity = match &options.limits.machine {
             Some(machine) => {
@@ -148,6 +149,7 @@ impl Drive<'_> {
             handle: handle.clone(),
             state: self.state.clone(),
             run: run.clone(),
+            plan: known,
             by: stored::actor(if manner == Manner::Terminal { "terminal" } else { "--skip-gates" }),
         });
         let watch = Watch {

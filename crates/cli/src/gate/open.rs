@@ -34,7 +34,10 @@ impl Gates {
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
             | Event::TaskSucceeded { task, .. } => drop(self.asked.shift_remove(task)),
-            Event::RunReopened { tasks, restarted, .. } => self.reopen(tasks, restarted),
+            Event::RunReopened { tasks, restarted, rewound, .. } => {
+                self.asked.retain(|task, _| !rewound.contains(task));
+                self.reopen(tasks, restarted);
+            }
             Event::PlanChanged { opened, dropped, .. } => self.reopen(opened, dropped),
             _ => {}
         }
@@ -106,6 +109,7 @@ mod tests {
             restarted: ids(restarted),
             retried: vec![],
             superseded: vec![],
+            rewound: vec![],
         }
     }
 
@@ -128,6 +132,9 @@ mod tests {
         let ended = [opened("goal/1"), failed("goal/1"), reopened(&["goal/1"], &["goal"])];
         assert!(open_after(&ended).is_empty());
         let woken = Event::TaskWoken { task: id("a") };
+        let rewound =
+            Event::RunReopened { tasks: vec![id("goal")], restarted: Vec::new(), rewound: vec![id("goal")] };
+        assert!(open_after(&[opened("goal"), answered("goal"), failed("goal"), rewound]).is_empty());
         let went_on = [opened("a"), answered("a"), woken, failed("a"), reopened(&["a"], &[])];
         assert!(open_after(&went_on).is_empty());
     }

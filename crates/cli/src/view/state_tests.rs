@@ -111,6 +111,7 @@ fn a_reopened_task_is_open_again() {
         restarted: vec![],
         retried: vec![],
         superseded: vec![],
+        rewound: vec![],
     });
     let state = fold(&[("a", &[])], again);
     assert_eq!((state.ended.total(), state.total(), state.tasks.len()), (0, 1, 0));
@@ -132,6 +133,7 @@ fn what_lies_below_a_restarted_task_is_forgotten() {
         restarted: vec![id("g")],
         retried: vec![],
         superseded: vec![],
+        rewound: vec![],
     });
     let state = fold(&[("g", &[]), ("x", &[])], events);
     assert_eq!(state.tasks.keys().collect::<Vec<_>>(), [&id("x")]);

@@ -27,7 +27,6 @@ impl<'a> Builder<'a> {
             children: self.child_roles(step, phase, max_depth),
             direct: phase.direct.iter().map(|role| *role as u32).collect(),
             max_depth,
-            timeout_ms: phase.worker.common.timeout.as_ref().map(|limit| limit.value.as_millis() as u64),
         }
     }
 
@@ -66,8 +65,14 @@ impl<'a> Builder<'a> {
         let kind = match &worker.kind {
             source::WorkerKind::Agent(agent) => {
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
-                let settings =
-                    AgentSettings { schema: Some(contract()), raw: false, ..(*agent.settings).clone() };
+                // Also whoever may use no tool is told apart by what there is: a call of it is a violation.
+                let servers = self.servers.clone();
+                let settings = AgentSettings {
+                    schema: Some(contract()),
+                    raw: false,
+                    servers,
+                    ..(*agent.settings).clone()
+                };
                 agent.settings = Arc::new(settings);
                 Kind::Agent(Box::new(agent))
             }

@@ -33,8 +33,6 @@ pub struct Phase {
     pub direct: Vec<u32>,
     /// How deep work may be handed down.
     pub max_depth: u32,
-    /// The longest time for one try, in milliseconds.
-    pub timeout_ms: Option<u64>,
 }
 
 /// The tools of a persona: a ban wins over an allowance.

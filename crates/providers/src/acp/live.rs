@@ -18,7 +18,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Error, UntypedMessage};
 use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in, tokens_of};
-use convoke_model::{Class, Failure, Permissions, Program, Usage};
+use convoke_model::{Class, Contract, Failure, Permissions, Program, Usage};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -70,6 +70,11 @@ pub enum Pause {
     Wishes(Wish),
 }
 
+/// Whether files may not be changed, also not through us.
+fn bans_writing(contract: &Contract) -> bool {
+    ["edit", "write_text_file"].iter().any(|word| contract.bans(word))
+}
+
 impl Live {
     /// Begins a turn with a program that has just been started.
     pub async fn begin(
@@ -81,7 +86,8 @@ impl Live {
         sink: &dyn Sink,
     ) -> Result<Live, Failure> {
         let name = format!("agent `{}`", program.command);
-        let writable = program.permissions != Permissions::Deny;
+        let writable =
+            program.permissions != Permissions::Deny && !request.contract.is_some_and(bans_writing);
         let files = Files { folder: Folder::new(&folder), writable };
         let mut ways_in = Vec::new();
         let streams = running.streams();
@@ -153,7 +159,7 @@ impl Live {
             };
             match next {
                 Next::Happened(happening) => {
-                    if let Some(wish) = self.happened(happening, sink) {
+                    if let Some(wish) = self.happened(happening, request.contract, sink) {
                         return Ok(Pause::Wishes(wish));
                     }
                     self.is_bounded()?;
@@ -192,7 +198,12 @@ impl Live {
         }
     }
 
-    fn happened(&mut self, happening: Happening, sink: &dyn Sink) -> Option<Wish> {
+    fn happened(
+        &mut self,
+        happening: Happening,
+        contract: Option<&Contract>,
+        sink: &dyn Sink,
+    ) -> Option<Wish> {
         let (request, responder) = match happening {
             Happening::Permission(wish) => *wish,
             Happening::Update(update) => {
@@ -201,7 +212,7 @@ impl Live {
             }
         };
         let wish = Wish::new(request, &self.telling.tools);
-        match wish.settled(self.permissions).or_else(|| self.foresaw(&wish)) {
+        match wish.settled(self.permissions, contract).or_else(|| self.foresaw(&wish)) {
             Some(outcome) => {
                 self.respond(&wish, responder, outcome, sink);
                 None

@@ -4,12 +4,12 @@
 //! Ids of calls and options are left out, because they may be others after a restart. A decision is applied once, and
 //! where anything differs the person is asked again: a yes to one command is no yes to another of the same title.
 
-use super::turn::Tools;
+use super::turn::{Tools, kind};
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     SelectedPermissionOutcome, ToolCall, ToolCallContent, ToolKind,
 };
-use convoke_model::{Ask, AskOption, Digest, Permissions};
+use convoke_model::{Ask, AskOption, Contract, Digest, Permissions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,6 +22,9 @@ pub struct Wish {
     /// The agent's id of the call, while its process lives.
     call: String,
     title: String,
+    /// What the agent calls the tool, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     kind: ToolKind,
     /// All that it is about; those of older versions do not say.
     #[serde(default)]
@@ -49,7 +52,8 @@ impl Wish {
         let title = cut(&call.title, MOST_TITLE);
         // What agents attach for editors may be large, and nobody here reads it.
         let options = request.options.into_iter().map(|option| option.meta(None)).collect();
-        Wish { call: call.tool_call_id.to_string(), title, kind: call.kind, about, details, options }
+        let name = call.name.clone().map(|name| cut(&name, MOST_TITLE));
+        Wish { call: call.tool_call_id.to_string(), title, name, kind: call.kind, about, details, options }
     }
 
     /// Whether both are about the same thing.
@@ -84,14 +88,28 @@ impl Wish {
         Some(Decision { about: self.about, option })
     }
 
-    /// What nobody needs to be asked about.
-    pub fn settled(&self, permissions: Permissions) -> Option<RequestPermissionOutcome> {
+    /// What nobody needs to be asked about. A contract goes over what is permitted otherwise.
+    pub fn settled(
+        &self,
+        permissions: Permissions,
+        contract: Option<&Contract>,
+    ) -> Option<RequestPermissionOutcome> {
         use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+        if contract.is_some_and(|contract| self.is_barred_by(contract)) {
+            return Some(self.first_of(&[RejectOnce]));
+        }
         match permissions {
             Permissions::Ask => None,
             Permissions::Allow => Some(self.first_of(&[AllowOnce, AllowAlways])),
             Permissions::Deny => Some(self.first_of(&[RejectOnce])),
         }
+    }
+
+    /// Whether a contract has no room for it. Agents name their tools as they like: what it calls the tool counts, and the
+    /// kind of thing that it does; a title is free text, but it may be what a ban names.
+    pub fn is_barred_by(&self, contract: &Contract) -> bool {
+        let words: Vec<&str> = self.name.as_deref().into_iter().chain([kind(self.kind)]).collect();
+        !contract.admits_words(&words) || contract.bans(&self.title)
     }
 
     /// The outcome of a decision about the same thing: the same option, or one of the same kind.

@@ -124,7 +124,12 @@ fn text(content: &ContentBlock) -> String {
 
 /// The tool's name, or else the kind of thing it does. The title is free text and may hold anything.
 fn name(call: &ToolCall) -> String {
-    let kind = match call.kind {
+    call.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| kind(call.kind).to_owned())
+}
+
+/// The kind of thing that a tool does, as the protocol calls it.
+pub fn kind(kind: ToolKind) -> &'static str {
+    match kind {
         ToolKind::Read => "read",
         ToolKind::Edit => "edit",
         ToolKind::Delete => "delete",
@@ -135,6 +140,5 @@ fn name(call: &ToolCall) -> String {
         ToolKind::Fetch => "fetch",
         ToolKind::SwitchMode => "switch_mode",
         _ => "other",
-    };
-    call.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| kind.to_owned())
+    }
 }

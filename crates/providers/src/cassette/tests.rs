@@ -36,6 +36,7 @@ impl Asked {
             timeouts: Timeouts::within(Duration::from_secs(600)),
             answered: None,
             working_dir: None,
+            contract: None,
             step: &self.task.0,
             purpose: Purpose::Answer,
             task: &self.task,

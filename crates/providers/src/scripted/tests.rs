@@ -39,6 +39,7 @@ impl Asked {
         Request {
             answered: None,
             working_dir: None,
+            contract: None,
             model: "m",
             messages: &self.messages,
             schema: self.schema.as_ref(),

@@ -9,7 +9,7 @@ use common::{Asked, Heard, cut_off, is_gone};
 use convoke_agent::{
     Answered, Asks, Finish, Message, Provider, Providers, Reply, Report, Request, Role, Sink,
 };
-use convoke_model::{Answer, Ask, Class, Failure, Permissions, Program, ProviderSettings, TaskId};
+use convoke_model::{Answer, Ask, Class, Contract, Failure, Permissions, Program, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -238,6 +238,38 @@ async fn what_is_denied_is_not_done() {
     let asks = wish_of(asked.of(&*provider).await.unwrap());
     asked.answered = answered(asks, "no");
     assert_eq!(asked.of(&*provider).await.unwrap_err().class, Class::Permission);
+}
+
+#[tokio::test]
+async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherwise() {
+    let contract = |allowed: Option<&[&str]>, banned: &[&str]| Contract {
+        phase: "code".into(),
+        persona: Some("coder".into()),
+        model: String::new(),
+        allowed_tools: allowed.map(|names| names.iter().map(|name| name.to_string()).collect()),
+        banned_tools: banned.iter().map(|name| name.to_string()).collect(),
+        working_dir: None,
+        timeout_ms: None,
+        depth: 0,
+        violation: Default::default(),
+    };
+    let cases: [(Option<&[&str]>, &[&str], bool); 5] = [
+        (None, &["EXECUTE"], true),
+        (None, &["bui*"], true),
+        (Some(&["read"]), &[], true),
+        (Some(&["execute"]), &[], false),
+        (None, &["read"], false),
+    ];
+    for (allowed, banned, is_refused) in cases {
+        let asked = Asked { contract: Some(contract(allowed, banned)), ..asked(&["wish build"]) };
+        for permissions in [Permissions::Allow, Permissions::Ask] {
+            let heard = Heard::default();
+            let reply = agent(permissions).complete(&asked.request(), &heard).await;
+            let denied = |report: &Report| matches!(report, Report::Noted { code: "permission_denied", .. });
+            assert_eq!(heard.0.lock().unwrap().iter().any(denied), is_refused, "{allowed:?} {banned:?}");
+            assert_eq!(reply.is_err(), is_refused, "{allowed:?} {banned:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use convoke_agent::{
     Answered, Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts, ToolSpec,
 };
-use convoke_model::{Failure, OutputSchema, ProviderSettings, TaskId};
+use convoke_model::{Contract, Failure, OutputSchema, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ pub struct Asked {
     pub task: TaskId,
     pub answered: Option<Answered>,
     pub working_dir: Option<String>,
+    pub contract: Option<Contract>,
 }
 
 impl Default for Asked {
@@ -44,6 +45,7 @@ impl Default for Asked {
             task: TaskId("counter".into()),
             answered: None,
             working_dir: None,
+            contract: None,
         }
     }
 }
@@ -62,6 +64,7 @@ impl Asked {
             timeouts: self.timeouts,
             answered: self.answered.as_ref(),
             working_dir: self.working_dir.as_deref(),
+            contract: self.contract.as_ref(),
             step: "counter",
             purpose: Purpose::Answer,
             task: &self.task,

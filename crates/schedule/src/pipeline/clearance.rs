@@ -1,11 +1,17 @@
-//! What an attempt of a worker may do and use, resolved to one value before it starts.
+//! What an attempt of a worker may do and use, resolved to one value before it starts; and what was done against it.
 //!
-//! A ban wins over an allowance, however the names are written. Who performs the attempt reads nothing else about rights.
+//! The tools of a worker are those of its node: what its actor has and its persona may use, which was put together when the
+//! plan was made. Who performs the attempt reads nothing else about rights (`Contract::admits`).
 
+use super::came::Reply;
+use crate::frame::FrameIx;
+use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Contract, Work};
-use convoke_plan::Clearance;
+use convoke_model::clearance::is_within;
+use convoke_model::{AgentCall, Class, Contract, Work};
+use convoke_plan::{Clearance, Kind, Phase, Span};
+use serde_json::{Value, json};
 
 impl Scheduler {
     /// The contract of a task's next attempt, where it works for a phase.
@@ -16,32 +22,88 @@ impl Scheduler {
         let clearance = role.map_or(&phase.clearance, |role| &role.clearance);
         let (model, working_dir, tools) = match work {
             Work::Agent(call) => (call.model.clone(), call.working_dir.clone(), call.settings.tools.clone()),
-            Work::Script(call) => (String::new(), call.working_dir.clone(), None),
-            _ => (String::new(), None, None),
+            Work::Script(call) => (String::new(), call.working_dir.clone(), cleared(clearance)),
+            _ => (String::new(), None, cleared(clearance)),
         };
         Some(Contract {
             phase: self.node(asks).name.to_string(),
             persona: Some(role.map_or(&phase.persona, |role| &role.persona).to_string()),
             model,
-            allowed_tools: allowed(clearance, tools),
+            allowed_tools: tools,
             banned_tools: clearance.ban.clone(),
             working_dir,
-            timeout_ms: phase.timeout_ms,
+            timeout_ms: self.bound_of(task, work),
             depth: self.depth_of(task),
             violation: self.violation(asks),
         })
     }
+
+    /// The longest time that an attempt can take: the worker's own bound, or that of its conversation if it is shorter.
+    fn bound_of(&self, task: TaskIx, work: &Work) -> Option<u64> {
+        let stated = match self.node(task).timeout {
+            Some(Span::Millis(limit)) => Some(limit),
+            _ => None,
+        };
+        let session = match work {
+            Work::Agent(call) => session_of(call),
+            _ => None,
+        };
+        stated.into_iter().chain(session).min()
+    }
 }
 
-/// What a persona is allowed, else what its actor is; without what is banned.
-fn allowed(clearance: &Clearance, tools: Option<Vec<String>>) -> Option<Vec<String>> {
-    let mut allowed = clearance.allow.clone().or(tools)?;
-    allowed.retain(|tool| !is_banned(clearance, tool));
+impl Scheduler {
+    /// What was done against contracts, whatever came of it: by whom, in which try, and what it was.
+    pub(super) fn violations(&self, frame: FrameIx, outputs: &dyn Outputs) -> Vec<Value> {
+        let mut steps = self.frame(frame).steps.clone();
+        steps.sort_by_key(|step| self.tasks[*step].node.0);
+        steps.into_iter().flat_map(|step| self.violations_of(step, outputs)).collect()
+    }
+
+    fn violations_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Value> {
+        let Kind::Phase(phase) = &self.node(task).kind else { return Vec::new() };
+        let workers = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
+        let told = |worker: &TaskIx| {
+            let reason = self.violation_by(task, phase, *worker, outputs)?;
+            let role = self.asked_about(*worker).and_then(|about| self.role_of(phase, about));
+            Some(json!({
+                "phase": self.node(task).name, "try": self.try_number(task, *worker), "task": self.tasks[*worker].id,
+                "persona": role.map_or(&phase.persona, |role| &role.persona), "reason": reason,
+            }))
+        };
+        workers.iter().filter_map(told).collect()
+    }
+
+    /// Why a worker has violated its contract: an attempt that was ended for it, or what it says itself.
+    fn violation_by(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        worker: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Option<String> {
+        if let Some(failure) = self.tasks[worker].failure.as_deref() {
+            return (failure.class == Class::Security).then(|| failure.message.clone());
+        }
+        match self.reply(task, phase, worker, outputs) {
+            Reply::Said(said) if said.class() == Some(Class::Security) => {
+                Some(said.reason.unwrap_or_else(|| Class::Security.word().to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn session_of(call: &AgentCall) -> Option<u64> {
+    call.settings.session_timeout.map(|limit| limit.as_millis() as u64)
+}
+
+/// What a persona is allowed, without what is banned.
+fn cleared(clearance: &Clearance) -> Option<Vec<String>> {
+    let mut allowed = clearance.allow.clone()?;
+    let banned: Vec<&str> = clearance.ban.iter().map(String::as_str).collect();
+    allowed.retain(|tool| !is_within(tool, &banned));
     Some(allowed)
-}
-
-fn is_banned(clearance: &Clearance, tool: &str) -> bool {
-    clearance.ban.iter().any(|banned| banned.trim().eq_ignore_ascii_case(tool.trim()))
 }
 
 #[cfg(test)]
@@ -49,28 +111,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn words(words: &[&str]) -> Vec<String> {
-        words.iter().map(|word| word.to_string()).collect()
-    }
-
-    #[test]
-    fn a_tool_in_both_lists_is_banned_whatever_its_case() {
-        let clearance = Clearance { allow: Some(words(&["Read", "write"])), ban: words(&["READ"]) };
-        assert_eq!(allowed(&clearance, None), Some(words(&["write"])));
-    }
-
-    #[test]
-    fn without_an_allowance_that_of_the_actor_counts() {
-        let clearance = Clearance { allow: None, ban: words(&["b"]) };
-        assert_eq!(allowed(&clearance, Some(words(&["a", "B"]))), Some(words(&["a"])));
-        assert_eq!(allowed(&clearance, None), None);
-    }
-
     proptest! {
         #[test]
         fn nothing_banned_is_ever_allowed(allow in prop::collection::vec("[a-cA-C]{1,2}", 0..6), ban in prop::collection::vec("[a-cA-C]{1,2}", 0..6)) {
             let clearance = Clearance { allow: Some(allow.clone()), ban: ban.clone() };
-            let left = allowed(&clearance, None).unwrap();
+            let left = cleared(&clearance).unwrap();
             for tool in &allow {
                 let banned = ban.iter().any(|banned| banned.to_lowercase() == tool.to_lowercase());
                 prop_assert_eq!(left.contains(tool), !banned);

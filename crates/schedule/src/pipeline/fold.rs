@@ -52,7 +52,7 @@ impl Scheduler {
         let task = self.known(id, "announced")?;
         let frame = self.tasks[task].place.frame;
         let said = Announcement { task, attempt, kind: kind.to_owned(), payload: payload.clone() };
-        self.frame_mut(frame).kept.history.push(said);
+        self.frame_mut(frame).kept.announce(said);
         self.course_mut(task).recorded.announced += 1;
         Ok(())
     }

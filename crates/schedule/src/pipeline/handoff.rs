@@ -1,9 +1,11 @@
 //! What a worker is told: made afresh for each attempt from outputs and from what the run keeps, never from a conversation.
 //!
 //! These are variables of its prompt or of its standard input: `handoff`, `state`, `events`, `project`, `phase`, `attempt`,
-//! `previous`, `task`, `children`. Every predecessor's payload is there, and every earlier try of the phase.
+//! `previous`, `task`, `children`, and `told`: what the standard prompt shows of them (`told.rs`). Every predecessor's payload is
+//! there, and every earlier try of the phase.
 
 use super::came::{Came, Outcome, Reply};
+use super::state::Announcement;
 use super::trigger::Status;
 use crate::context::Names;
 use crate::frame::FrameIx;
@@ -27,8 +29,20 @@ impl Scheduler {
         if self.workflow_in(frame).pipeline.is_none() {
             return;
         }
+        self.add_kept_of(frame, usize::MAX, roots, names, outputs);
+    }
+
+    fn add_kept_of(
+        &self,
+        frame: FrameIx,
+        newest: usize,
+        roots: &Roots,
+        names: &mut Names,
+        outputs: &dyn Outputs,
+    ) {
         if roots.want("state") {
-            names.insert("state".into(), self.state_value(frame, usize::MAX, outputs));
+            let newest = if roots.want_history() { newest } else { 0 };
+            names.insert("state".into(), self.state_value(frame, newest, outputs));
         }
         let mut add = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
@@ -36,18 +50,21 @@ impl Scheduler {
             }
         };
         add("events", &|| {
-            self.frame(frame).kept.history.iter().map(|said| Json::from(said.kind.as_str())).collect()
+            self.frame(frame).kept.history().iter().map(|said| Json::from(said.kind.as_str())).collect()
         });
         add("project", &|| self.project_json(frame, outputs));
     }
 
-    /// What a worker of a phase is told besides.
-    pub(crate) fn add_handoff(&self, child: TaskIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
-        let Some((task, phase)) = self.phase_of(child) else { return };
-        if roots.want("state") {
-            let frame = self.tasks[task].place.frame;
-            names.insert("state".into(), self.state_value(frame, TOLD_EVENTS, outputs));
-        }
+    /// What a worker of a phase is told, with what the pipeline keeps; false where the task is none.
+    pub(crate) fn add_handoff(
+        &self,
+        child: TaskIx,
+        roots: &Roots,
+        names: &mut Names,
+        outputs: &dyn Outputs,
+    ) -> bool {
+        let Some((task, phase)) = self.phase_of(child) else { return false };
+        self.add_kept_of(self.tasks[task].place.frame, TOLD_EVENTS, roots, names, outputs);
         let mut add = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));
@@ -59,6 +76,8 @@ impl Scheduler {
         add("previous", &|| self.previous_json(task, phase, child, outputs));
         add("task", &|| self.intent_json(child, outputs));
         add("children", &|| self.children_json(task, phase, child, outputs));
+        add("told", &|| self.told_json(task, phase, child, outputs));
+        true
     }
 
     /// The phase that a task works for.
@@ -95,20 +114,29 @@ impl Scheduler {
 
     fn state_value(&self, frame: FrameIx, newest: usize, outputs: &dyn Outputs) -> Value {
         let kept = &self.frame(frame).kept;
-        let told = &kept.history[kept.history.len().saturating_sub(newest)..];
-        let history: Vec<Json> = told
-            .iter()
-            .map(|said| {
-                let payload = self.read(&said.payload, outputs).map(|text| text.value());
-                let phase = &self.node(said.task).name;
-                json!({ "phase": phase, "attempt": said.attempt, "event": said.kind, "payload": payload })
-            })
-            .collect();
         map_value([
             ("flags", flags_value(kept.flags.iter().map(|(key, flag)| (key.as_str(), *flag)))),
             ("metadata", from_json(&json!(kept.metadata))),
-            ("history", from_json(&Json::Array(history))),
+            ("history", from_json(&self.history_json(frame, newest, outputs))),
         ])
+    }
+
+    /// The same as data, with as much of the history as workers are told.
+    pub(super) fn state_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {
+        let kept = &self.frame(frame).kept;
+        let history = self.history_json(frame, TOLD_EVENTS, outputs);
+        json!({ "flags": kept.flags, "metadata": kept.metadata, "history": history })
+    }
+
+    fn history_json(&self, frame: FrameIx, newest: usize, outputs: &dyn Outputs) -> Json {
+        let history = self.frame(frame).kept.history();
+        let told = &history[history.len().saturating_sub(newest)..];
+        let entry = |said: &Announcement| {
+            let payload = self.read(&said.payload, outputs).map(|text| text.value());
+            let phase = &self.node(said.task).name;
+            json!({ "phase": phase, "attempt": said.attempt, "event": said.kind, "payload": payload })
+        };
+        told.iter().map(entry).collect()
     }
 
     /// What this pipeline shares with other runs; others of the same plan may share something else.
@@ -120,7 +148,7 @@ impl Scheduler {
     }
 
     /// Every predecessor that ran, in the order of the file, and what led here.
-    fn handoff_json(&self, task: TaskIx, outputs: &dyn Outputs) -> Json {
+    pub(super) fn handoff_json(&self, task: TaskIx, outputs: &dyn Outputs) -> Json {
         let place = self.tasks[task].place;
         let needs = self.node(task).needs.iter().filter(|need| !need.order);
         let before = needs.filter_map(|need| self.beside(place, need.node));
@@ -173,7 +201,13 @@ impl Scheduler {
         number.unwrap_or(self.tries(task).len() as u32)
     }
 
-    fn previous_json(&self, task: TaskIx, phase: &Phase, child: TaskIx, outputs: &dyn Outputs) -> Json {
+    pub(super) fn previous_json(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        child: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Json {
         let before = self.try_number(task, child) as usize - 1;
         let tries = self.tries(task);
         let told = |(number, one): (usize, &TaskIx)| self.try_json(task, phase, number + 1, *one, outputs);
@@ -213,7 +247,13 @@ impl Scheduler {
     }
 
     /// What whoever puts results together is given: each child's work and result.
-    fn children_json(&self, task: TaskIx, phase: &Phase, child: TaskIx, outputs: &dyn Outputs) -> Json {
+    pub(super) fn children_json(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        child: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Json {
         let Some(About::Aggregate { of }) = self.asked_about(child) else { return json!([]) };
         let Some(of) = self.tasks.find(of) else { return json!([]) };
         self.below_json(task, phase, of, outputs)
@@ -247,8 +287,8 @@ impl Scheduler {
             .collect();
         let last = attempts.last().cloned().unwrap_or_default();
         let kept = &self.frame(self.tasks[task].place.frame).kept;
-        let said = kept.history.iter().filter(|said| said.task == task);
-        let events: Vec<Json> = said
+        let events: Vec<Json> = kept
+            .said_by(task)
             .map(|said| {
                 let payload = self.read(&said.payload, outputs).map(|text| text.value());
                 json!({ "type": said.kind, "attempt": said.attempt, "payload": payload })

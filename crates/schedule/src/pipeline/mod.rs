@@ -15,6 +15,7 @@ mod outcome;
 mod record;
 mod reopen;
 mod state;
+mod told;
 mod tries;
 mod trigger;
 mod triggered;

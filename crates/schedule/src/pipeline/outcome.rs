@@ -143,13 +143,17 @@ impl Scheduler {
             let payload = self.read(&said.payload, outputs).map(|text| text.value());
             json!({ "phase": name(said.task), "attempt": said.attempt, "type": said.kind, "payload": payload })
         };
-        let events: Vec<Value> = self.frame(frame).kept.history.iter().map(said).collect();
+        let events: Vec<Value> = self.frame(frame).kept.history().iter().map(said).collect();
         let path: Vec<String> = verdict.critical_path.iter().map(|ix| name(ran[*ix])).collect();
         let mut report = Map::new();
         report.insert("status".into(), if success { "success" } else { "failure" }.into());
         report.insert("phases".into(), Value::Object(phases));
         report.insert("events".into(), events.into());
         report.insert("critical_path".into(), path.into());
+        let violations = self.violations(frame, outputs);
+        if !violations.is_empty() {
+            report.insert("violations".into(), violations.into());
+        }
         report
     }
 

@@ -4,6 +4,7 @@ use crate::task::TaskIx;
 use convoke_model::{Class, Failure, Payload};
 use indexmap::IndexMap;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// What one workflow keeps for its later phases.
 #[derive(Debug, Default)]
@@ -11,7 +12,11 @@ pub(crate) struct Kept {
     pub flags: IndexMap<String, bool>,
     pub metadata: IndexMap<String, Value>,
     /// Everything that was announced, in order.
-    pub history: Vec<Announcement>,
+    history: Vec<Announcement>,
+    /// Where in it each phase has its own; long pipelines are asked this once for each phase.
+    by_task: HashMap<TaskIx, Vec<usize>>,
+    /// The kinds that are in it.
+    kinds: HashSet<String>,
     /// Hard failures in a row, up to now.
     pub hard: u32,
     /// The phase whose failure was the last of too many in a row, and how many these were.
@@ -59,7 +64,23 @@ impl Kept {
     }
 
     pub fn happened(&self, kind: &str) -> bool {
-        self.history.iter().any(|announced| announced.kind == kind)
+        self.kinds.contains(kind)
+    }
+
+    pub fn history(&self) -> &[Announcement] {
+        &self.history
+    }
+
+    pub fn said_by(&self, task: TaskIx) -> impl Iterator<Item = &Announcement> {
+        self.by_task.get(&task).into_iter().flatten().map(|at| &self.history[*at])
+    }
+
+    pub fn announce(&mut self, said: Announcement) {
+        self.by_task.entry(said.task).or_default().push(self.history.len());
+        if !self.kinds.contains(&said.kind) {
+            self.kinds.insert(said.kind.clone());
+        }
+        self.history.push(said);
     }
 
     /// Null takes a value away.

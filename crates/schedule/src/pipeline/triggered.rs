@@ -27,8 +27,8 @@ impl Circumstances for Edge<'_> {
     }
 
     fn announced(&self, kind: &str) -> bool {
-        let kept = &self.scheduler.kept_of(self.to).history;
-        kept.iter().any(|said| Some(said.task) == self.from && said.kind == kind)
+        let kept = self.scheduler.kept_of(self.to);
+        self.from.is_some_and(|from| kept.said_by(from).any(|said| said.kind == kind))
     }
 
     fn happened(&self, kind: &str) -> bool {

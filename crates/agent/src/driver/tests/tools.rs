@@ -297,13 +297,64 @@ async fn what_a_contract_bans_is_neither_offered_nor_called() {
     assert_eq!(scene.texts(1)[1], "there is no tool `s__act`; the tools are s__look, s__lost");
 }
 
+/// What a worker of persona `coder` comes to that calls these tools.
+async fn coder(allowed: Option<&[&str]>, banned: &[&str], calls: &[(&str, &str)]) -> (Scene, AttemptEnd) {
+    let mut scene = Scene::new([wants(calls), answers("done")]);
+    let contract =
+        contract(allowed, banned).map(|contract| Contract { persona: Some("coder".into()), ..*contract });
+    scene.assignment.contract = contract.map(Box::new);
+    let end = scene.run().await;
+    (scene, end)
+}
+
 #[tokio::test]
-async fn a_contract_narrows_what_the_step_allows_and_never_widens_it() {
+async fn a_call_of_a_tool_that_a_persona_may_not_use_ends_the_attempt_before_any_call() {
+    let cases: [(Option<&[&str]>, &[&str], &str); 4] = [
+        (None, &["S__ACT"], "s__act"),
+        (Some(&["look"]), &[], "s__act"),
+        (Some(&[]), &[], "s__act"),
+        (None, &["act"], "Act"),
+    ];
+    for (allowed, banned, name) in cases {
+        let (scene, end) = coder(allowed, banned, &[(name, "{}"), ("s__look", "{}")]).await;
+        let AttemptEnd::Failed { failure, .. } = end else { panic!("{end:?}") };
+        let said = "persona `coder` called the tool `s__act`, which it may not use";
+        assert_eq!((failure.class, failure.reason.as_deref()), (Class::Security, Some("tool_not_allowed")));
+        assert_eq!(failure.message, format!("step `a`: {said}"));
+        assert_eq!(scene.desk.noted("security_violation"), [said]);
+        assert_eq!(scene.called(), [""; 0], "nothing of the turn is done");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_does_not_exist_is_a_mistake_that_a_persona_can_correct() {
+    for name in ["nope", "LOOK", "*"] {
+        let (scene, end) = coder(None, &["act", "nope"], &[(name, "{}")]).await;
+        assert_eq!(finished(end), "done", "{name}");
+        assert!(scene.texts(1)[1].starts_with("there is no tool"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_coding_agent_tells_of_its_own_tools_is_held_against_its_bans() {
+    let told = |failed: bool| Report::ToolCalled { tool: "Bash".into(), ms: 1, failed };
+    for (failed, expected) in [(false, Some(Class::Security)), (true, None)] {
+        let (desk, contract) = (Desk::default(), contract(None, &["bash"]).unwrap());
+        let contract = Contract { persona: Some("coder".into()), ..*contract };
+        let heard = crate::ask::Heard::new(&desk, Some(&contract));
+        heard.report(told(failed));
+        assert_eq!(heard.take_barred().map(|failure| failure.class), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_is_offered_is_what_the_contract_says_and_nothing_else_is_asked() {
     let mut scene = Scene::new([answers("done")]);
-    scene.settings(|settings| settings.tools = Some(vec!["look".into(), "lost".into()]));
-    scene.assignment.contract = contract(Some(&["look", "act"]), &[]);
+    scene.settings(|settings| settings.tools = Some(vec!["LOOK".into(), "web".into()]));
+    scene.assignment.contract = contract(Some(&["LOOK", "web"]), &[]);
     finished(scene.run().await);
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look"]);
+    assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
     let mut none = Scene::new([answers("done")]);
     none.assignment.contract = contract(Some(&[]), &[]);
     finished(none.run().await);

@@ -1,9 +1,10 @@
 //! To whom a phase may hand work: the relationships below its persona.
 
 use super::super::text::{Spanned, Text};
-use super::super::workflow::{Common, Role, Worker, WorkerKind};
+use super::super::workflow::{Common, Names, Role, Worker, WorkerKind};
 use super::{Actor, Manifest, Node, Persona, texts};
 use crate::diagnostic::Span;
+use convoke_model::clearance::{common, is_within};
 
 /// The roles below a phase, and which of them it hands work to by itself.
 pub(super) fn roles(manifest: &Manifest, node: &Node) -> (Vec<Role>, Vec<usize>) {
@@ -97,20 +98,24 @@ fn agent(manifest: &Manifest, stated: Option<&Actor>, persona: &Persona, asked: 
     WorkerKind::Agent(agent)
 }
 
-/// What an actor has, as far as the persona may use it; a ban wins over everything.
-fn cleared(usual: Option<Vec<Spanned<String>>>, persona: &Persona) -> Option<Vec<Spanned<String>>> {
+/// What an actor has, as far as the persona may use it; a ban wins over everything. These are the tools of the contract,
+/// and there is no other list that is enforced.
+fn cleared(usual: Option<Names>, persona: &Persona) -> Option<Names> {
     let clearance = &persona.clearance;
-    let allowed = |tool: &Spanned<String>| {
-        let lists = |names: &Vec<Spanned<String>>| {
-            names.iter().any(|name| name.value.eq_ignore_ascii_case(&tool.value))
-        };
-        clearance.allow.as_ref().is_none_or(lists)
-    };
     let mut tools = match (usual, &clearance.allow) {
-        (Some(usual), _) => usual.into_iter().filter(allowed).collect(),
-        (None, Some(allow)) => allow.clone(),
-        (None, None) => return None,
+        (Some(usual), Some(allow)) => in_both(&usual, allow),
+        (usual, allow) => usual.or_else(|| allow.clone())?,
     };
-    tools.retain(|tool| !clearance.bans(&tool.value));
+    let banned = words(&clearance.ban);
+    tools.retain(|tool| !is_within(&tool.value, &banned));
     Some(tools)
+}
+
+fn in_both(usual: &Names, allow: &Names) -> Names {
+    let common = common(&words(usual), &words(allow)).into_iter();
+    common.map(|(at, entry)| Spanned::new(entry, usual[at].span.clone())).collect()
+}
+
+fn words(names: &Names) -> Vec<&str> {
+    names.iter().map(|name| name.value.as_str()).collect()
 }

@@ -15,9 +15,10 @@ use crate::plan::STANDARD_EVENTS;
 /// - `project`: what the runs of the project share,
 /// - `attempt`: the number of the try, `previous`: `[{try, status, payload, reason}]` of those before,
 /// - `children`: `[{persona, task, status, payload}]` of what was handed out, where it is made into the result,
-/// - `phase`: `{id, persona, actor, depth}`, `task`: what was handed to a child.
+/// - `phase`: `{id, persona, actor, depth}`, `task`: what was handed to a child,
+/// - `told`: `{handoff, state, previous, children}` as prompts show them, large payloads in part.
 pub(crate) const PROVIDED: &[&str] =
-    &["handoff", "state", "events", "project", "attempt", "previous", "children", "phase", "task"];
+    &["handoff", "state", "events", "project", "attempt", "previous", "children", "phase", "task", "told"];
 
 /// What a worker is given.
 pub(super) struct Asked {
@@ -29,14 +30,14 @@ pub(super) struct Asked {
 
 const INPUT: &str = "{% if workflow.input %}\n\n# Input of the run\n{{ workflow.input | json }}{% endif %}";
 
-const SEEN: &str = "\n\n# Hand-off\nWhat ended before this phase, each with its status and payload:\n{{ handoff | json }}\
-    \n\n# State of the run\n{{ state | json }}\
+const SEEN: &str = "\n\n# Hand-off\nWhat ended before this phase, each with its status and payload:\n{{ told.handoff | json }}\
+    \n\n# State of the run\n{{ told.state | json }}\
     {% if project %}\n\n# Project\nWhat the runs of this project share:\n{{ project | json }}{% endif %}";
 
 const TRIES: &str = "{% if previous %}\n\n# Earlier tries\nThis is try {{ attempt }}. Those before it were not accepted; \
-    what they gave and why:\n{{ previous | json }}{% endif %}";
+    what they gave and why:\n{{ told.previous | json }}{% endif %}";
 
-const CHILDREN: &str = "{% if children %}\n\n# What the work that you handed out came to\n{{ children | json }}\n\
+const CHILDREN: &str = "{% if children %}\n\n# What the work that you handed out came to\n{{ told.children | json }}\n\
     Make it into the result of this phase; hand out nothing more.{% endif %}";
 
 const ANSWER: &str = "\n\n# Answer\nOne JSON object: `status` is `success` if the work is done, `validation_fail` if what \

@@ -91,13 +91,6 @@ pub struct Clearance {
     pub ban: Names,
 }
 
-impl Clearance {
-    /// Whether a tool is banned, in whatever case it is written.
-    pub fn bans(&self, tool: &str) -> bool {
-        self.ban.iter().any(|name| name.value.eq_ignore_ascii_case(tool))
-    }
-}
-
 /// An edge that can start a phase.
 #[derive(Debug, Clone)]
 pub struct Edge {

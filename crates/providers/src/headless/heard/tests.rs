@@ -44,6 +44,7 @@ fn reply(heard: Heard) -> Reply {
         timeouts: Timeouts::within(Duration::from_secs(1)),
         answered: None,
         working_dir: None,
+        contract: None,
         step: "a",
         purpose: Purpose::Answer,
         task: &task,

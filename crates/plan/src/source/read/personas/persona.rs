@@ -9,6 +9,7 @@ use super::super::Reader;
 use super::super::fields::Fields;
 use super::super::manifest::parted;
 use super::name;
+use convoke_model::clearance::is_within;
 
 /// Reads a persona.
 pub(super) fn persona(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<Persona> {
@@ -58,7 +59,9 @@ fn clearance(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Clearance {
         allow: fields.names(cx, "allowlist"),
         ban: fields.names(cx, "banlist").unwrap_or_default(),
     };
-    for tool in clearance.allow.iter().flatten().filter(|tool| clearance.bans(&tool.value)) {
+    let banned: Vec<&str> = clearance.ban.iter().map(|name| name.value.as_str()).collect();
+    let both = |tool: &&Spanned<String>| is_within(&tool.value, &banned);
+    for tool in clearance.allow.iter().flatten().filter(both) {
         let message =
             format!("the tool `{}` stands in both lists of {}: it is banned", tool.value, fields.owner);
         cx.warning("workflow::no_effect", message, &tool.span, "the ban wins");

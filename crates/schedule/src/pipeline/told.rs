@@ -1,0 +1,136 @@
+//! What a model is told of payloads: whole where they are small, else their beginning and the name to read the rest by.
+//!
+//! A hand-off names every predecessor, so what all of them gave may be more than any model reads. Bounds are those of
+//! `dependency_outputs`. Values that texts of a manifest use are never cut, and programs are given all: what is cut here stands
+//! under `told`, which the standard prompt shows. What is cut is kept beside the attempt, in the order of its names.
+
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{AgentCall, Blob, Digest, JsonText};
+use convoke_plan::{Kind, Phase};
+use serde_json::{Value, json};
+
+/// Of one payload.
+const TOKENS: u64 = 2_000;
+/// Of all payloads of one list together.
+const ALL_TOKENS: u64 = 16 * TOKENS;
+/// Fewer say nothing.
+const LEAST_TOKENS: u64 = 50;
+/// An estimate, as everywhere.
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// What was cut, in the order of its names.
+#[derive(Default)]
+struct Cut(Vec<Value>);
+
+impl Scheduler {
+    /// What the prompt of a worker shows: hand-off, state, earlier tries and children.
+    pub(super) fn told_json(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        child: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Value {
+        self.told_in_part(task, phase, child, outputs).0
+    }
+
+    /// What the prompt of a worker shows in part can be read on.
+    pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
+        if let Some((task, phase)) = self.phase_of(child) {
+            let (_, Cut(kept)) = self.told_in_part(task, phase, child, outputs);
+            call.kept.extend(kept.iter().map(|value| kept_as(value, outputs)));
+        }
+        call
+    }
+
+    fn told_in_part(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        child: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> (Value, Cut) {
+        let mut told = json!({
+            "handoff": self.handoff_json(task, outputs),
+            "state": self.state_json(self.tasks[task].place.frame, outputs),
+            "previous": self.previous_json(task, phase, child, outputs),
+            "children": self.children_json(task, phase, child, outputs),
+        });
+        let mut cut = Cut::default();
+        if self.reads_on(child) {
+            for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
+                let list = told.pointer_mut(place).and_then(Value::as_array_mut);
+                list.into_iter().for_each(|list| cut.list(list));
+            }
+        }
+        (told, cut)
+    }
+
+    /// Programs and coding agents cannot ask for the rest.
+    fn reads_on(&self, child: TaskIx) -> bool {
+        matches!(&self.node(child).kind, Kind::Agent(agent) if agent.settings.provider.program.is_none())
+    }
+}
+
+/// A value that is stored with the decision to show it in part, small or not: each name has its value.
+fn kept_as(value: &Value, outputs: &dyn Outputs) -> Digest {
+    let text = JsonText::of(value);
+    let digest = Digest::of(text.as_str().as_bytes());
+    outputs.put(Blob { digest, text });
+    digest
+}
+
+impl Cut {
+    /// Cuts the payloads of a list of which each has one.
+    fn list(&mut self, list: &mut [Value]) {
+        let each = (ALL_TOKENS / list.len().max(1) as u64).clamp(LEAST_TOKENS, TOKENS) * CHARS_PER_TOKEN;
+        for payload in list.iter_mut().filter_map(|entry| entry.get_mut("payload")) {
+            self.payload(payload, each as usize);
+        }
+    }
+
+    fn payload(&mut self, payload: &mut Value, most: usize) {
+        let text = payload.to_string();
+        if text.len() <= most {
+            return;
+        }
+        let head = &text[..text.floor_char_boundary(most)];
+        let left = text[head.len()..].chars().count();
+        let number = self.0.len() + 1;
+        let shown =
+            format!("{head}… [{left} more characters; `read_result` with the name `r{number}` reads it]");
+        self.0.push(std::mem::replace(payload, shown.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_small_is_told_whole() {
+        let mut list = vec![json!({"node": "a", "payload": {"n": 1}}), json!({"node": "b"})];
+        let (before, mut cut) = (list.clone(), Cut::default());
+        cut.list(&mut list);
+        assert_eq!((list, cut.0.len()), (before, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_is_bounded_however_long_and_large_and_nothing_is_lost(sizes in prop::collection::vec(0usize..40_000, 1..60)) {
+            let mut list: Vec<Value> = sizes.iter().map(|size| json!({"payload": {"text": "é".repeat(*size)}})).collect();
+            let (before, mut cut) = (list.clone(), Cut::default());
+            cut.list(&mut list);
+            let told: usize = list.iter().map(|entry| entry["payload"].to_string().len()).sum();
+            prop_assert!(told <= (ALL_TOKENS * CHARS_PER_TOKEN) as usize * 2 + 200 * list.len(), "{told}");
+            let mut kept = cut.0.iter();
+            for (now, was) in list.iter().zip(&before) {
+                let whole = if now == was { &was["payload"] } else { kept.next().expect("it is kept") };
+                prop_assert_eq!(whole, &was["payload"]);
+            }
+        }
+    }
+}
