@@ -132,8 +132,13 @@ mod tests {
         let ended = [opened("goal/1"), failed("goal/1"), reopened(&["goal/1"], &["goal"])];
         assert!(open_after(&ended).is_empty());
         let woken = Event::TaskWoken { task: id("a") };
-        let rewound =
-            Event::RunReopened { tasks: vec![id("goal")], restarted: Vec::new(), rewound: vec![id("goal")] };
+        let rewound = Event::RunReopened {
+            tasks: vec![id("goal")],
+            restarted: vec![],
+            retried: vec![],
+            superseded: vec![],
+            rewound: vec![id("goal")],
+        };
         assert!(open_after(&[opened("goal"), answered("goal"), failed("goal"), rewound]).is_empty());
         let went_on = [opened("a"), answered("a"), woken, failed("a"), reopened(&["a"], &[])];
         assert!(open_after(&went_on).is_empty());
