@@ -81,7 +81,8 @@ impl Scheduler {
         child: TaskIx,
         said: &Said,
     ) -> Option<String> {
-        self.unknown_event(task, said)
+        contradiction(said)
+            .or_else(|| self.unknown_event(task, said))
             .or_else(|| self.wrong_project(task, child, said))
             .or_else(|| self.too_much_handed_out(task, phase, child, said))
     }
@@ -138,6 +139,16 @@ impl Scheduler {
             role_refuses(phase, own, &wanted.persona, depth, count)
         })
     }
+}
+
+/// Who succeeded has no failure to tell of: whichever of both is meant, the other is wrong.
+fn contradiction(said: &Said) -> Option<String> {
+    let field = match (said.hard, said.code.as_deref()) {
+        (Some(_), _) => "failure_kind",
+        (None, Some(code)) if !code.is_empty() => "failure_code",
+        _ => return None,
+    };
+    (said.status == Status::Success).then(|| format!("`{field}` with status success"))
 }
 
 /// Why a persona may not be handed so much.
