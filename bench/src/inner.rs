@@ -4,6 +4,7 @@ mod decide;
 mod engine;
 mod floor;
 mod serve;
+mod shape;
 
 use crate::child::Meter;
 use crate::error::Error;
@@ -11,6 +12,7 @@ use convoke_plan::Plan;
 use convoke_plan::compile;
 use convoke_plan::source::{SourceReadError, Sources};
 use serde::{Deserialize, Serialize};
+pub use shape::Shape;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,8 +28,11 @@ pub enum Job {
         /// How many.
         count: u32,
     },
-    /// The pure half of a fan-out: scheduler, governor, prompts; no runtime, no journal.
+    /// The pure half of a run: scheduler, governor, prompts; no runtime, no journal.
     Decide {
+        /// How its tasks hang together.
+        #[serde(default)]
+        shape: Shape,
         /// How many.
         count: u32,
         /// At once.
@@ -75,7 +80,7 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
     let spent = match job {
         Job::Nothing => Ok(Meter::start().spent()),
         Job::Floor { count } => floor::run(count),
-        Job::Decide { count, limit } => decide::run(count, limit),
+        Job::Decide { shape, count, limit } => decide::run(shape, count, limit),
         Job::Serve { latency_ms, most } => serve::run(latency_ms, most),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),

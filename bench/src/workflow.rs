@@ -109,6 +109,31 @@ pub fn chain(count: usize) -> String {
     text
 }
 
+/// A goal that may have `count` tasks.
+pub fn goal(count: u32) -> String {
+    format!(
+        "workflow:\n  name: goal\n  entry_point: goal\n  runtime: {{provider: {AT_ONCE}}}\nagents:\n  - name: goal\n    \
+         type: goal\n    goal: Do it all.\n    max_tasks: {count}\n"
+    )
+}
+
+/// `count` phases of personas, each after the one before.
+pub fn phases(count: u32) -> String {
+    let mut text = format!(
+        "schemaVersion: \"1\"\nname: phases\nprovider: {AT_ONCE}\npersonas:\n  - {{id: one, displayName: One, \
+         systemPromptTemplate: You do it.}}\ntopologies: [sequential]\npipeline:\n  entryNodeId: p1\n  nodes:\n"
+    );
+    for phase in 1..=count {
+        let _ =
+            writeln!(text, "    - {{id: p{phase}, actorId: model, personaId: one, task: Do part {phase}.}}");
+    }
+    text.push_str("  edges:\n");
+    for phase in 2..=count {
+        let _ = writeln!(text, "    - {{from: p{}, to: p{phase}, on: success}}", phase - 1);
+    }
+    text
+}
+
 /// One step that computes a value.
 pub const ONE_SET: &str = "workflow: {name: one-set, entry_point: only}
 agents:
@@ -150,6 +175,8 @@ mod tests {
             flat(slow),
             chain(1),
             chain(20),
+            goal(20),
+            phases(20),
             ONE_SET.into(),
             ONE_AGENT.into(),
         ] {

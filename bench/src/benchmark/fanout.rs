@@ -6,7 +6,7 @@ use super::{cpu_ms, cpu_per_agent, ratios, wall_ms};
 use crate::child::{self, Spent};
 use crate::error::Error;
 use crate::figure::Figure;
-use crate::inner::Job;
+use crate::inner::{Job, Shape};
 use crate::rounds::interleave;
 use crate::workflow;
 use crate::workshop::Workshop;
@@ -36,7 +36,7 @@ const CASES: [Case; 9] = [
     Case::Whole(COUNT, NARROW),
     Case::Telling,
     Case::Part(|count| Job::Floor { count }),
-    Case::Part(|count| Job::Decide { count, limit: WIDE }),
+    Case::Part(|count| Job::Decide { shape: Shape::FanOut, count, limit: WIDE }),
     Case::Part(|count| Job::FanOut { count, limit: WIDE }),
     Case::Part(|count| Job::FanOut { count, limit: NARROW }),
 ];

@@ -111,7 +111,7 @@ fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) 
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::system(),
         capacity: None,
-        project: None,
+        projects: Default::default(),
     }
 }
 

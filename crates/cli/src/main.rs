@@ -15,6 +15,7 @@ mod env;
 mod exit;
 mod failure;
 mod gate;
+mod given_plan;
 mod handover;
 mod inputs;
 mod paint;

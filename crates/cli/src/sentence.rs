@@ -31,10 +31,6 @@ pub fn of(args: &GoalArgs, settings: &GoalSettings) -> Result<Sentence, CommandF
     };
     state_bounds(&mut sentence, args);
     state_tools(&mut sentence, args)?;
-    if sentence.plan.as_deref().is_some_and(|plan| plan.trim().is_empty()) {
-        let message = "the plan is empty";
-        return Err(CommandFailure::new(Exit::Refused, message).hint("leave --plan out to have one made"));
-    }
     if let Some(spending) = args.budget {
         state_budget(&mut sentence, spending);
     }

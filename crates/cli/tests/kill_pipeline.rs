@@ -71,6 +71,12 @@ fn project(world: &World) -> Value {
     world.convoke(&["project", "show", "--format", "json"]).exits(0).json()
 }
 
+/// What the file remembers of runs: nothing of one that has ended well.
+fn remembered(world: &World) -> Value {
+    let file: Value = serde_json::from_str(&world.read(".convoke/project-context.json")).expect("a context");
+    file["convoke"]["made"].clone()
+}
+
 #[test]
 fn a_pipeline_that_is_killed_at_any_moment_ends_as_if_nothing_had_happened() {
     let wanted = number("CONVOKE_KILLS").unwrap_or(12);
@@ -87,6 +93,7 @@ fn a_pipeline_that_is_killed_at_any_moment_ends_as_if_nothing_had_happened() {
         let world = world();
         kills += killed(&world, seed, took, &result);
         assert_eq!(project(&world), shared, "CONVOKE_SEED={seed}");
+        assert_eq!(remembered(&world), json!({}), "CONVOKE_SEED={seed}");
         (seed, trials) = (seed + 1, trials + 1);
         assert!(trials <= wanted * 3 + 10, "{trials} trials gave only {kills} kills");
     }

@@ -290,3 +290,68 @@ fn json_manifests_run_too() {
     let result = world.convoke(&["run", "manifest.json", "--silent"]).exits(0).json();
     assert_eq!(result["phases"]["a"]["payload"], json!({"n": 1}));
 }
+
+#[test]
+fn a_phase_that_ran_before_the_run_was_resumed_stays_to_be_seen() {
+    let pipeline = WRITE_AND_COPY.replace("{from: write, to: copy}", "{from: write, to: copy, on: failure}");
+    let replies = "replies:\n  write/try: {status: failure, reason: no paper}\n  copy/try: {status: success, payload: {fruit: plum}}\n";
+    let world = scripted("", &pipeline, replies);
+    let result = run(&world).exits(1).json();
+    assert_eq!(result["phases"]["copy"]["status"], "success");
+    let id = world.run();
+    world.write("replies.yaml", "replies:\n  write/try: {status: success}\n");
+    let result = world.convoke(&["resume", &id, "--silent"]).exits(0).json();
+    let copy = &result["phases"]["copy"];
+    let before = json!([{"status": "success", "tries": 1}]);
+    assert_eq!((&copy["status"], &copy["superseded"]), (&json!("skipped"), &before));
+    let shown = world.convoke(&["show", &id, "copy/try[1]", "--format", "json"]).exits(0).json();
+    assert_eq!((&shown["superseded"], &shown["output"]["payload"]["fruit"]), (&json!(true), &json!("plum")));
+    assert!(world.convoke(&["show", &id]).exits(0).stdout.contains("superseded"));
+}
+
+#[test]
+fn the_environment_of_now_bounds_a_resumed_run() {
+    let pipeline = WRITE_AND_COPY.replace("task: Write it.", "task: Write it., constraints: {maxRetries: 2}");
+    let refuses = "replies:\n  write/try: {status: validation_fail, reason: never good}\n  copy/try: {status: success}\n";
+    for (retries, tries) in [("0", 1), ("1", 2), ("9", 3)] {
+        let world = scripted("", &pipeline, refuses);
+        run(&world).exits(1);
+        let id = world.run();
+        let before = Events::of(&world, &id).count("attempt_started");
+        let world = world.env("AGENT_TOPOLOGY_MAX_RETRIES", retries);
+        world.convoke(&["resume", &id, "--silent"]).exits(1);
+        let made = Events::of(&world, &id).count("attempt_started") - before;
+        assert_eq!((before, made), (3, tries), "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+    }
+}
+
+#[test]
+fn each_pipeline_of_a_plan_has_its_own_project() {
+    let world = scripted("", WRITE_AND_COPY, "");
+    let text = world.read("w.yaml");
+    for (file, project, change) in [
+        ("l", "project: l.json", ", project: {globalFlags: {left: true}}"),
+        ("r", "project: ./r.json", ", project: {globalFlags: {right: true}}"),
+        ("n", "project: false", ""),
+    ] {
+        let text =
+            text.replace("project: false", project).replace("replies.yaml", &format!("{file}-replies.yaml"));
+        world.write(&format!("{file}.yaml"), text);
+        let replies =
+            format!("replies:\n  write/try: {{status: success{change}}}\ndefault: [{{status: success}}]\n");
+        world.write(&format!("{file}-replies.yaml"), replies);
+    }
+    let step =
+        |name: &str, file: &str| format!("  - {{name: {name}, type: workflow, workflow: ./{file}.yaml}}\n");
+    let steps = [step("left", "l"), step("right", "r"), step("nowhere", "n")].concat();
+    world.write("w.yaml", format!("workflow: {{name: outer, entry_point: all}}\nparallel:\n  - {{name: all, agents: [left, right, nowhere]}}\nagents:\n{steps}"));
+    run(&world).exits(0);
+    let shared = |file: &str| serde_json::from_str::<Value>(&world.read(file)).expect("a context");
+    assert_eq!(shared("l.json")["globalFlags"], json!({"left": true}));
+    assert_eq!(shared("r.json")["globalFlags"], json!({"right": true}));
+    let told = |phase: &str| prompt(&world, &format!("{phase}/copy/try[1]"));
+    assert!(told("all/left").contains("\"left\"") && !told("all/left").contains("\"right\""));
+    assert!(told("all/right").contains("\"right\"") && !told("all/right").contains("\"left\""));
+    assert!(!told("all/nowhere").contains("globalFlags"), "what is kept nowhere is not told");
+    assert!(!world.work().join(".convoke/project-context.json").exists());
+}

@@ -3,7 +3,7 @@
 
 use crate::fact::What;
 use crate::run::Run;
-use convoke_model::{Class, Failure, JsonText};
+use convoke_model::{Class, Failure, JsonText, RunStatus};
 use convoke_schedule::TaskIx;
 use std::path::Path;
 
@@ -19,15 +19,31 @@ impl Run {
         });
     }
 
-    /// Changes what the runs of the project share, once.
-    pub(crate) fn patch_project(&self, task: TaskIx, key: String, patch: JsonText) {
-        let (handle, project) = (self.handle.clone(), self.project.clone());
+    /// Changes what the runs of the project share, once. Comes after the commit, so what is settled is on disk.
+    pub(crate) fn patch_project(&mut self, task: TaskIx, key: String, patch: JsonText) {
+        let place = self.core.scheduler.project_place(task);
+        let project = place.as_ref().and_then(|place| self.projects.get(place)).cloned();
+        let settled = place.map(|place| self.core.scheduler.take_settled(&place)).unwrap_or_default();
+        let handle = self.handle.clone();
         tokio::task::spawn_blocking(move || {
-            let nowhere =
-                || Failure::new(Class::Fatal, "this run belongs to no project").reason("no_project");
-            let state = project.ok_or_else(nowhere).and_then(|project| project.patch(&key, &patch));
+            let nowhere = || Failure::new(Class::Fatal, "this run belongs to no project");
+            let state = project.ok_or_else(nowhere).and_then(|project| project.patch(&key, &patch, &settled));
             handle.send(What::ProjectSeen { task: Some(task), state });
         });
+    }
+
+    /// Tells the places that the run has changed which changes need not be remembered. What cannot be told now is told
+    /// by who resumes the run; a run that ended well leaves nothing behind.
+    pub(crate) async fn settle_projects(&mut self, status: RunStatus) {
+        for place in self.core.scheduler.changed_places() {
+            let keys = self.core.scheduler.take_settled(&place);
+            let all = matches!(status, RunStatus::Succeeded);
+            let Some(project) = self.projects.get(&place).cloned().filter(|_| all || !keys.is_empty()) else {
+                continue;
+            };
+            let settle = move || project.settle((!all).then_some(&keys[..]));
+            drop(tokio::task::spawn_blocking(settle).await);
+        }
     }
 }
 

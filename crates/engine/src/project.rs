@@ -12,9 +12,11 @@ pub struct ProjectState {
     pub context: JsonText,
 }
 
-/// The project of a run.
+/// What a run shares with others in one place.
 #[derive(Clone)]
 pub struct Project {
+    /// The name of the place, as the plan's workflows have it.
+    pub place: String,
     /// Where its context is kept.
     pub store: Arc<dyn Projects>,
     /// The context as it is when the run begins or goes on.
@@ -23,6 +25,10 @@ pub struct Project {
 
 /// Where the context of a project is kept. Calls may wait for other processes; they are made on threads that may.
 pub trait Projects: Send + Sync {
-    /// Takes a patch in, once: `key` names it, and a repeat changes nothing. Durable on return.
-    fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure>;
+    /// Takes a patch in, once: `key` names it, and a repeat changes nothing. Durable on return. What is settled stands in the
+    /// journal of the run and is not asked for again.
+    fn patch(&self, key: &str, patch: &JsonText, settled: &[String]) -> Result<ProjectState, Failure>;
+
+    /// Forgets keys that are not asked for again; all of them where none are named.
+    fn settle(&self, settled: Option<&[String]>) -> Result<(), Failure>;
 }

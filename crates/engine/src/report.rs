@@ -5,6 +5,7 @@ use convoke_model::{
 };
 use indexmap::IndexMap;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// Everything that the events of a run say, task by task.
 #[derive(Debug, Default, Serialize)]
@@ -50,6 +51,9 @@ pub struct TaskReport {
     pub ask: Option<Payload>,
     /// What it used.
     pub usage: Usage,
+    /// Whether what is told here is of before it began anew, with a run that was opened again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
     /// The tools that it called, in order of the first call.
     pub tools: IndexMap<String, ToolReport>,
 }
@@ -125,7 +129,11 @@ impl RunReport {
         match &stamped.event {
             Event::RunStarted(started) => self.begin(started, at),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
-            Event::RunReopened { tasks, .. } => self.reopen(tasks),
+            Event::RunReopened { tasks, restarted, .. } => {
+                self.reopen(tasks);
+                self.supersede(restarted);
+            }
+            Event::PlanChanged { dropped, .. } => self.supersede(dropped),
             Event::TaskStarted { task, .. }
             | Event::FannedOut { task, .. }
             | Event::MergeStarted { task, .. } => self.started(task, at),
@@ -180,6 +188,15 @@ impl RunReport {
         }
     }
 
+    /// What begins anew has run all the same; what is below it may not come again.
+    fn supersede(&mut self, restarted: &[TaskId]) {
+        let restarted: HashSet<&TaskId> = restarted.iter().collect();
+        for (id, task) in &mut self.tasks {
+            let mut around = std::iter::successors(Some(id.clone()), TaskId::parent);
+            task.superseded |= around.any(|task| restarted.contains(&task));
+        }
+    }
+
     fn task(&mut self, id: &TaskId) -> &mut TaskReport {
         if !self.tasks.contains_key(id) {
             self.tasks.insert(id.clone(), TaskReport::default());
@@ -189,7 +206,7 @@ impl RunReport {
 
     fn started(&mut self, id: &TaskId, at: Timestamp) {
         let task = self.task(id);
-        task.state = TaskWord::Running;
+        (task.state, task.superseded) = (TaskWord::Running, false);
         task.started_at.get_or_insert(at);
     }
 
@@ -261,6 +278,8 @@ impl RunReport {
     fn ended(&mut self, id: &TaskId, at: Timestamp, state: TaskWord) -> &mut TaskReport {
         let task = self.task(id);
         task.state = state;
+        // What was skipped or stopped this time has nothing newer to tell.
+        task.superseded &= matches!(state, TaskWord::Skipped | TaskWord::Cancelled);
         task.started_at.get_or_insert(at);
         task.ended_at = Some(at);
         task

@@ -13,6 +13,7 @@ use crate::steward::Steward;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
 use convoke_model::{Event, RunStatus, Stamped, Timestamp};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -36,7 +37,8 @@ pub struct Run {
     pub(crate) facts: UnboundedReceiver<Fact>,
     /// For answers to what the run itself asks of the outside.
     pub(crate) handle: Handle,
-    pub(crate) project: Option<Arc<dyn Projects>>,
+    /// What it shares with other runs, by the name of its place.
+    pub(crate) projects: HashMap<String, Arc<dyn Projects>>,
     pub(crate) clock: Clock,
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
     pub(crate) interrupted_at: Option<Instant>,
@@ -61,14 +63,15 @@ impl Run {
                 self.perform(effect); // launch, abort; never waits
             }
             if let Some(outcome) = self.outcome().await? {
-                return Ok(self.concluded(outcome));
+                return Ok(self.concluded(outcome).await);
             }
             happened = self.listen().await; // facts since the last turn, each with its time
         }
     }
 
-    /// Tells how capacity was used, and keeps what was learned about it.
-    fn concluded(&mut self, outcome: Outcome) -> Outcome {
+    /// Tells how capacity was used, keeps what was learned about it, and tells projects what they may forget.
+    async fn concluded(&mut self, outcome: Outcome) -> Outcome {
+        self.settle_projects(outcome.status).await;
         self.tell_metrics();
         if let Some(back) = self.core.permits.leave() {
             self.with_steward(|steward| steward.give_back(back));

@@ -20,7 +20,7 @@ use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{Event, RunStarted, Stamped};
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{Changed, Reopening, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,8 +44,8 @@ pub struct Setup {
     pub clock: Clock,
     /// What all processes of the machine share; `None`: this run shares nothing.
     pub capacity: Option<Shares>,
-    /// What it shares with other runs of its project, where that is kept somewhere.
-    pub project: Option<Project>,
+    /// What it shares with other runs of its project, each place where some of that is kept.
+    pub projects: Vec<Project>,
 }
 
 /// A run's part in what all processes of the machine share.
@@ -121,7 +121,11 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         writer,
         facts,
         handle: handle.clone(),
-        project: setup.project.as_ref().map(|project| project.store.clone()),
+        projects: setup
+            .projects
+            .iter()
+            .map(|project| (project.place.clone(), project.store.clone()))
+            .collect(),
         clock,
         watchers: Some(watchers),
         interrupted_at: None,
@@ -132,10 +136,11 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         opening: Vec::new(),
     };
     let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
-    let seen = setup.project.map(|Project { state, .. }| {
+    let seen = setup.projects.into_iter().map(|Project { place, state, .. }| {
         let context = run.core.store.payload(state.context);
-        Event::ProjectSeen { task: None, revision: state.revision, context }
+        Event::ProjectSeen { task: None, revision: state.revision, context, place }
     });
+    let seen: Vec<Event> = seen.collect();
     for event in opening.into_iter().chain([owned]).chain(spending.left_open()).chain(seen) {
         let stamped = run.core.stamp(clock.now(), event);
         run.core.scheduler.apply(&stamped)?;
@@ -185,13 +190,13 @@ pub fn replay(
     let mut state = fold(written_under, history.clone())?;
     let mut opening = Vec::new();
     if state.finished().is_some() {
-        let reopening = reopen(&state)?;
-        opening.push(Event::RunReopened { tasks: reopening.tasks, restarted: reopening.restarted });
+        let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
+        opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
         state = fold(written_under, with(&history, &opening))?;
     }
     if let Changes::Accept { .. } = changes {
-        let Changed { dropped, opened } = changed(&state, plan);
-        opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened });
+        let Changed { dropped, opened, superseded } = changed(&state, plan);
+        opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded });
         state = fold(plan, with(&history, &opening))?;
     }
     // The reopening itself is applied again as the first event of the new owner, where it does no harm.

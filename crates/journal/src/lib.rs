@@ -39,7 +39,7 @@ pub use index::{Index, Prune, RunRow, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
 pub use owner::{Held, Owner, live_owner};
-pub use project::{Key, ProjectFile, Shared};
+pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{Reader, RunMeta, Sqlite, Verified, cut_torn_tail, verify};
 pub use state::StateDir;

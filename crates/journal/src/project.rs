@@ -2,7 +2,8 @@
 //!
 //! Every change is made under a lock on a file beside it, written whole to a draft, synced and renamed into place: a
 //! reader sees the old file or the new one, and what was acknowledged is on the disk. A change has a key, and one whose key
-//! is known already is not made again, so a run that was cut off may repeat what it did last. What the store itself
+//! is known already is not made again, so a run that was cut off may repeat what it did last. A change that stands in the
+//! run's own journal is never asked for again: such keys are settled, and forgotten. What the store itself
 //! needs to know (revision, keys) stands in the same file, in the part `convoke`, and changes with it.
 
 use crate::Error;
@@ -10,12 +11,14 @@ use convoke_model::{ProjectContext, ProjectPatch, ProjectTask};
 use indexmap::IndexMap;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Runs whose keys are remembered; the one that has been silent longest is forgotten first.
-const RUNS_REMEMBERED: usize = 256;
+/// Runs whose keys are remembered; the one that has been silent longest is forgotten first. A run has some only while it
+/// lives, or if it was killed before it could settle them and nobody has resumed it.
+const RUNS_REMEMBERED: usize = 1024;
 
 /// The file of a project.
 #[derive(Debug, Clone)]
@@ -30,6 +33,17 @@ pub struct Key<'a> {
     pub run: &'a str,
     /// The change among those of the run.
     pub key: &'a str,
+    /// Changes of the run that its journal has: they are not asked for again.
+    pub settled: &'a [String],
+}
+
+/// Which changes of a run its journal has.
+#[derive(Debug, Clone, Copy)]
+pub enum Settled<'a> {
+    /// These.
+    Some(&'a [String]),
+    /// All: it has ended well, and nobody can resume it.
+    All,
 }
 
 /// The context of a project, at one moment.
@@ -113,6 +127,21 @@ impl ProjectFile {
         Ok(shared)
     }
 
+    /// Forgets changes that a run will not ask for again. The context stays as it is.
+    pub fn settle(&self, run: &str, settled: Settled<'_>) -> Result<(), Error> {
+        let _lock = self.lock()?;
+        let (shared, mut made) = self.read()?;
+        let before = made.get(run).map_or(0, Vec::len);
+        match settled {
+            Settled::Some(keys) => forget(&mut made, run, keys),
+            Settled::All => drop(made.shift_remove(run)),
+        }
+        if made.get(run).map_or(0, Vec::len) == before {
+            return Ok(());
+        }
+        self.replace(&Stored::of(shared, made))
+    }
+
     fn read(&self) -> Result<(Shared, IndexMap<String, Vec<String>>), Error> {
         let text = match std::fs::read(&self.path) {
             Ok(text) => text,
@@ -178,6 +207,7 @@ impl ProjectFile {
 
 /// Remembers that a change is made; false if it was made before.
 fn note(made: &mut IndexMap<String, Vec<String>>, by: Key<'_>) -> bool {
+    forget(made, by.run, by.settled);
     let mut keys = made.shift_remove(by.run).unwrap_or_default();
     let new = !keys.iter().any(|known| known == by.key);
     if new {
@@ -188,4 +218,13 @@ fn note(made: &mut IndexMap<String, Vec<String>>, by: Key<'_>) -> bool {
         made.shift_remove_index(0);
     }
     new
+}
+
+fn forget(made: &mut IndexMap<String, Vec<String>>, run: &str, settled: &[String]) {
+    let Some(keys) = made.get_mut(run) else { return };
+    let settled: HashSet<&String> = settled.iter().collect();
+    keys.retain(|key| !settled.contains(key));
+    if keys.is_empty() {
+        made.shift_remove(run);
+    }
 }

@@ -1,6 +1,6 @@
 //! What the runs of a project share: two processes change it at once and nothing is lost, whoever is killed.
 
-use convoke_journal::{Error, Key, ProjectFile};
+use convoke_journal::{Error, Key, ProjectFile, Settled};
 use convoke_model::{ProjectContext, ProjectPatch};
 use proptest::prelude::*;
 use serde_json::json;
@@ -107,7 +107,7 @@ fn a_process_killed_in_the_middle_leaves_whole_changes() {
 fn a_change_of_a_run_is_made_once() {
     let dir = tempfile::tempdir().unwrap();
     let file = ProjectFile::at(dir.path().join("deep/er/project-context.json"));
-    let key = |run, key| Some(Key { run, key });
+    let key = |run, key| Some(Key { run, key, settled: &[] });
     let on = patch(json!({"globalFlags": {"ready": true}}));
     let off = patch(json!({"globalFlags": {"ready": false}}));
     assert_eq!(file.patch(key("run-1", "write"), &on).unwrap().revision, 1);
@@ -115,6 +115,40 @@ fn a_change_of_a_run_is_made_once() {
     let again = file.patch(key("run-1", "write"), &on).unwrap();
     assert_eq!((again.revision, again.context.global_flags["ready"]), (2, false));
     assert_eq!(file.patch(key("run-1", "copy"), &on).unwrap().revision, 3);
+}
+
+/// What the store remembers of runs, by run.
+fn remembered(path: &Path) -> serde_json::Map<String, serde_json::Value> {
+    let file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    file["convoke"]["made"].as_object().unwrap().clone()
+}
+
+#[test]
+fn what_journals_have_is_forgotten_and_what_was_cut_off_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("project-context.json");
+    let file = ProjectFile::at(&path);
+    fn by<'a>(run: &'a str, key: &'a str, settled: &'a [String]) -> Option<Key<'a>> {
+        Some(Key { run, key, settled })
+    }
+    file.patch(by("cut-off", "write", &[]), &change("c", 0)).unwrap();
+    for n in 0..40 {
+        let (key, last) = (format!("try-{n}"), [format!("try-{}", n - 1)]);
+        file.patch(by("long", &key, &last), &change("a", n as u32)).unwrap();
+    }
+    assert_eq!(remembered(&path)["long"], json!(["try-39"]), "a run remembers what it has not settled");
+    for n in 0..30 {
+        let run = format!("short-{n}");
+        file.patch(by(&run, "write", &[]), &change("b", n)).unwrap();
+        file.settle(&run, Settled::All).unwrap();
+    }
+    file.settle("long", Settled::Some(&["try-39".to_owned()])).unwrap();
+    assert_eq!(remembered(&path).keys().collect::<Vec<_>>(), ["cut-off"]);
+    let before = file.load().unwrap();
+    assert_eq!(file.patch(by("cut-off", "write", &[]), &change("c", 1)).unwrap(), before);
+    let text = std::fs::read_to_string(&path).unwrap();
+    file.settle("nobody", Settled::All).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
 #[test]

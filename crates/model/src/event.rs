@@ -27,6 +27,19 @@ pub struct Stamped {
     pub event: Event,
 }
 
+/// A phase that ran before its run was opened again, and then began anew: what it came to is told all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Superseded {
+    /// The phase.
+    pub task: TaskId,
+    /// Which of its runs, from 1.
+    pub run: u32,
+    /// What it came to.
+    pub status: String,
+    /// The tries that it had.
+    pub tries: u32,
+}
+
 /// Everything that can happen to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,6 +62,16 @@ pub enum Event {
         /// The tasks that begin anew, with everything below them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         restarted: Vec<TaskId>,
+        /// Phases that had failed: they get new tries, behind those they had. One that was stopped goes on with its own.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        retried: Vec<TaskId>,
+        /// Phases that ran and begin anew.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        superseded: Vec<Superseded>,
+        /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody
+        /// who stays asked is forgotten.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rewound: Vec<TaskId>,
     },
     /// A changed workflow file was accepted.
     PlanChanged {
@@ -59,6 +82,9 @@ pub enum Event {
         /// Groups that are open again because of some of their members; what is unchanged below them stays.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         opened: Vec<TaskId>,
+        /// Phases that ran and begin anew.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        superseded: Vec<Superseded>,
     },
     /// A task that is not an attempt began: a group, a sub-workflow, a wait.
     TaskStarted {
@@ -180,6 +206,9 @@ pub enum Event {
         revision: u64,
         /// The whole of it.
         context: Payload,
+        /// Where it is kept, where that is not the project's usual place.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
     },
     /// What an attempt may do and use; before its start.
     ContractResolved {

@@ -196,6 +196,8 @@ pub mod reason {
     pub const NO_VERDICT: &str = "no_verdict";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
+    /// A change of what the runs of a project share could not be made.
+    pub const PROJECT_UNWRITTEN: &str = "project_unwritten";
     /// The engine stopped the attempt because it was told to let go of the run.
     pub const INTERRUPTED: &str = "interrupted";
     /// A worker called a tool that its contract does not admit.

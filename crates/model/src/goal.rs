@@ -75,7 +75,7 @@ pub struct Item {
     /// What it is thought to take.
     #[serde(default, skip_serializing_if = "Effort::is_unknown")]
     pub effort: Effort,
-    /// The failed tasks that it makes up for: its own parent, or tasks of an earlier round.
+    /// The failed or skipped tasks that it makes up for: its own parent, or tasks of an earlier round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<TaskId>,
     /// How many tasks stand above it.

@@ -41,8 +41,7 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> Result<Value, Failure> {
         let names = self.names(task, &self.template_roots(id), outputs, View::OfMode)?;
-        let step = &self.node(task).name;
-        let failed = |e| template_failure(&format!("step `{step}`: {what}"), &e);
+        let failed = |e| self.text_failure(task, what, &e);
         self.renderer.value(id, map_value(names)).map_err(failed)
     }
 
@@ -81,10 +80,17 @@ impl Scheduler {
             Text::Template(id) => *id,
         };
         let names = self.names(task, &self.template_roots(id), outputs, view)?;
-        let step = &self.node(task).name;
-        self.renderer
-            .render(id, map_value(names))
-            .map_err(|e| template_failure(&format!("step `{step}`: {what}"), &e))
+        self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, what, &e))
+    }
+
+    /// A text of a step cannot be rendered. Of who works for a goal people know the duty, not the node.
+    fn text_failure(&self, task: TaskIx, what: &str, error: &RenderError) -> Failure {
+        let Some((duty, _)) = self.duty_of(task) else {
+            return template_failure(&format!("step `{}`: {what}", self.node(task).name), error);
+        };
+        let (step, duty) = (self.step_word(task), duty.word());
+        let hint = format!("`roles.{duty}` of the goal says it, or prompts/goal/{duty}.md");
+        template_failure(&format!("step `{step}`: {what}"), error).hint(hint)
     }
 
     /// What an output of a workflow that has come to its end is read as.

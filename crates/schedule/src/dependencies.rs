@@ -45,7 +45,7 @@ impl Scheduler {
         let most = (all / each.max(1)).max(1) as usize;
         let (mut block, mut kept) = ("## DEPENDENCY OUTPUTS\n".to_owned(), Vec::new());
         for source in sources.iter().copied().take(most) {
-            let title = self.title(source, None);
+            let title = self.step_name(source);
             let text = match self.tasks[source].succeeded() {
                 true => {
                     let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);

@@ -22,7 +22,6 @@ pub(crate) type Folded = Result<(), IllegalEvent>;
 impl Scheduler {
     /// Takes one event into the state.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
-        self.events += 1;
         match event {
             Event::RunStarted(started) => self.run_started(started),
             Event::RunOwned { .. } => self.run_owned(),
@@ -36,7 +35,7 @@ impl Scheduler {
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::Asked { task, questions } => self.asked(task, questions),
             Event::Routed { task, chosen, reason, from, about, .. } => {
-                self.routed(about.as_ref(), chosen)?;
+                self.routed(about.as_ref(), chosen, reason)?;
                 self.phase_routed(task, chosen, reason, from)
             }
             Event::Guided { text, .. } => self.guided(text),
@@ -45,7 +44,9 @@ impl Scheduler {
                 self.announced(task, *attempt, kind, payload)
             }
             Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
-            Event::ProjectSeen { task, context, .. } => self.project_seen(task.as_ref(), context),
+            Event::ProjectSeen { task, context, place, .. } => {
+                self.project_seen(task.as_ref(), context, place)
+            }
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
             Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
@@ -79,8 +80,17 @@ impl Scheduler {
             Event::SummaryStarted { task, covers } => self.summary_wanted(task, covers),
             Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, .. } => self.reopened(tasks),
-            Event::PlanChanged { .. } => self.reopened(&[]),
+            Event::RunReopened { tasks, restarted, retried, superseded, rewound } => {
+                self.restarted(restarted);
+                self.phases_retried(retried);
+                self.phases_superseded(superseded);
+                self.reopened(tasks, rewound)
+            }
+            Event::PlanChanged { dropped, superseded, .. } => {
+                self.restarted(dropped);
+                self.phases_superseded(superseded);
+                self.reopened(&[], &[])
+            }
             Event::AttemptTaken { .. }
             | Event::ProcessStarted { .. }
             | Event::ToolCalled { .. }

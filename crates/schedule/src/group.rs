@@ -246,6 +246,7 @@ impl Scheduler {
             state.failing = Some(task);
         }
         self.vacate(task);
+        self.item_ended(task, end);
         self.todo(Todo::Group(group));
     }
 

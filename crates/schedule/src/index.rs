@@ -1,6 +1,6 @@
 //! What the scheduler looks up in a plan again and again, computed once.
 
-use convoke_plan::{Kind, NodeIx, Plan, Strategy, Workflow};
+use convoke_plan::{Kind, Need, Node, NodeIx, Plan, Reduce, Strategy, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +16,21 @@ pub(crate) struct WorkflowIndex {
     pub arrivals: Vec<Vec<NodeIx>>,
     /// Whether there is such a merge.
     pub collects: bool,
+    /// What merges call the nodes that they merge, where they say so.
+    pub titles: HashMap<NodeIx, Arc<str>>,
+    /// Whether the workflow or a step of it has a budget.
+    pub budgeted: bool,
+    /// For each node, whom it needs and at which positions of its list, by whom.
+    needs: Vec<Vec<(NodeIx, u32)>>,
+}
+
+impl WorkflowIndex {
+    /// The positions, among the needs of a node, of those for another one or for items of it.
+    pub fn needs(&self, by: NodeIx, of: NodeIx) -> impl Iterator<Item = usize> {
+        let needs = &self.needs[by.0 as usize];
+        let begin = needs.partition_point(|(needed, _)| *needed < of);
+        needs[begin..].iter().take_while(move |(needed, _)| *needed == of).map(|(_, at)| *at as usize)
+    }
 }
 
 /// Look-up tables of all workflows of a plan.
@@ -26,6 +41,7 @@ pub(crate) fn index(plan: &Plan) -> Vec<WorkflowIndex> {
 fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
     let by_name = workflow.indexed().map(|(ix, node)| (node.name.clone(), ix)).collect();
     let mut dependents = vec![Vec::new(); workflow.nodes.len()];
+    let mut needs = vec![Vec::new(); workflow.nodes.len()];
     let mut inner = vec![false; workflow.nodes.len()];
     let mut arrivals = vec![Vec::new(); workflow.nodes.len()];
     for (ix, node) in workflow.indexed() {
@@ -42,10 +58,33 @@ fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
                 known.push(ix);
             }
         }
+        needs[ix.0 as usize] = needs_by_node(&node.needs);
         members(&node.kind).iter().for_each(|member| inner[member.0 as usize] = true);
     }
     let collects = arrivals.iter().any(|merges| !merges.is_empty());
-    WorkflowIndex { by_name, dependents, inner, arrivals, collects }
+    let titles = workflow.nodes.iter().filter_map(merge_of).flat_map(stated_titles).collect();
+    let budgeted =
+        workflow.limits.budget.is_some() || workflow.nodes.iter().any(|node| node.budget.is_some());
+    WorkflowIndex { by_name, dependents, inner, arrivals, collects, titles, budgeted, needs }
+}
+
+fn merge_of(node: &Node) -> Option<&Reduce> {
+    match &node.kind {
+        Kind::Reduce(reduce) => Some(reduce),
+        _ => None,
+    }
+}
+
+fn stated_titles(reduce: &Reduce) -> impl Iterator<Item = (NodeIx, Arc<str>)> {
+    let stated = reduce.of.iter().zip(&reduce.titles);
+    stated.filter_map(|(node, title)| Some((*node, Arc::from(title.as_deref()?))))
+}
+
+fn needs_by_node(needs: &[Need]) -> Vec<(NodeIx, u32)> {
+    let mut sorted: Vec<(NodeIx, u32)> =
+        needs.iter().enumerate().map(|(position, need)| (need.node, position as u32)).collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 fn members(kind: &Kind) -> &[NodeIx] {

@@ -97,7 +97,7 @@ impl Scheduler {
     }
 
     /// How messages and scripts know who is asked: a step by its name, a helper by its step and what it does.
-    fn step_word(&self, task: TaskIx) -> Arc<str> {
+    pub(crate) fn step_word(&self, task: TaskIx) -> Arc<str> {
         match (&self.tasks[task].question, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {
                 let asks = self.goal_of(asks).map_or(asks, |(goal, _)| goal);

@@ -31,10 +31,7 @@ pub struct Payer {
 impl Scheduler {
     /// Whether any task of the run can stand under a budget.
     pub fn has_budgets(&self) -> bool {
-        let has_one = |workflow: &Workflow| {
-            workflow.limits.budget.is_some() || workflow.nodes.iter().any(|node| node.budget.is_some())
-        };
-        self.plan.workflows.iter().any(has_one)
+        self.index.iter().any(|workflow| workflow.budgeted)
     }
 
     /// Every budget that a task draws from, nearest first.

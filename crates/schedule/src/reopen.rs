@@ -7,9 +7,9 @@ use crate::frame::{FrameEnding, FrameIx};
 use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, TaskId, reason};
+use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, Superseded, TaskId, reason};
 use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What reopening a run means for its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +18,13 @@ pub struct Reopening {
     pub tasks: Vec<TaskId>,
     /// Begun anew, with everything below them.
     pub restarted: Vec<TaskId>,
+    /// Phases that had failed: they get new tries.
+    pub retried: Vec<TaskId>,
+    /// Phases that ran, and of which that is all that is left.
+    pub superseded: Vec<Superseded>,
+    /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody who
+    /// stays asked is forgotten.
+    pub rewound: Vec<TaskId>,
 }
 
 /// Why a run cannot be reopened.
@@ -34,10 +41,18 @@ pub enum NotReopened {
     Terminated(TaskId),
 }
 
-/// Finds what a failed or cancelled run would do again.
+/// Finds what a run that failed, was cancelled or is lacking something would do again.
 pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     let finished = scheduler.finished().ok_or(NotReopened::NotEnded)?;
-    if !matches!(finished.status, RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial) {
+    let unreached = match finished.status {
+        RunStatus::Failed | RunStatus::Cancelled => Vec::new(),
+        _ => scheduler.unreached_goals(),
+    };
+    let is_over = match finished.status {
+        RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial => false,
+        _ => unreached.is_empty(),
+    };
+    if is_over {
         return Err(NotReopened::EndedWell(finished.status));
     }
     if let Some(FrameEnding::Stated(Ending::Terminated { task, .. })) = &scheduler.frames[0].ending {
@@ -48,6 +63,8 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     if finished.status == RunStatus::Partial {
         scheduler.reopen_incomplete(&mut found);
     }
+    scheduler.reopen_unreached(&unreached, &mut found);
+    found.superseded = scheduler.superseded_by(&found.restarted);
     Ok(found)
 }
 
@@ -58,6 +75,8 @@ pub struct Changed {
     pub dropped: Vec<TaskId>,
     /// Groups that are open again; members that are unchanged stay finished.
     pub opened: Vec<TaskId>,
+    /// Phases that ran, and of which that is all that is left.
+    pub superseded: Vec<Superseded>,
 }
 
 /// Finds what a changed plan would do again: what changed, and what depends on it.
@@ -85,7 +104,8 @@ pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
         ids.sort();
         ids
     };
-    Changed { dropped: ids(dropped), opened: ids(opened) }
+    let (dropped, opened) = (ids(dropped), ids(opened));
+    Changed { superseded: scheduler.superseded_by(&dropped), dropped, opened }
 }
 
 /// The events that still count, with every reopening carried out.
@@ -93,8 +113,9 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
     let mut kept: Vec<Stamped> = Vec::with_capacity(events.len());
     for stamped in events {
         match &stamped.event {
-            Event::RunReopened { tasks, restarted } => {
+            Event::RunReopened { tasks, restarted, rewound, .. } => {
                 kept = without_ends(kept, &tasks.iter().collect(), restarted);
+                kept = rewind(kept, &rewound.iter().collect());
             }
             Event::PlanChanged { dropped, opened, .. } => {
                 kept = without_ends(kept, &opened.iter().collect(), dropped);
@@ -109,6 +130,39 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
 fn without_ends(events: Vec<Stamped>, open: &HashSet<&TaskId>, restarted: &[TaskId]) -> Vec<Stamped> {
     let restarted: HashSet<&TaskId> = restarted.iter().collect();
     events.into_iter().filter_map(|stamped| keep(stamped, open, &restarted)).collect()
+}
+
+/// Leaves out what was decided about these tasks after they last asked.
+fn rewind(mut events: Vec<Stamped>, rewound: &HashSet<&TaskId>) -> Vec<Stamped> {
+    if rewound.is_empty() {
+        return events;
+    }
+    let mut last_asked: HashMap<TaskId, usize> = HashMap::new();
+    for (place, stamped) in events.iter().enumerate() {
+        match &stamped.event {
+            Event::Asked { task, .. } if rewound.contains(task) => last_asked.insert(task.clone(), place),
+            _ => None,
+        };
+    }
+    let mut places = 0..;
+    events.retain(|stamped| {
+        let place = places.next();
+        let decided = decision_about(&stamped.event).filter(|task| rewound.contains(task));
+        decided.is_none_or(|task| last_asked.get(task).is_some_and(|asked| place < Some(*asked)))
+    });
+    events
+}
+
+/// The goal or the task of one that an event decides about, or waits for.
+fn decision_about(event: &Event) -> Option<&TaskId> {
+    match event {
+        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
+        Event::RetryScheduled { task, .. }
+        | Event::TaskWoken { task }
+        | Event::GateOpened { task, .. }
+        | Event::GateAnswered { task, .. } => Some(task),
+        _ => None,
+    }
 }
 
 fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&TaskId>) -> Option<Stamped> {
@@ -147,7 +201,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
     Some(stamped)
 }
 
-fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
+pub(crate) fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
     let mut next = Some(task.clone());
     while let Some(task) = next {
         if restarted.contains(&task) {
@@ -248,7 +302,7 @@ impl Scheduler {
                 .filter(|task| !self.tasks[*task].succeeded())
                 .for_each(|task| self.reopen_upwards(task, found));
         }
-        self.restart_followers(merges, found);
+        self.restart_followers(&HashSet::new(), merges.into_iter().collect(), found);
     }
 
     /// Opens a task and the groups around it.
@@ -257,22 +311,57 @@ impl Scheduler {
             return;
         }
         self.reopen_task(task, found);
-        let mut within = self.tasks[task].place.within;
-        while let Some(group) = within {
-            if !found.tasks.contains(&self.tasks[group].id) {
-                found.tasks.push(self.tasks[group].id.clone());
+        self.open_around(task, found);
+    }
+
+    /// Opens the groups and sub-workflows around a task; what they are.
+    fn open_around(&self, task: TaskIx, found: &mut Reopening) -> Vec<TaskIx> {
+        let around: Vec<TaskIx> = std::iter::successors(self.above(task), |task| self.above(*task)).collect();
+        for id in around.iter().map(|task| &self.tasks[*task].id) {
+            if !found.tasks.contains(id) {
+                found.tasks.push(id.clone());
             }
-            within = self.tasks[group].place.within;
+        }
+        around
+    }
+
+    /// The group or sub-workflow that a task stands in.
+    fn above(&self, task: TaskIx) -> Option<TaskIx> {
+        let place = self.tasks[task].place;
+        place.within.or(self.frame(place.frame).parent)
+    }
+
+    /// Goals that were not reached go on, and what followed from them begins anew.
+    fn reopen_unreached(&self, goals: &[TaskIx], found: &mut Reopening) {
+        let mut changed: HashSet<TaskIx> = goals.iter().copied().collect();
+        for goal in goals {
+            if !found.tasks.contains(&self.tasks[*goal].id) {
+                self.reopen_led(*goal, found);
+            }
+            changed.extend(self.open_around(*goal, found));
+        }
+        if !goals.is_empty() {
+            self.restart_followers(&changed, HashSet::new(), found);
         }
     }
 
-    fn restart_followers(&self, merges: Vec<TaskIx>, found: &mut Reopening) {
-        let mut stale: HashSet<TaskIx> = merges.into_iter().collect();
-        for task in self.tasks.indices() {
-            let merged = self.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
-            let follows = self.tasks[task].from.iter().chain(merged).any(|from| stale.contains(from));
-            if follows || self.tasks[task].place.within.is_some_and(|group| stale.contains(&group)) {
-                stale.insert(task);
+    /// What followed from tasks that change, or stands in or follows from what is stale, begins anew, as does what is
+    /// stale.
+    fn restart_followers(
+        &self,
+        changed: &HashSet<TaskIx>,
+        mut stale: HashSet<TaskIx>,
+        found: &mut Reopening,
+    ) {
+        let mut known = None;
+        while known.replace(stale.len()) != Some(stale.len()) {
+            for task in self.tasks.indices() {
+                let merged = self.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
+                let mut from = self.tasks[task].from.iter().chain(merged);
+                let follows = from.any(|from| stale.contains(from) || changed.contains(from));
+                if follows || self.tasks[task].place.within.is_some_and(|group| stale.contains(&group)) {
+                    stale.insert(task);
+                }
             }
         }
         let mut ids: Vec<TaskId> = stale.into_iter().map(|task| self.tasks[task].id.clone()).collect();

@@ -113,9 +113,12 @@ impl Scheduler {
             let question = self.tasks[*child].question.as_ref();
             question.is_some_and(|question| matches!(question.about, About::Reshape { .. }))
         };
+        // Repairs come before all else that a step asks, so the first member tells; looking at all of them whenever
+        // one ends would make a fan-out quadratic.
+        let first = self.tasks[task].group.as_deref().and_then(|group| group.members.first());
         self.tasks[task].state == TaskState::Open
             && self.tasks[task].merging.is_none()
-            && self.tasks[task].group.as_deref().is_some_and(|group| group.members.iter().any(asked))
+            && first.is_some_and(asked)
     }
 
     /// Decide: the repairs have ended, well or not: the step begins again and looks.

@@ -7,10 +7,10 @@ use crate::outputs::Outputs;
 use crate::task::{Task, TaskIx, TaskState, Tasks};
 use crate::timer::Timers;
 use crate::values::Values;
-use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, TaskId, Timestamp};
+use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, Superseded, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
@@ -90,8 +90,6 @@ pub struct Scheduler {
     pub(crate) seed: u64,
     /// Where the run was started.
     pub(crate) folder: String,
-    /// When the run was last opened again.
-    pub(crate) reopened_at: Timestamp,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -105,14 +103,18 @@ pub struct Scheduler {
     pub(crate) missed_steps: bool,
     /// Whether a merge did without some of its outputs, or a goal left tasks out.
     pub(crate) missed_outputs: bool,
-    /// What the runs of the project share, as it was last seen.
-    pub(crate) project: Option<Payload>,
+    /// What the runs of the project share, as it was last seen, by the name of its place.
+    pub(crate) projects: HashMap<String, Payload>,
+    /// Changes of the project that stand in the journal, by the name of its place, and have not been told to it yet.
+    pub(crate) settled: HashMap<String, Vec<String>>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) errands: HashSet<TaskIx>,
+    /// Tasks that begin anew because the run was opened again, and when that was last.
+    pub(crate) restarted: HashMap<TaskId, Timestamp>,
+    /// What phases came to before they began anew, each of their runs.
+    pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
-    /// Events so far: what was looked at in vain need not be looked at again before the next one.
-    pub(crate) events: u64,
 }
 
 impl Scheduler {
@@ -132,7 +134,7 @@ impl Scheduler {
             timers: Timers::default(),
             seed: 0,
             folder: String::new(),
-            reopened_at: Timestamp::default(),
+            restarted: HashMap::new(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,
@@ -143,10 +145,11 @@ impl Scheduler {
             turn: Turn::default(),
             missed_steps: false,
             missed_outputs: false,
-            project: None,
+            projects: HashMap::new(),
+            settled: HashMap::new(),
             errands: HashSet::new(),
+            superseded: HashMap::new(),
             guidance: Vec::new(),
-            events: 0,
         }
     }
 
@@ -186,13 +189,31 @@ impl Scheduler {
         self.todo(crate::agenda::Todo::Lost(task));
     }
 
-    /// What a task's change of the project is known by: the same after a crash, another one if the task begins anew
-    /// because the run was opened again.
+    /// What a task's change of the project is known by: the same after a crash or a stop, another one if the task, or what
+    /// it stands in, begins anew because the run was opened again.
     pub(crate) fn change_key(&self, task: TaskIx) -> String {
-        match self.reopened_at {
-            Timestamp(0) => self.tasks[task].id.to_string(),
-            Timestamp(at) => format!("{}@{at}", self.tasks[task].id),
+        let id = &self.tasks[task].id;
+        let around = std::iter::successors(Some(id.clone()), TaskId::parent);
+        match around.filter_map(|task| self.restarted.get(&task)).max() {
+            None => id.to_string(),
+            Some(Timestamp(at)) => format!("{id}@{at}"),
         }
+    }
+
+    /// The name of the place where is kept what a task's workflow shares with other runs; see
+    /// [`Workflow::project_place`].
+    pub fn project_place(&self, task: TaskIx) -> Option<String> {
+        self.workflow_of(task).project_place()
+    }
+
+    /// Keys of changes that need not be remembered any more in a place, since last asked. True of what is committed.
+    pub fn take_settled(&mut self, place: &str) -> Vec<String> {
+        self.settled.get_mut(place).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The places where the run has changed something.
+    pub fn changed_places(&self) -> Vec<String> {
+        self.settled.keys().cloned().collect()
     }
 
     /// Where the run was started.
@@ -268,6 +289,11 @@ impl Scheduler {
             .map(|task| (self.frame(self.tasks[task].place.frame).workflow, self.tasks[task].node))
     }
 
+    /// How many tasks of goals were looked at so far, for decisions and prompts together: what routing costs.
+    pub fn looked_at(&self) -> u64 {
+        self.values.looked.get()
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -319,6 +345,9 @@ impl Scheduler {
     }
 
     pub(crate) fn todo(&mut self, todo: Todo) {
+        if let Todo::Group(task) = todo {
+            self.touch(task);
+        }
         if self.agenda.back() != Some(&todo) {
             self.agenda.push_back(todo);
         }

@@ -9,7 +9,7 @@ use crate::task::TaskIx;
 use convoke_model::{JsonText, Payload};
 use convoke_plan::Plan;
 use convoke_plan::template::{Value, from_json_text};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub(crate) struct Values {
     items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
     /// What the duties of goals answered.
     pub(crate) said: RefCell<HashMap<TaskIx, Arc<Said>>>,
+    /// How many tasks of goals were looked at.
+    pub(crate) looked: Cell<u64>,
 }
 
 /// Values kept at most; beyond that the cache starts anew.
@@ -38,6 +40,7 @@ impl Values {
             workflows: RefCell::default(),
             items: RefCell::default(),
             said: RefCell::default(),
+            looked: Cell::default(),
         }
     }
 }

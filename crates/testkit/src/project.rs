@@ -27,7 +27,7 @@ impl Project {
     pub fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure> {
         let mut shared = self.0.lock().expect("one thread");
         if shared.broken {
-            return Err(Failure::new(Class::Fatal, "the project cannot be written").reason("project"));
+            return Err(Failure::new(Class::Fatal, "the project cannot be written"));
         }
         if !shared.made.iter().any(|(made, _)| made == key) {
             let patch: ProjectPatch =

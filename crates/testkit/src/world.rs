@@ -137,6 +137,16 @@ impl World {
         world
     }
 
+    /// How many tasks of goals were looked at so far.
+    pub fn looked_at(&self) -> u64 {
+        self.core.scheduler.looked_at()
+    }
+
+    /// A value that was stored with a commit.
+    pub fn kept(&self, digest: &Digest) -> Option<JsonText> {
+        self.blobs.lock().expect("one thread").get(digest).cloned()
+    }
+
     fn empty(
         plan: Arc<Plan>,
         scheduler: Scheduler,
@@ -186,10 +196,10 @@ impl World {
             pid: 1,
             host: "simulated".into(),
         });
-        if self.plan.root().pipeline.is_some() {
+        if let Some(place) = self.plan.root().project_place() {
             let state = self.project.state();
-            let context = Payload::Inline(state.context);
-            events.push(Event::ProjectSeen { task: None, revision: state.revision, context });
+            let (revision, context) = (state.revision, Payload::Inline(state.context));
+            events.push(Event::ProjectSeen { task: None, revision, context, place });
         }
         let stamped: Vec<_> = events.into_iter().map(|event| self.core.stamp(self.now, event)).collect();
         for event in &stamped {
@@ -239,6 +249,14 @@ impl World {
     /// Says something to the run from outside.
     pub fn guide(&mut self, text: &str) {
         let what = What::Guided { text: text.into(), by: "simulated".into(), message: None };
+        let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
+        self.commit(&turn.events);
+        turn.effects.into_iter().for_each(|effect| self.perform(effect));
+    }
+
+    /// Answers a task that waits for a person.
+    pub fn answer(&mut self, task: &TaskId, answer: Answer) {
+        let what = What::Answered { task: task.clone(), answer, by: "simulated".into(), message: None };
         let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
         self.commit(&turn.events);
         turn.effects.into_iter().for_each(|effect| self.perform(effect));

@@ -2,14 +2,16 @@
 
 use super::resume;
 use crate::args::AnswerArgs;
+use crate::changes::stored_plan;
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate::{self, Given};
+use crate::given_plan;
 use crate::stored::{self, Stored};
-use convoke_journal::{Inbox, Message, live_owner};
-use convoke_model::Ask;
+use convoke_journal::{Inbox, Message, StateDir, live_owner};
+use convoke_model::{Ask, TaskId};
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to.
 pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
@@ -18,7 +20,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     let run = stored.run.clone();
     let (task, ask) = stored.question(&args.gate)?;
     let values = match &ask {
-        Ask::Plan { .. } => args.values.iter().map(|value| written(value)).collect::<Result<_, _>>()?,
+        Ask::Plan { .. } => plan_given(console, &state, &stored, &task, &args.values)?,
         _ => args.values.clone(),
     };
     let given = Given { values, inputs: args.inputs.clone(), skip_rest: args.skip_rest, abort: args.abort };
@@ -39,9 +41,29 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     Ok(Exit::Success)
 }
 
-/// What a word stands for: `@FILE` for the text of that file.
-fn written(value: &str) -> Result<String, CommandFailure> {
-    let Some(path) = value.strip_prefix('@') else { return Ok(value.to_owned()) };
+/// The words that answer a plan: a decision, or a plan that can be carried out, in a file or as it stands.
+fn plan_given(
+    console: &Console,
+    state: &StateDir,
+    stored: &Stored,
+    task: &TaskId,
+    values: &[String],
+) -> Result<Vec<String>, CommandFailure> {
+    let [value] = values else { return Ok(values.to_vec()) };
+    let (name, text) = match value.strip_prefix('@') {
+        Some(path) => (path, read(path)?),
+        None if gate::is_plan(value) => ("the answer", value.clone()),
+        None => return Ok(values.to_vec()),
+    };
+    let meta = stored.reader.meta()?;
+    let plan = stored_plan(state, &stored.run, &meta, || Ok(stored.events.clone()))?;
+    if let Some(goal) = given_plan::goal_of(&plan, task) {
+        given_plan::require(console, goal, name, &text)?;
+    }
+    Ok(vec![text])
+}
+
+fn read(path: &str) -> Result<String, CommandFailure> {
     std::fs::read_to_string(path).map_err(|error| {
         CommandFailure::new(Exit::Usage, format!("the plan `{path}` cannot be read: {error}"))
     })

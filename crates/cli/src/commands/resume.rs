@@ -72,7 +72,8 @@ pub fn go_on(
             return Err(changes::refusal(&journal, run, before, &plan, &difference));
         }
     };
-    let plan = with_provider(plan, console, flags);
+    let mut plan = with_provider(plan, console, flags);
+    plan.bound_by(&console.config.caps);
     let tape = tape.or_as_started(&started.metadata);
     let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
     crate::driving::resources::require(&plan, &limits)?;

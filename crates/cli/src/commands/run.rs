@@ -33,10 +33,25 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
 }
 
 /// The same for something that is known already.
-pub fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, CommandFailure> {
+fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, CommandFailure> {
+    let plan = accepted(console, args, subject)?;
+    begin_with(console, args, subject, plan)
+}
+
+/// The plan of something that may run.
+pub fn accepted(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Plan, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
-    let mut plan = compiling::accept(console, &subject.file, compiled, strict)?;
+    compiling::accept(console, &subject.file, compiled, strict)
+}
+
+/// Starts what was accepted, once everything else that can be checked is.
+pub fn begin_with(
+    console: &Console,
+    args: &RunArgs,
+    subject: &Subject,
+    mut plan: Plan,
+) -> Result<Exit, CommandFailure> {
     if args.print_manifest {
         return print_manifest(console, subject, &plan);
     }

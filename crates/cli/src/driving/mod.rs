@@ -106,6 +106,7 @@ impl Drive<'_> {
         let manner = self.manner();
         let resumed = matches!(self.start, Start::Resume(_));
         let outline = Outline::of(&self.plan);
+        let known = self.plan.clone();
         let options = self.options(manner.is_some());
         let capacity = match &options.limits.machine {
             Some(machine) => {
@@ -117,8 +118,7 @@ impl Drive<'_> {
             }
             None => None,
         };
-        let project = project::place(self.console, &self.plan);
-        let project = project.map(|place| project::of_run(place, run)).transpose()?;
+        let projects = project::of_run(self.console, &self.plan, run)?;
         let share = match &capacity {
             Some(shares) if self.flags.share && !self.equipment.is_taped() => {
                 Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
@@ -129,7 +129,7 @@ impl Drive<'_> {
         let setup = Setup {
             options,
             capacity,
-            project,
+            projects,
             plan: self.plan,
             journal: Box::new(self.journal),
             executor,
@@ -149,6 +149,7 @@ impl Drive<'_> {
             handle: handle.clone(),
             state: self.state.clone(),
             run: run.clone(),
+            plan: known,
             by: stored::actor(if manner == Manner::Terminal { "terminal" } else { "--skip-gates" }),
         });
         let watch = Watch {

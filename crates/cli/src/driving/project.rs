@@ -3,10 +3,11 @@
 use crate::console::Console;
 use crate::failure::CommandFailure;
 use convoke_engine::{Project, ProjectState, Projects};
-use convoke_journal::{Error, Key, ProjectFile, Shared};
+use convoke_journal::{Error, Key, ProjectFile, Settled, Shared};
 use convoke_model::{Class, Failure, JsonText, ProjectPatch, RunId};
-use convoke_plan::{Plan, ProjectPlace};
-use std::path::{Path, PathBuf};
+use convoke_plan::{Plan, Workflow};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where it is kept if nothing else is said, below the folder of the project.
@@ -17,23 +18,18 @@ pub fn usual(console: &Console) -> PathBuf {
     console.config.project_context.clone().unwrap_or_else(|| USUAL.into())
 }
 
-/// Where a run of a plan finds what it shares: as its first pipeline says; nowhere where it has none.
-pub fn place(console: &Console, plan: &Plan) -> Option<PathBuf> {
-    let pipelines =
-        plan.workflows.iter().filter_map(|workflow| Some((workflow, workflow.pipeline.as_ref()?)));
-    let (workflow, pipeline) = pipelines.into_iter().next()?;
-    match &pipeline.project {
-        ProjectPlace::Usual => Some(usual(console)),
-        ProjectPlace::At(path) => Some(Path::new(&workflow.dir).join(path)),
-        ProjectPlace::Nowhere => None,
-    }
+/// What a run shares with others: one for each place that a pipeline of its plan names. A context that cannot be read
+/// is found out before the run begins.
+pub fn of_run(console: &Console, plan: &Plan, run: &RunId) -> Result<Vec<Project>, CommandFailure> {
+    let places: BTreeSet<String> = plan.workflows.iter().filter_map(Workflow::project_place).collect();
+    places.into_iter().map(|place| at_place(console, place, run)).collect()
 }
 
-/// What a run shares with others; a context that cannot be read is found out before the run begins.
-pub fn of_run(place: PathBuf, run: &RunId) -> Result<Project, CommandFailure> {
-    let store = Store { file: ProjectFile::at(place), run: run.clone() };
+fn at_place(console: &Console, place: String, run: &RunId) -> Result<Project, CommandFailure> {
+    let path = if place.is_empty() { usual(console) } else { PathBuf::from(&place) };
+    let store = Store { file: ProjectFile::at(path), run: run.clone() };
     let state = state(store.file.load()?);
-    Ok(Project { store: Arc::new(store), state })
+    Ok(Project { place, store: Arc::new(store), state })
 }
 
 struct Store {
@@ -42,13 +38,18 @@ struct Store {
 }
 
 impl Projects for Store {
-    fn patch(&self, key: &str, patch: &JsonText) -> Result<ProjectState, Failure> {
+    fn patch(&self, key: &str, patch: &JsonText, settled: &[String]) -> Result<ProjectState, Failure> {
         let patch: ProjectPatch = serde_json::from_str(patch.as_str()).map_err(|error| {
             let message = format!("a change of the project's context does not fit: {error}");
-            Failure::new(Class::InvalidOutput, message).reason("project_patch")
+            Failure::new(Class::InvalidOutput, message)
         })?;
-        let by = Key { run: &self.run.0, key };
+        let by = Key { run: &self.run.0, key, settled };
         self.file.patch(Some(by), &patch).map(state).map_err(|error| failure(&error))
+    }
+
+    fn settle(&self, settled: Option<&[String]>) -> Result<(), Failure> {
+        let settled = settled.map_or(Settled::All, Settled::Some);
+        self.file.settle(&self.run.0, settled).map_err(|error| failure(&error))
     }
 }
 
@@ -58,6 +59,6 @@ fn state(shared: Shared) -> ProjectState {
 
 fn failure(error: &Error) -> Failure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    let failure = Failure::new(Class::Fatal, format!("{error}{cause}")).reason("project_context");
+    let failure = Failure::new(Class::Fatal, format!("{error}{cause}"));
     failure.hint("`convoke project` shows what the runs of the project share and where it is kept")
 }

@@ -30,25 +30,40 @@ enum Way {
 type Step<T> = Result<T, Asked>;
 
 /// Asks everything that a gate wants to know.
-pub fn ask(terminal: &mut dyn Terminal, task: &TaskId, ask: &Ask) -> Asked {
+///
+/// `judge` says what is wrong with a plan, if anything is.
+pub fn ask(
+    terminal: &mut dyn Terminal,
+    task: &TaskId,
+    ask: &Ask,
+    judge: &dyn Fn(&str) -> Option<String>,
+) -> Asked {
     terminal.show(&format!("\n{task} asks:\n"));
     let answer = match ask {
         Ask::Choice { prompt, options } => choice(terminal, prompt, options),
         Ask::Questions { .. } => form(terminal, ask),
-        Ask::Plan { prompt, plan } => planned(terminal, prompt, plan),
+        Ask::Plan { prompt, plan } => planned(terminal, prompt, plan, judge),
         Ask::Unknown { prompt } => unknown(terminal, prompt),
     };
     answer.map_or_else(|end| end, Asked::Answered)
 }
 
-fn planned(terminal: &mut dyn Terminal, prompt: &str, plan: &str) -> Step<Answer> {
+fn planned(
+    terminal: &mut dyn Terminal,
+    prompt: &str,
+    plan: &str,
+    judge: &dyn Fn(&str) -> Option<String>,
+) -> Step<Answer> {
     let mut plan = plan.to_owned();
     terminal.show(&format!("{}\n", prompt.trim_end()));
     loop {
         terminal.show(&format!("\n{}\n\n", plan.trim_end()));
+        let wrong = judge(&plan).map(|why| format!("this plan cannot be carried out:\n{why}\n"));
+        wrong.iter().for_each(|wrong| terminal.show(wrong));
         numbered(terminal, ["carry it out", "change it first", "do not"].into_iter());
         match read(terminal, "> ")?.trim() {
-            "1" | "y" | "yes" | "approve" => return Ok(Answer::Plan { plan }),
+            "1" | "y" | "yes" | "approve" if wrong.is_none() => return Ok(Answer::Plan { plan }),
+            "1" | "y" | "yes" | "approve" => terminal.show("change it first\n"),
             "2" | "e" | "edit" | "change" => match terminal.edit(&plan) {
                 Ok(changed) => plan = changed,
                 Err(why) => terminal.show(&format!("{why}\n")),

@@ -29,7 +29,9 @@ impl Terminal for Person {
 fn asked(question: &Ask, lines: &[&str]) -> (Asked, String) {
     let mut person =
         Person { lines: lines.iter().map(|line| line.to_string()).collect(), seen: String::new() };
-    let end = ask(&mut person, &TaskId("gate".into()), question);
+    let end = ask(&mut person, &TaskId("gate".into()), question, &|plan| {
+        plan.contains("broken").then(|| "line 1: it is broken".to_owned())
+    });
     (end, person.seen)
 }
 
@@ -130,4 +132,12 @@ fn a_plan_is_approved_changed_or_refused() {
     assert_eq!(end, answered("tasks: [second]"));
     assert!(seen.contains("tasks: [second]"), "{seen}");
     assert_eq!(asked(&plan, &["3"]).0, Asked::Answered(Answer::Fail));
+}
+
+#[test]
+fn a_plan_that_cannot_be_carried_out_is_told_and_not_taken() {
+    let plan = Ask::Plan { prompt: "may it?".into(), plan: "tasks: [first broken]".into() };
+    let (end, seen) = asked(&plan, &["2", "1", "3"]);
+    assert_eq!(end, Asked::Answered(Answer::Fail));
+    assert!(seen.contains("tasks: [second broken]") && seen.contains("line 1: it is broken"), "{seen}");
 }

@@ -34,7 +34,10 @@ impl Gates {
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
             | Event::TaskSucceeded { task, .. } => drop(self.asked.shift_remove(task)),
-            Event::RunReopened { tasks, restarted } => self.reopen(tasks, restarted),
+            Event::RunReopened { tasks, restarted, rewound, .. } => {
+                self.asked.retain(|task, _| !rewound.contains(task));
+                self.reopen(tasks, restarted);
+            }
             Event::PlanChanged { opened, dropped, .. } => self.reopen(opened, dropped),
             _ => {}
         }
@@ -101,7 +104,13 @@ mod tests {
 
     fn reopened(tasks: &[&str], restarted: &[&str]) -> Event {
         let ids = |tasks: &[&str]| tasks.iter().map(|task| id(task)).collect();
-        Event::RunReopened { tasks: ids(tasks), restarted: ids(restarted) }
+        Event::RunReopened {
+            tasks: ids(tasks),
+            restarted: ids(restarted),
+            retried: vec![],
+            superseded: vec![],
+            rewound: vec![],
+        }
     }
 
     fn open_after(events: &[Event]) -> Vec<String> {
@@ -123,6 +132,14 @@ mod tests {
         let ended = [opened("goal/1"), failed("goal/1"), reopened(&["goal/1"], &["goal"])];
         assert!(open_after(&ended).is_empty());
         let woken = Event::TaskWoken { task: id("a") };
+        let rewound = Event::RunReopened {
+            tasks: vec![id("goal")],
+            restarted: vec![],
+            retried: vec![],
+            superseded: vec![],
+            rewound: vec![id("goal")],
+        };
+        assert!(open_after(&[opened("goal"), answered("goal"), failed("goal"), rewound]).is_empty());
         let went_on = [opened("a"), answered("a"), woken, failed("a"), reopened(&["a"], &[])];
         assert!(open_after(&went_on).is_empty());
     }

@@ -1,6 +1,7 @@
 //! An answer as it is typed on a command line, checked against what is asked.
 
 use convoke_model::{Answer, Ask, AskOption, Question};
+use convoke_plan::value::{SetType, read_set};
 use indexmap::IndexMap;
 
 /// What somebody gave.
@@ -62,9 +63,16 @@ fn planned(plan: &str, given: &Given) -> Result<Answer, String> {
     match given.values.as_slice() {
         [word] if word == "approve" => Ok(Answer::Plan { plan: plan.to_owned() }),
         [word] if word == "fail" => Ok(Answer::Fail),
-        [text] => Ok(Answer::Plan { plan: text.clone() }),
-        _ => Err("a plan takes one answer: `approve`, `fail`, or the plan as it should be".to_owned()),
+        [text] if is_plan(text) => Ok(Answer::Plan { plan: text.clone() }),
+        _ => {
+            Err("a plan takes one answer: `approve`, `fail`, or `@FILE`, the plan as it should be".to_owned())
+        }
     }
+}
+
+/// Whether a text is meant as a plan: words are a slip, whatever they say.
+pub fn is_plan(text: &str) -> bool {
+    [SetType::Dict, SetType::List].into_iter().any(|kind| read_set(text, kind).is_ok())
 }
 
 fn form(given: &Given) -> Result<Answer, String> {
@@ -187,6 +195,18 @@ mod tests {
         let skip = Given { skip_rest: true, ..Given::default() };
         assert!(matches!(reply(&questions(false), &skip), Ok(Answer::Questions { skipped_rest: true, .. })));
         assert!(reply(&questions(true), &skip).is_err());
+    }
+
+    #[test]
+    fn a_plan_is_approved_given_up_or_changed_and_anything_else_is_a_slip() {
+        let ask = Ask::Plan { prompt: "may it?".into(), plan: "tasks: []".into() };
+        let planned = |plan: &str| Ok(Answer::Plan { plan: plan.to_owned() });
+        assert_eq!(reply(&ask, &given(&["approve"])), planned("tasks: []"));
+        assert_eq!(reply(&ask, &given(&["- description: x"])), planned("- description: x"));
+        assert_eq!(reply(&ask, &given(&["fail"])), Ok(Answer::Fail));
+        for slip in ["whatever", "aprove", "yes please"] {
+            assert!(reply(&ask, &given(&[slip])).unwrap_err().contains("`approve`, `fail`, or `@FILE`"));
+        }
     }
 
     #[test]

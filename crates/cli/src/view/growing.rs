@@ -43,7 +43,7 @@ impl Growing {
             }
             Event::AttemptFinished { task, output, .. } => self.answered(task, output),
             Event::TaskSucceeded { task, .. } => drop(self.0.remove(task)),
-            Event::RunReopened { tasks, restarted } => self.forget(tasks.iter().chain(restarted)),
+            Event::RunReopened { tasks, restarted, .. } => self.forget(tasks.iter().chain(restarted)),
             Event::PlanChanged { dropped, .. } => self.forget(dropped.iter()),
             _ => {}
         }

@@ -106,7 +106,13 @@ fn a_reopened_task_is_open_again() {
     let state = fold(&[("a", &[])], events.clone());
     assert_eq!((state.ended.failed, state.total()), (1, 1));
     let mut again = events;
-    again.push(Event::RunReopened { tasks: vec![id("a")], restarted: vec![] });
+    again.push(Event::RunReopened {
+        tasks: vec![id("a")],
+        restarted: vec![],
+        retried: vec![],
+        superseded: vec![],
+        rewound: vec![],
+    });
     let state = fold(&[("a", &[])], again);
     assert_eq!((state.ended.total(), state.total(), state.tasks.len()), (0, 1, 0));
 }
@@ -122,7 +128,13 @@ fn what_lies_below_a_restarted_task_is_forgotten() {
         attempt("x", 1),
         done("x"),
     ];
-    events.push(Event::RunReopened { tasks: vec![], restarted: vec![id("g")] });
+    events.push(Event::RunReopened {
+        tasks: vec![],
+        restarted: vec![id("g")],
+        retried: vec![],
+        superseded: vec![],
+        rewound: vec![],
+    });
     let state = fold(&[("g", &[]), ("x", &[])], events);
     assert_eq!(state.tasks.keys().collect::<Vec<_>>(), [&id("x")]);
     assert_eq!((state.ended.total(), state.total()), (1, 2));

@@ -2,10 +2,13 @@
 
 use super::Inflow;
 use crate::gate::{self, Asked, Keyboard, Terminal};
+use crate::given_plan;
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Answer, Ask, JsonText, Payload, RunId, TaskId};
+use convoke_plan::Plan;
 use indexmap::IndexMap;
+use std::sync::Arc;
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub struct Asker {
     pub state: StateDir,
     /// The run.
     pub run: RunId,
+    /// What it goes by.
+    pub plan: Arc<Plan>,
     /// Recorded with the answer.
     pub by: String,
 }
@@ -35,7 +40,7 @@ impl Asker {
     pub fn see_to(&self, inflow: &mut Inflow, task: &TaskId, ask: &Payload) {
         let again = !inflow.asked(task);
         let asked = match (self.question(ask), self.manner) {
-            (Some(ask), Manner::Terminal) => ask_at_terminal(inflow, task, &ask),
+            (Some(ask), Manner::Terminal) => self.ask_at_terminal(inflow, task, &ask),
             // What was refused once would be refused again.
             (Some(ask), Manner::FirstOption) if !again && !is_wish(inflow, task, &ask) => {
                 Asked::Answered(first_option(&ask))
@@ -59,19 +64,21 @@ impl Asker {
         };
         serde_json::from_str(text.as_str()).ok()
     }
-}
 
-fn ask_at_terminal(inflow: &mut Inflow, task: &TaskId, ask: &Ask) -> Asked {
-    let mut keyboard = Keyboard::new(|| {
-        inflow.take_what_is_there();
-        !inflow.is_open(task)
-    });
-    let asked = gate::ask(&mut keyboard, task, ask);
-    if !matches!(asked, Asked::Answered(_)) {
-        // What follows must not stand behind the prompt.
-        keyboard.show("\n");
+    /// What is typed and changed is judged before it is handed over.
+    fn ask_at_terminal(&self, inflow: &mut Inflow, task: &TaskId, ask: &Ask) -> Asked {
+        let judge = |text: &str| given_plan::complaints(given_plan::goal_of(&self.plan, task)?, text);
+        let mut keyboard = Keyboard::new(|| {
+            inflow.take_what_is_there();
+            !inflow.is_open(task)
+        });
+        let asked = gate::ask(&mut keyboard, task, ask, &judge);
+        if !matches!(asked, Asked::Answered(_)) {
+            // What follows must not stand behind the prompt.
+            keyboard.show("\n");
+        }
+        asked
     }
-    asked
 }
 
 /// Whether a coding agent asks for permission. Skipping gates is no word on what programs may do.

@@ -4,6 +4,7 @@
 //! goes away with the test.
 #![allow(dead_code, reason = "each test program uses its part of this")]
 
+pub mod goals;
 pub mod journal;
 pub mod model;
 pub mod process;

@@ -79,15 +79,26 @@ impl Core {
         state: Result<crate::ProjectState, Failure>,
         turn: &mut Turn,
     ) {
+        let place = task.and_then(|task| self.scheduler.project_place(task)).unwrap_or_default();
         let task = task.map(|task| self.scheduler.id(task).clone());
         match (state, task) {
             (Ok(state), task) => {
-                let context = self.store.payload(state.context);
-                self.happen(at, Event::ProjectSeen { task, revision: state.revision, context }, turn);
+                let (revision, context) = (state.revision, self.store.payload(state.context));
+                self.happen(at, Event::ProjectSeen { task, revision, context, place }, turn);
             }
-            (Err(failure), Some(task)) => self.happen(at, Event::TaskFailed { task, failure }, turn),
+            (Err(failure), Some(task)) => self.fail_unwritten(at, task, failure, turn),
             (Err(failure), None) => self.note(at, None, "project_unread", failure.message, turn),
         }
+    }
+
+    /// What was stopped meanwhile has ended already: it asks again when it goes on.
+    fn fail_unwritten(&mut self, at: Timestamp, task: TaskId, failure: Failure, turn: &mut Turn) {
+        let state = self.scheduler.find(&task).map(|task| self.scheduler.state(task));
+        if matches!(state, None | Some(TaskState::Ended(_))) {
+            return self.note(at, Some(task), reason::PROJECT_UNWRITTEN, failure.message, turn);
+        }
+        let failure = failure.reason(reason::PROJECT_UNWRITTEN);
+        self.happen(at, Event::TaskFailed { task, failure }, turn);
     }
 
     /// Takes back what attempts wait for. Calls of those that run are still granted: they may end well in the time they have.

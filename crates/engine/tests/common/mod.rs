@@ -136,7 +136,7 @@ pub async fn drive_by(
             limits: Limits::default(),
         },
         capacity: None,
-        project: None,
+        projects: Vec::new(),
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     };

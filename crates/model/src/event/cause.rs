@@ -56,6 +56,8 @@ pub enum CauseKind {
     NotTriggered,
     /// Whoever planned it says, with a reason, that it cannot be done.
     NotPossible,
+    /// It failed, and whoever judged that says, with a reason, to do without it.
+    GivenUp,
     /// Its join can no longer be met.
     JoinUnmet,
     /// A join was decided without it.
@@ -85,6 +87,7 @@ impl CauseKind {
             CauseKind::NeedNotReached => "something it needs was never reached",
             CauseKind::NotTriggered => "no edge that leads to it was taken",
             CauseKind::NotPossible => "whoever planned it says that it cannot be done",
+            CauseKind::GivenUp => "it failed, and whoever judged that does without it",
             CauseKind::JoinUnmet => "its join can no longer be met",
             CauseKind::JoinDecided => "a join was decided without it",
             CauseKind::DeadlinePassed => "a deadline passed, and the merge went on without it",

@@ -42,6 +42,7 @@ const REDUCE: &[&str] = &[
     "reason",
 ];
 const GOAL: &[&str] = &["status", "message", "next_steps", "issues", "reason", "tasks", "usage", "plan"];
+const PLANNED: &[&str] = &["status", "tasks", "complete"];
 const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage", "notes"];
 const PHASE: &[&str] = &["status", "payload", "attempts", "events"];
 const QUESTIONS: &[&str] =
@@ -130,6 +131,7 @@ fn step_shape(step: &Step) -> Shape<'_> {
         StepKind::Wait(_) => Shape::Keys(vec!["waited_seconds", "requested_seconds", "interrupted"]),
         StepKind::Terminate(_) => Shape::Keys(vec!["status", "reason", "terminated_by"]),
         StepKind::Reduce(_) => Shape::Keys(REDUCE.to_vec()),
+        StepKind::Goal(goal) if goal.plan_only => Shape::Keys(PLANNED.to_vec()),
         StepKind::Goal(_) => Shape::Keys(GOAL.to_vec()),
         StepKind::Verify(_) => Shape::Keys(VERIFY.to_vec()),
         StepKind::Phase(_) => Shape::Keys(PHASE.to_vec()),

@@ -1,5 +1,6 @@
 //! Bounds of pipelines that hold for a whole process, whatever a manifest says.
 
+use crate::plan::{Kind, Phase, Plan};
 use convoke_model::Violation;
 
 /// The bounds; of these, a manifest's and a node's the least counts.
@@ -46,6 +47,37 @@ impl Caps {
     /// Children of one kind, under a relationship's bound.
     pub(super) fn children(&self, stated: Option<u64>) -> u32 {
         least(stated, self.relationship_children)
+    }
+}
+
+impl Plan {
+    /// Puts its pipelines under the bounds of another process than the one that it was compiled in: of both the tighter
+    /// counts, so a run that is resumed elsewhere never does more than either allows.
+    pub fn bound_by(&mut self, caps: &Caps) {
+        for workflow in &mut self.workflows {
+            let Some(pipeline) = &mut workflow.pipeline else { continue };
+            if caps.violation == Some(Violation::HardAbort) {
+                pipeline.violation = Violation::HardAbort;
+            }
+            let limit = workflow.limits.max_concurrency;
+            workflow.limits.max_concurrency = limit.into_iter().chain(caps.concurrent).min();
+            for node in &mut workflow.nodes {
+                if let Kind::Phase(phase) = &mut node.kind {
+                    phase.bound_by(caps);
+                }
+            }
+        }
+    }
+}
+
+impl Phase {
+    fn bound_by(&mut self, caps: &Caps) {
+        self.max_tries = caps.tries(Some(u64::from(self.max_tries.saturating_sub(1))));
+        self.max_depth = caps.depth(Some(u64::from(self.max_depth)));
+        for role in &mut self.children {
+            role.max_depth = caps.depth(Some(u64::from(role.max_depth)));
+            role.max_children = caps.children(Some(u64::from(role.max_children)));
+        }
     }
 }
 

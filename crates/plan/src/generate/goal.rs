@@ -121,6 +121,14 @@ mod tests {
     }
 
     #[test]
+    fn a_goal_that_is_only_planned_gives_a_plan_without_a_finding() {
+        let mut sentence = Sentence { goal: "count".into(), ..Sentence::default() };
+        sentence.keys.insert("plan_only".into(), json!(true));
+        let made = compiled(&sentence);
+        assert!(made.diagnostics.is_empty(), "{:#?}", made.diagnostics);
+    }
+
+    #[test]
     fn scripts_and_servers_are_tools_by_name() {
         let mut sentence = Sentence { goal: "count".into(), ..Sentence::default() };
         let count = json!({"command": "wc", "args": ["-w"], "input": {"type": "object"}});

@@ -92,7 +92,7 @@ pub const VARIABLES: &[&str] = &[
 /// How far the work on a goal may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// How deep tasks may stand below the goal.
+    /// How deep tasks may stand: those of the plan have depth 0, their children 1.
     pub max_depth: u32,
     /// Children of one task.
     pub max_children: u32,
@@ -104,8 +104,8 @@ pub struct Bounds {
     pub max_recoveries: u32,
 }
 
-/// From here on a task is too large to be done directly. What is below all of these and asks for at most one tool is done
-/// directly; for everything between, the analyser is asked.
+/// From here on a task of the plan is too large to be done directly; each level of depth doubles it. What is below all of
+/// these and asks for at most one tool is done directly; where it asks for more, the analyser is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpawnRule {
     /// Tokens.

@@ -4,10 +4,11 @@
 //! is followed by another that is given the failure. A phase needs its predecessors (`requires: any`), so it is looked at
 //! when all of them have ended; its triggers then say whether it starts.
 
-use super::NodeIx;
+use super::{NodeIx, Workflow};
 use crate::template::ConditionId;
 use convoke_model::{Digest, OutputSchema, Violation};
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// A phase: a persona does its part.
@@ -180,4 +181,20 @@ pub enum ProjectPlace {
     At(String),
     /// Nowhere: the run shares nothing.
     Nowhere,
+}
+
+impl Workflow {
+    /// Names the place where what it shares with other runs is kept: the same name for all workflows of a plan that share
+    /// it, the empty one for the project's usual place, none where nothing is shared.
+    pub fn project_place(&self) -> Option<String> {
+        match &self.pipeline.as_ref()?.project {
+            ProjectPlace::Usual => Some(String::new()),
+            ProjectPlace::At(path) => {
+                let path = Path::new(&self.dir).join(path);
+                let plain = path.components().filter(|part| *part != Component::CurDir);
+                Some(plain.collect::<PathBuf>().to_string_lossy().into_owned())
+            }
+            ProjectPlace::Nowhere => None,
+        }
+    }
 }

@@ -48,6 +48,22 @@ impl<'a> Loader<'a> {
         self.root_of(built, &file)
     }
 
+    /// The tree of a text that a person wrote, whatever its shape; `None` when there is none (which is reported).
+    pub fn build(&mut self, file: &Arc<SourceFile>, what: &str) -> Option<Rc<Node>> {
+        self.chain.push(file.path.clone());
+        let built = Builder::new(file.clone(), self).build();
+        self.chain.pop();
+        let finding = match built {
+            Built::Root(root) if !root.is_null() => return Some(root),
+            Built::Root(_) | Built::Empty => {
+                Diagnostic::error("file::empty", format!("{what} is empty"), start_of(file), "nothing here")
+            }
+            Built::Failed(finding) => *finding,
+        };
+        self.diagnostics.push(finding);
+        None
+    }
+
     /// The text of the file that a person named; `None` when it cannot be read (which is reported).
     pub fn load_file(&mut self, path: &str) -> Option<Arc<SourceFile>> {
         let path = normalise(path);

@@ -35,7 +35,7 @@ pub use codes::CODES;
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub use nearest::nearest;
-pub use read::parse_duration;
+pub use read::{PlanTerms, parse_duration};
 pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{SourceReadError, Sources, join_beside, normalise};
@@ -103,6 +103,21 @@ pub fn manifest_data(path: &str, sources: &dyn Sources) -> (Option<serde_json::V
         }
     });
     (manifest, loader.diagnostics)
+}
+
+/// Judges a plan for a goal that a person wrote, under the name that its findings go by. Nothing in it is followed:
+/// neither files nor the environment.
+pub fn check_plan(path: &str, text: &str, terms: PlanTerms) -> Vec<Diagnostic> {
+    let mut loader = load::Loader::new(&sources::Nothing);
+    let owner = format!("the plan `{path}`");
+    let file = Arc::new(SourceFile { path: path.to_owned(), text: text.to_owned() });
+    let Some(root) = loader.build(&file, &owner) else { return loader.diagnostics };
+    let mut reader = read::Reader::new(&sources::Nothing);
+    read::judge_plan(&mut reader, &root, "the plan", terms);
+    loader.files.push(file);
+    loader.diagnostics.append(&mut reader.diagnostics);
+    loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));
+    loader.diagnostics
 }
 
 /// A YAML text as data.

@@ -11,6 +11,19 @@ pub trait Sources {
     fn env(&self, name: &str) -> Option<String>;
 }
 
+/// A world in which there is nothing: for texts that stand for themselves.
+pub(super) struct Nothing;
+
+impl Sources for Nothing {
+    fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {
+        Err(SourceReadError::Unreadable("files cannot be included here".to_owned()))
+    }
+
+    fn env(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
 /// Why a file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceReadError {

@@ -123,6 +123,7 @@ impl Scheduler {
             return;
         }
         self.tasks[task].usage += *usage;
+        self.spent_on_goal(task, usage);
         let mut next = Some(self.tasks[task].place.frame);
         while let Some(ix) = next {
             self.frame_mut(ix).usage += *usage;

@@ -175,8 +175,7 @@ impl Scheduler {
     fn count_end(&mut self, waiter: TaskIx, task: TaskIx, node: NodeIx, end: End) {
         let begun = self.tasks[task].group.as_deref().map_or(0, |group| group.members.len() as u32);
         let lost = if end == End::Succeeded { End::Skipped } else { end };
-        let items: Vec<Option<u32>> =
-            self.node(waiter).needs.iter().filter(|need| need.node == node).map(|need| need.item).collect();
+        let items: Vec<Option<u32>> = self.needs_for(waiter, node).map(|need| need.item).collect();
         for item in items {
             match item {
                 None => self.count_need(waiter, task, node, None, end),
@@ -195,18 +194,22 @@ impl Scheduler {
             }
             return;
         }
-        let plan = self.plan.clone();
-        let waiting =
-            plan.workflow(self.frame(self.tasks[waiter].place.frame).workflow).node(self.tasks[waiter].node);
-        let needed = |need: &&Need| need.node == node && need.item == item;
-        let Some(need) = waiting.needs.iter().find(needed) else { return };
-        if meets(need, waiting.join, end) {
+        let Some(need) = self.needs_for(waiter, node).find(|need| need.item == item) else { return };
+        let (join, total) = (self.node(waiter).join, self.node(waiter).needs.len() as u32);
+        if meets(need, join, end) {
             self.tasks[waiter].met += 1;
             self.follow_need(waiter, task);
         } else {
             self.tasks[waiter].unmet += 1;
         }
-        self.check_join(waiter, waiting.join, waiting.needs.len() as u32, task, end);
+        self.check_join(waiter, join, total, task, end);
+    }
+
+    /// The needs of a task for one node, or for items of it.
+    fn needs_for(&self, task: TaskIx, of: NodeIx) -> impl Iterator<Item = &Need> {
+        let (frame, node) = (self.tasks[task].place.frame, self.tasks[task].node);
+        let needs = &self.node(task).needs;
+        self.index_in(frame).needs(node, of).map(|at| &needs[at])
     }
 
     fn follow_need(&mut self, waiter: TaskIx, task: TaskIx) {

@@ -82,19 +82,27 @@ impl Scheduler {
     }
 
     /// A reopened run gets its whole time again, and what is open again its whole number of attempts.
-    pub(super) fn reopened(&mut self, tasks: &[TaskId]) -> Folded {
-        self.reopened_at = self.now;
+    pub(super) fn reopened(&mut self, tasks: &[TaskId], rewound: &[TaskId]) -> Folded {
         for id in tasks {
             if let Some(task) = self.tasks.find(id) {
                 self.tasks[task].failures = 0;
                 self.tasks[task].failure = None;
-                // What a person said before it failed was about then: whoever resumes it is asked again.
-                self.tasks[task].answer = None;
+                // What a person said before it failed was about then: whoever resumes it is asked again. Of a goal
+                // the answers that led to its end are left out of the history.
+                if !self.is_led(task) {
+                    self.tasks[task].answer = None;
+                }
                 self.phase_reopened(task);
             }
         }
+        self.goals_reopened(tasks, rewound);
         self.renew_time(tasks);
         self.settle_places()
+    }
+
+    /// What begins anew is another instance of itself, though its name is the same.
+    pub(super) fn restarted(&mut self, tasks: &[TaskId]) {
+        self.restarted.extend(tasks.iter().map(|task| (task.clone(), self.now)));
     }
 
     /// Creates what a workflow starts with. Part of the fold of whatever made it start.

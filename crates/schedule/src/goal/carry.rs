@@ -5,7 +5,7 @@ use super::gather::Past;
 use super::route;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
-use crate::task::{TaskIx, TaskState};
+use crate::task::TaskIx;
 use convoke_model::{About, Ask, Duty, Event, Inquiry, Item};
 use serde_json::json;
 
@@ -16,24 +16,40 @@ impl Scheduler {
     /// Decide: something about a goal has changed. All that follows is decided at once.
     pub(crate) fn go_on_goal(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let Some((goal, _)) = self.goal_of(task) else { return };
-        let idle = self.tasks[goal].pursuit.as_ref().is_some_and(|pursuit| pursuit.routed == self.events);
-        while !idle && self.may_route(goal) {
-            let decisions = match self.goal_of(goal) {
-                Some((goal, spec)) => route::route(&self.goal_state(goal, spec, Past::Open, Some(outputs))),
-                None => return,
-            };
-            if decisions.is_empty() {
-                self.tasks[goal].pursuit.get_or_insert_default().routed = self.events;
+        while self.may_route(goal) {
+            let touched = self.take_touched(goal);
+            if touched.is_empty() {
                 return;
             }
+            let decisions = self.decisions(goal, &touched, outputs);
+            debug_assert!(
+                !decisions.is_empty() || self.is_settled(goal, outputs),
+                "something was overlooked"
+            );
             decisions.into_iter().for_each(|decision| self.carry_out(goal, decision, outputs));
         }
     }
 
-    fn may_route(&self, goal: TaskIx) -> bool {
-        let state = &self.tasks[goal];
-        let ending = self.frame(state.place.frame).ending.is_some();
-        state.state == TaskState::Open && state.cancelling.is_none() && !ending && !self.is_stopping()
+    /// What follows from what has changed: for the goal once nobody works for it any more, else for those tasks.
+    fn decisions(&self, goal: TaskIx, touched: &[TaskIx], outputs: &dyn Outputs) -> Vec<Decision> {
+        let Some((_, spec)) = self.goal_of(goal) else { return Vec::new() };
+        if self.group(goal).open == 0 {
+            return route::route(&self.goal_state(goal, spec, Past::Open, Some(outputs)));
+        }
+        let changed: Vec<TaskIx> = touched.iter().copied().filter(|task| self.is_undecided(*task)).collect();
+        match changed.is_empty() {
+            true => Vec::new(),
+            false => route::about_items(&self.goal_state(goal, spec, Past::Of(&changed), Some(outputs))).0,
+        }
+    }
+
+    /// Whether nothing could be decided about a whole goal. Looks at all of it: where that is too much, it is believed.
+    fn is_settled(&self, goal: TaskIx, outputs: &dyn Outputs) -> bool {
+        const MOST: usize = 100;
+        self.tasks.len() > MOST
+            || self.goal_of(goal).is_none_or(|(_, spec)| {
+                route::route(&self.goal_state(goal, spec, Past::Open, Some(outputs))).is_empty()
+            })
     }
 
     fn carry_out(&mut self, goal: TaskIx, decision: Decision, outputs: &dyn Outputs) {

@@ -20,9 +20,9 @@ pub(crate) enum Said {
     /// How a failed task can still be done.
     Way { action: Action, reason: String, next_steps: String, tool: Option<String> },
     /// Whether more is needed.
-    More { done: bool, reason: String, tasks: Proposal },
-    /// The goal's answer.
-    Answer,
+    More { done: bool, achieved: Option<bool>, reason: String, tasks: Proposal },
+    /// The goal's answer, and whether it was reached.
+    Answer { achieved: Option<bool>, reason: String },
     /// Nothing that can be used, and why.
     Refused(String),
 }
@@ -35,7 +35,7 @@ pub(crate) fn read(duty: Duty, said: &Value) -> Said {
         Duty::Execute | Duty::Reconcile => work(said),
         Duty::Recover => way(said),
         Duty::Classify => more(said),
-        Duty::Finalise => text(said, "message").map(|_| Said::Answer),
+        Duty::Finalise => answer(said),
     };
     read.unwrap_or_else(Said::Refused)
 }
@@ -75,7 +75,21 @@ fn more(said: &Value) -> Result<Said, String> {
         None | Some(Value::Null) => Proposal { tasks: Vec::new(), complete: true },
         Some(_) => Proposal::read(said)?,
     };
-    Ok(Said::More { done, reason: words(said, "reason"), tasks })
+    let achieved = stated_flag(said, "goal_achieved")?;
+    Ok(Said::More { done, achieved, reason: words(said, "reason"), tasks })
+}
+
+fn answer(said: &Value) -> Result<Said, String> {
+    text(said, "message")?;
+    Ok(Said::Answer { achieved: stated_flag(said, "goal_achieved")?, reason: words(said, "reason") })
+}
+
+/// A flag that may be left out: then it says neither.
+fn stated_flag(said: &Value, key: &str) -> Result<Option<bool>, String> {
+    match said.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => flag(said, key).map(Some),
+    }
 }
 
 fn flag(said: &Value, key: &str) -> Result<bool, String> {
@@ -120,6 +134,18 @@ mod tests {
         let not = read(Duty::Execute, &json!({"goal_achieved": false, "reason": "no such file"}));
         assert_eq!(not, Said::Work { achieved: false, reason: "no such file".into() });
         assert!(matches!(read(Duty::Execute, &json!({"result": "x"})), Said::Refused(_)));
+    }
+
+    #[test]
+    fn whether_a_goal_was_reached_may_be_left_out_but_not_said_otherwise() {
+        let answer = |achieved: Value| {
+            read(Duty::Finalise, &json!({"message": "m", "reason": "r", "goal_achieved": achieved}))
+        };
+        assert_eq!(answer(json!(false)), Said::Answer { achieved: Some(false), reason: "r".into() });
+        assert_eq!(answer(Value::Null), Said::Answer { achieved: None, reason: "r".into() });
+        assert!(matches!(answer(json!("no")), Said::Refused(_)));
+        let more = read(Duty::Classify, &json!({"done": true, "goal_achieved": false, "reason": "r"}));
+        assert!(matches!(more, Said::More { done: true, achieved: Some(false), .. }));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::fold::Folded;
 use crate::group::Group;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
-use convoke_model::{About, Inquiry, TaskId};
+use convoke_model::{About, Inquiry, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
+use std::collections::HashMap;
 
 /// How the work on a task of a goal went so far, as decisions say.
 #[derive(Debug, Default)]
@@ -15,12 +16,24 @@ pub(crate) struct Pursuit {
     pub tried: Vec<Action>,
     /// The last of them, until something is asked because of it.
     pub due: Option<Action>,
+    /// Why it was decided to leave it out.
+    pub left_out: Option<String>,
     /// The way that this duty was asked for.
     pub strategy: Option<Action>,
+    /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
+    pub insisted: bool,
     /// Of a goal: how many tasks were made of it.
     pub made: u32,
-    /// Of a goal: the event after which there was nothing to decide. A cache: dropping it changes nothing.
-    pub routed: u64,
+    /// Of a goal: what was spent on all of it.
+    pub spent: Usage,
+    /// Of a goal: in how many rounds that was.
+    pub rounds: u32,
+    /// Of a goal: what has changed since it was last looked at.
+    pub touched: Vec<TaskIx>,
+    /// Of a goal: who waits for a task of it.
+    pub needed_by: HashMap<TaskId, Vec<TaskIx>>,
+    /// Of a task: how many of its inputs have not ended.
+    pub awaits: u32,
 }
 
 impl Scheduler {
@@ -37,15 +50,34 @@ impl Scheduler {
     }
 
     /// A decision of a router. Ways to recover are remembered: none is taken twice.
-    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str) -> Folded {
+    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str, reason: &str) -> Folded {
         let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
         let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
         if let (Some(item), Some(action)) = (item, action) {
             let pursuit = self.tasks[item].pursuit.get_or_insert_default();
-            pursuit.tried.push(action);
-            pursuit.due = Some(action);
+            match action {
+                // These end the task, also where it did not fail: they recover nothing.
+                Action::Skip => pursuit.left_out = Some(reason.to_owned()),
+                Action::Fail => {}
+                _ => {
+                    pursuit.tried.push(action);
+                    pursuit.due = Some(action);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Goals and tasks of goals are open again; these were not done, and whoever resumes them wants them tried.
+    pub(crate) fn goals_reopened(&mut self, tasks: &[TaskId], rewound: &[TaskId]) {
+        for task in tasks.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            if self.is_led(task) {
+                self.todo(Todo::Group(task));
+            }
+        }
+        for item in rewound.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            self.tasks[item].pursuit.get_or_insert_default().insisted = true;
+        }
     }
 
     pub(crate) fn guided(&mut self, text: &str) -> Folded {
@@ -64,10 +96,8 @@ impl Scheduler {
     /// A task of a goal waits until its turn comes; everybody else is asked at once.
     pub(crate) fn place_question(&mut self, task: TaskIx, member: TaskIx, question: &Inquiry) {
         match question.about {
-            About::Item(_) => {
-                if let Some((goal, _)) = self.goal_of(task) {
-                    self.tasks[goal].pursuit.get_or_insert_default().made += 1;
-                }
+            About::Item(ref item) => {
+                self.note_item(task, member, item);
                 self.todo(Todo::Group(task));
             }
             _ => self.offer(member),

@@ -6,17 +6,18 @@ use super::state::{ItemState, Standing, State, Step, Told};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Answer, Duty, Failure, Item, TaskId};
+use convoke_model::{About, Answer, CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Goal, Kind};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// How much of the way of its tasks is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Past {
+pub(crate) enum Past<'t> {
     /// That of tasks about which something may be decided.
     Open,
-    /// That of one task; of the others only those around it are there.
-    Of(TaskIx),
+    /// That of these tasks; of the others only those around them are there.
+    Of(&'t [TaskIx]),
     /// All of it.
     Whole,
 }
@@ -39,29 +40,37 @@ impl Scheduler {
         &'a self,
         task: TaskIx,
         goal: &'a Goal,
-        past: Past,
+        past: Past<'_>,
         outputs: Option<&dyn Outputs>,
     ) -> State<'a> {
         let mut found = Vec::new();
         match past {
-            Past::Of(own) => self.add_around(own, &mut found),
+            Past::Of(some) => some.iter().for_each(|own| self.add_around(*own, &mut found)),
             Past::Open | Past::Whole => self.add_items(task, &mut found),
         }
         found.sort_unstable();
+        found.dedup();
+        self.values.looked.set(self.values.looked.get() + found.len() as u64);
         let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &found, past, outputs)).collect();
-        let working = items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
+        let pursuit = self.tasks[task].pursuit.as_deref();
+        let all = !matches!(past, Past::Of(_));
+        let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
+        let approved_text = outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs));
         State {
             goal,
             id: self.tasks[task].id.clone(),
             given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
-            approved: outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs)),
+            approved: approved_text.as_deref().map(Proposal::read_text),
+            approved_text,
             unattended: self.skip_gates,
-            steps: self.steps_of(task, &found, outputs),
-            made: self.tasks[task].pursuit.as_ref().map_or(0, |pursuit| pursuit.made),
-            rounds: self.rounds_of(task),
+            purses: self.purses(task),
+            steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
+            made: pursuit.map_or(0, |pursuit| pursuit.made),
+            rounds: pursuit.map_or(0, |pursuit| pursuit.rounds),
             items,
+            places: OnceCell::new(),
         }
     }
 
@@ -79,15 +88,6 @@ impl Scheduler {
         let children = self.tasks[task].group.iter().flat_map(|group| &group.members).copied();
         let all = above.into_iter().chain([task]).chain(children);
         found.extend(all.filter(|task| self.item_of(*task).is_some()));
-    }
-
-    /// The plan, and each later round in which somebody asked for more and got it.
-    fn rounds_of(&self, task: TaskIx) -> u32 {
-        let members = self.tasks[task].group.as_ref().map_or(&[][..], |group| &group.members);
-        let is_item = |task: &TaskIx| self.item_of(*task).is_some();
-        let asks = |task: &TaskIx| matches!(self.duty_of(*task), Some((Duty::Classify, _)));
-        let later = members.windows(2).filter(|pair| asks(&pair[0]) && is_item(&pair[1])).count();
-        u32::from(members.iter().any(is_item)) + later as u32
     }
 
     /// What a task of a goal is about.
@@ -109,7 +109,7 @@ impl Scheduler {
     /// Why the last work on a task of a goal failed.
     pub(crate) fn item_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
         let (goal, spec) = self.goal_of(task)?;
-        let state = self.goal_state(goal, spec, Past::Of(task), Some(outputs));
+        let state = self.goal_state(goal, spec, Past::Of(&[task]), Some(outputs));
         let item = state.find(&self.tasks[task].id)?;
         super::mend::last_failure(&state, &state.items[item])
     }
@@ -118,7 +118,7 @@ impl Scheduler {
         &'a self,
         task: TaskIx,
         places: &[TaskIx],
-        past: Past,
+        past: Past<'_>,
         outputs: Option<&dyn Outputs>,
     ) -> ItemState<'a> {
         let state = &self.tasks[task];
@@ -126,7 +126,7 @@ impl Scheduler {
         let item = self.item_of(task).expect("only items are gathered");
         let looked_at = match past {
             Past::Open => !state.is_ended() && !self.awaits_answer(task),
-            Past::Of(own) => own == task,
+            Past::Of(some) => some.binary_search(&task).is_ok(),
             Past::Whole => true,
         };
         ItemState {
@@ -138,8 +138,17 @@ impl Scheduler {
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
             tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
             due: pursuit.and_then(|pursuit| pursuit.due),
+            insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
+            skipped: self.skipped(task),
             failure: state.failure.as_deref(),
         }
+    }
+
+    fn skipped(&self, task: TaskIx) -> Option<(CauseKind, &str)> {
+        let state = &self.tasks[task];
+        let cause = state.cancelling.as_ref().filter(|_| state.state == TaskState::Ended(End::Skipped))?;
+        let why = state.pursuit.as_ref().and_then(|pursuit| pursuit.left_out.as_deref());
+        Some((cause.kind, why.unwrap_or(cause.kind.words())))
     }
 
     /// Whether somebody was asked for a task and has not answered: nothing is decided about it meanwhile.
@@ -203,10 +212,10 @@ impl Scheduler {
         }
     }
 
-    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Result<Proposal, String>> {
+    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<String> {
         let answer = self.read(self.tasks[task].answer.as_ref()?, outputs)?;
         match serde_json::from_str(answer.as_str()).ok()? {
-            Answer::Plan { plan } => Some(Proposal::read_text(&plan)),
+            Answer::Plan { plan } => Some(plan),
             _ => None,
         }
     }

@@ -3,12 +3,15 @@
 //! Pure, and driven by how the last thing went that was done for the task. Invariant: a task ends only when all its
 //! children have, and each way to recover is taken at most once.
 
+use super::check::Terms;
 use super::contract::Said;
 use super::decision::{Act, Decision};
-use super::proposal::{Proposal, Terms};
+use super::proposal::Proposal;
+use super::purse;
 use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
 use crate::task::End;
-use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, TaskId};
+use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId};
+use convoke_plan::SpawnRule;
 
 /// Whoever did a task says that its aim was not reached.
 pub(crate) const NOT_ACHIEVED: &str = "goal_not_achieved";
@@ -29,6 +32,9 @@ pub(crate) fn full(state: &State<'_>, short: &str) -> TaskId {
 /// What is decided about a task now, if anything. `left` is how many tasks may still be made.
 pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<Decision> {
     let mut look = Look { state, item: &state.items[index], left };
+    if look.item.has_open_child(state) {
+        return None;
+    }
     match look.item.steps.last() {
         None if look.item.standing == Standing::Waiting => look.first(),
         None => None,
@@ -52,7 +58,8 @@ impl Look<'_, '_> {
     /// Nobody was asked yet.
     fn first(&mut self) -> Option<Decision> {
         let threshold = self.state.goal.skip_threshold;
-        if let Some(skip) = self.item.item.skip.as_ref().filter(|skip| skip.probability >= threshold) {
+        let hopeless = |skip: &&Skip| skip.probability >= threshold && !self.item.insisted;
+        if let Some(skip) = self.item.item.skip.as_ref().filter(hopeless) {
             let reason = format!("it is not possible ({} %): {}", skip.probability, skip.reason);
             return Some(self.skip(CauseKind::NotPossible, None, reason));
         }
@@ -94,7 +101,7 @@ impl Look<'_, '_> {
     }
 
     fn size(&self) -> Size {
-        let (rule, item) = (self.state.goal.spawn, self.item.item);
+        let (rule, item) = (self.rule(), self.item.item);
         let Effort { tokens, seconds } = item.effort;
         let tools = item.tools.len() as u64;
         if let Some(tokens) = tokens.filter(|tokens| *tokens >= rule.tokens) {
@@ -110,6 +117,18 @@ impl Look<'_, '_> {
         }
     }
 
+    /// From when on it is split without asking: the deeper it stands, the later. What is a part already is seldom better
+    /// done in parts.
+    fn rule(&self) -> SpawnRule {
+        let SpawnRule { tokens, seconds, tools } = self.state.goal.spawn;
+        let times = 1u32.checked_shl(self.item.item.depth).unwrap_or(u32::MAX);
+        SpawnRule {
+            tokens: tokens.saturating_mul(times.into()),
+            seconds: seconds.saturating_mul(times.into()),
+            tools: tools.saturating_mul(times),
+        }
+    }
+
     /// Why it can have no children.
     pub(super) fn spawn_refusal(&self) -> Option<String> {
         let bounds = self.state.goal.bounds;
@@ -117,12 +136,16 @@ impl Look<'_, '_> {
             return Some("a task that recovers another has no children".into());
         }
         if self.item.item.depth >= bounds.max_depth {
-            return Some(format!("tasks stand at most {} deep (max_depth)", bounds.max_depth));
+            let depth = self.item.item.depth;
+            return Some(format!("tasks at depth {depth} are not split (max_depth: {})", bounds.max_depth));
         }
         if self.item.children() >= bounds.max_children {
             return Some(format!("a task has at most {} children (max_children)", bounds.max_children));
         }
-        (*self.left == 0).then(|| format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks))
+        if *self.left == 0 {
+            return Some(format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks));
+        }
+        purse::refusal(&self.state.purses, self.item.item.effort)
     }
 
     fn analysed(&self, told: &Told<'_>) -> Decision {
@@ -171,7 +194,7 @@ impl Look<'_, '_> {
             true => (room, "max_children"),
             false => (*self.left, "max_tasks"),
         };
-        Terms { most, because, known: &[], skip_threshold: self.state.goal.skip_threshold }
+        Terms { most, because, known: None, skip_threshold: self.state.goal.skip_threshold }
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {
@@ -201,8 +224,10 @@ impl Look<'_, '_> {
         let done = children.iter().filter(|child| child.ended() == Some(End::Succeeded)).count();
         Some(match (done, children.as_slice()) {
             (0, _) if children.iter().all(|child| child.ended() == Some(End::Skipped)) => {
-                let first = children.first().map(|child| child.id.clone());
-                self.skip(CauseKind::NeedSkipped, first, "all its children were skipped".into())
+                let given_up = children.iter().find(|child| child.was_given_up());
+                let kind = given_up.map_or(CauseKind::NeedSkipped, |_| CauseKind::GivenUp);
+                let first = given_up.or(children.first()).map(|child| child.id.clone());
+                self.skip(kind, first, "all its children were skipped".into())
             }
             (0, _) => self.after(self.last_failure().unwrap_or_else(unknown)),
             (_, [only]) => {

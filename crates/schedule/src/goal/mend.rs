@@ -76,7 +76,9 @@ impl Look<'_, '_> {
             let reason = format!("the answer cannot be used: {refused}");
             return self.ask("recover", Duty::Recover, reason, Some(refused));
         }
-        self.take(ways[0], &failure, format!("{refused}; the first way that is left is taken"), None)
+        // A task is left out only for a reason, and this is none.
+        let first = ways.iter().copied().find(|way| *way != Action::Skip).unwrap_or(Action::Fail);
+        self.take(first, &failure, format!("{refused}; the first way that is left is taken"), None)
     }
 
     fn way(&self, told: &Told<'_>, ways: &[Action]) -> Result<(Action, String, Option<String>), String> {
@@ -110,6 +112,10 @@ impl Look<'_, '_> {
     }
 
     fn take(&mut self, action: Action, failure: &Failure, reason: String, note: Option<String>) -> Decision {
+        let reason = match action {
+            Action::Skip => format!("{}; it is left out: {reason}", failure.message),
+            _ => reason,
+        };
         let way = note.map_or_else(|| action.word().to_owned(), |note| format!("{}: {note}", action.word()));
         let note = Some(format!("{way}\nThe last try failed: {}", failure.message));
         let (role, act) = match action {
@@ -124,7 +130,7 @@ impl Look<'_, '_> {
                 (None, Act::Add(vec![self.recovery(failure)]))
             }
             Action::Escalate => (None, Act::Escalate(self.escalation(failure))),
-            Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::NotPossible, task: None })),
+            Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::GivenUp, task: None })),
             Action::Fail => (None, Act::Fail(failure.clone())),
         };
         self.decide(action.word(), reason, role, act)

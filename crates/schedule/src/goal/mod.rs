@@ -3,10 +3,13 @@
 //! A goal and its tasks hold no permits themselves: they ask, and each duty is a child with a permit, an attempt and an
 //! end of its own. The record of it is `Routed` (a decision and its reason) and `Asked`; everything else follows from
 //! these and from the ends of the children, so that a goal goes on in its middle wherever it was cut off. `proposal`,
-//! `contract`, `recover`, `items` and `route` are pure values in, values out; the others speak for the scheduler.
+//! `check`, `contract`, `recover`, `items` and `route` are pure values in, values out; the others speak for the
+//! scheduler. Only what has changed is looked at (`touched`).
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
+mod absent;
 mod carry;
+mod check;
 mod contract;
 mod decision;
 mod fold;
@@ -16,13 +19,17 @@ mod mend;
 mod outcome;
 mod prompt;
 mod proposal;
+mod purse;
 mod recover;
 mod reopen;
 mod route;
+mod share;
 mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod touched;
+mod verdict;
 
 pub(crate) use contract::Said;
 pub(crate) use fold::Pursuit;
@@ -43,10 +50,10 @@ impl Scheduler {
 
 /// Whether a person's plan for a goal can be carried out; else what is wrong with it.
 pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
-    let terms = proposal::Terms {
+    let terms = check::Terms {
         most: goal.bounds.max_tasks,
         because: "max_tasks",
-        known: &[],
+        known: None,
         skip_threshold: goal.skip_threshold,
     };
     proposal::Proposal::read_text(text)?.check(terms)

@@ -5,14 +5,15 @@
 
 use super::contract::words;
 use super::gather::Past;
-use super::items::NOT_ACHIEVED;
-use super::route::unmet;
+use super::items::{NOT_ACHIEVED, unknown};
+use super::mend::last_failure;
 use super::state::{ItemState, State, Step, Told};
+use super::verdict::{shortfall, verdict};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::usage_value;
-use convoke_model::{Class, Duty, Failure, TaskId};
+use convoke_model::{CauseKind, Class, Duty, Failure};
 use convoke_plan::Kind;
 use serde_json::{Value, json};
 
@@ -26,6 +27,9 @@ pub(crate) enum Status {
     SkippedAll,
     Failed,
 }
+
+/// The tasks were done, but there is no answer.
+pub(crate) const NOT_ANSWERED: &str = "not_answered";
 
 /// Characters of the message and of the next steps.
 const MESSAGE: usize = 4000;
@@ -45,17 +49,25 @@ impl Status {
 /// Counts the tasks: what failed and was not made up for, what was left out.
 pub(crate) fn status(state: &State<'_>) -> Status {
     let ended = |end: End| move |item: &&ItemState<'_>| item.ended() == Some(end);
-    if state.top().any(|item| is_lost(state, item)) {
+    if lost(state).is_some() {
         Status::Failed
     } else if state.top().next().is_some()
         && state.top().filter(ended(End::Skipped)).count() == state.top().count()
     {
         Status::SkippedAll
-    } else if state.items.iter().any(|item| is_left_out(state, item)) {
+    } else if state.top().any(|item| lacks(state, item) && !is_made_up_for(state, item)) {
         Status::Partial
     } else {
         Status::Succeeded
     }
+}
+
+/// The task for which the goal was not reached: one that failed and was not made up for, or, where nothing was done,
+/// one that failed and was left out.
+fn lost<'s, 'a>(state: &'s State<'a>) -> Option<&'s ItemState<'a>> {
+    let nothing_done = || state.top().all(|item| item.ended() == Some(End::Skipped));
+    let given_up = || state.top().find(|item| item.was_given_up()).filter(|_| nothing_done());
+    state.top().find(|item| is_lost(state, item)).or_else(given_up)
 }
 
 fn is_lost(state: &State<'_>, item: &ItemState<'_>) -> bool {
@@ -70,18 +82,12 @@ fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
         .any(|other| other.item.replaces.contains(&item.id) && other.ended() == Some(End::Succeeded))
 }
 
-/// Whether something of the answer is missing because of this task: skipped, or accepted as failed by who put the
-/// parts together.
-fn is_left_out(state: &State<'_>, item: &ItemState<'_>) -> bool {
-    match (item.parent, item.ended()) {
-        (None, end) => end == Some(End::Skipped) && !is_made_up_for(state, item),
-        (Some(parent), Some(End::Skipped | End::Failed)) => {
-            let parent = &state.items[parent];
-            let reconciled = matches!(parent.steps.last(), Some(Step::Duty(Duty::Reconcile, _)));
-            let counts = parent.batch(state).iter().any(|child| std::ptr::eq(&state.items[*child], item));
-            reconciled && counts && parent.ended() == Some(End::Succeeded)
-        }
-        _ => false,
+/// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
+/// skipped, or accepted as failed by who put them together.
+fn lacks(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    match item.ended() {
+        Some(End::Succeeded) => item.batch(state).iter().any(|child| lacks(state, &state.items[*child])),
+        _ => true,
     }
 }
 
@@ -106,13 +112,15 @@ impl Scheduler {
     fn goal_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
         let Kind::Goal(goal) = &self.node(task).kind else { return None };
         let state = self.goal_state(task, goal, Past::Whole, Some(outputs));
-        if let Some(lost) = state.top().find(|item| is_lost(&state, item)) {
-            let why = lost.failure.map_or("it was stopped", |failure| &failure.message);
+        if let Some(lost) = lost(&state) {
+            let failure =
+                lost.failure.cloned().or_else(|| last_failure(&state, lost)).unwrap_or_else(unknown);
+            let why = if lost.was_given_up() { reason(lost) } else { failure.message };
             let message = format!("the goal was not achieved: task {}: {why}", state.short(&lost.id));
-            let class = lost.failure.map_or(Class::Cancelled, |failure| failure.class);
+            let class = failure.class;
             return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
         }
-        if let Some(why) = unmet(&state).filter(|_| status(&state) == Status::Succeeded) {
+        if let Some(why) = shortfall(&state) {
             let message = format!("the goal was not achieved: {why}");
             return Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED));
         }
@@ -121,7 +129,7 @@ impl Scheduler {
             Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
                 super::contract::Said::Refused(why) => {
                     let message = format!("the tasks were done, but the answer cannot be used: {why}");
-                    Some(Failure::new(Class::InvalidOutput, message).reason("not_answered"))
+                    Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ANSWERED))
                 }
                 _ => None,
             },
@@ -150,14 +158,11 @@ impl Scheduler {
             }
             text => text,
         };
-        let tasks: Vec<Value> = state.items.iter().map(|item| task_value(&state, item)).collect();
-        let status = match status(&state) {
-            Status::Succeeded if unmet(&state).is_some() => Status::Failed,
-            counted => counted,
-        };
+        let tasks: Vec<Value> =
+            in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": field("issues"), "reason": field("reason"), "status": status.word(), "tasks": tasks,
+            "issues": field("issues"), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
             "usage": usage_value(&self.asked_so_far(task).1),
         }))
     }
@@ -176,13 +181,23 @@ impl Scheduler {
 fn not_answered(failure: Option<&Failure>) -> Failure {
     let why = failure.map_or("it was stopped", |failure| &failure.message);
     let class = failure.map_or(Class::Cancelled, |failure| failure.class);
-    Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason("not_answered")
+    Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason(NOT_ANSWERED)
+}
+
+/// Each task before its children, and those before the next: an order that does not depend on who was faster.
+fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
+    let path = |item: &&ItemState<'_>| -> Vec<u32> {
+        state.short(&item.id).split('/').filter_map(|number| number.parse().ok()).collect()
+    };
+    let mut items: Vec<&ItemState<'a>> = state.items.iter().collect();
+    items.sort_by_cached_key(path);
+    items
 }
 
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {
     json!({
         "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
-        "reason": reason(state, item),
+        "reason": reason(item),
     })
 }
 
@@ -198,21 +213,18 @@ pub(crate) fn status_word(item: &ItemState<'_>) -> &'static str {
 }
 
 /// Why a task ended as it did; of what went well, as far as somebody said.
-pub(crate) fn reason(state: &State<'_>, item: &ItemState<'_>) -> String {
+pub(crate) fn reason(item: &ItemState<'_>) -> String {
     match item.ended() {
         Some(End::Failed) => item.failure.map(|failure| failure.message.clone()).unwrap_or_default(),
-        Some(End::Skipped) => skip_reason(state, item),
+        Some(End::Skipped) => skip_reason(item),
         _ => last_said(item).unwrap_or_default(),
     }
 }
 
-fn skip_reason(state: &State<'_>, item: &ItemState<'_>) -> String {
-    let gone = |id: &&TaskId| !matches!(state.end_of(id), Some(End::Succeeded));
-    let threshold = state.goal.skip_threshold;
-    match (&item.item.skip, item.item.inputs.iter().find(gone)) {
-        (Some(skip), _) if skip.probability >= threshold => skip.reason.clone(),
-        (_, Some(input)) => format!("task {} has no result", state.short(input)),
-        _ => last_said(item).unwrap_or_else(|| "all its children were skipped".into()),
+fn skip_reason(item: &ItemState<'_>) -> String {
+    match (item.skipped, &item.item.skip) {
+        (Some((CauseKind::NotPossible, _)), Some(skip)) => skip.reason.clone(),
+        (skipped, _) => skipped.map(|(_, why)| why.to_owned()).unwrap_or_default(),
     }
 }
 

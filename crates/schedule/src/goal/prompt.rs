@@ -3,9 +3,11 @@
 //! A duty sees the goal, its own task and what that task declares as inputs, never the whole history: what a prompt
 //! holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
+use super::absent;
 use super::gather::Past;
 use super::mend;
 use super::outcome::{reason, status_word};
+use super::share;
 use super::state::{ItemState, State};
 use super::tools;
 use crate::context::Names;
@@ -14,25 +16,19 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::readable;
-use convoke_model::{AgentCall, Digest, Duty, Failure, Payload, TaskId};
-use convoke_plan::template::from_json;
+use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, TaskId};
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
+use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Tokens of one result, and of all that a prompt shows.
-const RESULT_TOKENS: u64 = 2000;
-const ALL_TOKENS: u64 = 16 * RESULT_TOKENS;
-const LEAST_TOKENS: u64 = 50;
-const CHARS_PER_TOKEN: u64 = 4;
 
 /// A result as a prompt shows it.
 struct Seen {
     task: TaskIx,
     summary: String,
     text: String,
-    /// Where the rest can be read.
-    kept: Option<Digest>,
+    /// Only its head is shown: the rest can be read.
+    cut: bool,
 }
 
 /// A duty, the goal that it is for, and the task of it.
@@ -63,7 +59,7 @@ impl Scheduler {
         let context = context.map(stated).transpose()?.unwrap_or_default();
         let mut put = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
-                names.insert(name.into(), from_json(&value()));
+                names.insert(name.into(), absent::shown(name, &value()));
             }
         };
         put("goal", &|| json!(goal));
@@ -87,10 +83,12 @@ impl Scheduler {
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
         // Whoever puts results together is told why each of them is as it is; everybody else sees one task.
-        let past = match (asker == goal_task, duty) {
-            (true, _) | (_, Duty::Reconcile) => Past::Whole,
-            _ => Past::Of(asker),
-        };
+        let mut looked_at = vec![asker];
+        if duty == Duty::Reconcile {
+            looked_at.extend(self.tasks[asker].group.iter().flat_map(|group| &group.members));
+        }
+        looked_at.sort_unstable();
+        let past = if asker == goal_task { Past::Whole } else { Past::Of(&looked_at) };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
         Some(About { duty, note, goal_task, goal, asker, state, at })
@@ -112,8 +110,22 @@ impl Scheduler {
             field.choices = Some(about.actions().into_iter().map(Json::from).collect());
         }
         call.settings = Arc::new(settings);
-        call.kept.extend(self.seen(&about, outputs).into_iter().filter_map(|seen| seen.kept));
+        let cut = self.seen(&about, outputs).into_iter().filter(|seen| seen.cut);
+        call.kept.extend(cut.filter_map(|seen| self.keep_whole(seen.task, outputs)));
         call
+    }
+
+    /// Where the whole of what a task came to can be read. What travels inside events has no address of its own yet.
+    fn keep_whole(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Digest> {
+        match self.tasks[task].output.as_ref()? {
+            Payload::Blob { digest, .. } => Some(*digest),
+            Payload::Inline(text) => {
+                let digest = Digest::of(text.as_str().as_bytes());
+                outputs.put(Blob { digest, text: text.clone() });
+                Some(digest)
+            }
+            Payload::Gathered => None,
+        }
     }
 
     /// The results that a duty is shown, in order.
@@ -121,32 +133,18 @@ impl Scheduler {
         let ids = about.sources();
         let sources: Vec<TaskIx> = ids.iter().filter_map(|id| self.tasks.find(id)).collect();
         let done: Vec<TaskIx> = sources.into_iter().filter(|task| self.tasks[*task].succeeded()).collect();
-        let each = (ALL_TOKENS / done.len().max(1) as u64).clamp(LEAST_TOKENS, RESULT_TOKENS);
+        let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
+        let texts: Vec<String> =
+            said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
+        let heads = share::heads(&texts);
         let mut number = 0;
-        done.into_iter().map(|task| self.seen_one(task, each, &mut number, outputs)).collect()
-    }
-
-    fn seen_one(&self, task: TaskIx, tokens: u64, number: &mut usize, outputs: &dyn Outputs) -> Seen {
-        let said = self.json_of(task, outputs);
-        let summary = super::contract::words(&said, "summary");
-        let text = readable(said.get("result").unwrap_or(&Json::Null));
-        let most = (tokens * CHARS_PER_TOKEN) as usize;
-        if text.len() <= most {
-            return Seen { task, summary, text, kept: None };
-        }
-        let head = &text[..text.floor_char_boundary(most)];
-        let left = text[head.len()..].chars().count();
-        let kept = match &self.tasks[task].output {
-            Some(Payload::Blob { digest, .. }) => Some(*digest),
-            _ => None,
-        };
-        *number += usize::from(kept.is_some());
-        let more = if kept.is_some() {
-            format!("; `read_result` with the name `r{number}` reads it")
-        } else {
-            String::new()
-        };
-        Seen { task, summary, text: format!("{head}\n[… {left} more characters{more}]"), kept }
+        let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
+        seen.map(|((task, said), (text, head))| {
+            let (summary, cut) = (super::contract::words(said, "summary"), head < text.len());
+            number += usize::from(cut);
+            Seen { task, summary, text: if cut { share::cut(&text, head, number) } else { text }, cut }
+        })
+        .collect()
     }
 
     fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
@@ -169,11 +167,12 @@ impl Scheduler {
             return json!([]);
         }
         let seen = self.seen(about, outputs);
+        let seen: HashMap<&TaskId, &Seen> =
+            seen.iter().map(|seen| (&self.tasks[seen.task].id, seen)).collect();
         let child = |child: &ItemState<'_>| {
-            let found = seen.iter().find(|seen| self.tasks[seen.task].id == child.id);
-            let (summary, result) = match found {
+            let (summary, result) = match seen.get(&child.id) {
                 Some(seen) => (seen.summary.clone(), seen.text.clone()),
-                None => (reason(&about.state, child), String::new()),
+                None => (reason(child), String::new()),
             };
             json!({
                 "id": about.state.short(&child.id), "description": child.item.description,
@@ -193,7 +192,7 @@ impl Scheduler {
             let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
             json!({
                 "id": about.state.short(&item.id), "description": item.item.description, "status": status_word(item),
-                "summary": super::contract::words(&said, "summary"), "reason": reason(&about.state, item),
+                "summary": super::contract::words(&said, "summary"), "reason": reason(item),
             })
         };
         about.state.items.iter().filter(counts).map(task).collect()

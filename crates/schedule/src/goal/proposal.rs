@@ -1,14 +1,13 @@
 //! Tasks as somebody proposes them: a planner, whoever takes a task apart, or a person with an editor.
 //!
 //! A proposal is read whole or refused with words that its author can act on. What it may refer to and how many tasks
-//! there may be is checked when it is taken, not when it was written. Invariant: what [`Proposal::check`] accepts has
-//! no cycle, no duplicate and no unknown input.
+//! there may be is checked when it is taken (`check`), not when it was written.
 
 use convoke_model::{Effort, Item, Skip, TaskId};
 use convoke_plan::generate::yaml;
 use convoke_plan::value::{SetType, read_set};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Tasks, and whether they are all that is needed.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,19 +31,6 @@ pub(crate) struct Draft {
     pub effort: Effort,
     /// Failed tasks that it makes up for.
     pub replaces: Vec<String>,
-}
-
-/// What a proposal must keep to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms<'a> {
-    /// Tasks at most.
-    pub most: u32,
-    /// What sets that limit, in words.
-    pub because: &'a str,
-    /// Tasks that are there already and may be referred to.
-    pub known: &'a [String],
-    /// From here on, in percent, a reason to skip is demanded.
-    pub skip_threshold: u8,
 }
 
 impl Proposal {
@@ -83,56 +69,12 @@ impl Proposal {
         yaml::print(&self.value())
     }
 
-    /// Whether it can be taken as it stands; else what is wrong with it, for its author.
-    pub fn check(&self, terms: Terms<'_>) -> Result<(), String> {
-        if self.tasks.is_empty() {
-            return Err("there must be at least one task".into());
-        }
-        if self.tasks.len() as u64 > u64::from(terms.most) {
-            let (count, most, because) = (self.tasks.len(), terms.most, terms.because);
-            return Err(format!("there are {count} tasks, and at most {most} are allowed ({because})"));
-        }
-        self.check_names()?;
-        for task in &self.tasks {
-            task.check(terms, &self.tasks)?;
-        }
-        match self.cycle() {
-            Some(id) => Err(format!("task `{id}` waits for itself: the inputs go round in a circle")),
-            None => Ok(()),
-        }
-    }
-
-    fn check_names(&self) -> Result<(), String> {
-        let (mut ids, mut described) = (HashSet::new(), HashSet::new());
-        for task in &self.tasks {
-            if !ids.insert(task.id.as_str()) {
-                return Err(format!("two tasks have the id `{}`", task.id));
-            }
-            if !described.insert(task.description.trim().to_lowercase()) {
-                return Err(format!("two tasks are the same: `{}`", task.description.trim()));
-            }
-        }
-        Ok(())
-    }
-
-    /// A task that waits for itself, however many others are between.
-    fn cycle(&self) -> Option<&str> {
-        let mut open: Vec<&Draft> = self.tasks.iter().collect();
-        loop {
-            let waits = |task: &&Draft| task.inputs.iter().any(|id| open.iter().any(|other| other.id == *id));
-            let left: Vec<&Draft> = open.iter().copied().filter(waits).collect();
-            if left.is_empty() || left.len() == open.len() {
-                return left.first().map(|task| task.id.as_str());
-            }
-            open = left;
-        }
-    }
-
     /// The tasks with their ids, in the order given, numbered from `first` below a task.
     pub fn items(&self, below: &TaskId, first: u32, depth: u32, known: &dyn Fn(&str) -> TaskId) -> Vec<Item> {
-        let number = |id: &str| self.tasks.iter().position(|task| task.id == *id);
-        let resolve = |id: &String| match number(id) {
-            Some(index) => TaskId::new(Some(below), &(first + index as u32).to_string(), None, 1),
+        let places = self.tasks.iter().zip(first..).map(|(task, number)| (task.id.as_str(), number));
+        let places: HashMap<&str, u32> = places.collect();
+        let resolve = |id: &String| match places.get(id.as_str()) {
+            Some(number) => TaskId::new(Some(below), &number.to_string(), None, 1),
             None => known(id),
         };
         let item = |task: &Draft| Item {
@@ -180,25 +122,6 @@ impl Draft {
             },
             replaces: names("replaces")?,
         })
-    }
-
-    fn check(&self, terms: Terms<'_>, all: &[Draft]) -> Result<(), String> {
-        let id = &self.id;
-        for input in &self.inputs {
-            if input == id {
-                return Err(format!("task `{id}` waits for itself"));
-            }
-            if !all.iter().any(|task| task.id == *input) && !terms.known.contains(input) {
-                return Err(format!("task `{id}` needs `{input}`, and there is no such task"));
-            }
-        }
-        if let Some(unknown) = self.replaces.iter().find(|id| !terms.known.contains(id)) {
-            return Err(format!("task `{id}` replaces `{unknown}`, and there is no such task"));
-        }
-        if self.skip_probability >= terms.skip_threshold && self.skip_reason.trim().is_empty() {
-            return Err(format!("task `{id}` is to be skipped, and its `skip_reason` does not say why"));
-        }
-        Ok(())
     }
 
     fn skip(&self) -> Option<Skip> {
@@ -274,4 +197,4 @@ fn text(fields: &Map<String, Value>, key: &str) -> Option<String> {
 
 #[cfg(test)]
 #[path = "proposal_tests.rs"]
-mod tests;
+pub(super) mod tests;

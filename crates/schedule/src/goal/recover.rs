@@ -1,7 +1,7 @@
 //! What follows from a failure: the policy of its class, without what was tried before.
 //!
-//! Pure. Where one way is left it is taken; where several need judgement, somebody is asked which. Invariant: no way is
-//! taken twice for a task, and never more than `max_recoveries` of them.
+//! Pure. Where one way is left it is taken; where several need judgement, somebody is asked which, and always before a
+//! task is left out. Invariant: no way is taken twice for a task, and never more than `max_recoveries` of them.
 
 use convoke_plan::Action;
 
@@ -45,10 +45,15 @@ pub(crate) fn next(case: &Case<'_>) -> Next {
     match left.first() {
         None => Next::GiveUp("the policy of this failure has nothing left to try"),
         Some(first) if !needs_judgement(*first) => Next::Take(*first),
-        Some(first) => {
+        Some(_) => {
             let judged: Vec<Action> =
                 left.iter().copied().take_while(|action| needs_judgement(*action)).collect();
-            if judged.len() == 1 { Next::Take(*first) } else { Next::Judge(judged) }
+            match judged.as_slice() {
+                // Nothing is left out unless somebody says why.
+                [Action::Skip] => Next::Judge(vec![Action::Skip, Action::Fail]),
+                [only] => Next::Take(*only),
+                _ => Next::Judge(judged),
+            }
         }
     }
 }
@@ -113,6 +118,7 @@ mod tests {
             Next::Take(Decompose)
         );
         assert_eq!(next(&case(&[Escalate, Skip], &[])), Next::Take(Escalate));
+        assert_eq!(next(&case(&[Escalate, Skip], &[Escalate])), Next::Judge(vec![Skip, Fail]));
         assert!(matches!(next(&case(&[], &[])), Next::GiveUp(_)));
         assert!(matches!(next(&case(&[Fail], &[])), Next::GiveUp(_)));
     }
@@ -151,6 +157,9 @@ mod tests {
                     }
                     Next::GiveUp(_) => return Ok(()),
                 };
+                if matches!(taken, Action::Skip | Action::Fail) {
+                    return Ok(());
+                }
                 prop_assert!(!tried.contains(&taken));
                 tried.push(taken);
                 prop_assert!(tried.len() as u32 <= max);

@@ -1,46 +1,203 @@
-//! What a goal that failed does again when its run is resumed: what ended well stays, what failed begins anew, and the
-//! answer is given again.
+//! What a goal does again when its run is resumed.
+//!
+//! Two rules, for the goal and for each of its tasks. What was *cut off* (stopped, cancelled) goes on where it stood, as
+//! if nobody had stopped it. What *ended* and did not end well is done again: a task without children from its beginning;
+//! one with children by those of the children made last that lack something, and whatever was asked and decided after
+//! them (putting together, other ways, waiting, a person's answer; for the goal: whether more is needed, and the answer)
+//! is forgotten. What needs a task that is done again begins anew. Everything else stays: what succeeded and was made
+//! from nothing that changes is never asked twice. A task for which another was made instead is left to that one.
 
+use super::outcome::{NOT_ANSWERED, Status};
 use crate::outputs::Outputs;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Class, Duty, Failure};
+use convoke_model::{CauseKind, Class, Duty, Failure};
 use convoke_plan::Kind;
+use std::collections::HashSet;
+
+/// A person did not let the plan be carried out.
+const NOT_APPROVED: &str = "not_approved";
 
 impl Scheduler {
-    /// Opens a goal or a task of one again, with everything below it that did not end well.
-    pub(crate) fn reopen_led(&self, task: TaskIx, found: &mut Reopening) {
-        let id = self.tasks[task].id.clone();
-        let members = self.tasks[task].group.iter().flat_map(|group| &group.members).copied();
-        let (items, duties): (Vec<TaskIx>, Vec<TaskIx>) =
-            members.partition(|member| self.item_of(*member).is_some());
-        found.tasks.push(id.clone());
-        let failed = self.tasks[task].state == TaskState::Ended(End::Failed);
-        if items.is_empty() && failed {
-            return found.restarted.push(id);
-        }
-        for item in items.into_iter().filter(|item| !self.tasks[*item].succeeded()) {
-            self.reopen_led(item, found);
-        }
-        duties.into_iter().for_each(|duty| self.reopen_duty(duty, found));
+    /// Goals that failed or lack something, whatever the workflow made of that.
+    pub(crate) fn unreached_goals(&self) -> Vec<TaskIx> {
+        self.tasks.indices().filter(|task| self.is_unreached(*task) && !self.came_again(*task)).collect()
     }
 
-    /// What was cut off goes on; whoever puts results together does so again; everything else was heeded already.
-    fn reopen_duty(&self, duty: TaskIx, found: &mut Reopening) {
-        let id = self.tasks[duty].id.clone();
-        let puts_together = matches!(self.duty_of(duty), Some((Duty::Finalise | Duty::Reconcile, _)));
-        match self.tasks[duty].state {
-            TaskState::Ended(End::Cancelled | End::Skipped) => found.tasks.push(id),
-            _ if puts_together => found.restarted.push(id),
-            _ => {}
+    fn is_unreached(&self, task: TaskIx) -> bool {
+        let lacks_something = || matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
+        let is_goal = matches!(self.node(task).kind, Kind::Goal(_));
+        match self.tasks[task].state {
+            TaskState::Ended(End::Failed) => is_goal,
+            TaskState::Ended(End::Succeeded) => is_goal && lacks_something(),
+            _ => false,
         }
+    }
+
+    /// Whether a route led to the same step later: then that visit counts.
+    fn came_again(&self, task: TaskIx) -> bool {
+        let (node, place) = (self.tasks[task].node, self.tasks[task].place);
+        let steps = &self.frame(place.frame).steps;
+        place.within.is_none() && steps.iter().any(|step| *step > task && self.tasks[*step].node == node)
+    }
+
+    /// Opens a goal or a task of one again.
+    pub(crate) fn reopen_led(&self, task: TaskIx, found: &mut Reopening) {
+        match self.was_stopped(task) {
+            true => self.goes_on(task, found),
+            false => self.is_done_again(task, found),
+        }
+    }
+
+    /// Whether a task ended by no decision about itself.
+    fn was_stopped(&self, task: TaskIx) -> bool {
+        let kind = self.tasks[task].cancelling.as_ref().map(|cause| cause.kind);
+        match self.tasks[task].state {
+            TaskState::Ended(End::Cancelled) => true,
+            TaskState::Ended(End::Skipped) => {
+                use CauseKind::*;
+                !matches!(kind, Some(NotPossible | GivenUp | NeedFailed | NeedSkipped))
+            }
+            _ => false,
+        }
+    }
+
+    /// Everything below a task that was cut off with it goes on.
+    fn goes_on(&self, task: TaskIx, found: &mut Reopening) {
+        found.tasks.push(self.tasks[task].id.clone());
+        for member in self.members_of(task).iter().filter(|member| self.was_stopped(**member)) {
+            match self.item_of(*member) {
+                Some(_) => self.goes_on(*member, found),
+                None => found.tasks.push(self.tasks[*member].id.clone()),
+            }
+        }
+    }
+
+    fn is_done_again(&self, task: TaskIx, found: &mut Reopening) {
+        let (id, batch) = (self.tasks[task].id.clone(), self.last_batch(task));
+        found.tasks.push(id.clone());
+        found.rewound.push(id.clone());
+        if batch.is_empty() {
+            // Of a plan that a person refused only the person's answer is forgotten.
+            let refused = self.reason_of(task) == Some(NOT_APPROVED);
+            return found.restarted.extend((!refused).then_some(id));
+        }
+        let again = self.again_among(&batch);
+        for (child, anew) in &again {
+            match anew {
+                true => self.begins_anew_below(*child, found),
+                false => self.reopen_led(*child, found),
+            }
+        }
+        self.forget_later(task, again.is_empty(), found);
+    }
+
+    fn begins_anew_below(&self, item: TaskIx, found: &mut Reopening) {
+        let id = &self.tasks[item].id;
+        for list in [&mut found.tasks, &mut found.rewound, &mut found.restarted] {
+            list.push(id.clone());
+        }
+    }
+
+    /// Whoever was asked after the last child is asked anew, when the time comes.
+    fn forget_later(&self, task: TaskIx, unchanged: bool, found: &mut Reopening) {
+        // Where only the answer is missing, whether more is needed was said.
+        let only_answer = unchanged && self.reason_of(task) == Some(NOT_ANSWERED);
+        let later = self.members_of(task).iter().rev().take_while(|member| self.item_of(**member).is_none());
+        for duty in later.copied().filter(|duty| !only_answer || self.is_duty(*duty, Duty::Finalise)) {
+            found.restarted.push(self.tasks[duty].id.clone());
+        }
+    }
+
+    /// Those of a batch that are done again, in order, and whether what they are made from changes.
+    fn again_among(&self, batch: &[TaskIx]) -> Vec<(TaskIx, bool)> {
+        let left = |item: &TaskIx| !self.is_replaced(*item, batch);
+        let open: Vec<TaskIx> = batch.iter().copied().filter(left).collect();
+        let mut again: HashSet<TaskIx> = open.iter().copied().filter(|item| self.lacks(*item)).collect();
+        let mut anew: HashSet<TaskIx> = HashSet::new();
+        loop {
+            let needs_again = |item: &TaskIx| {
+                let inputs = self.item_of(*item).map_or(&[][..], |item| &item.inputs);
+                inputs.iter().filter_map(|id| self.tasks.find(id)).any(|input| again.contains(&input))
+            };
+            let new = |item: &TaskIx| !anew.contains(item) && needs_again(item);
+            let found: Vec<TaskIx> = open.iter().copied().filter(new).collect();
+            if found.is_empty() {
+                break;
+            }
+            again.extend(&found);
+            anew.extend(found);
+        }
+        open.into_iter()
+            .filter(|item| again.contains(item))
+            .map(|item| (item, anew.contains(&item)))
+            .collect()
+    }
+
+    /// Whether another task was made instead of this one.
+    fn is_replaced(&self, item: TaskIx, batch: &[TaskIx]) -> bool {
+        let id = &self.tasks[item].id;
+        batch.iter().filter_map(|other| self.item_of(*other)).any(|other| other.replaces.contains(id))
+    }
+
+    /// Whether something of a task is missing, other than for lack of an input.
+    fn lacks(&self, item: TaskIx) -> bool {
+        match self.tasks[item].state {
+            TaskState::Ended(End::Succeeded) => self.is_incomplete_item(item),
+            TaskState::Ended(End::Skipped) => !self.lacked_an_input(item),
+            _ => true,
+        }
+    }
+
+    fn lacked_an_input(&self, item: TaskIx) -> bool {
+        let because = self.tasks[item].cancelling.as_ref().and_then(|cause| cause.task.as_ref());
+        let inputs = self.item_of(item).map_or(&[][..], |item| &item.inputs);
+        because.is_some_and(|input| inputs.contains(input))
+    }
+
+    /// Whether a task succeeded without some of the children that it is made of.
+    fn is_incomplete_item(&self, item: TaskIx) -> bool {
+        let mut later =
+            self.members_of(item).iter().rev().take_while(|member| self.item_of(**member).is_none());
+        let done_otherwise = later.any(|duty| self.is_duty(*duty, Duty::Execute));
+        !done_otherwise && !self.again_among(&self.last_batch(item)).is_empty()
+    }
+
+    /// The tasks that a goal is made of; of a task, the children that were made together last.
+    fn last_batch(&self, task: TaskIx) -> Vec<TaskIx> {
+        let members = self.members_of(task);
+        let is_item = |member: &&TaskIx| self.item_of(**member).is_some();
+        if matches!(self.node(task).kind, Kind::Goal(_)) {
+            return members.iter().filter(is_item).copied().collect();
+        }
+        let recovers = |member: TaskIx| {
+            self.item_of(member).is_some_and(|item| item.replaces.contains(&self.tasks[task].id))
+        };
+        let mut children = members.iter().rev().skip_while(|member| !is_item(member)).copied().peekable();
+        let last = children.peek().map(|child| recovers(*child));
+        let same = |child: &TaskIx| self.item_of(*child).is_some() && Some(recovers(*child)) == last;
+        let mut batch: Vec<TaskIx> = children.take_while(same).collect();
+        batch.reverse();
+        batch
+    }
+
+    fn members_of(&self, task: TaskIx) -> &[TaskIx] {
+        self.tasks[task].group.as_ref().map_or(&[], |group| &group.members)
+    }
+
+    fn is_duty(&self, task: TaskIx, duty: Duty) -> bool {
+        self.duty_of(task).is_some_and(|(own, _)| own == duty)
+    }
+
+    fn reason_of(&self, task: TaskIx) -> Option<&str> {
+        self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref())
     }
 
     /// Why a goal, or a task of one, fails that a person does not let go on.
     pub(crate) fn refused_goal(&self, task: TaskIx, outputs: &dyn Outputs) -> Failure {
         if matches!(self.node(task).kind, Kind::Goal(_)) {
-            let failure = Failure::new(Class::Cancelled, "the plan was not approved").reason("not_approved");
+            let failure = Failure::new(Class::Cancelled, "the plan was not approved").reason(NOT_APPROVED);
             return self.named(task, failure);
         }
         let stopped = || Failure::new(Class::Cancelled, "a person gave it up").reason("given_up");

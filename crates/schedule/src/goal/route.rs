@@ -4,25 +4,34 @@
 //! and creation), planning, maintenance. Tasks that do not depend on one another are started together. Invariant:
 //! every decision leads to an event that changes the state, so that routing comes to an end.
 
+use super::check::{Known, Terms};
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items;
-use super::proposal::{Proposal, Terms};
+use super::proposal::Proposal;
 use super::state::{State, Step, Told, asked, asked_in_a_row};
+use super::verdict::{is_incomplete, said_so};
 use crate::task::End;
-use convoke_model::{Class, Duty, Failure};
+use convoke_model::{Class, Duty, Failure, Item, TaskId};
 
 /// A plan that nobody can use.
 pub(crate) const PLAN_REFUSED: &str = "plan_refused";
 
 /// All that can be decided now, most urgent first.
 pub(crate) fn route(state: &State<'_>) -> Vec<Decision> {
-    let mut left = state.tasks_left();
-    let mut decisions: Vec<Decision> =
-        items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
+    let (mut decisions, left) = about_items(state);
     decisions.extend(about_goal(state, left));
     decisions.sort_by_key(Decision::rank);
     decisions
+}
+
+/// What can be decided about the tasks that are looked at, most urgent first, and how many may be made after that.
+pub(crate) fn about_items(state: &State<'_>) -> (Vec<Decision>, u32) {
+    let mut left = state.tasks_left();
+    let mut decisions: Vec<Decision> =
+        items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
+    decisions.sort_by_key(Decision::rank);
+    (decisions, left)
 }
 
 fn about_goal(state: &State<'_>, left: u32) -> Option<Decision> {
@@ -36,7 +45,7 @@ fn planning(state: &State<'_>) -> Option<Decision> {
     match (&state.approved, &state.given) {
         (Some(approved), _) => Some(match checked(state, approved) {
             Ok(plan) => accept(state, plan, "a person approved the plan"),
-            Err(why) => approve(state, given_again(state), Some(&why)),
+            Err(why) => approve(state, state.approved_text.clone().unwrap_or_default(), Some(&why)),
         }),
         (None, Some(given)) => Some(match checked(state, given) {
             Ok(plan) => propose(state, plan, "the plan was given"),
@@ -88,10 +97,10 @@ fn checked<'p>(state: &State<'_>, plan: &'p Result<Proposal, String>) -> Result<
 }
 
 fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
-    plan.check(terms(state, state.tasks_left(), &[])).map(|()| plan)
+    plan.check(terms(state, state.tasks_left(), None)).map(|()| plan)
 }
 
-fn terms<'a>(state: &State<'_>, most: u32, known: &'a [String]) -> Terms<'a> {
+fn terms<'a>(state: &State<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
     Terms { most, because: "max_tasks", known, skip_threshold: state.goal.skip_threshold }
 }
 
@@ -114,16 +123,6 @@ fn approve(_state: &State<'_>, plan: String, wrong: Option<&str>) -> Decision {
     Decision { chosen: "approve", reason, about: None, role: None, act: Act::Approve { prompt, plan } }
 }
 
-/// What a person is shown when what came back cannot be used.
-fn given_again(state: &State<'_>) -> String {
-    let said = state.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Plan, Told::Said(said)) => proposal_of(said).ok().map(Proposal::yaml),
-        _ => None,
-    });
-    let given = || state.given.as_ref().and_then(|given| given.as_ref().ok()).map(Proposal::yaml);
-    said.or_else(given).unwrap_or_default()
-}
-
 fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
     if state.goal.plan_only {
         let reason = format!("{why}, and only the plan was asked for");
@@ -136,9 +135,22 @@ fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
 fn add(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
     let first = state.top().count() as u32 + 1;
     let known = |short: &str| items::full(state, short);
-    let items = plan.items(&state.id, first, 0, &known);
+    let mut items = plan.items(&state.id, first, 0, &known);
+    items.iter_mut().for_each(|item| stand_for_all(state, item));
     let reason = format!("{why}: {} tasks", items.len());
     Decision { chosen: "add_tasks", reason, about: None, role: None, act: Act::Add(items) }
+}
+
+/// Whoever makes up for a task makes up for all that this one was to make up for.
+fn stand_for_all(state: &State<'_>, item: &mut Item) {
+    let replaced = item.replaces.iter().filter_map(|id| state.find(id));
+    let before: Vec<TaskId> =
+        replaced.flat_map(|index| state.items[index].item.replaces.iter().cloned()).collect();
+    for id in before {
+        if !item.replaces.contains(&id) {
+            item.replaces.push(id);
+        }
+    }
 }
 
 /// Every task has ended: is more needed, or is it time to answer?
@@ -178,6 +190,9 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
         Told::Nothing => return None,
         Told::Failed(_) => return finish("nobody could say whether more is needed"),
         Told::Said(said) => match &**said {
+            Said::More { done: true, achieved: Some(false), reason, .. } => {
+                return finish(&said_so("it was not reached, and nothing that is left would help", reason));
+            }
             Said::More { done: true, reason, .. } => {
                 return finish(&said_so("nothing more is needed", reason));
             }
@@ -199,24 +214,11 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
 }
 
 fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
-    let known: Vec<String> = state.top().map(|item| state.short(&item.id).to_owned()).collect();
-    tasks.check(terms(state, left, &known))?;
-    let ended_so = |id: &str, end: End| state.end_of(&items::full(state, id)) == Some(end);
-    for task in &tasks.tasks {
-        if let Some(id) = task.replaces.iter().find(|id| !ended_so(id, End::Failed)) {
-            return Err(format!("task `{}` replaces `{id}`, which has not failed", task.id));
-        }
-        let own = |id: &&String| tasks.tasks.iter().any(|task| task.id == **id);
-        let gone = task.inputs.iter().filter(|id| !own(id)).find(|id| !ended_so(id, End::Succeeded));
-        if let Some(id) = gone {
-            return Err(format!("task `{}` needs `{id}`, which has no result", task.id));
-        }
+    let mut known = Known::default();
+    for item in state.top() {
+        known.add(state.short(&item.id), &item.item.description, item.ended());
     }
-    Ok(())
-}
-
-fn said_so(what: &str, reason: &str) -> String {
-    if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
+    tasks.check(terms(state, left, Some(&known)))
 }
 
 /// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
@@ -229,38 +231,10 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
     if failed + skipped > 0 {
         return Some(format!("{failed} tasks failed and {skipped} were skipped"));
     }
-    is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
-}
-
-/// Why a goal cannot have been reached though its tasks were done: who was asked last said that there was more to do, and
-/// that was not done.
-pub(super) fn unmet(state: &State<'_>) -> Option<String> {
-    let mut later = state.steps.iter().rev().take_while(|step| matches!(step, Step::Duty(..)));
-    let asked = later.find_map(|step| match step {
-        Step::Duty(Duty::Classify, told) => Some(told),
-        _ => None,
-    });
-    if let Some(Told::Said(said)) = asked
-        && let Said::More { done, reason, .. } = &**said
-    {
-        return (!done).then(|| said_so("more was needed", reason));
+    if state.rounds > 1 {
+        return Some("further tasks were done".to_owned());
     }
-    is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
-}
-
-/// Whether whoever planned last said that there is more to do.
-fn is_incomplete(state: &State<'_>) -> bool {
-    let planned = state.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
-            Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
-            _ => None,
-        },
-        _ => None,
-    });
-    let person = state.approved.as_ref().or(state.given.as_ref());
-    let first = person.and_then(|plan| plan.as_ref().ok()).map(|plan| plan.complete);
-    let complete = if state.rounds > 1 { planned } else { first.or(planned) };
-    complete == Some(false)
+    is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
 }
 
 fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {

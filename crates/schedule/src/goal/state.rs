@@ -3,9 +3,12 @@
 
 use super::contract::Said;
 use super::proposal::Proposal;
+use super::purse::Purse;
 use crate::task::End;
-use convoke_model::{Duty, Failure, Item, TaskId};
+use convoke_model::{CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Action, Goal};
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Everything that is decided from.
@@ -17,9 +20,13 @@ pub(crate) struct State<'a> {
     pub given: Option<Result<Proposal, String>>,
     /// The plan as a person has approved it.
     pub approved: Option<Result<Proposal, String>>,
+    /// The same as it was written, to show it again if it cannot be used.
+    pub approved_text: Option<String>,
     /// Nobody is there to be asked.
     pub unattended: bool,
-    /// What happened to the goal itself, in order.
+    /// What is left of the budgets that it stands under.
+    pub purses: Vec<Purse>,
+    /// What happened to the goal itself, in order; nothing where only some tasks are looked at.
     pub steps: Vec<Step<'a>>,
     /// How many tasks were made.
     pub made: u32,
@@ -27,6 +34,8 @@ pub(crate) struct State<'a> {
     pub rounds: u32,
     /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
     pub items: Vec<ItemState<'a>>,
+    /// The places of the tasks, once somebody wants to know them.
+    pub places: OnceCell<HashMap<TaskId, usize>>,
 }
 
 /// One task of a goal.
@@ -45,6 +54,10 @@ pub(crate) struct ItemState<'a> {
     pub tried: &'a [Action],
     /// The way that was chosen last, until something is asked because of it.
     pub due: Option<Action>,
+    /// Whether it is tried though it was thought impossible.
+    pub insisted: bool,
+    /// Why it was skipped: the kind, and in words as far as somebody decided it.
+    pub skipped: Option<(CauseKind, &'a str)>,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
 }
@@ -100,18 +113,26 @@ impl<'a> State<'a> {
 
     /// A task's place among the tasks.
     pub fn find(&self, id: &TaskId) -> Option<usize> {
-        self.items.iter().position(|item| item.id == *id)
-    }
-
-    /// How a task ended.
-    pub fn end_of(&self, id: &TaskId) -> Option<End> {
-        self.find(id).and_then(|index| self.items[index].ended())
+        let place = |(place, item): (usize, &ItemState<'a>)| (item.id.clone(), place);
+        self.places.get_or_init(|| self.items.iter().enumerate().map(place).collect()).get(id).copied()
     }
 }
 
 impl<'a> ItemState<'a> {
     pub fn ended(&self) -> Option<End> {
         if let Standing::Ended(end) = self.standing { Some(end) } else { None }
+    }
+
+    /// Whether it failed and was then left out.
+    pub fn was_given_up(&self) -> bool {
+        matches!(self.skipped, Some((CauseKind::GivenUp, _)))
+    }
+
+    /// Whether one of its children has not ended: nothing about it is decided meanwhile.
+    pub fn has_open_child(&self, state: &State<'_>) -> bool {
+        let is_open =
+            |step: &Step<'_>| matches!(step, Step::Child(child) if state.items[*child].ended().is_none());
+        self.steps.iter().any(is_open)
     }
 
     /// How many children it has.
@@ -124,11 +145,11 @@ impl<'a> ItemState<'a> {
         self.parent.is_some_and(|parent| self.item.replaces.contains(&state.items[parent].id))
     }
 
-    /// The children that were made together last, as far as nothing happened since.
+    /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        for step in self.steps.iter().rev().skip_while(|step| matches!(step, Step::Duty(Duty::Reconcile, _)))
-        {
+        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if *duty != Duty::Execute);
+        for step in self.steps.iter().rev().skip_while(is_later) {
             let Step::Child(child) = step else { break };
             let same =
                 |first: &usize| state.items[*first].recovers(state) == state.items[*child].recovers(state);

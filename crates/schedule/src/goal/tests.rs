@@ -5,10 +5,12 @@ use super::decision::{Act, Decision};
 use super::items::NOT_ACHIEVED;
 use super::outcome::{Status, status};
 use super::proposal::{Draft, Proposal};
+use super::purse::Purse;
 use super::route::route;
 use super::state::{ItemState, Standing, State, Step, Told};
+use super::verdict::{shortfall, verdict};
 use crate::task::End;
-use convoke_model::{Class, Duty, Effort, Failure, Item, Skip, TaskId};
+use convoke_model::{Budget, Class, Duty, Effort, Failure, Item, Skip, TaskId, Usage};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -21,6 +23,7 @@ struct Play {
     items: Vec<Piece>,
     ended: Option<Result<(), Failure>>,
     asked: Vec<String>,
+    purses: Vec<Purse>,
 }
 
 #[derive(Clone)]
@@ -95,13 +98,24 @@ fn done() -> Said {
     Said::Work { achieved: true, reason: "seen".into() }
 }
 
+fn answer(achieved: Option<bool>) -> Said {
+    Said::Answer { achieved, reason: "it says so".into() }
+}
+
 fn not_done() -> Said {
     Said::Work { achieved: false, reason: "no".into() }
 }
 
 impl Play {
     fn new(goal: Goal) -> Play {
-        Play { goal, steps: Vec::new(), items: Vec::new(), ended: None, asked: Vec::new() }
+        Play {
+            goal,
+            steps: Vec::new(),
+            items: Vec::new(),
+            ended: None,
+            asked: Vec::new(),
+            purses: Vec::new(),
+        }
     }
 
     fn state(&self) -> State<'_> {
@@ -110,11 +124,14 @@ impl Play {
             id: TaskId("g".into()),
             given: None,
             approved: None,
+            approved_text: None,
             unattended: true,
+            purses: self.purses.clone(),
             steps: self.steps.iter().map(step).collect(),
             made: self.items.len() as u32,
             rounds: self.rounds(),
             items: self.items.iter().map(|item| self.item_state(item)).collect(),
+            places: Default::default(),
         }
     }
 
@@ -137,6 +154,8 @@ impl Play {
             steps: piece.steps.iter().map(step).collect(),
             tried: &piece.tried,
             due: piece.due,
+            insisted: false,
+            skipped: None,
             failure: piece.failure.as_ref(),
         }
     }
@@ -356,6 +375,42 @@ fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
 }
 
 #[test]
+fn a_split_that_the_budget_does_not_allow_is_refused_and_says_so() {
+    let budget = Budget { tokens: Some(10_000), ..Budget::default() };
+    let large = || Draft { effort: Effort { tokens: Some(2_000), seconds: None }, ..draft("a", &[]) };
+    let next = |used: u64| {
+        let used = Usage { input_tokens: used, ..Usage::default() };
+        let mut play = Play { purses: Purse::of("goal", &budget, &used), ..Play::new(goal()) };
+        play.settle();
+        play.say("g", tasks(vec![large()])).pop().expect("something is decided")
+    };
+    assert_eq!(next(5_000).chosen, "spawn");
+    let refused = next(8_000);
+    assert_eq!(refused.chosen, "execute");
+    assert!(refused.reason.contains("only 2000 tokens of the goal's budget"), "{}", refused.reason);
+}
+
+#[test]
+fn the_deeper_a_task_stands_the_larger_it_must_be_to_be_split_unasked() {
+    let sized =
+        |id: &str, tokens| Draft { effort: Effort { tokens: Some(tokens), seconds: None }, ..draft(id, &[]) };
+    let mut play = planned(goal(), vec![sized("a", 1_000)]);
+    play.say("1", tasks(vec![sized("x", 1_999), sized("y", 2_000)]));
+    assert_eq!(play.asked[2..], ["g/1/1/execute", "g/1/2/decompose"]);
+}
+
+#[test]
+fn max_depth_counts_how_often_a_task_can_be_split_on() {
+    let large = |id: &str| Draft { effort: Effort { tokens: Some(9_000), seconds: None }, ..draft(id, &[]) };
+    let mut play =
+        planned(Goal { bounds: Bounds { max_depth: 1, ..goal().bounds }, ..goal() }, vec![large("a")]);
+    assert_eq!(play.asked.last().unwrap(), "g/1/decompose");
+    let decisions = play.say("1", tasks(vec![large("x"), large("y")]));
+    assert_eq!(play.asked[2..], ["g/1/1/execute", "g/1/2/execute"]);
+    assert!(decisions.last().unwrap().reason.contains("max_depth: 1"), "{decisions:?}");
+}
+
+#[test]
 fn ao_3_and_ao_4_children_stand_below_their_parent_and_it_stays_open() {
     let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
     let mut play = planned(goal(), vec![large]);
@@ -501,6 +556,7 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     let instead = Draft { replaces: vec!["1".into()], ..draft("again", &[]) };
     let more = Said::More {
         done: false,
+        achieved: None,
         reason: "another way".into(),
         tasks: Proposal { tasks: vec![instead], complete: true },
     };
@@ -508,8 +564,81 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/2/execute", Status::Failed));
     play.say("2", done());
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/finalise", Status::Succeeded));
-    play.say("g", Said::Answer);
+    play.say("g", answer(None));
     assert_eq!(play.ended, Some(Ok(())));
+}
+
+#[test]
+fn who_makes_up_for_a_makeshift_makes_up_for_what_it_stood_for() {
+    let mut goal = goal();
+    goal.policies.clear();
+    goal.bounds.max_rounds = 3;
+    let mut play = planned(goal, vec![draft("a", &[]), draft("b", &["a"])]);
+    let more = |drafts: Vec<Draft>| Said::More {
+        done: false,
+        achieved: None,
+        reason: "another way".into(),
+        tasks: Proposal { tasks: drafts, complete: true },
+    };
+    let instead =
+        |id: &str, inputs: &[&str], of: &str| Draft { replaces: vec![of.into()], ..draft(id, inputs) };
+    play.fail("1", Class::Fatal);
+    assert_eq!(play.standing("2"), Standing::Ended(End::Skipped));
+    play.say("g", more(vec![instead("c", &[], "1"), instead("d", &["c"], "2")]));
+    play.fail("3", Class::Fatal);
+    play.say("g", more(vec![instead("e", &[], "3"), instead("f", &["e"], "4")]));
+    play.say("5", done());
+    play.say("6", done());
+    assert_eq!(play.status(), Status::Succeeded);
+}
+
+#[test]
+fn a_goal_that_whoever_answers_calls_not_reached_was_not() {
+    let reached = |achieved: Option<bool>| {
+        let mut play = planned(goal(), vec![draft("a", &[])]);
+        play.say("1", done());
+        play.say("g", answer(achieved));
+        (verdict(&play.state()), shortfall(&play.state()))
+    };
+    assert_eq!(reached(Some(true)), (Status::Succeeded, None));
+    assert_eq!(reached(None), (Status::Succeeded, None), "then the tasks alone count");
+    assert_eq!(reached(Some(false)), (Status::Failed, Some("it says so".into())));
+    let skipped = Draft { skip_probability: 90, skip_reason: "no key".into(), ..draft("a", &[]) };
+    let mut all =
+        planned(Goal { bounds: Bounds { max_rounds: 1, ..goal().bounds }, ..goal() }, vec![skipped]);
+    all.say("g", answer(Some(true)));
+    assert_eq!(verdict(&all.state()), Status::SkippedAll, "words make nothing better");
+}
+
+#[test]
+fn whoever_sorts_says_whether_the_goal_was_reached() {
+    for (achieved, expected) in
+        [(Some(false), Status::Failed), (Some(true), Status::Succeeded), (None, Status::Succeeded)]
+    {
+        let mut play = Play::new(goal());
+        play.settle();
+        play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+        play.say("1", done());
+        let nothing = Proposal { tasks: Vec::new(), complete: true };
+        play.say("g", Said::More { done: true, achieved, reason: "seen".into(), tasks: nothing });
+        play.say("g", answer(None));
+        assert_eq!(verdict(&play.state()), expected, "{achieved:?}");
+    }
+}
+
+#[test]
+fn after_a_further_round_it_is_asked_again_whether_more_is_needed() {
+    let mut play = Play::new(Goal { bounds: Bounds { max_rounds: 3, ..goal().bounds }, ..goal() });
+    play.settle();
+    play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+    for round in ["b", "c"] {
+        play.say(if round == "b" { "1" } else { "2" }, done());
+        assert_eq!(play.asked.last().unwrap(), "g/classify");
+        let tasks = Proposal { tasks: vec![draft(round, &[])], complete: true };
+        play.say("g", Said::More { done: false, achieved: None, reason: "not yet".into(), tasks });
+    }
+    play.say("3", done());
+    assert_eq!(play.asked.last().unwrap(), "g/finalise", "no round is left");
 }
 
 #[test]
@@ -588,8 +717,13 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
             let action = Action::ALL[usize::from(roll(14)) % 8];
             Said::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }
         }
-        Duty::Classify => Said::More { done: roll(15) < 60, reason: "r".into(), tasks: proposal() },
-        Duty::Finalise => Said::Answer,
+        Duty::Classify => Said::More {
+            done: roll(15) < 60,
+            achieved: (roll(17) < 100).then_some(roll(18) < 128),
+            reason: "r".into(),
+            tasks: proposal(),
+        },
+        Duty::Finalise => answer([None, Some(true), Some(false)][usize::from(roll(16)) % 3]),
     };
     Heard::Said(Arc::new(said))
 }
@@ -660,12 +794,13 @@ fn a_persons_plan_that_cannot_be_used_comes_back_with_what_is_wrong() {
     state.given = Some(Ok(Proposal { tasks: vec![draft("a", &[])], complete: true }));
     let [first] = &route(&state)[..] else { panic!("one decision") };
     assert!(matches!(&first.act, Act::Approve { plan, .. } if plan.contains("do a")), "{first:?}");
-    state.approved = Some(Proposal::read_text("- {description: x, inputs: [nothing]}"));
+    let changed = "# mine\n- {description: x, inputs: [nothing]}";
+    state.approved = Some(Proposal::read_text(changed));
+    state.approved_text = Some(changed.to_owned());
     let [again] = &route(&state)[..] else { panic!("one decision") };
-    assert!(
-        matches!(&again.act, Act::Approve { prompt, .. } if prompt.contains("needs `nothing`")),
-        "{again:?}"
-    );
+    let Act::Approve { prompt, plan } = &again.act else { panic!("{again:?}") };
+    assert!(prompt.contains("needs `nothing`"), "{prompt}");
+    assert_eq!(plan, changed, "the plan that is wrong, not the one before it");
     state.approved = Some(Proposal::read_text("- description: x"));
     let [taken] = &route(&state)[..] else { panic!("one decision") };
     assert!(matches!(&taken.act, Act::Add(items) if items.len() == 1), "{taken:?}");

@@ -36,7 +36,7 @@ impl Scheduler {
         let source = |source: &TaskIx| ProgramSource {
             mark: marks.get(source).cloned().unwrap_or_default(),
             task: self.tasks[*source].id.clone(),
-            title: self.title(*source, Some(reduce)),
+            title: self.title(*source),
             output: self.written(*source, outputs),
         };
         Ok(ProgramCall {

@@ -26,7 +26,7 @@ impl Scheduler {
             [one] => bare(self.json_of(*one, outputs)),
             many => {
                 let block = |source: &TaskIx| {
-                    format!("## {}\n\n{}", self.title(*source, Some(reduce)), self.text_of(*source, outputs))
+                    format!("## {}\n\n{}", self.title(*source), self.text_of(*source, outputs))
                 };
                 Value::from(many.iter().map(block).collect::<Vec<_>>().join("\n\n---\n\n"))
             }
@@ -62,7 +62,7 @@ impl Scheduler {
         let result = bare(self.json_of(last, outputs));
         let mut report = self.report(task, reduce, &merging, result, next.levels, None);
         if chooses(merging.strategy) {
-            self.add_choice(task, reduce, &merging, last, &mut report, outputs);
+            self.add_choice(task, &merging, last, &mut report, outputs);
         }
         let notes = next.carried.iter().map(|key| {
             Value::from(format!("question {key} failed; its outputs went into the next one as they were"))
@@ -108,18 +108,17 @@ impl Scheduler {
     fn add_choice(
         &self,
         task: TaskIx,
-        reduce: &Reduce,
         merging: &Merging,
         winner: TaskIx,
         report: &mut Value,
         outputs: &dyn Outputs,
     ) {
-        report["winner"] = json!(self.title(winner, Some(reduce)));
+        report["winner"] = json!(self.title(winner));
         let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
         let choice = |child: &TaskIx| {
             let chosen = self.chosen(*child, merging, outputs)?;
             let reason = self.json_of(*child, outputs).get("reason").cloned().unwrap_or_default();
-            Some(json!({ "winner": self.title(chosen, Some(reduce)), "reason": reason }))
+            Some(json!({ "winner": self.title(chosen), "reason": reason }))
         };
         let choices: Vec<Value> = children.iter().filter_map(choice).collect();
         report["reason"] = choices.last().map_or(Value::Null, |last| last["reason"].clone());
@@ -139,7 +138,7 @@ impl Scheduler {
             .sources(task, reduce)
             .into_iter()
             .map(|source| Ballot {
-                member: self.title(source.task, Some(reduce)),
+                member: self.title(source.task),
                 said: match source.succeeded {
                     true => said(&self.json_of(source.task, outputs), rule),
                     false => Said::Failed(self.absence(source.task).cause),
@@ -178,7 +177,7 @@ impl Scheduler {
         let named = named.unwrap_or_else(|| cited(&text, merging.sources.len()));
         let notes = self.fell_back(task, reduce, merging).into_iter().chain(lead_nowhere(&nowhere));
         let sources = merging.sources.iter().enumerate();
-        let sources = sources.map(|(at, source)| self.source(at, *source, reduce, named.contains(&at)));
+        let sources = sources.map(|(at, source)| self.source(at, *source, named.contains(&at)));
         let (calls, usage) = self.calls_so_far(task);
         // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
         let fields = [
@@ -195,12 +194,12 @@ impl Scheduler {
     }
 
     /// A source, as reports tell it.
-    fn source(&self, at: usize, source: TaskIx, reduce: &Reduce, cited: bool) -> Value {
+    fn source(&self, at: usize, source: TaskIx, cited: bool) -> Value {
         let digest = self.digest_of(source).map(|digest| digest.to_string());
         let fields = [
             ("mark", mark(at).into()),
             ("task", self.tasks[source].id.0.as_ref().into()),
-            ("title", self.title(source, Some(reduce)).into()),
+            ("title", self.title(source).into()),
             ("digest", digest.into()),
             ("cited", cited.into()),
         ];

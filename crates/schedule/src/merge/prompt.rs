@@ -121,7 +121,7 @@ impl Scheduler {
         let mut prompt = self.question_part(task, reduce, outputs)?;
         let _ = write!(prompt, "## {title}\n\n");
         for piece in of {
-            let heading = self.heading(reduce, &merging, piece);
+            let heading = self.heading(&merging, piece);
             let _ = write!(prompt, "### {heading}\n\n{}\n\n", text(piece));
         }
         Ok(prompt)
@@ -144,10 +144,10 @@ impl Scheduler {
     }
 
     /// `[S3] research [berlin], part 2 of 4`; what was merged before stands under the marks in its text.
-    fn heading(&self, reduce: &Reduce, merging: &Merging, piece: &Piece) -> String {
+    fn heading(&self, merging: &Merging, piece: &Piece) -> String {
         let Some(task) = self.tasks.find(&piece.task) else { return piece.task.to_string() };
         let name = match merging.places.get(&task) {
-            Some(index) => format!("[{}] {}", mark(*index), self.title(task, Some(reduce))),
+            Some(index) => format!("[{}] {}", mark(*index), self.title(task)),
             None => "merged before".to_owned(),
         };
         match piece.part {

@@ -4,6 +4,7 @@ use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::Missing;
 use convoke_plan::{Kind, NodeIx, Reduce};
+use std::sync::Arc;
 
 /// One source of a merge, there or not.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +24,9 @@ impl Scheduler {
 
     /// The task of a source: beside the merge where it is needed, else on the way that led to it.
     pub(super) fn source_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
-        let needed = self.node(task).needs.iter().any(|need| need.node == node);
-        match needed {
-            true => self.beside(self.tasks[task].place, node),
+        let place = self.tasks[task].place;
+        match self.index_in(place.frame).needs(self.tasks[task].node, node).next().is_some() {
+            true => self.beside(place, node),
             false => self.ancestor_of(task, node),
         }
     }
@@ -82,21 +83,31 @@ impl Scheduler {
         }
     }
 
-    /// What people call a source: its title or step, with the item's key.
-    pub(crate) fn title(&self, task: TaskIx, reduce: Option<&Reduce>) -> String {
-        let (root, key) = match (self.tasks[task].place.within, self.tasks[task].place.item) {
+    /// What people call a source: its title where a merge states one, else its step, with the item's key.
+    pub(crate) fn title(&self, task: TaskIx) -> String {
+        let (root, key) = self.step_and_key(task);
+        let stated = self.index_in(self.tasks[root].place.frame).titles.get(&self.tasks[root].node);
+        with_key(stated.unwrap_or(&self.node(root).name), key)
+    }
+
+    /// The step of a source, with the item's key.
+    pub(crate) fn step_name(&self, task: TaskIx) -> String {
+        let (root, key) = self.step_and_key(task);
+        with_key(&self.node(root).name, key)
+    }
+
+    fn step_and_key(&self, task: TaskIx) -> (TaskIx, Option<Arc<str>>) {
+        match (self.tasks[task].place.within, self.tasks[task].place.item) {
             (Some(group), Some(index)) => (group, Some(self.key_of(group, index))),
             _ => (task, None),
-        };
-        let stated = reduce.and_then(|reduce| {
-            let at = reduce.of.iter().position(|node| *node == self.tasks[root].node)?;
-            reduce.titles.get(at)?.as_deref()
-        });
-        let name = stated.unwrap_or(&self.node(root).name);
-        match key {
-            Some(key) => format!("{name} [{key}]"),
-            None => name.to_owned(),
         }
+    }
+}
+
+fn with_key(name: &str, key: Option<Arc<str>>) -> String {
+    match key {
+        Some(key) => format!("{name} [{key}]"),
+        None => name.to_owned(),
     }
 }
 

@@ -261,7 +261,7 @@ impl Scheduler {
         }
         for (index, source) in sources.iter().enumerate().take(most) {
             let text = self.shown(*source, each.max(LEAST_TOKENS), outputs);
-            let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.title(*source, None));
+            let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.step_name(*source));
         }
         part
     }

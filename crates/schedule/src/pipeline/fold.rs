@@ -68,12 +68,14 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(crate) fn project_seen(&mut self, id: Option<&TaskId>, context: &Payload) -> Folded {
-        self.project = Some(context.clone());
+    pub(crate) fn project_seen(&mut self, id: Option<&TaskId>, context: &Payload, place: &str) -> Folded {
+        self.projects.insert(place.to_owned(), context.clone());
         if let Some(id) = id {
             let task = self.known(id, "project_seen")?;
             self.errands.remove(&task);
             self.course_mut(task).recorded.patched = true;
+            let key = self.patch_key(task);
+            self.settled.entry(place.to_owned()).or_default().push(key);
             self.todo(Todo::Group(task));
         }
         Ok(())
@@ -94,16 +96,15 @@ impl Scheduler {
         }
         let failure = self.tasks[task].failure.clone().filter(|_| end == End::Failed);
         let frame = self.tasks[task].place.frame;
-        self.frame_mut(frame).kept.count_end(task, failure.as_deref());
+        let limit = self.workflow_in(frame).pipeline.as_ref().map_or(0, |pipeline| pipeline.hard_failures);
+        self.frame_mut(frame).kept.count_end(task, failure.as_deref(), limit);
     }
 
-    /// What is open again is decided anew: with its own number of tries, and by the files that are there now.
+    /// What is open again is decided anew, by the files that are there now.
     pub(crate) fn phase_reopened(&mut self, task: TaskIx) {
-        let tries = self.tries(task).len() as u32;
         let Some(course) = self.tasks[task].course.as_mut() else { return };
         course.skipped = false;
         course.files.clear();
-        course.earlier = tries;
     }
 
     pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {

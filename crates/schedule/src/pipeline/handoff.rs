@@ -52,7 +52,7 @@ impl Scheduler {
         add("events", &|| {
             self.frame(frame).kept.history().iter().map(|said| Json::from(said.kind.as_str())).collect()
         });
-        add("project", &|| self.project_json(outputs));
+        add("project", &|| self.project_json(frame, outputs));
     }
 
     /// What a worker of a phase is told, with what the pipeline keeps; false where the task is none.
@@ -139,8 +139,11 @@ impl Scheduler {
         told.iter().map(entry).collect()
     }
 
-    fn project_json(&self, outputs: &dyn Outputs) -> Json {
-        let context = self.project.as_ref().and_then(|context| self.read(context, outputs));
+    /// What this pipeline shares with other runs; others of the same plan may share something else.
+    fn project_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {
+        let place = self.workflow_in(frame).project_place();
+        let context = place.and_then(|place| self.projects.get(&place));
+        let context = context.and_then(|context| self.read(context, outputs));
         context.map_or(Json::Null, |text| text.value())
     }
 

@@ -84,7 +84,7 @@ impl Scheduler {
         self.unknown_event(task, said)
             .or_else(|| self.contradiction(child, said))
             .or_else(|| self.wrong_project(task, child, said))
-            .or_else(|| self.too_much_handed_out(phase, child, said))
+            .or_else(|| self.too_much_handed_out(task, phase, child, said))
     }
 
     /// Events are those of the standard or of the manifest, and what is said about them has their shape.
@@ -134,7 +134,8 @@ impl Scheduler {
         read.err().map(|wrong| format!("`project`: {wrong}"))
     }
 
-    fn too_much_handed_out(&self, phase: &Phase, child: TaskIx, said: &Said) -> Option<String> {
+    /// What was handed out already was within the bounds of its time; who goes on with the run may have tighter ones.
+    fn too_much_handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: &Said) -> Option<String> {
         if said.children.is_empty() {
             return None;
         }
@@ -144,6 +145,9 @@ impl Scheduler {
         let about = self.asked_about(child)?;
         if matches!(about, About::Aggregate { .. }) {
             return Some("what is put together hands out no further work".to_owned());
+        }
+        if !self.intents_of(task, child, said.children.len()).is_empty() {
+            return None;
         }
         let depth = self.depth_of(child) + 1;
         if depth > phase.max_depth {

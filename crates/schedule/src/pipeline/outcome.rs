@@ -7,7 +7,8 @@ use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Class, Failure, RunStatus, Violation};
+use convoke_model::reason::PROJECT_UNWRITTEN;
+use convoke_model::{Class, Failure, RunStatus, Superseded, Violation};
 use convoke_plan::Kind;
 use serde_json::{Map, Value, json};
 
@@ -20,13 +21,10 @@ impl Scheduler {
             return self.end_frame_by(frame, Some(task), failure);
         };
         let violated = failure.class == Class::Security && pipeline.violation == Violation::HardAbort;
-        let (kept, limit) = (&self.frame(frame).kept, pipeline.hard_failures);
-        // Of a row the last one is named, also when all of them are looked at once more after a crash.
-        let hard = if kept.last == Some(task) { kept.hard } else { 0 };
         if violated {
             return self.end_frame_by(frame, Some(task), failure);
         }
-        if limit > 0 && hard >= limit {
+        if let Some((_, hard)) = self.frame(frame).kept.too_many.filter(|(last, _)| *last == task) {
             let message =
                 format!("{hard} hard failures in a row (hardFailures); the last: {}", failure.message);
             let failure = Failure { message, ..failure }.reason(reason::TOO_MANY_HARD);
@@ -80,12 +78,18 @@ impl Scheduler {
             .iter()
             .map(|phase| Ran {
                 failed: !self.tasks[*phase].succeeded(),
+                counts: self.lost_a_write(*phase),
                 after: self.followed(*phase, &phases),
                 place: self.tasks[*phase].node.0,
             })
             .collect();
         let verdict = verdict(&judged);
         (phases, verdict)
+    }
+
+    fn lost_a_write(&self, phase: TaskIx) -> bool {
+        let failure = self.tasks[phase].failure.as_deref();
+        failure.is_some_and(|failure| failure.reason.as_deref() == Some(PROJECT_UNWRITTEN))
     }
 
     fn followed(&self, phase: TaskIx, phases: &[TaskIx]) -> Vec<usize> {
@@ -166,6 +170,10 @@ impl Scheduler {
         }
         if let Some(failure) = self.tasks[step].failure.as_deref() {
             told["reason"] = failure.message.as_str().into();
+        }
+        if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
+            let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });
+            told["superseded"] = earlier.iter().map(run).collect();
         }
         told
     }

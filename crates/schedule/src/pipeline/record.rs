@@ -1,10 +1,12 @@
-//! What a phase's newest answer changes outside of it: flags and metadata, what is announced, what the project shares.
+//! What a phase's newest answer changes outside of it: what the project shares, flags and metadata, what is announced.
 //!
 //! Each is an event, in this order, and each is made once: what is recorded already is skipped after a crash, and a change
-//! of the project is named so that asking for it again changes nothing.
+//! of the project is named so that asking for it again changes nothing. The project comes first because it alone can fail:
+//! of an answer whose change is lost nothing is announced, and no edge is taken because of it.
 
 use super::came::Outcome;
 use super::contract::Said;
+use super::state::Recorded;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
 use crate::task::TaskIx;
@@ -65,9 +67,18 @@ fn summary(outcome: &Outcome) -> Value {
 
 impl Scheduler {
     /// Decide: what an answer changes is recorded, as far as it is not yet. True once nothing is left.
-    pub(super) fn record(&mut self, task: TaskIx, last: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
-        let id = self.tasks[task].id.clone();
+    pub(super) fn record(&mut self, task: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
         let recorded = self.course_mut(task).recorded;
+        if let Some(patch) = unit.project.as_ref().filter(|_| !recorded.patched) {
+            self.patch_project(task, patch, outputs);
+            return false;
+        }
+        self.announce(task, unit, recorded, outputs);
+        true
+    }
+
+    fn announce(&mut self, task: TaskIx, unit: &Unit, recorded: Recorded, outputs: &dyn Outputs) {
+        let id = self.tasks[task].id.clone();
         if unit.changes_state() && !recorded.changed {
             let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
             self.emit(Event::StateChanged { task: id.clone(), flags, metadata });
@@ -78,25 +89,18 @@ impl Scheduler {
             let (task, kind) = (id.clone(), kind.clone());
             self.emit(Event::Announced { task, attempt, kind, implied: *implied, payload });
         }
-        match unit.project.as_ref().filter(|_| !recorded.patched) {
-            Some(patch) => {
-                self.patch_project(task, last, patch, outputs);
-                false
-            }
-            None => true,
-        }
     }
 
-    fn patch_project(&mut self, task: TaskIx, last: TaskIx, patch: &Value, outputs: &dyn Outputs) {
+    fn patch_project(&mut self, task: TaskIx, patch: &Value, outputs: &dyn Outputs) {
         if self.errands.insert(task) {
-            let (key, patch) = (self.patch_key(task, last), store(outputs, patch));
+            let (key, patch) = (self.patch_key(task), store(outputs, patch));
             self.command(Command::Patch { task, key, patch });
         }
     }
 
     /// Names a change by the child whose answer it stands in: a phase may change it in every try.
-    fn patch_key(&self, task: TaskIx, last: TaskIx) -> String {
-        let newest = self.group(task).members.last().copied();
-        self.change_key(newest.unwrap_or(last))
+    pub(super) fn patch_key(&self, task: TaskIx) -> String {
+        let newest = self.tasks[task].group.as_deref().and_then(|group| group.members.last());
+        self.change_key(newest.copied().unwrap_or(task))
     }
 }

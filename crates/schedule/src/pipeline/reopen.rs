@@ -1,12 +1,16 @@
 //! Resuming a pipeline that did not succeed: which phases are open again.
 //!
-//! A failed phase that counts gets new tries, behind those that it had. What came after it begins anew, because other edges
-//! may be taken; everything else stays as it is.
+//! A failed phase that counts gets new tries, behind those that it had; one that was stopped goes on with those that it has.
+//! What came after it begins anew, because other edges may be taken, and what it came to before is remembered; everything
+//! else stays as it is.
 
+use super::trigger::Status;
 use crate::frame::FrameIx;
-use crate::reopen::Reopening;
+use crate::reopen::{Reopening, lies_below};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
+use convoke_model::{Superseded, TaskId};
+use convoke_plan::Kind;
 use std::collections::HashSet;
 
 impl Scheduler {
@@ -55,6 +59,9 @@ impl Scheduler {
         if anew {
             return found.restarted.push(id);
         }
+        if self.tasks[step].state == TaskState::Ended(End::Failed) {
+            found.retried.push(id);
+        }
         // A try that was stopped goes on; those that failed stay, and another follows.
         let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
         let stopped = |child: &&TaskIx| {
@@ -63,5 +70,41 @@ impl Scheduler {
             cancelled && self.tasks[step].state != TaskState::Ended(End::Failed)
         };
         found.tasks.extend(children.iter().filter(stopped).map(|child| self.tasks[*child].id.clone()));
+    }
+
+    /// What phases came to that begin anew, with everything below these tasks.
+    pub(crate) fn superseded_by(&self, restarted: &[TaskId]) -> Vec<Superseded> {
+        let restarted: HashSet<&TaskId> = restarted.iter().collect();
+        let ran = |step: &TaskIx| {
+            let is_phase = matches!(self.node(*step).kind, Kind::Phase(_)) && !self.tries(*step).is_empty();
+            is_phase && lies_below(&self.tasks[*step].id, &restarted)
+        };
+        self.tasks.indices().filter(ran).map(|step| self.superseded(step)).collect()
+    }
+
+    fn superseded(&self, step: TaskIx) -> Superseded {
+        let task = self.tasks[step].id.clone();
+        let run = self.superseded.get(&task).map_or(0, Vec::len) as u32 + 1;
+        let status = self.status_of(step).map_or("cancelled", Status::word).to_owned();
+        Superseded { task, run, status, tries: self.tries(step).len() as u32 }
+    }
+
+    /// Fold: what phases came to that begin anew. A reopening is folded twice by who makes it.
+    pub(crate) fn phases_superseded(&mut self, superseded: &[Superseded]) {
+        for earlier in superseded {
+            let runs = self.superseded.entry(earlier.task.clone()).or_default();
+            if runs.len() < earlier.run as usize {
+                runs.push(earlier.clone());
+            }
+        }
+    }
+
+    /// Fold: a phase that had failed has its own number of tries again.
+    pub(crate) fn phases_retried(&mut self, phases: &[TaskId]) {
+        for phase in phases {
+            if let Some(phase) = self.tasks.find(phase) {
+                self.course_mut(phase).earlier = self.tries(phase).len() as u32;
+            }
+        }
     }
 }

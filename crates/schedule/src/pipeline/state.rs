@@ -19,8 +19,8 @@ pub(crate) struct Kept {
     kinds: HashSet<String>,
     /// Hard failures in a row, up to now.
     pub hard: u32,
-    /// The last phase that ended in success or failure.
-    pub last: Option<TaskIx>,
+    /// The phase whose failure was the last of too many in a row, and how many these were.
+    pub too_many: Option<(TaskIx, u32)>,
 }
 
 /// Something that a phase announced.
@@ -44,7 +44,7 @@ pub(crate) struct Course {
     pub skipped: bool,
     /// Files that were looked for, and whether they exist.
     pub files: IndexMap<String, bool>,
-    /// Tries of before the run was reopened; they no longer count against the limit.
+    /// Tries of before it had failed and was opened again; they no longer count against the limit.
     pub earlier: u32,
     /// What is recorded already of what its newest children came to.
     pub recorded: Recorded,
@@ -94,10 +94,12 @@ impl Kept {
         }
     }
 
-    /// Counts hard failures in a row.
-    pub fn count_end(&mut self, task: TaskIx, failure: Option<&Failure>) {
-        self.last = Some(task);
+    /// Counts hard failures in a row where they end: others may end in the same turn, before anybody looks.
+    pub fn count_end(&mut self, task: TaskIx, failure: Option<&Failure>, limit: u32) {
         self.hard = if failure.is_some_and(is_hard) { self.hard + 1 } else { 0 };
+        if limit > 0 && self.hard >= limit {
+            self.too_many.get_or_insert((task, self.hard));
+        }
     }
 }
 
@@ -139,14 +141,26 @@ mod tests {
         let mut kept = Kept::default();
         let denied = Failure::new(Class::Permission, "403");
         let slow = Failure::new(Class::Timeout, "forbidden network 403");
-        kept.count_end(TaskIx(0), Some(&denied));
-        kept.count_end(TaskIx(0), Some(&denied));
+        kept.count_end(TaskIx(0), Some(&denied), 0);
+        kept.count_end(TaskIx(0), Some(&denied), 0);
         assert_eq!(kept.hard, 2);
-        kept.count_end(TaskIx(0), Some(&slow));
+        kept.count_end(TaskIx(0), Some(&slow), 0);
         assert_eq!(kept.hard, 0);
-        kept.count_end(TaskIx(0), Some(&denied));
-        kept.count_end(TaskIx(0), None);
+        kept.count_end(TaskIx(0), Some(&denied), 0);
+        kept.count_end(TaskIx(0), None, 0);
         assert_eq!(kept.hard, 0);
+    }
+
+    #[test]
+    fn whoever_reaches_the_limit_is_remembered_whatever_ends_after_it() {
+        let mut kept = Kept::default();
+        let denied = Failure::new(Class::Permission, "403");
+        kept.count_end(TaskIx(1), Some(&denied), 2);
+        assert_eq!(kept.too_many, None);
+        kept.count_end(TaskIx(2), Some(&denied), 2);
+        kept.count_end(TaskIx(3), Some(&denied), 2);
+        kept.count_end(TaskIx(4), None, 2);
+        assert_eq!((kept.too_many, kept.hard), (Some((TaskIx(2), 2)), 0));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Scheduler {
             }
             Came::Stopped => {}
             Came::HandsOut(said, questions) => {
-                if self.record(task, last, &Unit::of_hand_out(&said), outputs) {
+                if self.record(task, &Unit::of_hand_out(&said), outputs) {
                     self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
                 }
             }
@@ -58,7 +58,7 @@ impl Scheduler {
                 self.stop_siblings(task, outcome.by.unwrap_or(last), outputs);
             }
             Came::Ended(outcome) => {
-                if self.record(task, last, &Unit::of_end(&outcome), outputs) {
+                if self.record(task, &Unit::of_end(&outcome), outputs) {
                     self.conclude_phase(task, phase, last, *outcome, outputs);
                 }
             }

@@ -12,6 +12,8 @@ use std::cmp::Reverse;
 pub(crate) struct Ran {
     /// Whether it ended in anything but success.
     pub failed: bool,
+    /// Whether it counts whatever its edges led to: a write of it was lost, which no other phase makes good.
+    pub counts: bool,
     /// The phases before it from which taken edges lead here, as indexes of the list.
     pub after: Vec<usize>,
     /// Its place in the file: of equal chains the first of the file is named.
@@ -23,7 +25,7 @@ pub(crate) struct Ran {
 pub(crate) struct Verdict {
     /// A longest chain, in order; one with a failure if there is any.
     pub critical_path: Vec<usize>,
-    /// Failed phases that count: leaves, and those on a longest chain. Empty means success.
+    /// Failed phases that count: leaves, those on a longest chain, and those that always do. Empty means success.
     pub faults: Vec<usize>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) fn verdict(ran: &[Ran]) -> Verdict {
     }
     let longest = up.iter().copied().max().unwrap_or(0);
     let is_critical = |ix: usize| up[ix] + down[ix] == longest + 1;
-    let is_fault = |ix: &usize| ran[*ix].failed && (is_leaf[*ix] || is_critical(*ix));
+    let is_fault = |ix: &usize| ran[*ix].failed && (ran[*ix].counts || is_leaf[*ix] || is_critical(*ix));
     Verdict { critical_path: chain(ran, &up, longest), faults: (0..ran.len()).filter(is_fault).collect() }
 }
 
@@ -78,6 +80,7 @@ mod tests {
     fn ran(phases: &[(bool, &[usize])]) -> Vec<Ran> {
         let phase = |(place, (failed, after)): (usize, &(bool, &[usize]))| Ran {
             failed: *failed,
+            counts: false,
             after: after.to_vec(),
             place: place as u32,
         };
@@ -139,16 +142,16 @@ mod tests {
 
     fn graph() -> impl Strategy<Value = Vec<Ran>> {
         prop::collection::vec(
-            (any::<bool>(), prop::collection::vec(any::<prop::sample::Index>(), 0..3)),
+            (any::<bool>(), any::<bool>(), prop::collection::vec(any::<prop::sample::Index>(), 0..3)),
             1..10,
         )
         .prop_map(|drawn| {
-            let phase = |(ix, (failed, after)): (usize, (bool, Vec<prop::sample::Index>))| {
+            let phase = |(ix, (failed, counts, after)): (usize, (bool, bool, Vec<prop::sample::Index>))| {
                 let mut after: Vec<usize> =
                     after.iter().filter(|_| ix > 0).map(|from| from.index(ix.max(1))).collect();
                 after.sort();
                 after.dedup();
-                Ran { failed, after, place: ix as u32 }
+                Ran { failed, counts, after, place: ix as u32 }
             };
             drawn.into_iter().enumerate().map(phase).collect()
         })
@@ -162,7 +165,7 @@ mod tests {
             let is_leaf = |ix: usize| !ran.iter().any(|phase| phase.after.contains(&ix));
             let is_critical = |ix: usize| all.iter().any(|chain| chain.len() == longest && chain.contains(&ix));
             let expected: Vec<usize> =
-                (0..ran.len()).filter(|ix| ran[*ix].failed && (is_leaf(*ix) || is_critical(*ix))).collect();
+                (0..ran.len()).filter(|ix| ran[*ix].failed && (ran[*ix].counts || is_leaf(*ix) || is_critical(*ix))).collect();
             let found = verdict(&ran);
             prop_assert_eq!(&found.faults, &expected);
             prop_assert!(all.contains(&found.critical_path) && found.critical_path.len() == longest);

@@ -210,3 +210,21 @@ fn a_violation_ends_the_pipeline_or_is_a_failed_validation() {
     let (ended, world) = run(&lenient, violation());
     assert_eq!((ended.status, world.launches.len()), (RunStatus::Succeeded, 3));
 }
+
+/// Several phases that end in one turn are each counted where they end, whatever ends after them.
+#[test]
+fn the_failure_that_reaches_the_threshold_is_the_one_that_is_named() {
+    let wrong = |to: &str| format!("e {to} when: \"e.output.payload.missing.deeper > 1\"");
+    let edges = [wrong("a"), wrong("b"), wrong("c")];
+    let edges: Vec<&str> = edges.iter().map(String::as_str).collect();
+    let plan = with("e", &["e", "a", "b", "c"], &edges, "hardFailures: 2\n");
+    let (ended, world) = run(&plan, vec![]);
+    let ending = world.events().find_map(|stamped| match &stamped.event {
+        Event::WorkflowEnding { ending: convoke_model::Ending::Failed { task, .. }, .. } => task.clone(),
+        _ => None,
+    });
+    assert_eq!(ending.map(|task| task.to_string()).as_deref(), Some("b"));
+    let failure = ended.failure.expect("too many");
+    assert_eq!(failure.reason.as_deref(), Some("hard_failures"));
+    assert!(failure.message.starts_with("2 hard failures in a row"), "{failure:?}");
+}

@@ -228,3 +228,68 @@ fn a_project_that_cannot_be_written_fails_the_phase_and_a_resumed_run_writes_it(
     assert_eq!(launched, ["y/try[1]"]);
     assert_eq!(again.project.state().context.value()["globalFlags"], json!({"a": true}));
 }
+
+#[test]
+fn a_write_that_was_lost_is_never_a_success_and_nothing_of_its_answer_is_announced() {
+    let patch = json!({
+        "status": "success", "payload": {}, "project": {"globalFlags": {"a": true}}, "flags": {"done": true},
+        "events": [{"type": "code_committed"}],
+    });
+    // The failure of `x` is taken care of, and another chain is longer: by edges alone it would not count.
+    let nodes = ["e", "x", "care", "told", "said", "l1", "l2", "l3"];
+    let edges = [
+        "e x",
+        "x care on: failure",
+        "x told event: validation_passed",
+        "x said event: code_committed",
+        "e l1",
+        "l1 l2",
+        "l2 l3",
+    ];
+    let plan = manifest("e", &nodes, &edges);
+    let script = vec![("x/try[1]", says(patch))];
+    let mut world = convoke_testkit::World::new(plan.clone(), json!({}), 4, 1, workers(script.clone()));
+    world.project.break_down(true);
+    let ended = world.finish();
+    let came = phases(&ended);
+    assert_eq!((came["x"].as_str(), came["care"].as_str()), ("failure", "success"));
+    assert_eq!((came["told"].as_str(), came["said"].as_str()), ("skipped", "skipped"));
+    let of_x = |event: &Event| match event {
+        Event::Announced { task, .. } | Event::StateChanged { task, .. } => &*task.0 == "x",
+        _ => false,
+    };
+    assert!(!world.events().any(|stamped| of_x(&stamped.event)), "{:?}", told(&events(&world)));
+    assert_eq!(ended.status, RunStatus::Failed, "{ended:?}");
+    assert!(ended.failure.expect("a reason").message.contains("cannot be written"));
+    world.project.break_down(false);
+    let mut again = convoke_testkit::World::resumed(plan, 4, world.commits.clone(), &world, workers(script));
+    let ended = again.finish();
+    let came = phases(&ended);
+    assert_eq!(
+        (ended.status, came["care"].as_str(), came["told"].as_str()),
+        (RunStatus::Succeeded, "skipped", "success")
+    );
+}
+
+#[test]
+fn who_resumes_under_tighter_bounds_keeps_what_was_handed_out_and_hands_out_no_more() {
+    let plan = manifest("x", &["x personaId: a", "y personaId: a"], &["x y"]);
+    let three = || hands(&[("b", "1"), ("b", "2"), ("b", "3")]);
+    let script =
+        vec![("x/try[1]", three()), ("y/try[1]", three()), ("y/try[2]", three()), ("y/try[3]", three())];
+    let mut world = convoke_testkit::World::new(plan.clone(), json!({}), 4, 1, workers(script.clone()));
+    while world.launches.len() < 4 {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    let mut tighter = (*plan).clone();
+    let caps = convoke_plan::compile::Caps { relationship_children: 2, ..Default::default() };
+    tighter.bound_by(&caps);
+    let left = world.commits.clone();
+    let mut again =
+        convoke_testkit::World::resumed(std::sync::Arc::new(tighter), 4, left, &world, workers(script));
+    let ended = again.finish();
+    let came = phases(&ended);
+    assert_eq!((came["x"].as_str(), came["y"].as_str()), ("success", "validation_fail"));
+    assert!(ended.failure.expect("refused").message.contains("the limit is 2"));
+}

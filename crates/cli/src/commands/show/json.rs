@@ -84,6 +84,7 @@ impl Shown {
         put("output", self.optional(task.output.as_ref())?);
         put("so_far", self.so_far(id)?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
+        put("superseded", task.superseded.then(|| json!(true)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
         put("question", self.optional(task.ask.as_ref())?);
         put("answer", self.optional(answer.map(|(answer, _)| answer))?);

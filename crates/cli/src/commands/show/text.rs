@@ -76,7 +76,8 @@ impl Shown {
         extent: Extent,
         paint: Paint,
     ) -> Result<String, CommandFailure> {
-        let mut text = format!("{} {}\n", paint.strong(&id.to_string()), word(task.state));
+        let superseded = if task.superseded { " (what follows is of before it began anew)" } else { "" };
+        let mut text = format!("{} {}{superseded}\n", paint.strong(&id.to_string()), word(task.state));
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
         task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
         if let Some(cause) = &task.cause {
@@ -131,7 +132,8 @@ fn row(id: &TaskId, task: &TaskReport) -> String {
         (None, Some(cause)) => format!("  {cause}"),
         _ => String::new(),
     };
-    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}", id.to_string(), word(task.state));
+    let before = if task.superseded { "  superseded" } else { "" };
+    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}{before}", id.to_string(), word(task.state));
     format!("{}\n", line.trim_end())
 }
 

@@ -31,7 +31,8 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
         ]),
         Duty::Recover => recovery(),
         Duty::Classify => schema([
-            ("done", told(FieldType::Boolean, "whether no further task is needed")),
+            ("done", told(FieldType::Boolean, "whether no further task is needed or would help")),
+            ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal is reached as it stands"))),
             ("reason", text("why")),
             ("tasks", further_tasks()),
         ]),
@@ -39,6 +40,7 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
             ("message", OutputField { min_length: Some(1), max_length: Some(4000), ..text("the answer") }),
             ("next_steps", OutputField { max_length: Some(1000), ..text("what the person could do now") }),
             ("issues", text("what is missing, uncertain or contradictory")),
+            ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal was really reached"))),
             ("reason", text("why the goal counts as reached or not")),
         ]),
     }
@@ -60,7 +62,7 @@ fn recovery() -> OutputSchema {
 fn further_tasks() -> OutputField {
     let mut tasks = tasks();
     let task = tasks.items.as_mut().and_then(|task| task.properties.as_mut());
-    let replaces = optional(list(FieldType::String, "ids of failed tasks that it makes up for"));
+    let replaces = optional(list(FieldType::String, "ids of failed or skipped tasks that it makes up for"));
     task.map(|task| task.insert("replaces".to_owned(), replaces));
     tasks
 }

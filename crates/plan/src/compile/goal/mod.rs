@@ -37,7 +37,7 @@ impl Builder<'_> {
                 seconds: stated(&goal.spawn.seconds, 600),
                 tools: stated(&goal.spawn.tools, 5) as u32,
             },
-            skip_threshold: stated(&goal.skip_threshold, 70) as u8,
+            skip_threshold: goal.skips_from() as u8,
             policies,
             approve: goal.approve && !goal.plan_only,
             plan_only: goal.plan_only,
@@ -124,7 +124,7 @@ fn bounds(goal: &source::GoalStep) -> Bounds {
     Bounds {
         max_depth: stated(&goal.max_depth, 4) as u32,
         max_children: stated(&goal.max_children, 4) as u32,
-        max_tasks: stated(&goal.max_tasks, 100) as u32,
+        max_tasks: goal.most_tasks() as u32,
         max_rounds: stated(&goal.max_rounds, 3) as u32,
         max_recoveries: stated(&goal.max_recoveries, 3) as u32,
     }

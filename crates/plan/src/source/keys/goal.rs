@@ -121,7 +121,7 @@ pub static GIVEN_TASK: ObjectType = ObjectType {
         optional(
             "replaces",
             List(&OneOf(&[Text, Integer(0, u64::MAX)])),
-            "failed tasks that it makes up for",
+            "failed or skipped tasks that it makes up for",
         ),
         optional("estimated_tokens", Integer(0, u64::MAX), "tokens that it is thought to take"),
         optional("estimated_seconds", Integer(0, u64::MAX), "seconds that it is thought to take"),

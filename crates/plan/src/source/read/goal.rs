@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::keys::goal::{GIVEN_PLAN, GIVEN_TASK, ROLES};
+use super::super::keys::goal::ROLES;
 use super::super::text::{Spanned, Text};
 use super::super::tree::{Node, Value};
 use super::super::words::{ACTIONS, ANY_CLASS, CLASSES, Words};
@@ -11,6 +11,7 @@ use super::Reader;
 use super::asked::asked;
 use super::capability::capabilities;
 use super::fields::Fields;
+use super::goal_plan::{self, PlanTerms};
 use super::reduce::over;
 use super::scalars::Of;
 use crate::generate::literal;
@@ -28,7 +29,7 @@ pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
         ..asked(cx, fields)
     };
     let (policies, other_policy) = policies(cx, fields);
-    let read = GoalStep {
+    let mut read = GoalStep {
         goal: sentence(cx, fields),
         context: fields.template(cx, "context"),
         duties: duties(cx, fields, &everyone),
@@ -44,8 +45,10 @@ pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
         backoff: fields.duration(cx, "backoff"),
         approve: fields.flag(cx, "approve", false),
         plan_only: fields.flag(cx, "plan_only", false),
-        plan: given_plan(cx, fields),
+        plan: None,
     };
+    let terms = PlanTerms { max_tasks: read.most_tasks(), skip_threshold: read.skips_from() };
+    read.plan = given_plan(cx, fields, terms);
     without_effect(cx, fields, &read);
     read
 }
@@ -150,34 +153,16 @@ fn policy(cx: &mut Reader<'_>, fields: &mut Fields<'_>, class: &str) -> Option<V
 }
 
 /// Reads `plan`: a text, or the plan itself, which is taken as it stands.
-fn given_plan(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Text> {
+fn given_plan(cx: &mut Reader<'_>, fields: &mut Fields<'_>, terms: PlanTerms) -> Option<Text> {
     let node = &fields.take("plan")?.value;
     match &node.value {
         Value::Scalar(_) => cx.template(node, fields.of("plan")),
         Value::Broken => None,
-        Value::Map(_) => {
-            let mut plan = Fields::open(cx, node, &GIVEN_PLAN, fields.owner_of("plan"))?;
-            let tasks = plan.list(cx, "tasks").unwrap_or_default();
-            tasks.iter().for_each(|task| given_task(cx, task, &plan.owner));
-            plan.boolean(cx, "complete");
-            plan.finish(cx);
-            Some(as_it_stands(cx, node))
-        }
-        Value::Seq(tasks) => {
-            let owner = fields.owner_of("plan");
-            tasks.iter().for_each(|task| given_task(cx, task, &owner));
+        Value::Map(_) | Value::Seq(_) => {
+            goal_plan::plan(cx, node, &fields.owner_of("plan"), terms);
             Some(as_it_stands(cx, node))
         }
     }
-}
-
-/// Looks at the keys of a task; what they say is judged with the plan, as a planner's answer is.
-fn given_task(cx: &mut Reader<'_>, node: &Node, owner: &str) {
-    let Some(mut task) = Fields::open(cx, node, &GIVEN_TASK, format!("a task in {owner}")) else { return };
-    for key in GIVEN_TASK.keys {
-        task.take(key.name);
-    }
-    task.finish(cx);
 }
 
 fn as_it_stands(cx: &mut Reader<'_>, node: &Node) -> Text {

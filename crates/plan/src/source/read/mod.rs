@@ -14,6 +14,7 @@ mod fields;
 mod fixed;
 mod flow;
 mod goal;
+mod goal_plan;
 mod group;
 mod header;
 mod manifest;
@@ -30,6 +31,8 @@ mod tool;
 mod work;
 
 pub use duration::parse_duration;
+pub use goal_plan::PlanTerms;
+pub(super) use goal_plan::plan as judge_plan;
 pub(super) use header::workflow;
 pub(super) use manifest::manifest;
 pub(super) use personas::personas;

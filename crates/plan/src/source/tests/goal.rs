@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::super::workflow::{ErrorClass, GoalStep, StepKind};
 use super::{HEADER, assert_one, good, good_kind, line, messages, read, step_findings};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Action;
+use crate::source::{PlanTerms, check_plan};
 use convoke_model::Duty;
 
 fn goal(body: &str) -> GoalStep {
@@ -108,7 +109,7 @@ fn what_is_wrong_with_a_goal_is_found_where_it_stands() {
             &["`description`"],
         ),
         (
-            "type: goal, goal: g, plan: {task: [], tasks: []}",
+            "type: goal, goal: g, plan: {task: [], tasks: [{description: x}]}",
             "workflow::unknown_key",
             &["did you mean `tasks`?"],
         ),
@@ -160,4 +161,77 @@ agents: [{name: a, prompt: p}]
         &["`input`"],
         "no schema",
     );
+}
+
+const TERMS: PlanTerms = PlanTerms { max_tasks: 3, skip_threshold: 70 };
+
+/// What is found in a plan, each with its code, its line and its column.
+fn found_in(plan: &str) -> Vec<(String, String, (usize, usize))> {
+    let found = check_plan("plan.yaml", plan, TERMS);
+    let told = |one: &Diagnostic| format!("{} {}", one.message, one.help.as_deref().unwrap_or(""));
+    found.iter().map(|one| (one.code.to_owned(), told(one), one.labels[0].span.line_column())).collect()
+}
+
+#[test]
+fn a_plan_of_its_own_is_judged_where_it_stands() {
+    let task = |rest: &str| format!("- id: a\n  description: look\n  {rest}\n");
+    let cases: &[(&str, &str, &str, (usize, usize))] = &[
+        ("", "file::empty", "the plan `plan.yaml` is empty", (1, 1)),
+        ("# nothing yet\n", "file::empty", "is empty", (1, 1)),
+        ("tasks: []\n", "workflow::empty_value", "has no tasks", (1, 1)),
+        ("[]\n", "workflow::empty_value", "has no tasks", (1, 1)),
+        ("whatever\n", "workflow::wrong_type", "must be a list of tasks", (1, 1)),
+        ("tasks: [\n", "yaml::syntax", "unclosed", (1, 8)),
+        ("task: []\n", "workflow::missing_key", "has no `tasks`", (1, 1)),
+        (&task("input: [b]"), "workflow::unknown_key", "did you mean `inputs`?", (3, 3)),
+        (&task("priorty: 1"), "workflow::unknown_key", "did you mean `priority`?", (3, 3)),
+        (&task("inputs: a"), "workflow::wrong_type", "must be a list", (3, 11)),
+        (&task("inputs: [aa]"), "workflow::unknown_task", "did you mean `a`?", (3, 12)),
+        (&task("inputs: [a]"), "workflow::task_cycle", "a → a", (3, 12)),
+        (&task("skip_probability: 101"), "workflow::wrong_type", "between 0 and 100", (3, 21)),
+        (&task("skip_probability: 70"), "workflow::needs_key", "`skip_reason`", (3, 21)),
+        (&task("estimated_tokens: -1"), "workflow::wrong_type", "from 0 on", (3, 21)),
+        ("- description: ' '\n", "workflow::empty_value", "`description` of task 1", (1, 16)),
+        ("- look\n", "workflow::wrong_type", "task 1 of the plan must be a mapping", (1, 3)),
+        ("- description: 3\n", "workflow::wrong_type", "a text", (1, 16)),
+        ("- description: a\n- description: A\n", "workflow::duplicate", "the description `a`", (2, 16)),
+        (
+            "- {id: x, description: a}\n- {id: x, description: b}\n",
+            "workflow::duplicate",
+            "the id `x`",
+            (2, 8),
+        ),
+        (
+            "- description: a\n- description: b\n- description: c\n- description: d\n",
+            "workflow::out_of_range",
+            "4 tasks, and at most 3",
+            (4, 3),
+        ),
+        (
+            "- {id: a, description: a, inputs: [c]}\n- {id: b, description: b, inputs: [a]}\n- {id: c, description: c, inputs: [b]}\n",
+            "workflow::task_cycle",
+            "a → c → b → a",
+            (1, 36),
+        ),
+    ];
+    for (plan, code, words, place) in cases {
+        let found = found_in(plan);
+        let first = found.iter().find(|one| one.0 == *code).unwrap_or_else(|| panic!("{plan:?}: {found:?}"));
+        assert!(first.1.contains(words), "{plan:?}: {}", first.1);
+        assert_eq!(first.2, *place, "{plan:?}: {found:?}");
+        assert_eq!(found.len(), if *code == "workflow::missing_key" { 2 } else { 1 }, "{plan:?}: {found:?}");
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_plan_is_told_at_once() {
+    let found = found_in("- {id: a, description: x, input: []}\n- {id: a, description: X, inputs: [z]}\n");
+    let codes: Vec<_> = found.iter().map(|one| one.0.trim_start_matches("workflow::")).collect();
+    assert_eq!(codes, ["unknown_key", "duplicate", "duplicate", "unknown_task"], "{found:?}");
+}
+
+#[test]
+fn a_plan_says_what_it_says_whatever_it_looks_like() {
+    let plan = "# mine\ntasks:\n- {id: 1, description: 'cost of ${HOME} in {{ it }}'}\n- {id: b, description: c, inputs: [1]}\ncomplete: false\n";
+    assert!(found_in(plan).is_empty(), "{:?}", found_in(plan));
 }

@@ -45,6 +45,18 @@ pub struct GoalStep {
     pub plan: Option<Text>,
 }
 
+impl GoalStep {
+    /// `max_tasks`, or what holds where nothing is said.
+    pub fn most_tasks(&self) -> u64 {
+        self.max_tasks.as_ref().map_or(100, |most| most.value)
+    }
+
+    /// `skip_threshold`, or what holds where nothing is said.
+    pub fn skips_from(&self) -> u64 {
+        self.skip_threshold.as_ref().map_or(70, |percent| percent.value)
+    }
+}
+
 /// `spawn` of a goal.
 #[derive(Debug, Clone, Default)]
 pub struct SpawnSettings {

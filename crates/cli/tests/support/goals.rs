@@ -1,0 +1,47 @@
+//! What tests of goals share: what planners, workers and finalisers say, and a world in which they say it.
+
+use super::World;
+use serde_json::{Value, json};
+
+/// A task as a planner writes it.
+pub fn task(id: &str, description: &str, inputs: &[&str]) -> Value {
+    json!({ "id": id, "description": description, "inputs": inputs, "tools": [], "skip_probability": 0 })
+}
+
+/// A task that its planner holds for impossible.
+pub fn skipped(id: &str, reason: &str) -> Value {
+    json!({
+        "id": id, "description": format!("impossible {id}"), "inputs": [], "tools": [],
+        "skip_probability": 95, "skip_reason": reason,
+    })
+}
+
+/// What somebody who did a task says.
+pub fn done(result: &str) -> Value {
+    json!({ "result": result, "summary": format!("it is {result}"), "goal_achieved": true, "reason": "done" })
+}
+
+/// What whoever answers the person says.
+pub fn answer(message: &str) -> Value {
+    json!({ "message": message, "next_steps": "", "issues": "", "reason": "all tasks were done" })
+}
+
+/// A world whose models answer from this file, by duty.
+pub fn scripted(replies: &Value, settings: &str) -> World {
+    let world = World::new();
+    world.write("replies.yaml", json!({ "replies": replies }).to_string());
+    world.write(
+        "convoke.toml",
+        format!("[provider]\nname = \"scripted\"\nfile = \"replies.yaml\"\n\n{settings}"),
+    );
+    world
+}
+
+/// Two tasks, the second of which needs the first.
+pub fn two_tasks() -> Value {
+    json!({
+        "goal/plan": { "json": { "tasks": [task("a", "count the words", &[]), task("b", "double it", &["a"])] } },
+        "goal/execute": [{ "json": done("21") }, { "json": done("42") }],
+        "goal/finalise": { "json": answer("It is 42.") },
+    })
+}

@@ -1,0 +1,70 @@
+//! How much of each result a prompt shows, so that all of them together stay within bounds.
+//!
+//! Pure. What short results leave over is given to long ones; what is cut says how the rest can be read. Invariant: the
+//! heads together take no more than [`ALL`] characters, as long as there are not so many results that each has only
+//! [`LEAST`].
+
+/// Characters of one result, of all that a prompt shows, and what every result has whatever their number.
+const MOST: usize = 8_000;
+const ALL: usize = 16 * MOST;
+const LEAST: usize = 200;
+
+/// How many bytes of each text are shown: all of it, or its head.
+pub(super) fn heads(texts: &[String]) -> Vec<usize> {
+    let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
+    lengths.sort_unstable();
+    let most = level(&lengths);
+    texts
+        .iter()
+        .map(|text| if text.len() <= most { text.len() } else { text.floor_char_boundary(most) })
+        .collect()
+}
+
+/// The height at which texts are cut: as high as what they share allows. They come sorted.
+fn level(lengths: &[usize]) -> usize {
+    let (mut left, mut open) = (ALL, lengths.len());
+    for length in lengths {
+        let fair = (left / open).clamp(LEAST, MOST);
+        if *length > fair {
+            return fair;
+        }
+        (left, open) = (left.saturating_sub(*length), open - 1);
+    }
+    MOST
+}
+
+/// The head of a text, and how to read on.
+pub(super) fn cut(text: &str, head: usize, number: usize) -> String {
+    let left = text[head..].chars().count();
+    format!("{}\n[… {left} more characters; `read_result` with the name `r{number}` reads it]", &text[..head])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(lengths: &[usize]) -> Vec<usize> {
+        let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
+        heads(&texts)
+    }
+
+    #[test]
+    fn what_short_results_leave_over_goes_to_long_ones() {
+        assert_eq!(of(&[10, 9_000]), [10, MOST]);
+        let mut lengths = vec![100; 20];
+        lengths.extend([8_000; 15]);
+        assert_eq!(of(&lengths), lengths, "all of it fits");
+        assert!(of(&[8_000; 32]).iter().all(|head| *head == ALL / 32));
+    }
+
+    proptest! {
+        #[test]
+        fn together_they_stay_within_bounds(lengths in prop::collection::vec(0usize..20_000, 0..60)) {
+            let heads = of(&lengths);
+            prop_assert!(heads.iter().sum::<usize>() <= ALL);
+            prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| head <= length && *head <= MOST));
+            prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| *head >= LEAST.min(*length)));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether a goal was reached, beyond what its tasks say: who looked at all of it last may know that it was not.
+//!
+//! Pure. Words make a goal worse than its tasks, never better.
+
+use super::contract::Said;
+use super::outcome::{Status, status};
+use super::state::{State, Step, Told};
+use convoke_model::Duty;
+
+/// How a goal ended, with what was said about it.
+pub(super) fn verdict(state: &State<'_>) -> Status {
+    if shortfall(state).is_some() { Status::Failed } else { status(state) }
+}
+
+/// Why a goal counts as not achieved though no task of it failed for good.
+pub(super) fn shortfall(state: &State<'_>) -> Option<String> {
+    match status(state) {
+        Status::Failed | Status::SkippedAll => None,
+        // What was left out is told by the status already; that the goal needed it, only by who answers.
+        Status::Partial => denied(state),
+        Status::Succeeded => denied(state).or_else(|| unmet(state)),
+    }
+}
+
+/// Whoever answers says that the goal was not reached.
+fn denied(state: &State<'_>) -> Option<String> {
+    let Some(Step::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
+    match &**said {
+        Said::Answer { achieved: Some(false), reason } if reason.is_empty() => {
+            Some("whoever answers says so".into())
+        }
+        Said::Answer { achieved: Some(false), reason } => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+/// Why a goal cannot have been reached though its tasks were done: who was asked last said that there was more to do, and
+/// that was not done, or that nothing that is left would help.
+fn unmet(state: &State<'_>) -> Option<String> {
+    let mut later = state.steps.iter().rev().take_while(|step| matches!(step, Step::Duty(..)));
+    let asked = later.find_map(|step| match step {
+        Step::Duty(Duty::Classify, told) => Some(told),
+        _ => None,
+    });
+    if let Some(Told::Said(said)) = asked
+        && let Said::More { done, achieved, reason, .. } = &**said
+    {
+        return match (done, achieved) {
+            (false, _) => Some(said_so("more was needed", reason)),
+            (true, Some(false)) => Some(said_so("nothing that is left would reach it", reason)),
+            (true, _) => None,
+        };
+    }
+    is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
+}
+
+/// Whether whoever planned last said that there is more to do.
+pub(super) fn is_incomplete(state: &State<'_>) -> bool {
+    let planned = state.steps.iter().rev().find_map(|step| match step {
+        Step::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
+            Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
+            _ => None,
+        },
+        _ => None,
+    });
+    let person = state.approved.as_ref().or(state.given.as_ref());
+    let first = person.and_then(|plan| plan.as_ref().ok()).map(|plan| plan.complete);
+    let complete = if state.rounds > 1 { planned } else { first.or(planned) };
+    complete == Some(false)
+}
+
+pub(super) fn said_so(what: &str, reason: &str) -> String {
+    if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
+}

@@ -1,0 +1,105 @@
+//! Whether a goal was reached is said by who looks at all of it, and never better than its tasks did.
+
+use convoke_model::{Assignment, RunStatus, Work};
+use convoke_testkit::{Behaviour, Ended, World, plan_of};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn run(says: fn(&str) -> Value) -> (Ended, Vec<String>) {
+    let text = "
+workflow: {name: w, entry_point: g, runtime: {provider: scripted}}
+agents:
+  - {name: g, type: goal, goal: 'write the report'}
+output: {answer: '{{ g.output | json }}'}
+";
+    let script = move |assignment: &Assignment| {
+        let Work::Agent(_) = &assignment.work else { panic!("only models are asked here") };
+        Behaviour::gives(Duration::from_millis(10), says(&assignment.task.to_string()))
+    };
+    let mut world = World::new(plan_of(text, &[]), json!({}), 4, 1, Box::new(script));
+    let ended = world.finish();
+    let asked = world.launches.iter().map(|(task, _)| task.to_string()).collect();
+    (ended, asked)
+}
+
+fn task(id: &str) -> Value {
+    json!({"id": id, "description": format!("do {id}"), "inputs": [], "tools": [], "skip_probability": 0})
+}
+
+fn work() -> Value {
+    json!({"result": "r", "summary": "s", "goal_achieved": true, "reason": "seen"})
+}
+
+fn answer() -> Value {
+    json!({"message": "all I found", "next_steps": "", "issues": "", "reason": "the price is missing"})
+}
+
+#[test]
+fn a_goal_that_whoever_answers_calls_not_reached_has_failed_and_says_why() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a")]}),
+            "g/finalise[1]" => {
+                let mut answer = answer();
+                answer["goal_achieved"] = json!(false);
+                answer
+            }
+            _ => work(),
+        }
+    }
+    let (ended, asked) = run(says);
+    assert_eq!(ended.status, RunStatus::Failed);
+    let failure = ended.failure.expect("it failed");
+    assert_eq!(failure.reason.as_deref(), Some("goal_not_achieved"));
+    assert!(failure.message.contains("the price is missing"), "{}", failure.message);
+    assert_eq!(asked, ["g/plan[1]", "g/1/execute[1]", "g/finalise[1]"], "nobody else is asked");
+}
+
+#[test]
+fn an_answer_that_does_not_say_leaves_it_to_the_tasks() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a")]}),
+            "g/finalise[1]" => answer(),
+            _ => work(),
+        }
+    }
+    let (ended, asked) = run(says);
+    assert_eq!((ended.status, asked.len()), (RunStatus::Succeeded, 3));
+}
+
+#[test]
+fn further_rounds_are_asked_for_until_it_is_reached() {
+    fn says(id: &str) -> Value {
+        let more = |done: bool, tasks: &[Value]| json!({"done": done, "goal_achieved": done, "reason": "r", "tasks": tasks});
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a")], "complete": false}),
+            "g/classify[1]" => more(false, &[task("b")]),
+            "g/classify[2]" => more(true, &[]),
+            "g/finalise[1]" => answer(),
+            _ => work(),
+        }
+    }
+    let (ended, asked) = run(says);
+    assert_eq!(ended.status, RunStatus::Succeeded);
+    let expected =
+        ["g/plan[1]", "g/1/execute[1]", "g/classify[1]", "g/2/execute[1]", "g/classify[2]", "g/finalise[1]"];
+    assert_eq!(asked, expected);
+}
+
+#[test]
+fn a_goal_for_which_nothing_more_can_be_done_is_not_reached_thereby() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a")], "complete": false}),
+            "g/classify[1]" => {
+                json!({"done": true, "goal_achieved": false, "reason": "there is no key", "tasks": []})
+            }
+            "g/finalise[1]" => answer(),
+            _ => work(),
+        }
+    }
+    let failure = run(says).0.failure.expect("it failed");
+    assert_eq!(failure.reason.as_deref(), Some("goal_not_achieved"));
+    assert!(failure.message.contains("there is no key"), "{}", failure.message);
+}

@@ -1,0 +1,101 @@
+//! The run that is committed as a file: planned, spawned, recovered, rejoined and answered, and the same wherever it was
+//! killed.
+
+use crate::kit::*;
+use convoke_model::{Class, RunStatus};
+use convoke_schedule::{Owner, Scheduler};
+use convoke_testkit::World;
+use serde_json::{Value, json};
+
+fn assert_golden(name: &str, world: &World) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let told: String = told(world).iter().map(|event| format!("{event}\n")).collect();
+    if std::env::var_os("CONVOKE_BLESS").is_some() {
+        std::fs::write(&path, &told).expect("the golden file can be written");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = golden.lines().zip(told.lines()).position(|(golden, told)| golden != told);
+    assert!(
+        golden == told,
+        "{name} differs from line {differs:?} on; CONVOKE_BLESS=1 writes it anew:\n{told}"
+    );
+}
+
+#[test]
+fn the_golden_run_equals_its_file() {
+    let plan = goal(DECOMPOSE);
+    let (ended, world) = run(&plan, 4, report);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    let answer = answer(&ended);
+    assert_eq!(
+        (&answer["message"], &answer["status"]),
+        (&json!("The report is written."), &json!("succeeded"))
+    );
+    assert_eq!(answer["tasks"].as_array().unwrap().len(), 9);
+    assert_golden("goal.jsonl", &world);
+}
+
+#[test]
+fn the_golden_run_is_the_same_wherever_it_was_killed() {
+    resumes_everywhere(&goal(DECOMPOSE), 4, report);
+    resumes_everywhere(&goal(DECOMPOSE), 1, report);
+}
+
+#[test]
+fn defect_2_nested_parents_complete_also_at_concurrency_one() {
+    let (ended, world) = run(&goal(DECOMPOSE), 1, report);
+    assert_eq!((ended.status, world.peak), (RunStatus::Succeeded, 1));
+}
+
+/// The same with one thing at a time: what comes after what is fixed.
+fn chain(id: &str, prompt: &str) -> Result<Value, Class> {
+    match id {
+        "g/plan[1]" => {
+            let mut chapters = large("chapters");
+            chapters["inputs"] = json!(["sources"]);
+            Ok(json!({"tasks": [task("sources", &[]), chapters, task("title", &["chapters"])]}))
+        }
+        "g/2/decompose[1]" => {
+            let one_by_one =
+                [task("one", &[]), task("two", &["one"]), task("three", &["two"]), task("four", &["three"])];
+            Ok(json!({ "tasks": one_by_one }))
+        }
+        id => report(id, prompt),
+    }
+}
+
+#[test]
+fn killed_anywhere_the_same_events_follow_in_the_same_order() {
+    let plan = goal(DECOMPOSE);
+    let (expected, whole) = run(&plan, 4, chain);
+    assert_eq!(expected.status, RunStatus::Succeeded);
+    for cut in 1..whole.commits.len() {
+        let (ended, again) = resumed(&plan, 4, chain, &whole, cut);
+        assert_eq!(ended.output, expected.output, "cut after {cut}");
+        assert!(told(&again) == told(&whole), "cut after {cut}: other events");
+    }
+}
+
+#[test]
+fn what_duties_spend_is_paid_by_the_step() {
+    let plan = goal(", budget: {usd: 5}");
+    let (_, world) = run(&plan, 4, report);
+    let mut scheduler = Scheduler::new(plan.clone());
+    world.events().for_each(|event| scheduler.apply(event).expect("it happened"));
+    let knows_nothing = Scheduler::new(plan);
+    for task in scheduler.tasks() {
+        let id = scheduler.id(task);
+        let payers = scheduler.payers(task);
+        assert_eq!(payers.len(), 1, "{id}");
+        assert_eq!(payers[0].owner, Owner::Step("g".into()), "{id}");
+        assert_eq!(knows_nothing.payers_of(id).0, payers, "{id}");
+    }
+}
+
+#[test]
+fn independent_tasks_run_side_by_side() {
+    let (ended, world) = run(&goal(DECOMPOSE), 9, report);
+    // plan | 1, decompose 2 | three children | 2/3 decompose, 2/4 | half | half | reconcile 3 | reconcile 2 | 3 | finalise
+    assert_eq!(ended.took, TICK * 10, "{:?}", launched(&world));
+    assert!(world.peak >= 3);
+}

@@ -1,0 +1,96 @@
+//! What follows when a task fails: waiting, other ways, each once.
+
+use crate::kit::*;
+use convoke_model::{Class, Event, RunStatus};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[test]
+fn ao_9_a_failed_task_is_not_tried_before_its_back_off_has_passed() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
+            "g/finalise[1]" => final_words("done"),
+            "g/classify[1]" => Ok(json!({"done": true, "reason": "r", "tasks": []})),
+            _ => Err(Class::Transient),
+        }
+    }
+    let (_, world) = run(&goal(", backoff: 2"), 9, says);
+    let mut starts = Vec::new();
+    for stamped in world.events() {
+        match &stamped.event {
+            Event::AttemptStarted { task, .. } if &*task.0 == "g/1/execute[1]" => starts.push(stamped.at),
+            _ => {}
+        }
+    }
+    let pauses: Vec<Duration> = starts.windows(2).map(|pair| pair[1].since(pair[0]) - TICK).collect();
+    assert_eq!(pauses.len(), 2, "{pauses:?}");
+    assert!(pauses[0] >= Duration::from_secs(2) && pauses[1] >= Duration::from_secs(4), "{pauses:?}");
+    resumes_everywhere(&goal(", backoff: 2"), 9, says);
+}
+
+#[test]
+fn defect_1_what_was_not_achieved_waits_for_its_retry_and_the_moment_survives_a_restart() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
+            "g/1/execute[1]" => undone(),
+            "g/1/execute[2]" => {
+                assert!(prompt.contains("no such file"), "{prompt}");
+                done("a")
+            }
+            _ => final_words("done"),
+        }
+    }
+    let plan = goal(", backoff: 5, policies: {invalid_output: [retry, fail]}");
+    let (ended, world) = run(&plan, 9, says);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    assert!(ended.took >= Duration::from_secs(5));
+    assert!(
+        world
+            .events()
+            .any(|stamped| matches!(&stamped.event, Event::RetryScheduled { task, .. } if &*task.0 == "g/1"))
+    );
+    resumes_everywhere(&plan, 9, says);
+}
+
+#[test]
+fn defect_4_every_way_to_recover_is_taken_at_most_once() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
+            "g/finalise[1]" => final_words("it could not be done"),
+            "g/classify[1]" => Ok(json!({"done": true, "reason": "r", "tasks": []})),
+            id if id.contains("recover") => {
+                // Always the first that is offered.
+                let offered = prompt
+                    .split("`strategy` is one of: ")
+                    .nth(1)
+                    .and_then(|rest| rest.split(['.', ',']).next());
+                Ok(
+                    json!({"strategy": offered, "reasoning": "r", "confidence": "low", "success_probability": 1, "next_steps": "n"}),
+                )
+            }
+            id if id.contains("decompose") => Ok(json!({"tasks": [task("x", &[]), task("y", &[])]})),
+            _ => undone(),
+        }
+    }
+    let plan = goal(
+        ", max_depth: 1, max_recoveries: 9, policies: {any: [repair_parameters, decompose, spawn_recovery, skip]}",
+    );
+    let (ended, world) = run(&plan, 9, says);
+    assert_eq!(ended.status, RunStatus::Failed, "{ended:?}");
+    let mut taken = routed(&world);
+    taken.retain(|word| word.ends_with(" g/1"));
+    let expected = [
+        "execute g/1",
+        "recover g/1",
+        "repair_parameters g/1",
+        "recover g/1",
+        "decompose g/1",
+        "add_tasks g/1",
+    ];
+    assert_eq!(taken[..6], expected, "{taken:?}");
+    assert_eq!(taken.iter().filter(|word| word.starts_with("repair_parameters")).count(), 1);
+    resumes_everywhere(&plan, 9, says);
+}
