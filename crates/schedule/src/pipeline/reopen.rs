@@ -6,7 +6,8 @@
 
 use super::trigger::Status;
 use crate::frame::FrameIx;
-use crate::reopen::{Reopening, lies_below};
+use crate::history::lies_below;
+use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Superseded, TaskId};
