@@ -2,19 +2,25 @@
 //!
 //! The output is standard output, standard error and exit code, with the fields of a JSON object on standard output on
 //! top, which may cover the three. A declared shape makes such an object an obligation. An exit code that is not zero
-//! is something to route on, not a failure.
+//! is something to route on, not a failure; but where the declared object is missing it says why.
 
 use crate::ScriptResult;
 use convoke_model::fit;
-use convoke_model::{Class, Failure, JsonText, OutputSchema, ScriptCall};
+use convoke_model::{Class, Failure, JsonText, OutputSchema, ScriptCall, reason};
 use indexmap::IndexMap;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+/// So many characters of what a command said last are told.
+const TOLD: usize = 1000;
+
 /// The step's output, or why what the command wrote does not fit.
 pub fn output(step: &str, call: &ScriptCall, result: &ScriptResult) -> Result<JsonText, Failure> {
     if let Some(schema) = &call.schema {
-        fits(&result.stdout, schema).map_err(|(reason, what)| unfit(step, call, reason, &what))?;
+        fits(&result.stdout, schema).map_err(|(reason, what)| match result.exit_code {
+            0 => unfit(step, call, reason, &what),
+            code => crashed(step, call, code, &result.stderr),
+        })?;
     }
     Ok(JsonText::of(&merged(result)))
 }
@@ -66,6 +72,21 @@ fn unfit(step: &str, call: &ScriptCall, reason: &str, what: &str) -> Failure {
         .hint("write one JSON object with the declared fields to standard output, and logs to standard error")
 }
 
+/// A command that broke off is told as that, by the end of what it said, and not by what it did not come to write.
+fn crashed(step: &str, call: &ScriptCall, code: i32, stderr: &str) -> Failure {
+    let said = match end_of(stderr.trim()) {
+        "" => String::new(),
+        said => format!(": {said}"),
+    };
+    let message = format!("step `{step}`: `{}` ended with exit code {code}{said}", call.command);
+    Failure::new(Class::InvalidOutput, message).reason(reason::EXIT_CODE)
+}
+
+fn end_of(text: &str) -> &str {
+    let start = text.char_indices().rev().nth(TOLD - 1).map_or(0, |(at, _)| at);
+    &text[start..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +120,7 @@ mod tests {
 
     #[test]
     fn a_declared_shape_is_an_obligation() {
+        let result = |stdout: &str| ScriptResult { exit_code: 0, ..result(stdout) };
         let reason = |schema: Value, stdout: &str| {
             output("bad", &call(Some(schema)), &result(stdout)).unwrap_err().reason.unwrap()
         };
@@ -112,5 +134,24 @@ mod tests {
             failure.message,
             "step `bad`: standard output of `tool` does not fit the declared schema: field `n` is missing: expected number"
         );
+    }
+
+    #[test]
+    fn a_command_that_broke_off_is_told_by_its_exit_code_and_its_last_words() {
+        let told = |stderr: &str| {
+            let result = ScriptResult { stdout: "half {".into(), stderr: stderr.into(), exit_code: 3 };
+            output("bad", &call(Some(json!({}))), &result).unwrap_err()
+        };
+        let failure = told("Traceback\nno module named x\n");
+        assert_eq!(
+            failure.message,
+            "step `bad`: `tool` ended with exit code 3: Traceback\nno module named x"
+        );
+        assert_eq!(failure.reason.as_deref(), Some(reason::EXIT_CODE));
+        assert_eq!(told(" \n").message, "step `bad`: `tool` ended with exit code 3");
+        let long = told(&format!("{}the end", "é".repeat(5000))).message;
+        assert!(long.ends_with("the end") && long.chars().count() < 1100, "{long}");
+        // What it declares is there: its exit code is something to route on.
+        assert!(output("ok", &call(Some(json!({}))), &result("{}")).is_ok());
     }
 }

@@ -26,6 +26,16 @@ fn statuses(output: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn a_goal_can_be_tried_without_a_model_and_without_replies() {
+    let world = World::new();
+    let said = world.convoke(&["goal", "What is twice the number of words?", "-p", "scripted"]).exits(0);
+    let output = said.json();
+    assert_eq!((&output["status"], statuses(&output)), (&json!("succeeded"), vec!["succeeded"; 3]));
+    assert_eq!(output["usage"]["calls"], json!(5), "one call for each task, the plan and the answer");
+    world.convoke(&["goal", "Only look", "-p", "scripted", "--plan-only"]).exits(0);
+}
+
+#[test]
 fn a_sentence_becomes_tasks_and_an_answer_with_one_call_each() {
     let world = scripted(&two_tasks(), "");
     let said = world.convoke(&["goal", "What is twice the number of words?"]).exits(0);

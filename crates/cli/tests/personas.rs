@@ -355,3 +355,16 @@ fn each_pipeline_of_a_plan_has_its_own_project() {
     assert!(!told("all/nowhere").contains("globalFlags"), "what is kept nowhere is not told");
     assert!(!world.work().join(".convoke/project-context.json").exists());
 }
+
+#[test]
+fn a_program_that_breaks_off_has_failed_and_says_why() {
+    let more =
+        "actors:\n  m: {type: script, command: sh, args: [-c, 'echo no module named plum >&2; exit 3']}\n";
+    let world = scripted(more, WRITE_AND_COPY, "");
+    let result = run(&world).exits(1).json();
+    let write = &result["phases"]["write"];
+    assert_eq!((&write["status"], &write["tries"]), (&json!("failure"), &json!(1)), "{result:#}");
+    let reason = write["reason"].as_str().expect("a reason");
+    assert!(reason.contains("exit code 3: no module named plum") && !reason.contains("schema"), "{reason}");
+    assert_eq!(result["events"][0]["type"], "task_blocked");
+}

@@ -31,10 +31,11 @@ struct State {
 
 impl State {
     fn keep(&mut self, digest: Digest, text: JsonText) {
-        self.bytes += text.as_str().len();
+        let size = text.as_str().len();
         if self.kept.insert(digest, text).is_some() {
             return;
         }
+        self.bytes += size;
         self.order.push_back(digest);
         while self.bytes > KEPT_BYTES && self.order.len() > 1 {
             let oldest = self.order.pop_front().expect("more than one is kept");
@@ -99,5 +100,25 @@ impl Outputs for Store {
         let mut state = self.state.borrow_mut();
         state.keep(blob.digest, blob.text.clone());
         state.pending.push(blob);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_comes_again_takes_no_more_room() {
+        let store = Store::new(Box::new(|_| None));
+        let blob = |text: String| {
+            let text = JsonText::of(&text);
+            Blob { digest: Digest::of(text.as_str().as_bytes()), text }
+        };
+        let (first, large) = (blob("first".into()), blob("x".repeat(1 << 20)));
+        store.put(first.clone());
+        for _ in 0..=KEPT_BYTES >> 20 {
+            store.put(large.clone());
+        }
+        assert!(store.get(&first.digest).is_some(), "it is at hand still");
     }
 }

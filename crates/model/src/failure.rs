@@ -196,6 +196,8 @@ pub mod reason {
     pub const NO_VERDICT: &str = "no_verdict";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
+    /// A command ended with another exit code than 0, and what it wrote is not what it declares.
+    pub const EXIT_CODE: &str = "exit_code";
     /// A change of what the runs of a project share could not be made.
     pub const PROJECT_UNWRITTEN: &str = "project_unwritten";
     /// The engine stopped the attempt because it was told to let go of the run.

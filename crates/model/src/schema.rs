@@ -101,6 +101,9 @@ pub struct OutputField {
     /// Whether a number must be whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
+    /// Whether it names something that stands elsewhere, such as another task or a tool: nobody can make such a name up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refers: bool,
 }
 
 fn yes() -> bool {
@@ -124,6 +127,7 @@ impl OutputField {
             required: true,
             nullable: false,
             integer: false,
+            refers: false,
         }
     }
 

@@ -297,6 +297,8 @@ fn edges_that_are_probably_never_taken_are_warned_of() {
     never("from: a, to: b, when: 1 > 2");
     never("from: a, to: b, when: {type: expression, expr: 'false'}");
     never("from: a, to: b, on: failure, event: validation_passed");
+    never("from: a, to: b, on: success, event: task_blocked");
+    plan(&piped("", &["a", "b"], &["from: a, to: b, on: success, event: validation_failed"]));
     plan(&piped("", &["a", "b"], &["from: a, to: b, on: success, event: validation_passed, when: 2 > 1"]));
 }
 
@@ -565,4 +567,73 @@ fn the_schema_beside_the_documents_is_the_one_of_persona_manifests() {
     let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let anew = "write it anew: convoke schema personas > docs/personas.schema.json";
     assert_eq!(written, convoke_plan::source::persona_schema(), "{anew}");
+}
+
+fn written(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+#[test]
+fn the_shapes_of_standard_events_stand_beside_the_documents() {
+    let anew = serde_json::to_string_pretty(&convoke_plan::domain_event_schema()).unwrap() + "\n";
+    let path = written("domain-events.schema.json");
+    if std::env::var_os("CONVOKE_BLESS").is_some() {
+        std::fs::write(&path, &anew).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), anew, "CONVOKE_BLESS=1 writes it anew");
+}
+
+fn agent<'p>(plan: &'p Plan, name: &str) -> &'p convoke_plan::Agent {
+    match &node(plan.root(), name).kind {
+        Kind::Agent(agent) => agent,
+        other => panic!("{name} is {}", other.word()),
+    }
+}
+
+#[test]
+fn what_runs_share_is_spoken_of_only_where_it_can_be_changed() {
+    let handed = "relationships: [{parentPersonaId: lead, childPersonaId: coder}]\n";
+    let asks = |plan: &Plan, name: &str| {
+        let agent = agent(plan, name);
+        let field = agent.settings.schema.as_ref().unwrap().fields.contains_key("project");
+        (text(plan, &agent.prompt).contains("`project` changes"), field)
+    };
+    let shares = plan(&piped(handed, &["a"], &[]));
+    assert_eq!((asks(&shares, "$a.try"), asks(&shares, "$a.child_coder")), ((true, true), (false, false)));
+    let alone = plan(&piped(&format!("{handed}project: false\n"), &["a"], &[]));
+    assert_eq!((asks(&alone, "$a.try"), asks(&alone, "$a.child_coder")), ((false, false), (false, false)));
+}
+
+#[test]
+fn no_other_model_repairs_what_only_one_may_answer() {
+    let actors = "actors: {m: {type: agent, model: small, repair_model: cheap}}\n";
+    let repairs = |text: &str| agent(&plan(text), "$a.try").settings.repair_model.clone();
+    let free = piped(actors, &["a"], &[]);
+    assert_eq!(repairs(&free).as_deref(), Some("cheap"));
+    let bound = "You lead., modelConstraint: big";
+    assert_eq!(repairs(&free.replacen("You lead.", bound, 1)), None);
+    let runtime = piped("runtime: {repair_model: cheap}\n", &["a"], &[]).replacen("You lead.", bound, 1);
+    assert_eq!(repairs(&runtime), None);
+}
+
+#[test]
+fn a_service_that_is_probably_misspelt_is_warned_of() {
+    let constrained = |model: &str| {
+        piped("", &["a"], &[]).replacen("You lead.", &format!("You lead., modelConstraint: '{model}'"), 1)
+    };
+    warned(&constrained("openia:gpt-5"), &[("workflow::unknown_provider", "did you mean `openai:gpt-5`?")]);
+    refused(&constrained("openai:"), &[("workflow::empty_value", "names the service `openai` and no model")]);
+    for model in ["openai:gpt-5", "llama3:8b", "llama:8b", "llama:latest", "big"] {
+        warned(&constrained(model), &[]);
+    }
+}
+
+#[test]
+fn tries_that_the_process_does_not_grant_are_warned_of_where_they_are_asked_for() {
+    let cut = [("workflow::no_effect", "`maxRetries` is 5, and the process allows 2")];
+    warned(&piped("", &["a constraints: {maxRetries: 5}"], &[]), &cut);
+    let all = "topologyConstraints: {maxDepth: 2, maxRetries: 5}\n";
+    warned(&piped(all, &["a", "b"], &["from: a, to: b"]), &cut);
+    warned(&piped(all, &["a constraints: {maxRetries: 1}"], &[]), &[]);
+    warned(&piped("", &["a constraints: {maxRetries: 2}"], &[]), &[]);
 }

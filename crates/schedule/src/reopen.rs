@@ -1,15 +1,15 @@
 //! Resuming what has ended: a failed or cancelled run, or one whose workflow file changed.
 //!
-//! There is no second way to build a state. What is open again is *left out of the history*: the journal keeps every
-//! event, and [`replayable`] gives the fold the events that still count. A finished task stays finished.
+//! There is no second way to build a state. What is open again is *left out of the history* (`history`); here is decided
+//! what that is. A finished task stays finished.
 
 use crate::frame::{FrameEnding, FrameIx};
 use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Ending, Event, Inquiry, RunStatus, Stamped, Superseded, TaskId, reason};
+use convoke_model::{Ending, RunStatus, Superseded, TaskId};
 use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -106,158 +106,6 @@ pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
     };
     let (dropped, opened) = (ids(dropped), ids(opened));
     Changed { superseded: scheduler.superseded_by(&dropped), dropped, opened }
-}
-
-/// The events that still count, with every reopening carried out.
-pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
-    let mut kept: Vec<Stamped> = Vec::with_capacity(events.len());
-    for stamped in events {
-        match &stamped.event {
-            Event::RunReopened { tasks, restarted, rewound, .. } => {
-                kept = without_ends(kept, &tasks.iter().collect(), restarted);
-                kept = rewind(kept, &rewound.iter().collect());
-            }
-            Event::PlanChanged { dropped, opened, .. } => {
-                kept = without_ends(kept, &opened.iter().collect(), dropped);
-            }
-            _ => {}
-        }
-        kept.push(stamped);
-    }
-    kept
-}
-
-fn without_ends(events: Vec<Stamped>, open: &HashSet<&TaskId>, restarted: &[TaskId]) -> Vec<Stamped> {
-    let restarted: HashSet<&TaskId> = restarted.iter().collect();
-    events.into_iter().filter_map(|stamped| keep(stamped, open, &restarted)).collect()
-}
-
-/// Leaves out what was decided about these tasks after they last asked.
-fn rewind(mut events: Vec<Stamped>, rewound: &HashSet<&TaskId>) -> Vec<Stamped> {
-    if rewound.is_empty() {
-        return events;
-    }
-    let mut last_asked: HashMap<TaskId, usize> = HashMap::new();
-    for (place, stamped) in events.iter().enumerate() {
-        match &stamped.event {
-            Event::Asked { task, .. } if rewound.contains(task) => last_asked.insert(task.clone(), place),
-            _ => None,
-        };
-    }
-    let mut places = 0..;
-    events.retain(|stamped| {
-        let place = places.next();
-        let decided = decision_about(&stamped.event).filter(|task| rewound.contains(task));
-        decided.is_none_or(|task| last_asked.get(task).is_some_and(|asked| place < Some(*asked)))
-    });
-    events
-}
-
-/// The goal or the task of one that an event decides about, or waits for.
-fn decision_about(event: &Event) -> Option<&TaskId> {
-    match event {
-        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
-        Event::RetryScheduled { task, .. }
-        | Event::TaskWoken { task }
-        | Event::GateOpened { task, .. }
-        | Event::GateAnswered { task, .. } => Some(task),
-        _ => None,
-    }
-}
-
-fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&TaskId>) -> Option<Stamped> {
-    let opened = |within: &Option<TaskId>| within.as_ref().is_none_or(|task| open.contains(task));
-    let keeps = match &stamped.event {
-        Event::RunFinished { .. } | Event::StopRequested { .. } => false,
-        Event::WorkflowEnding { within, .. } => !opened(within),
-        Event::HookStarted { within, .. } => !opened(within),
-        Event::HookRendered { within, hook, .. } => hook == "on_start" || !opened(within),
-        Event::TaskFailed { task, .. }
-        | Event::TaskSucceeded { task, .. }
-        | Event::TaskSkipped { task, .. }
-        | Event::TaskCancelled { task, .. }
-        | Event::CancelRequested { task, .. } => !open.contains(task),
-        Event::RouteTaken { from, .. } => !open.contains(from),
-        _ => true,
-    };
-    if let Event::Asked { task, questions } = &mut stamped.event {
-        forget_duties(task, questions, restarted);
-        if questions.is_empty() {
-            return None;
-        }
-    }
-    let about = task_of(&stamped.event);
-    let dropped = about.is_some_and(|task| lies_below(task, restarted));
-    let leads_there =
-        matches!(&stamped.event, Event::RouteTaken { to: Some(to), .. } if lies_below(to, restarted));
-    if !keeps || dropped || leads_there {
-        return None;
-    }
-    if let Event::AttemptFailed { task, failure, .. } = &mut stamped.event
-        && open.contains(task)
-    {
-        failure.reason = Some(reason::INTERRUPTED.into());
-    }
-    Some(stamped)
-}
-
-pub(crate) fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
-    let mut next = Some(task.clone());
-    while let Some(task) = next {
-        if restarted.contains(&task) {
-            return true;
-        }
-        next = task.parent();
-    }
-    false
-}
-
-fn task_of(event: &Event) -> Option<&TaskId> {
-    match event {
-        Event::TaskStarted { task, .. }
-        | Event::FannedOut { task, .. }
-        | Event::MergeStarted { task, .. }
-        | Event::Asked { task, .. }
-        | Event::OutputsMissed { task, .. }
-        | Event::StateChanged { task, .. }
-        | Event::Announced { task, .. }
-        | Event::FilesSeen { task, .. }
-        | Event::ProjectSeen { task: Some(task), .. }
-        | Event::ContractResolved { task, .. }
-        | Event::AttemptStarted { task, .. }
-        | Event::AttemptTaken { task, .. }
-        | Event::ProcessStarted { task, .. }
-        | Event::TurnRecorded { task, .. }
-        | Event::ToolCalled { task, .. }
-        | Event::AttemptFinished { task, .. }
-        | Event::AttemptFailed { task, .. }
-        | Event::AttemptSuspended { task, .. }
-        | Event::AttemptLost { task, .. }
-        | Event::RetryScheduled { task, .. }
-        | Event::TaskWoken { task }
-        | Event::TaskSucceeded { task, .. }
-        | Event::TaskFailed { task, .. }
-        | Event::TaskSkipped { task, .. }
-        | Event::CancelRequested { task, .. }
-        | Event::TaskCancelled { task, .. }
-        | Event::GateOpened { task, .. }
-        | Event::GateAnswered { task, .. }
-        | Event::Blocked { task, .. }
-        | Event::Fenced { task, .. }
-        | Event::CallReserved { task, .. }
-        | Event::CallLost { task, .. }
-        | Event::SummaryStarted { task, .. }
-        | Event::ContextTrimmed { task, .. } => Some(task),
-        Event::RouteTaken { from, .. } => Some(from),
-        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
-        _ => None,
-    }
-}
-
-/// A duty that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
-fn forget_duties(task: &TaskId, questions: &mut Vec<Inquiry>, restarted: &HashSet<&TaskId>) {
-    let is_duty = |question: &Inquiry| matches!(question.about, About::Duty { .. });
-    questions.retain(|question| !is_duty(question) || !restarted.contains(&question.child_of(task)));
 }
 
 impl Scheduler {

@@ -91,7 +91,7 @@ impl Run {
         self.scheduler.apply(&stamped).expect("it follows");
     }
 
-    fn to_the_end(mut self) -> (RunStatus, u64, usize) {
+    fn finish(mut self) -> (RunStatus, u64, usize) {
         while self.scheduler.finished().is_none() {
             self.now += 1;
             let turn = self.scheduler.decide(Timestamp(self.now as _), &self.outputs);
@@ -125,8 +125,7 @@ impl Run {
 
 #[test]
 fn what_a_pipeline_reads_grows_with_its_length_and_not_with_its_square() {
-    let [(_, short, _), (status, long, prompt)] =
-        [100, 300].map(|phases| Run::new(chain(phases)).to_the_end());
+    let [(_, short, _), (status, long, prompt)] = [100, 300].map(|phases| Run::new(chain(phases)).finish());
     assert_eq!(status, RunStatus::Succeeded);
     // Three times as many phases; the first are told less than those that follow, a square would be nine times as much.
     assert!(long < short * 5, "{short} reads of 100 phases, {long} of 300");

@@ -363,7 +363,8 @@ impl World {
         Some(Some(Fact { at: self.now, what: What::Ended { task, attempt, end } }))
     }
 
-    fn ended(&self) -> Option<Ended> {
+    /// How the run ended, once it has.
+    pub fn ended(&self) -> Option<Ended> {
         let finished = self.core.scheduler.finished()?;
         let output = finished.output.as_ref().and_then(|payload| self.core.store.text(payload));
         Some(Ended {

@@ -15,6 +15,8 @@ mod in_part;
 mod kit;
 #[path = "goals/leaving_out.rs"]
 mod leaving_out;
+#[path = "goals/many.rs"]
+mod many;
 #[path = "goals/people.rs"]
 mod people;
 #[path = "goals/planning.rs"]
@@ -25,3 +27,5 @@ mod random;
 mod recovering;
 #[path = "goals/resuming.rs"]
 mod resuming;
+#[path = "goals/tools.rs"]
+mod tools;

@@ -41,6 +41,7 @@ fn field(source: &SourceField) -> OutputField {
         required: source.required,
         nullable: source.nullable,
         integer: source.integer,
+        refers: false,
     }
 }
 

@@ -87,6 +87,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     servers::check(&bundle, &mut diagnostics);
     programs::check(&bundle, options, &mut diagnostics);
     prices::check(&bundle, options, &mut diagnostics);
+    phase::check(&bundle, &options.caps, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     let refused =

@@ -1,9 +1,13 @@
 //! Phases of a pipeline: their workers stand beside them, under names that no template can use.
 
 use super::build::Builder;
+use super::caps::Caps;
 use super::fields;
+use super::load::Bundle;
 use super::phase_shapes::contract;
+use crate::diagnostic::Diagnostic;
 use crate::plan::*;
+use crate::source::text::Spanned;
 use crate::source::workflow as source;
 use convoke_model::{AgentSettings, Digest};
 use std::sync::Arc;
@@ -14,7 +18,7 @@ const HARD_FAILURES: u32 = 3;
 impl<'a> Builder<'a> {
     /// What a phase does.
     pub(super) fn phase(&mut self, step: &source::Step, phase: &source::PhaseStep) -> Phase {
-        let worker = self.worker(step, "try", &phase.worker);
+        let worker = self.worker(step, "try", &phase.worker, self.shares());
         let caps = self.caps;
         let max_depth = caps.depth(phase.max_depth);
         Phase {
@@ -22,7 +26,7 @@ impl<'a> Builder<'a> {
             actor: phase.actor.value.as_str().into(),
             worker,
             clearance: clearance(&phase.clearance),
-            max_tries: caps.tries(phase.max_retries),
+            max_tries: caps.tries(phase.max_retries.as_ref().map(|count| count.value)),
             block: phase.block.as_ref().map(|(kind, id)| Block { kind: *kind, id: id.as_str().into() }),
             children: self.child_roles(step, phase, max_depth),
             direct: phase.direct.iter().map(|role| *role as u32).collect(),
@@ -43,7 +47,7 @@ impl<'a> Builder<'a> {
             let worker = match (&role.worker, known) {
                 (_, Some(worker)) => worker,
                 (Some(worker), None) => {
-                    self.worker(step, &format!("child_{}", persona.replace('.', "_")), worker)
+                    self.worker(step, &format!("child_{}", persona.replace('.', "_")), worker, false)
                 }
                 (None, None) => unreachable!("personas were checked"),
             };
@@ -60,7 +64,14 @@ impl<'a> Builder<'a> {
     }
 
     /// A node that a phase asks: an agent or a script whose answer keeps to the contract.
-    fn worker(&mut self, step: &source::Step, what: &str, worker: &source::Worker) -> NodeIx {
+    fn worker(
+        &mut self,
+        step: &source::Step,
+        what: &str,
+        worker: &source::Worker,
+        changes_project: bool,
+    ) -> NodeIx {
+        let schema = Some(contract(changes_project));
         let name = self.free_name(format!("${}.{what}", step.name.value));
         let kind = match &worker.kind {
             source::WorkerKind::Agent(agent) => {
@@ -68,9 +79,10 @@ impl<'a> Builder<'a> {
                 // Also whoever may use no tool is told apart by what there is: a call of it is a violation.
                 let servers = self.servers.clone();
                 let settings = AgentSettings {
-                    schema: Some(contract()),
+                    schema,
                     raw: false,
                     servers,
+                    repair_model: repairer(&agent),
                     ..(*agent.settings).clone()
                 };
                 agent.settings = Arc::new(settings);
@@ -78,11 +90,17 @@ impl<'a> Builder<'a> {
             }
             source::WorkerKind::Script(script) => {
                 let script = self.script(script);
-                Kind::Script(Box::new(Script { schema: Some(contract()), ..script }))
+                Kind::Script(Box::new(Script { schema, ..script }))
             }
         };
         let node = self.worker_node(&name, kind, step, &worker.common);
         self.add(node)
+    }
+
+    /// Whether the runs of a project share anything.
+    fn shares(&self) -> bool {
+        let pipeline = self.source.pipeline.as_ref();
+        pipeline.is_some_and(|pipeline| pipeline.project != ProjectPlace::Nowhere)
     }
 
     /// What holds for the pipeline as a whole, where the file is one.
@@ -128,6 +146,32 @@ impl<'a> Builder<'a> {
             source::Condition::Expression(text) => Condition::Expression { when: self.texts.condition(text) },
         }
     }
+}
+
+/// Bounds of a manifest that the process does not grant.
+pub(super) fn check(bundle: &Bundle, caps: &Caps, findings: &mut Vec<Diagnostic>) {
+    let steps = bundle.workflows.iter().flat_map(|workflow| &workflow.agents);
+    for step in steps {
+        let source::StepKind::Phase(phase) = &step.kind else { continue };
+        let cut = phase.max_retries.as_ref().filter(|count| count.value > u64::from(caps.topology_retries));
+        findings.extend(cut.map(|count| cut_retries(count, caps.topology_retries)));
+    }
+}
+
+fn cut_retries(stated: &Spanned<u64>, cap: u32) -> Diagnostic {
+    let message = format!("`maxRetries` is {}, and the process allows {cap}", stated.value);
+    let label = format!("{cap} further tries are made");
+    let found = Diagnostic::warning("workflow::no_effect", message, stated.span.clone(), label.as_str());
+    found.help("`AGENT_TOPOLOGY_MAX_RETRIES` or `pipelines.topology_retries` of the configuration allow more")
+}
+
+/// The model that repairs answers. The one that is asked anyway is none: so is said that no other may.
+fn repairer(agent: &Agent) -> Option<String> {
+    let own = match &agent.model {
+        Some(Text::Literal(model)) => Some(&**model),
+        _ => None,
+    };
+    agent.settings.repair_model.clone().filter(|model| Some(model.as_str()) != own)
 }
 
 fn clearance(source: &source::Clearance) -> Clearance {

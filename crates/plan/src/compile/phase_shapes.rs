@@ -3,8 +3,8 @@
 use super::shapes::{listed, named, object, one_of, optional, told};
 use convoke_model::{FieldType, OutputField, OutputSchema};
 
-/// The contract of a try.
-pub(super) fn contract() -> OutputSchema {
+/// The contract of a try; what runs share is in it only for whoever may change that.
+pub(super) fn contract(changes_project: bool) -> OutputSchema {
     let event = object([
         ("type", told(FieldType::String, "what happened")),
         ("payload", optional(told(FieldType::Object, "what is said about it"))),
@@ -28,7 +28,11 @@ pub(super) fn contract() -> OutputSchema {
         ("reason", optional(told(FieldType::String, "why it is no success"))),
         ("children", optional(listed(child, "work for others"))),
     ];
-    OutputSchema { fields: named(fields) }
+    let mut fields = named(fields);
+    if !changes_project {
+        fields.shift_remove("project");
+    }
+    OutputSchema { fields }
 }
 
 fn status() -> OutputField {

@@ -58,6 +58,11 @@ impl Goal {
         self.tools.iter().filter(|_| !tool.is_empty()).filter_map(entry).collect()
     }
 
+    /// The entries of its list that offer none of these tools.
+    pub fn tools_besides(&self, used: &[String]) -> Vec<String> {
+        self.tools.iter().filter(|known| !used.iter().any(|tool| covers(known, tool))).cloned().collect()
+    }
+
     /// Whether there is any tool at all.
     pub fn has_tools(&self) -> bool {
         !self.tools.is_empty()

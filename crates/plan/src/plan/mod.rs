@@ -4,6 +4,7 @@
 //! the files it came from. Credentials stay references. Nodes are addressed by index inside their workflow; names are
 //! for people and templates.
 
+mod domain_events;
 mod goal;
 mod kind;
 mod node;
@@ -11,6 +12,7 @@ mod pipeline;
 mod reduce;
 mod workflow;
 
+pub use domain_events::*;
 pub use goal::*;
 pub use kind::*;
 pub use node::*;

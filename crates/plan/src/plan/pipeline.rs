@@ -170,34 +170,6 @@ pub struct Pipeline {
     pub project: ProjectPlace,
 }
 
-impl Pipeline {
-    /// Whether somebody may announce events of a kind.
-    pub fn knows(&self, kind: &str) -> bool {
-        STANDARD_EVENTS.contains(&kind) || self.events.iter().any(|(known, _)| known == kind)
-    }
-
-    /// The shape of what is said about an event of a kind, where the manifest defines one.
-    pub fn shape(&self, kind: &str) -> Option<&OutputSchema> {
-        self.events.iter().find(|(known, _)| known == kind).and_then(|(_, shape)| shape.as_ref())
-    }
-}
-
-/// The kinds of domain events that every manifest knows.
-pub const STANDARD_EVENTS: &[&str] = &[
-    "requirements_defined",
-    "tasks_planned",
-    "code_committed",
-    "task_blocked",
-    "task_ready_for_review",
-    "validation_passed",
-    "validation_failed",
-    "branch_merged",
-    "merge_conflict_detected",
-    "merge_conflict_resolved",
-    "merge_conflict_unresolved",
-    "merge_retry_started",
-];
-
 /// Where the context is kept that the runs of a project share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

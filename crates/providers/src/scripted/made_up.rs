@@ -1,7 +1,7 @@
 //! Answers that nobody gave: the same for the same question, and of the declared shape.
 //!
 //! Everything is the simplest thing that fits, and what decides between ways (booleans, choices) is the first or true,
-//! so that loops which wait for approval end.
+//! so that loops which wait for approval end. What names something else is left empty: it would name nothing.
 
 use convoke_agent::{Purpose, Request, Role};
 use convoke_model::{FieldType, OutputField};
@@ -48,6 +48,10 @@ fn value(name: &str, field: &OutputField, suffix: &str) -> Value {
         return first.clone();
     }
     match field.ty {
+        FieldType::Array if field.items.as_deref().is_some_and(|item| item.refers) => {
+            Value::Array(Vec::new())
+        }
+        _ if field.refers && field.nullable => Value::Null,
         FieldType::String | FieldType::Any => Value::String(text(name, field, suffix)),
         FieldType::Number => number(field),
         FieldType::Boolean => Value::Bool(true),

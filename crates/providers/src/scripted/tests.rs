@@ -192,7 +192,9 @@ async fn made_up_answers_fit_their_schema() {
         "done": {"type": "boolean"},
         "rows": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
         "tags": {"type": "array"},
-        "free": {"type": "object"}
+        "free": {"type": "object"},
+        "inputs": {"type": "array", "items": {"type": "string", "refers": true}},
+        "tool": {"type": "string", "nullable": true, "refers": true}
     });
     let schema: OutputSchema = serde_json::from_value(fields).unwrap();
     let asked = Asked { schema: Some(schema.clone()), ..Asked::by("a") };
@@ -200,6 +202,7 @@ async fn made_up_answers_fit_their_schema() {
     assert_eq!(violations(&schema, answer.as_object().unwrap()), Vec::<String>::new());
     assert_eq!(answer["verdict"], "approve");
     assert_eq!(answer["rows"][2], json!({"name": "name 3"}));
+    assert_eq!((&answer["inputs"], &answer["tool"]), (&json!([]), &Value::Null), "a name would name nothing");
 }
 
 #[derive(Default)]

@@ -253,7 +253,9 @@ async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherw
         depth: 0,
         violation: Default::default(),
     };
-    let cases: [(Option<&[&str]>, &[&str], bool); 5] = [
+    /// What is allowed, what is banned, and whether the wish is refused.
+    type Case = (Option<&'static [&'static str]>, &'static [&'static str], bool);
+    let cases: [Case; 5] = [
         (None, &["EXECUTE"], true),
         (None, &["bui*"], true),
         (Some(&["read"]), &[], true),

@@ -154,13 +154,7 @@ impl Scheduler {
         self.expect(task, "task_woken", fits)?;
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
         if self.is_led(task) && matches!(self.tasks[task].state, TaskState::Asking | TaskState::Backoff(_)) {
-            // A goal or a task of one goes on where it stood, with its place if its group counts them.
-            if let Some(group) = self.tasks[task].place.within.filter(|group| !self.is_led(*group)) {
-                self.group_mut(group).active += 1;
-                self.tasks[task].placed = true;
-            }
-            self.tasks[task].state = TaskState::Open;
-            self.todo(Todo::Group(task));
+            self.wake_led(task);
             return Ok(());
         }
         if self.tasks[task].state == TaskState::Open && self.tasks[task].merging.is_none() {

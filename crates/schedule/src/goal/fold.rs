@@ -2,7 +2,6 @@
 
 use crate::agenda::Todo;
 use crate::fold::Folded;
-use crate::group::Group;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{About, Inquiry, TaskId, Usage};
@@ -37,11 +36,29 @@ pub(crate) struct Pursuit {
 }
 
 impl Scheduler {
-    /// A goal holds nothing but its children.
+    /// A goal holds nothing but its children. One that waited for its place goes on with those that it has.
     pub(crate) fn open_goal(&mut self, task: TaskIx) {
-        self.tasks[task].group = Some(Box::new(Group::default()));
+        self.tasks[task].group.get_or_insert_default();
         self.tasks[task].state = TaskState::Open;
         self.todo(Todo::Group(task));
+    }
+
+    /// A goal or a task of one goes on where it stood; a goal among others when there is a place for it.
+    pub(crate) fn wake_led(&mut self, task: TaskIx) {
+        if self.tasks[task].place.within.is_some_and(|group| !self.is_led(group)) {
+            self.offer(task);
+        }
+        if self.tasks[task].state != TaskState::Held {
+            self.open_goal(task);
+        }
+    }
+
+    /// Whether a goal goes on, as the journal says, before a place was found for it.
+    pub(crate) fn went_on(&self, task: TaskIx) -> bool {
+        let state = &self.tasks[task];
+        state.state == TaskState::Ready
+            && state.group.is_some()
+            && matches!(self.node(task).kind, Kind::Goal(_))
     }
 
     /// Whether a task is a goal or a task of one: it asks on its way, and goes on when it is woken.

@@ -35,6 +35,9 @@ pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<De
     if look.item.has_open_child(state) {
         return None;
     }
+    if let Some(again) = look.again() {
+        return Some(again);
+    }
     match look.item.steps.last() {
         None if look.item.standing == Standing::Waiting => look.first(),
         None => None,

@@ -7,6 +7,7 @@ use super::decision::{Act, Decision};
 use super::items::{Look, NOT_ACHIEVED, because, message, unknown};
 use super::recover::{self, Case, Next};
 use super::state::{ItemState, State, Step, Told, asked_in_a_row};
+use super::tools;
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Item};
 use convoke_plan::Action;
@@ -23,13 +24,29 @@ pub(crate) fn ways(state: &State<'_>, index: usize) -> Vec<Action> {
 }
 
 impl Look<'_, '_> {
+    /// The time to wait is over, or a person wants it: the same again, whatever else there would be.
+    pub(super) fn again(&self) -> Option<Decision> {
+        let why = match self.item.due? {
+            Action::Retry => "the time to wait is over",
+            Action::Escalate => "a person wants another try",
+            _ => return None,
+        };
+        let failure = self.last_failure().unwrap_or_else(unknown);
+        let note = Some(format!("the last try failed: {}", failure.message));
+        let duty = self.last_work();
+        Some(self.ask(duty.word(), duty, why.into(), note))
+    }
+
+    /// What is done again: whoever failed to put results together does that, everybody else does the task.
+    fn last_work(&self) -> Duty {
+        match self.item.steps.iter().rev().find(is_work) {
+            Some(Step::Duty(Duty::Reconcile, _)) => Duty::Reconcile,
+            _ => Duty::Execute,
+        }
+    }
+
     /// A failure: what follows.
     pub(super) fn after(&mut self, failure: Failure) -> Decision {
-        if let Some(due @ (Action::Retry | Action::Escalate)) = self.item.due {
-            let why =
-                if due == Action::Retry { "the time to wait is over" } else { "a person wants another try" };
-            return self.execute(why.into(), Some(format!("the last try failed: {}", failure.message)));
-        }
         match recover::next(&self.case(&failure)) {
             Next::Take(action) => self.take(action, &failure, failure.message.clone(), None),
             Next::GiveUp(why) => {
@@ -54,7 +71,9 @@ impl Look<'_, '_> {
             may_repeat: failure.reason.as_deref() == Some(NOT_ACHIEVED),
             may_decompose,
             may_spawn: may_decompose,
-            other_tools: goal.tools.iter().any(|tool| !self.item.item.tools.contains(tool)) && !recovers,
+            other_tools: !recovers
+                && self.last_work() == Duty::Execute
+                && !goal.tools_besides(&tools::named(self.state, self.item)).is_empty(),
             attended: !self.state.unattended,
         }
     }
@@ -104,8 +123,13 @@ impl Look<'_, '_> {
 
     fn check_tool(&self, action: Action, tool: Option<&str>) -> Result<(), String> {
         match (action, tool) {
-            (Action::AlternativeTool, Some(tool)) if self.state.goal.allowed(tool).is_empty() => {
-                Err(format!("there is no tool `{tool}`"))
+            (Action::AlternativeTool, Some(tool)) => {
+                let (allowed, used) = (self.state.goal.allowed(tool), tools::named(self.state, self.item));
+                match allowed.iter().all(|tool| used.contains(tool)) {
+                    _ if allowed.is_empty() => Err(format!("there is no tool `{tool}`")),
+                    true => Err(format!("`{tool}` is the tool that failed")),
+                    false => Ok(()),
+                }
             }
             _ => Ok(()),
         }
@@ -121,7 +145,8 @@ impl Look<'_, '_> {
         let (role, act) = match action {
             Action::Retry => (None, Act::Retry),
             Action::RepairParameters | Action::AlternativeTool => {
-                (Some(Duty::Execute), Act::Ask { duty: Duty::Execute, note })
+                let duty = self.last_work();
+                (Some(duty), Act::Ask { duty, note })
             }
             Action::Decompose => (Some(Duty::Decompose), Act::Ask { duty: Duty::Decompose, note }),
             Action::SpawnRecovery => {
@@ -142,7 +167,7 @@ impl Look<'_, '_> {
         Item {
             description: format!("{} (it failed before: {})", item.description, failure.message),
             inputs: Vec::new(),
-            tools: item.tools.clone(),
+            tools: tools::named(self.state, self.item),
             priority: item.priority,
             skip: None,
             effort: Effort::default(),
@@ -161,10 +186,13 @@ impl Look<'_, '_> {
     }
 }
 
+/// Whether somebody did the task, or a part of it.
+fn is_work(step: &&Step<'_>) -> bool {
+    !matches!(step, Step::Duty(Duty::Recover | Duty::Decompose | Duty::Analyse, _))
+}
+
 /// Why the last work on a task failed, if it did: who judges or takes apart does no work on it.
 pub(crate) fn last_failure(state: &State<'_>, item: &ItemState<'_>) -> Option<Failure> {
-    let is_work =
-        |step: &&Step<'_>| !matches!(step, Step::Duty(Duty::Recover | Duty::Decompose | Duty::Analyse, _));
     match item.steps.iter().rev().find(is_work)? {
         Step::Child(last) => child_failure(state, *last, item),
         Step::Duty(_, Told::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),

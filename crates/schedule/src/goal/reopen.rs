@@ -5,7 +5,8 @@
 //! one with children by those of the children made last that lack something, and whatever was asked and decided after
 //! them (putting together, other ways, waiting, a person's answer; for the goal: whether more is needed, and the answer)
 //! is forgotten. What needs a task that is done again begins anew. Everything else stays: what succeeded and was made
-//! from nothing that changes is never asked twice. A task for which another was made instead is left to that one.
+//! from nothing that changes is never asked twice. A task for which another was made instead is left to that one,
+//! unless something still lacks it as its input.
 
 use super::outcome::{NOT_ANSWERED, Status};
 use crate::outputs::Outputs;
@@ -112,7 +113,7 @@ impl Scheduler {
 
     /// Those of a batch that are done again, in order, and whether what they are made from changes.
     fn again_among(&self, batch: &[TaskIx]) -> Vec<(TaskIx, bool)> {
-        let left = |item: &TaskIx| !self.is_replaced(*item, batch);
+        let left = |item: &TaskIx| !self.is_replaced(*item, batch) || self.is_missed(*item, batch);
         let open: Vec<TaskIx> = batch.iter().copied().filter(left).collect();
         let mut again: HashSet<TaskIx> = open.iter().copied().filter(|item| self.lacks(*item)).collect();
         let mut anew: HashSet<TaskIx> = HashSet::new();
@@ -139,6 +140,14 @@ impl Scheduler {
     fn is_replaced(&self, item: TaskIx, batch: &[TaskIx]) -> bool {
         let id = &self.tasks[item].id;
         batch.iter().filter_map(|other| self.item_of(*other)).any(|other| other.replaces.contains(id))
+    }
+
+    /// Whether a task that is left to no other lacks this one as its input.
+    fn is_missed(&self, input: TaskIx, batch: &[TaskIx]) -> bool {
+        let id = &self.tasks[input].id;
+        let needs = |item: TaskIx| self.item_of(item).is_some_and(|item| item.inputs.contains(id));
+        let lacks_it = |item: &TaskIx| needs(*item) && !self.tasks[*item].succeeded();
+        batch.iter().any(|item| lacks_it(item) && !self.is_replaced(*item, batch))
     }
 
     /// Whether something of a task is missing, other than for lack of an input.

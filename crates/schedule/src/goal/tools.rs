@@ -14,9 +14,11 @@ pub(crate) fn for_task(
     if strategy == Some(Action::AlternativeTool) {
         return Some(alternatives(state, item));
     }
-    if item.recovers(state) {
-        return Some(item.item.tools.clone());
-    }
+    Some(named(state, item)).filter(|tools| !tools.is_empty())
+}
+
+/// The tools that a task is to be done with, as its analyser said, or who planned it; none is any.
+pub(super) fn named(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
     let analysed = item.steps.iter().find_map(|step| match step {
         Step::Duty(Duty::Analyse, Told::Said(said)) => match &**said {
             Said::Size { tools, .. } => {
@@ -26,13 +28,12 @@ pub(crate) fn for_task(
         },
         _ => None,
     });
-    let named: Vec<String> =
-        analysed.filter(|tools: &Vec<String>| !tools.is_empty()).unwrap_or(item.item.tools.clone());
-    (!named.is_empty()).then_some(named)
+    analysed.filter(|tools: &Vec<String>| !tools.is_empty()).unwrap_or(item.item.tools.clone())
 }
 
-/// What somebody said to use instead, else everything that the task did not name.
+/// What somebody said to use instead, else everything that the task was not done with.
 fn alternatives(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
+    let used = named(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Recover, Told::Said(said)) => match &**said {
             Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {
@@ -42,6 +43,6 @@ fn alternatives(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
         },
         _ => None,
     });
-    let others = || state.goal.tools.iter().filter(|tool| !item.item.tools.contains(tool)).cloned().collect();
-    said.filter(|tools| !tools.is_empty()).unwrap_or_else(others)
+    let unused = said.map(|said| said.into_iter().filter(|tool| !used.contains(tool)).collect());
+    unused.filter(|tools: &Vec<String>| !tools.is_empty()).unwrap_or_else(|| state.goal.tools_besides(&used))
 }

@@ -115,6 +115,9 @@ impl Scheduler {
             self.stop_waiting(task);
             self.tasks[task].state = TaskState::Ready;
         }
+        if self.went_on(task) {
+            self.open_goal(task);
+        }
         self.expect(task, "asked", |state| match state {
             TaskState::Ready => begins,
             TaskState::Waiting => waits,

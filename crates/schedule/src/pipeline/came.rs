@@ -9,6 +9,7 @@ use super::trigger::Status;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
+use convoke_model::reason::EXIT_CODE;
 use convoke_model::{About, Class, Failure, Inquiry, Violation};
 use convoke_plan::{Kind, Phase};
 use indexmap::IndexMap;
@@ -69,10 +70,12 @@ impl Outcome {
         Outcome { reason: Some(why), failure: Some(failure), ..Outcome::empty(Status::ValidationFail) }
     }
 
-    /// An attempt that failed for good; what nobody could read is an answer that is not accepted.
+    /// An attempt that failed for good; what nobody could read is an answer that is not accepted. A program that broke off
+    /// has given none, and would break off again.
     fn attempted(failure: Failure, violation: Violation) -> Outcome {
+        let broke_off = failure.reason.as_deref() == Some(EXIT_CODE);
         match failure.class {
-            Class::InvalidOutput => Outcome::refused(failure.message),
+            Class::InvalidOutput if !broke_off => Outcome::refused(failure.message),
             _ => Outcome::failed(failure, violation),
         }
     }

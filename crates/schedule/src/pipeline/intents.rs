@@ -8,7 +8,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{About, Inquiry, ProjectPatch, TaskId, fit};
-use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace};
+use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace, follows_from};
 
 impl Scheduler {
     /// The questions that a child's wishes become.
@@ -81,7 +81,9 @@ impl Scheduler {
         child: TaskIx,
         said: &Said,
     ) -> Option<String> {
-        self.unknown_event(task, said)
+        contradiction(said)
+            .or_else(|| self.unknown_event(task, said))
+            .or_else(|| self.false_event(child, said))
             .or_else(|| self.wrong_project(task, child, said))
             .or_else(|| self.too_much_handed_out(task, phase, child, said))
     }
@@ -97,6 +99,26 @@ impl Scheduler {
             let wrong = fit::violations(schema, fields);
             (!wrong.is_empty()).then(|| format!("event `{kind}`: {}", wrong.join("; ")))
         })
+    }
+
+    /// What follows from a status is announced by the end of a try alone: not with another status, not before handed out work
+    /// has come back, and not by whoever does a part of it.
+    fn false_event(&self, child: TaskIx, said: &Said) -> Option<String> {
+        let implied = || said.events.iter().filter_map(|(kind, _)| Some((kind, follows_from(kind)?.word())));
+        let (kind, _) = implied().next()?;
+        if self.depth_of(child) > 0 {
+            return Some(format!(
+                "event `{kind}`: it follows from how the phase ends, and this is a part of it"
+            ));
+        }
+        if !said.children.is_empty() {
+            return Some(format!(
+                "event `{kind}`: it follows from how the phase ends, and work is handed out first"
+            ));
+        }
+        let status = said.status.word();
+        let (kind, follows) = implied().find(|(_, follows)| *follows != status)?;
+        Some(format!("event `{kind}` with status {status}: it follows from status {follows}"))
     }
 
     /// What the runs of a project share is changed by phases themselves, where there is such a thing, and in its form.
@@ -138,6 +160,16 @@ impl Scheduler {
             role_refuses(phase, own, &wanted.persona, depth, count)
         })
     }
+}
+
+/// Who succeeded has no failure to tell of: whichever of both is meant, the other is wrong.
+fn contradiction(said: &Said) -> Option<String> {
+    let field = match (said.hard, said.code.as_deref()) {
+        (Some(_), _) => "failure_kind",
+        (None, Some(code)) if !code.is_empty() => "failure_code",
+        _ => return None,
+    };
+    (said.status == Status::Success).then(|| format!("`{field}` with status success"))
 }
 
 /// Why a persona may not be handed so much.

@@ -1,22 +1,23 @@
 //! Resuming a pipeline that did not succeed: which phases are open again.
 //!
-//! A failed phase that counts gets new tries, behind those that it had; one that was stopped goes on with those that it has.
+//! A failed phase that counts gets new tries, behind those that it had, unless the pipeline was stopped: then it goes on to
+//! where it would have come. A phase that was stopped goes on with the tries that it has.
 //! What came after it begins anew, because other edges may be taken, and what it came to before is remembered; everything
 //! else stays as it is.
 
 use super::trigger::Status;
-use crate::frame::FrameIx;
-use crate::reopen::{Reopening, lies_below};
+use crate::frame::{FrameEnding, FrameIx};
+use crate::history::lies_below;
+use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Superseded, TaskId};
+use convoke_model::{Class, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
 impl Scheduler {
     pub(crate) fn reopen_pipeline(&self, frame: FrameIx, found: &mut Reopening) {
-        let (ran, verdict) = self.judged(frame);
-        let faults: HashSet<TaskIx> = verdict.faults.iter().map(|ix| ran[*ix]).collect();
+        let faults = self.faults(frame);
         let mut open: HashSet<TaskIx> = HashSet::new();
         for step in self.in_order(frame) {
             let is_fault = faults.contains(&step) || self.was_cut_off(step);
@@ -26,6 +27,16 @@ impl Scheduler {
                 self.reopen_phase(step, follows, found);
             }
         }
+    }
+
+    /// Failed phases that get another chance. What was stopped goes on first: it may take care of a failure yet, and whoever
+    /// resumes it once it has failed gives the chance then.
+    fn faults(&self, frame: FrameIx) -> HashSet<TaskIx> {
+        if matches!(self.frame(frame).ending, Some(FrameEnding::Stopped { .. } | FrameEnding::Cancelled(_))) {
+            return HashSet::new();
+        }
+        let (ran, verdict) = self.judged(frame);
+        verdict.faults.iter().map(|ix| ran[*ix]).collect()
     }
 
     /// Steps that ended, each behind those before it; what never ended would not be there.
@@ -39,7 +50,10 @@ impl Scheduler {
     /// Whether it was stopped, or never looked at.
     fn was_cut_off(&self, step: TaskIx) -> bool {
         match self.tasks[step].state {
-            TaskState::Ended(End::Succeeded | End::Failed) => false,
+            TaskState::Ended(End::Succeeded) => false,
+            TaskState::Ended(End::Failed) => {
+                self.tasks[step].failure.as_deref().is_some_and(|failure| failure.class == Class::Cancelled)
+            }
             TaskState::Ended(End::Skipped) => {
                 !self.tasks[step].course.as_ref().is_some_and(|course| course.skipped)
             }

@@ -68,6 +68,43 @@ fn what_was_accepted_as_failed_is_tried_with_everything_that_was_made_without_it
     assert_eq!(resumed(&goal(""), lacking, whole, RunStatus::Partial), rest);
 }
 
+#[test]
+fn what_was_replaced_is_done_again_only_where_something_still_needs_it() {
+    fn says(id: &str, needed: bool, broken: bool) -> Result<Value, Class> {
+        let more = json!({"id": "d", "description": "do it otherwise", "inputs": [], "tools": [],
+            "skip_probability": 0, "replaces": ["2"]});
+        match id {
+            "g/plan[1]" if needed => {
+                Ok(json!({"tasks": [impossible("a"), task("b", &[]), task("c", &["b"])]}))
+            }
+            "g/plan[1]" => Ok(json!({"tasks": [impossible("a"), task("b", &[]), task("c", &[])]})),
+            "g/2/execute[1]" if broken => Err(Class::Fatal),
+            "g/classify[1]" => {
+                Ok(json!({"done": false, "goal_achieved": false, "reason": "r", "tasks": [more]}))
+            }
+            "g/classify[2]" => nothing_more(),
+            id => half(id, ""),
+        }
+    }
+    fn alone(id: &str, _: &str) -> Result<Value, Class> {
+        says(id, false, true)
+    }
+    fn alone_well(id: &str, _: &str) -> Result<Value, Class> {
+        says(id, false, false)
+    }
+    fn needed(id: &str, _: &str) -> Result<Value, Class> {
+        says(id, true, true)
+    }
+    fn needed_well(id: &str, _: &str) -> Result<Value, Class> {
+        says(id, true, false)
+    }
+    let plan = goal(", policies: {any: [fail]}");
+    let expected = ["g/1/execute[1]", "g/classify[2]", "g/finalise[1]"];
+    assert_eq!(resumed(&plan, alone, alone_well, RunStatus::Partial), expected);
+    let expected = ["g/1/execute[1]", "g/2/execute[1]", "g/3/execute[1]", "g/classify[2]", "g/finalise[1]"];
+    assert_eq!(resumed(&plan, needed, needed_well, RunStatus::Partial), expected);
+}
+
 fn steps(entry: &str, text: &str) -> Arc<Plan> {
     plan_of(
         &format!("workflow: {{name: w, entry_point: {entry}, runtime: {{provider: scripted}}}}\n{text}"),

@@ -1,7 +1,8 @@
 //! What these tests share: small goals, scripted models, runs that are cut off, and the record of a run without its times.
 
-use convoke_model::{Assignment, Class, Event, Stamped, TaskId, Work};
+use convoke_model::{Answer, Assignment, Class, Event, RunStatus, Stamped, TaskId, Work};
 use convoke_plan::Plan;
+use convoke_schedule::replayable;
 use convoke_testkit::{Behaviour, Ended, World, plan_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -116,6 +117,32 @@ pub fn resumed(plan: &Arc<Plan>, limit: u32, says: Says, whole: &World, cut: usi
     let twice = again.launches.iter().find(|(task, _)| done.contains(&task.to_string()));
     assert_eq!(twice, None, "cut after {cut}: done twice");
     (ended, again)
+}
+
+/// To the end, with this answer to every question, also where it was asked before the run changed its owner.
+pub fn finish(world: &mut World, answer: &Answer) -> Ended {
+    world.answers.insert("*".into(), answer.clone());
+    loop {
+        let ended = world.finish();
+        if ended.status != RunStatus::Parked {
+            return ended;
+        }
+        let mut gates = Vec::new();
+        for stamped in replayable(world.events().cloned().collect()) {
+            match stamped.event {
+                Event::GateOpened { task, .. } => gates.push(task),
+                Event::GateAnswered { task, .. } => gates.retain(|gate| *gate != task),
+                _ => {}
+            }
+        }
+        assert!(!gates.is_empty(), "nothing goes on, and nobody is asked:\n{}", log(world));
+        gates.iter().for_each(|task| world.answer(task, answer.clone()));
+    }
+}
+
+/// All events, one in a line.
+pub fn log(world: &World) -> String {
+    world.events().map(|stamped| format!("{}\n", serde_json::to_string(&stamped.event).unwrap())).collect()
 }
 
 /// The events without times, owners, attempts that a crash cut off, and who waited for capacity.

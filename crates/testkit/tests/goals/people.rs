@@ -28,6 +28,34 @@ fn a_person_decides_about_what_is_escalated() {
     assert_eq!(alone.running(), 0, "and holds nothing meanwhile");
 }
 
+/// Who judges the first task chooses a way that the second has used up meanwhile.
+#[test]
+fn a_person_who_wants_another_try_gets_it_whatever_else_is_left() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [task("a", &[]), large("b")]})),
+            "g/1/execute[1]" => Err(Class::Fatal),
+            "g/2/decompose[1]" => Ok(json!({"tasks": [task("x", &[])]})),
+            id if id.contains("recover") => Ok(json!({
+                "strategy": "spawn_recovery", "reasoning": "r", "confidence": "low", "success_probability": 1,
+                "next_steps": "n",
+            })),
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    let policy = "[spawn_recovery, decompose, escalate, repair_parameters, fail]";
+    let plan = goal(&format!(", max_tasks: 3, policies: {{any: {policy}}}"));
+    let mut world = World::new(plan, json!({}), 4, 1, model(says));
+    world.answers.insert("1".into(), Answer::Retry);
+    assert_eq!(world.finish().status, RunStatus::Succeeded);
+    let taken: Vec<String> = routed(&world).into_iter().filter(|word| word.ends_with(" g/1")).collect();
+    assert_eq!(
+        taken,
+        ["execute g/1", "recover g/1", "recover g/1", "escalate g/1", "execute g/1", "end g/1"]
+    );
+}
+
 #[test]
 fn a_person_edits_and_approves_the_plan() {
     fn says(id: &str, prompt: &str) -> Result<Value, Class> {

@@ -94,3 +94,31 @@ fn defect_4_every_way_to_recover_is_taken_at_most_once() {
     assert_eq!(taken.iter().filter(|word| word.starts_with("repair_parameters")).count(), 1);
     resumes_everywhere(&plan, 9, says);
 }
+
+#[test]
+fn results_that_could_not_be_put_together_are_put_together_again() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [large("a")]})),
+            "g/1/decompose[1]" => Ok(json!({"tasks": [task("x", &[]), task("y", &[])]})),
+            "g/1/reconcile[1]" => undone(),
+            "g/1/reconcile[2]" => {
+                assert!(
+                    prompt.contains("<g/1/1/execute[1]>") && prompt.contains("<g/1/2/execute[1]>"),
+                    "{prompt}"
+                );
+                assert!(prompt.contains("no such file"), "{prompt}");
+                done("a")
+            }
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    for way in ["retry", "repair_parameters"] {
+        let plan = goal(&format!(", policies: {{any: [{way}, fail]}}"));
+        let (ended, world) = run(&plan, 4, says);
+        assert_eq!(ended.status, RunStatus::Succeeded, "{way}: {ended:?}");
+        assert_eq!(launched(&world)[4..], ["g/1/reconcile[1]", "g/1/reconcile[2]", "g/finalise[1]"], "{way}");
+        resumes_everywhere(&plan, 4, says);
+    }
+}

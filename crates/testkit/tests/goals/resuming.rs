@@ -58,7 +58,7 @@ fn parts(id: &str, second: Result<Value, Class>, whole: Result<Value, Class>) ->
         "g/plan[1]" => Ok(json!({"tasks": [large("a"), task("b", &["a"])]})),
         "g/1/decompose[1]" => Ok(json!({"tasks": [task("x", &[]), task("y", &[])]})),
         "g/1/2/execute[1]" | "g/1/2/execute[2]" => second,
-        "g/1/reconcile[1]" | "g/1/execute[1]" => whole,
+        "g/1/reconcile[1]" | "g/1/reconcile[2]" => whole,
         "g/classify[1]" => Ok(json!({"done": true, "goal_achieved": true, "reason": "r", "tasks": []})),
         "g/finalise[1]" => final_words("done"),
         _ => done("it"),

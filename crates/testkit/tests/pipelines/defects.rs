@@ -228,3 +228,23 @@ fn the_failure_that_reaches_the_threshold_is_the_one_that_is_named() {
     assert_eq!(failure.reason.as_deref(), Some("hard_failures"));
     assert!(failure.message.starts_with("2 hard failures in a row"), "{failure:?}");
 }
+
+#[test]
+fn an_answer_that_contradicts_itself_is_not_accepted() {
+    let plan = with("x", &["x", "y"], &["x y"], "topologyConstraints: {maxDepth: 1, maxRetries: 0}\n");
+    let both = |field: &str, word: &str| {
+        let mut said = json!({"status": "success", "payload": {}, "flags": {"set": true}});
+        said[field] = word.into();
+        let (ended, world) = run(&plan, vec![("x/try[1]", says(said))]);
+        assert_eq!(
+            (phases(&ended)["x"].as_str(), phases(&ended)["y"].as_str()),
+            ("validation_fail", "skipped")
+        );
+        assert!(!told(&events(&world)).contains(&"x changed the state".to_owned()), "nothing of it counts");
+        ended.failure.expect("refused").message
+    };
+    assert!(both("failure_kind", "hard").contains("`failure_kind` with status success"));
+    assert!(both("failureCode", "timeout").contains("`failure_code` with status success"));
+    let fine = json!({"status": "success", "payload": {}, "failure_kind": null, "failure_code": "", "reason": "done"});
+    assert_eq!(run(&plan, vec![("x/try[1]", says(fine))]).0.status, RunStatus::Succeeded);
+}

@@ -65,7 +65,18 @@ fn said(seed: u64, task: &str) -> Value {
     let status = ["success", "success", "success", "validation_fail", "failure"][random.below(5) as usize];
     let events: Vec<Value> =
         EVENTS[..2].iter().filter(|_| random.percent(40)).map(|kind| json!({ "type": kind })).collect();
-    json!({ "status": status, "payload": { "of": task }, "events": events, "failure_code": "transient", "reason": "r" })
+    let mut said = json!({ "status": status, "payload": { "of": task }, "events": events });
+    if status != "success" {
+        said["reason"] = "r".into();
+    }
+    if status == "failure" {
+        said["failure_code"] = "transient".into();
+    }
+    // Only phases change what runs share.
+    if random.percent(30) && !task.contains("child") {
+        said["project"] = json!({ "globalFlags": { task: true } });
+    }
+    said
 }
 
 fn worker(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
@@ -202,6 +213,76 @@ fn hander(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
     })
 }
 
+/// What a run came to: its status, the critical path, and of each phase the status and the tries.
+fn verdict(ended: &Ended) -> (RunStatus, Value, Vec<Value>) {
+    let output = ended.output.clone().unwrap_or_default();
+    let phases = output["phases"].as_object().cloned().unwrap_or_default().into_iter();
+    let told =
+        |(name, phase): (String, Value)| json!([name, phase["status"], phase["tries"], phase["superseded"]]);
+    (ended.status, output["critical_path"].clone(), phases.map(told).collect())
+}
+
+/// As [`hander`]; but which of several children fails first, which is a race, makes no difference to the phase.
+fn alike(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| {
+        let mut answer = hands_down(seed, &assignment.task.0);
+        if assignment.task.0.contains("child") && answer["status"] == "failure" {
+            answer["status"] = "validation_fail".into();
+        }
+        behaviour(says(answer))
+    })
+}
+
+/// Stops a run after each of its commits and resumes it, and once more after it was killed on its way: it comes to what it
+/// would have come to, no try is made twice, and its journal can be read.
+fn goes_on_after_stops(
+    whole: &World,
+    expected: &Ended,
+    limit: u32,
+    now: bool,
+    world: &dyn Fn() -> World,
+    worker: &dyn Fn() -> Box<dyn FnMut(&Assignment) -> Behaviour>,
+) {
+    let plan = whole.plan();
+    for at in 1..whole.commits.len() {
+        let mut stopped = world();
+        if stopped.run(at).is_some() {
+            continue;
+        }
+        let stop = stopped.stop(now);
+        if stop.status != RunStatus::Cancelled {
+            continue;
+        }
+        let mut again = World::resumed(plan.clone(), limit, stopped.commits.clone(), &stopped, worker());
+        let ended = again.finish();
+        assert_eq!(verdict(&ended), verdict(expected), "stopped after {at}");
+        let (changed, expected_changes) = (again.project.state(), whole.project.state());
+        assert_eq!(changed.revision, expected_changes.revision, "stopped after {at}: changes of the project");
+        made_once(&again, at);
+        let kill = stopped.commits.len() + 1 + at % (again.commits.len() - stopped.commits.len());
+        if kill < again.commits.len() {
+            let left = again.commits[..kill].to_vec();
+            let mut last = World::resumed(plan.clone(), limit, left, &again, worker());
+            assert_eq!(verdict(&last.finish()), verdict(expected), "stopped after {at}, killed after {kill}");
+            made_once(&last, at);
+        }
+    }
+}
+
+fn made_once(world: &World, at: usize) {
+    let mut finished: HashMap<&TaskId, u32> = HashMap::new();
+    for stamped in world.events() {
+        if let Event::AttemptFinished { task, .. } = &stamped.event {
+            *finished.entry(task).or_default() += 1;
+        }
+    }
+    finished.into_iter().for_each(|(task, count)| assert_eq!(count, 1, "stopped after {at}: {task}"));
+    let mut scheduler = convoke_schedule::Scheduler::new(world.plan().clone());
+    for stamped in convoke_schedule::replayable(world.events().cloned().collect()) {
+        scheduler.apply(&stamped).expect("a journal can be read");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -274,6 +355,23 @@ proptest! {
                 prop_assert_eq!(count, 1, "cut after {}: {} ended more than once", at, task);
             }
         }
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_goes_on_to_the_same_end(seed in any::<u64>(), count in 1usize..7, limit in 1u32..4, now in any::<bool>()) {
+        let generated = generate(seed, count);
+        let (expected, whole) = run(&generated, seed, limit);
+        let fresh = || World::new(generated.plan.clone(), json!({}), limit, seed, worker(seed));
+        goes_on_after_stops(&whole, &expected, limit, now, &fresh, &|| worker(seed));
+    }
+
+    #[test]
+    fn work_that_is_handed_down_goes_on_after_a_stop(seed in any::<u64>(), limit in 1u32..3, now in any::<bool>()) {
+        let plan = handing(2);
+        let fresh = || World::new(plan.clone(), json!({}), limit, seed, alike(seed));
+        let mut whole = fresh();
+        let expected = whole.finish();
+        goes_on_after_stops(&whole, &expected, limit, now, &fresh, &|| alike(seed));
     }
 
     #[test]

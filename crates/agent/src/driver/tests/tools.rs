@@ -309,7 +309,9 @@ async fn coder(allowed: Option<&[&str]>, banned: &[&str], calls: &[(&str, &str)]
 
 #[tokio::test]
 async fn a_call_of_a_tool_that_a_persona_may_not_use_ends_the_attempt_before_any_call() {
-    let cases: [(Option<&[&str]>, &[&str], &str); 4] = [
+    /// What is allowed, what is banned, and what is called.
+    type Case = (Option<&'static [&'static str]>, &'static [&'static str], &'static str);
+    let cases: [Case; 4] = [
         (None, &["S__ACT"], "s__act"),
         (Some(&["look"]), &[], "s__act"),
         (Some(&[]), &[], "s__act"),

@@ -21,7 +21,7 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
         Duty::Analyse => schema([
             ("decision", one_of(&["execute", "spawn"])),
             ("reasoning", text("why")),
-            ("tools", list(FieldType::String, "names of the tools that it needs; empty if none")),
+            ("tools", names("names of the tools that it needs; empty if none")),
         ]),
         Duty::Execute | Duty::Reconcile => schema([
             ("result", told(FieldType::Any, "what the task came to, whole")),
@@ -54,7 +54,10 @@ fn recovery() -> OutputSchema {
         ("confidence", one_of(&["high", "medium", "low"])),
         ("success_probability", percent("how likely it helps")),
         ("next_steps", text("what to do differently")),
-        ("tool", optional(OutputField { nullable: true, ..text("the other tool, by its name") })),
+        (
+            "tool",
+            optional(OutputField { nullable: true, refers: true, ..text("the other tool, by its name") }),
+        ),
     ])
 }
 
@@ -62,7 +65,7 @@ fn recovery() -> OutputSchema {
 fn further_tasks() -> OutputField {
     let mut tasks = tasks();
     let task = tasks.items.as_mut().and_then(|task| task.properties.as_mut());
-    let replaces = optional(list(FieldType::String, "ids of failed or skipped tasks that it makes up for"));
+    let replaces = optional(names("ids of failed or skipped tasks that it makes up for"));
     task.map(|task| task.insert("replaces".to_owned(), replaces));
     tasks
 }
@@ -72,8 +75,8 @@ fn tasks() -> OutputField {
     let task = object([
         ("id", text("a word of yours")),
         ("description", OutputField { min_length: Some(1), ..text("what is to be done, by itself clear") }),
-        ("inputs", list(FieldType::String, "ids of the tasks whose results it needs")),
-        ("tools", list(FieldType::String, "names of the tools that it needs; empty if none")),
+        ("inputs", names("ids of the tasks whose results it needs")),
+        ("tools", names("names of the tools that it needs; empty if none")),
         ("priority", optional(told(FieldType::Number, "more urgent tasks have smaller numbers"))),
         ("skip_probability", percent("how likely it cannot be done here; usually 0")),
         ("skip_reason", optional(OutputField { nullable: true, ..text("what can be verified about that") })),
@@ -94,10 +97,11 @@ fn percent(description: &str) -> OutputField {
     OutputField { minimum: Some(0.0), maximum: Some(100.0), ..number }
 }
 
-fn list(of: FieldType, description: &str) -> OutputField {
-    let mut list = told(FieldType::Array, description);
-    list.items = Some(Box::new(OutputField::of(of)));
-    list
+/// Names of tasks or tools.
+fn names(description: &str) -> OutputField {
+    let mut names = told(FieldType::Array, description);
+    names.items = Some(Box::new(OutputField { refers: true, ..OutputField::of(FieldType::String) }));
+    names
 }
 
 fn optional(field: OutputField) -> OutputField {

@@ -181,10 +181,11 @@ fn actors(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
 /// A block of a kind that the manifest says it does not use.
 fn topologies(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     let Some(stated) = &manifest.topologies else { return };
-    for block in manifest.nodes.iter().filter_map(|node| node.block.as_ref()) {
+    for (node, block) in manifest.nodes.iter().filter_map(|node| Some((node, node.block.as_ref()?))) {
         if !stated.iter().any(|kind| kind.value == block.kind.value) {
             let word = block.kind.value.word();
-            let message = format!("a block is `{word}`, which `topologies` does not list");
+            let id = &node.id.value;
+            let message = format!("node `{id}` stands in a `{word}` block, which `topologies` does not list");
             let found =
                 Diagnostic::warning("workflow::no_effect", message, block.kind.span.clone(), "not listed");
             findings.push(found.help(format!("add `{word}` to `topologies`; the block runs all the same")));

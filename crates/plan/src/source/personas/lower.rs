@@ -90,8 +90,8 @@ fn triggered(edge: &Edge) -> StepEdge {
     }
 }
 
-fn least(one: Option<&Spanned<u64>>, other: Option<&Spanned<u64>>) -> Option<u64> {
-    one.into_iter().chain(other).map(|bound| bound.value).min()
+fn least(one: Option<&Spanned<u64>>, other: Option<&Spanned<u64>>) -> Option<Spanned<u64>> {
+    one.into_iter().chain(other).min_by_key(|bound| bound.value).cloned()
 }
 
 fn settings(manifest: &Manifest) -> PipelineSettings {

@@ -8,14 +8,14 @@ use super::{Edge, Manifest};
 use crate::check::references::broken_condition;
 use crate::check::texts::edge_between;
 use crate::diagnostic::Diagnostic;
-use crate::plan::On;
+use crate::plan::{On, follows_from};
 use crate::template::{ConditionId, ConditionSource, Renderer, Value, parse_condition};
 
 /// Looks at every edge.
 pub(super) fn judge(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     for edge in &manifest.edges {
         contradiction(&edge.when, findings);
-        findings.extend(announced_by_failure(edge));
+        findings.extend(announced_by_another_end(edge));
         for condition in &edge.when {
             if let Condition::Expression(text) = condition {
                 findings.extend(unreadable(edge, text).or_else(|| constant(text)));
@@ -38,18 +38,21 @@ fn contradiction(when: &[Condition], findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What follows from success is not announced by a phase that has failed, unless its worker says so by itself.
-fn announced_by_failure(edge: &Edge) -> Option<Diagnostic> {
-    let on = edge.on.as_ref().filter(|on| matches!(on.value, On::Failure | On::ValidationFail))?;
-    let event = edge.event.as_ref().filter(|event| event.value == PASSED)?;
+/// What follows from the status that ends a phase is not announced by one that ended otherwise. A failed validation may have
+/// been that of an earlier try.
+fn announced_by_another_end(edge: &Edge) -> Option<Diagnostic> {
+    let (on, event) = edge.on.as_ref().zip(edge.event.as_ref())?;
+    let follows = follows_from(&event.value).filter(|follows| *follows != On::ValidationFail)?;
+    if matches!(on.value, On::Always) || on.value == follows {
+        return None;
+    }
+    let status = follows.word();
     let message =
-        format!("the edge to `{}` waits for `{PASSED}` of a phase that did not succeed", edge.to.value);
-    let found =
-        Diagnostic::warning("workflow::never_holds", message, event.span.clone(), "follows from success");
-    Some(found.also(on.span.clone(), "and this is none").help("leave one of the two out"))
+        format!("the edge to `{}` is never taken: `{}` follows from {status}", edge.to.value, event.value);
+    let label = format!("follows from {status}");
+    let found = Diagnostic::warning("workflow::never_holds", message, event.span.clone(), label.as_str());
+    Some(found.also(on.span.clone(), "and this is another status").help("leave one of the two out"))
 }
-
-const PASSED: &str = "validation_passed";
 
 /// A condition that cannot be read. Where nothing is wrong with its phases this is found once more with their texts, and
 /// told once; else nobody would look at it.

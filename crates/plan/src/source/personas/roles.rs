@@ -89,8 +89,10 @@ fn agent(manifest: &Manifest, stated: Option<&Actor>, persona: &Persona, asked: 
     };
     agent.system_prompt = persona.prompt.clone();
     agent.prompt = Some(asked.prompt);
-    if persona.model.is_some() {
-        (agent.model, agent.models) = (persona.model.clone(), None);
+    if let Some(model) = &persona.model {
+        (agent.model, agent.models) = (Some(model.clone()), None);
+        // No other model may play it, not even to put an answer right.
+        agent.repair_model = Some(Spanned::new(model.value.clone(), model.span.clone()));
         agent.provider = persona.provider.clone().or(agent.provider);
     }
     let usual = agent.tools.take().or_else(|| manifest.tools.clone());

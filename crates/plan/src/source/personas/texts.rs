@@ -6,7 +6,7 @@
 use super::super::manifest::{joined, literal};
 use super::super::text::Text;
 use super::{Manifest, Node, Persona};
-use crate::plan::STANDARD_EVENTS;
+use crate::plan::{ProjectPlace, STANDARD_EVENTS, follows_from};
 
 /// The names that texts of a pipeline see besides those of workflows. Each has a value, null where there is none:
 ///
@@ -44,7 +44,10 @@ const ANSWER: &str = "\n\n# Answer\nOne JSON object: `status` is `success` if th
     came out is not acceptable and should be tried again, `failure` if it cannot be done; `payload` is an object with \
     what the phases after this one need; `reason` says why it is no success. Where something happened that others \
     wait for, name it in `events` as `{type, payload}`. `flags` (true or false) and `metadata` are kept for later \
-    phases, `project` changes what runs of this project share.";
+    phases.";
+
+/// Only phases themselves change it, and only where there is something to change.
+const PROJECT: &str = " `project` changes what runs of this project share.";
 
 /// Everything as one object.
 const STDIN: &str = "{{ {\"phase\": phase, \"task\": task, \"input\": workflow.input, \"handoff\": handoff, \"state\": state, \
@@ -54,7 +57,8 @@ const STDIN: &str = "{{ {\"phase\": phase, \"task\": task, \"input\": workflow.i
 pub(super) fn of_phase(manifest: &Manifest, node: &Node, persona: &Persona, handed: &str) -> Asked {
     let usual = Text::opaque(usual_task(node, persona), node.id.span.clone());
     let task = node.task.as_ref().unwrap_or(&usual);
-    let after = format!("{INPUT}{SEEN}{TRIES}{CHILDREN}{ANSWER}{}{handed}", events(manifest));
+    let project = if manifest.project == ProjectPlace::Nowhere { "" } else { PROJECT };
+    let after = format!("{INPUT}{SEEN}{TRIES}{CHILDREN}{ANSWER}{project}{}{handed}", events(manifest));
     Asked {
         prompt: joined("", task, &after),
         stdin: format!("{{% set task %}}{}{{% endset %}}{STDIN}", task.value),
@@ -73,10 +77,11 @@ fn usual_task(node: &Node, persona: &Persona) -> String {
     format!("Do the part of {} in the phase `{}`.", literal(name), literal(&node.id.value))
 }
 
+/// Those that a worker announces by itself; the others follow from its status.
 fn events(manifest: &Manifest) -> String {
     let own = manifest.events.iter().map(|event| event.kind.value.as_str());
-    let names: Vec<String> =
-        STANDARD_EVENTS.iter().copied().chain(own).map(|name| format!("`{}`", literal(name))).collect();
+    let all = STANDARD_EVENTS.iter().copied().chain(own).filter(|kind| follows_from(kind).is_none());
+    let names: Vec<String> = all.map(|name| format!("`{}`", literal(name))).collect();
     format!("\nTypes of events: {}.", names.join(", "))
 }
 

@@ -17,7 +17,7 @@ pub struct PhaseStep {
     /// What it may use.
     pub clearance: Clearance,
     /// Further tries after a failed validation; `None` where neither node nor manifest bounds them.
-    pub max_retries: Option<u64>,
+    pub max_retries: Option<Spanned<u64>>,
     /// How deep work may be handed down; `None` where the manifest does not bound it.
     pub max_depth: Option<u64>,
     /// Its block.

@@ -8,7 +8,7 @@ mod answer;
 mod models;
 mod output_schema;
 
-pub(super) use models::parted;
+pub(super) use models::{judge_service, parted};
 pub(super) use output_schema::output_schema;
 
 use std::time::Duration;

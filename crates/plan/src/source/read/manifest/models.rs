@@ -84,6 +84,29 @@ pub(in crate::source::read) fn parted(text: &Text) -> Option<(Provider, Text)> {
     Some((named(service, &text.span), Text::opaque(model, text.span.clone())))
 }
 
+/// What stands before the colon is probably meant to be a service, and is none.
+pub(in crate::source::read) fn judge_service(cx: &mut Reader<'_>, text: &Spanned<String>, owner: &str) {
+    reject_service_alone(cx, &text.value, &text.span);
+    let Some((service, model)) = text.value.split_once(':') else { return };
+    if model.trim().is_empty() || service_of(service).is_some() || is_tagged(service, model) {
+        return;
+    }
+    let known = PROVIDERS.iter().copied().chain(ALIASES.iter().map(|(alias, _)| *alias));
+    if let Some(near) = nearest(service, known) {
+        let message =
+            format!("{owner}: `{service}` is no known service, so all of `{}` is the model", text.value);
+        let finding = cx.warning("workflow::unknown_provider", message, &text.span, "no such service");
+        finding.help = Some(format!("did you mean `{near}:{model}`?"));
+    }
+}
+
+/// A model and its tag, as `llama3:8b` and `mistral:latest`: services have no digits in their names, and tags begin with them.
+fn is_tagged(model: &str, tag: &str) -> bool {
+    model.contains(|c: char| c.is_ascii_digit())
+        || tag == "latest"
+        || tag.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// `openai:` names a service and no model.
 pub(super) fn reject_service_alone(cx: &mut Reader<'_>, text: &str, span: &Span) {
     let service = text.trim().strip_suffix(':').and_then(service_of);

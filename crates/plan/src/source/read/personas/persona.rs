@@ -7,7 +7,7 @@ use super::super::super::tree::Node as Tree;
 use super::super::super::workflow::Clearance;
 use super::super::Reader;
 use super::super::fields::Fields;
-use super::super::manifest::parted;
+use super::super::manifest::{judge_service, parted};
 use super::name;
 use convoke_model::clearance::is_within;
 
@@ -19,6 +19,9 @@ pub(super) fn persona(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option
         fields.owner = format!("persona `{}`", id.value);
     }
     let constraint = filled(cx, &mut fields, "modelConstraint");
+    constraint
+        .iter()
+        .for_each(|model| judge_service(cx, model, &format!("`modelConstraint` of {}", fields.owner)));
     let model = constraint.map(|model| Text::opaque(model.value, model.span));
     let (provider, model) = match model.as_ref().and_then(parted) {
         Some((provider, model)) => (Some(provider), Some(model)),
