@@ -61,6 +61,8 @@ case "$1 $2 $3 $4" in
 esac
 "#;
 
+const CONTEXT: &str = ".convoke/project-context.json";
+
 fn world() -> World {
     let world = World::with_workflow(MANIFEST);
     world.write("work.sh", WORK);
@@ -73,7 +75,7 @@ fn project(world: &World) -> Value {
 
 /// What the file remembers of runs: nothing of one that has ended well.
 fn remembered(world: &World) -> Value {
-    let file: Value = serde_json::from_str(&world.read(".convoke/project-context.json")).expect("a context");
+    let file: Value = serde_json::from_str(&world.read(CONTEXT)).expect("a context");
     file["convoke"]["made"].clone()
 }
 
@@ -97,6 +99,17 @@ fn a_pipeline_that_is_killed_at_any_moment_ends_as_if_nothing_had_happened() {
         (seed, trials) = (seed + 1, trials + 1);
         assert!(trials <= wanted * 3 + 10, "{trials} trials gave only {kills} kills");
     }
+}
+
+#[test]
+fn who_asks_for_a_run_that_was_killed_right_after_its_end_leaves_nothing_of_it_behind() {
+    let world = world();
+    world.convoke(&["run", "w.yaml", "--silent"]).exits(0);
+    let mut file: Value = serde_json::from_str(&world.read(CONTEXT)).expect("a context");
+    file["convoke"]["made"] = json!({ world.run(): ["one/try[1]"], "another": ["x"] });
+    world.write(CONTEXT, file.to_string());
+    world.convoke(&["resume", &world.run(), "--silent"]).exits(0);
+    assert_eq!(remembered(&world), json!({"another": ["x"]}));
 }
 
 /// Runs it with kills on the way; answers how many there were.

@@ -18,9 +18,9 @@ use crate::store::Store;
 use convoke_capacity::Capacity;
 use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
-use convoke_model::{Event, RunStarted, Stamped};
+use convoke_model::{Event, RunStarted, RunStatus, Stamped};
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, Reopening, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{Changed, NotReopened, Reopening, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +102,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
     let (scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
-        Start::Resume(changes) => replay(&setup.plan, history, &changes)?,
+        Start::Resume(changes) => replay(&setup.plan, history, &changes)
+            .inspect_err(|error| settle_if_over(&setup.projects, error))?,
     };
     let writer = Arc::new(Writer::start(setup.journal)?);
     let (sender, facts) = unbounded_channel();
@@ -175,6 +176,14 @@ fn said_of_budgets(history: &[Stamped]) -> Vec<Said> {
         _ => None,
     });
     said.collect()
+}
+
+/// A run that was killed between its end and what follows from it: whoever asks for it again makes good for that, as far
+/// as it can be done now.
+fn settle_if_over(projects: &[Project], error: &EngineError) {
+    if let EngineError::Ended(NotReopened::EndedWell(RunStatus::Succeeded)) = error {
+        projects.iter().for_each(|project| drop(project.store.settle(None)));
+    }
 }
 
 /// The state that the journal stands for, and the events that reopen it where it had ended.

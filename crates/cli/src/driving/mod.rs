@@ -18,6 +18,7 @@ pub mod resources;
 mod share;
 pub mod sharing;
 mod signals;
+mod stage;
 mod today;
 mod tools;
 mod washed;
@@ -26,22 +27,21 @@ use crate::args::RunFlags;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate;
-use crate::stored::{self, Stored};
-use crate::view::{Outline, State};
-use crate::watch::{Asker, Guide, History, Manner, News, Texts, Watch};
+use crate::stored::Stored;
+use crate::view::State;
+use crate::watch::News;
 use conclusion::Ended;
-use convoke_engine::{Clock, EngineError, Handle, Notice, Options, Outcome, Run, Setup, Start, prepare};
-use convoke_journal::{Reader, Sqlite, StateDir};
-use convoke_model::{Payload, RunId, RunStatus};
+use convoke_engine::{Clock, EngineError, Handle, Notice, Outcome, Run, Setup, Start, prepare};
+use convoke_journal::{Sqlite, StateDir};
+use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use share::Share;
 pub use signals::{Signal, Signals};
+use stage::Stage;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-use equipment::shared_limits;
 pub use equipment::{Equipment, registry, run_limit};
 pub use keys::Gear;
 pub use network::network_remark;
@@ -103,37 +103,21 @@ impl Drive<'_> {
     async fn drive(self, run: &RunId) -> Result<Option<Driven>, CommandFailure> {
         let signals =
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
-        let manner = self.manner();
-        let resumed = matches!(self.start, Start::Resume(_));
-        let outline = Outline::of(&self.plan);
-        let known = self.plan.clone();
-        let options = self.options(manner.is_some());
-        let capacity = match &options.limits.machine {
-            Some(machine) => {
-                let lease = self.console.config.lease;
-                let (shares, remark) = sharing::take_part(&self.state, run, &self.plan, machine, lease)?;
-                today::make_known(self.console, &self.state, &shares.table, &options.limits)?;
-                remark.iter().for_each(|remark| self.console.warn(remark));
-                Some(shares)
-            }
-            None => None,
-        };
-        let projects = project::of_run(self.console, &self.plan, run)?;
-        let share = match &capacity {
-            Some(shares) if self.flags.share && !self.equipment.is_taped() => {
-                Some(Share::begin(&self.state, run, &self.plan, &self.equipment, shares, self.flags)?)
-            }
-            _ => None,
-        };
-        let executor = share.as_ref().map_or_else(|| self.equipment.executor(), Share::executor);
+        let Drive { console, state, plan, journal, start, equipment, flags } = self;
+        let resumed = matches!(start, Start::Resume(_));
+        let stage = Stage { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
+        let projects = project::of_run(console, &plan, run)?;
+        let options = stage.options();
+        let capacity = stage.capacity(&options)?;
+        let share = stage.share(capacity.as_ref())?;
         let setup = Setup {
+            executor: share.as_ref().map_or_else(|| equipment.executor(), Share::executor),
             options,
             capacity,
             projects,
-            plan: self.plan,
-            journal: Box::new(self.journal),
-            executor,
-            start: self.start,
+            plan: plan.clone(),
+            journal: Box::new(journal),
+            start,
             leftovers: Arc::new(|pid, start| {
                 convoke_tools::end_leftovers(pid, start);
             }),
@@ -144,62 +128,17 @@ impl Drive<'_> {
             prepared => prepared?,
         };
         let (news, receiver) = channel();
-        let asker = manner.map(|manner| Asker {
-            manner,
-            handle: handle.clone(),
-            state: self.state.clone(),
-            run: run.clone(),
-            plan: known,
-            by: stored::actor(if manner == Manner::Terminal { "terminal" } else { "--skip-gates" }),
-        });
-        let watch = Watch {
-            voice: self.console.voice,
-            paint: self.console.paint,
-            outline,
-            history: resumed.then(|| history(&self.state, run)),
-            texts: texts(&self.state, run),
-            asker,
-            guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
-        };
-        let watcher = watch.start(receiver);
-        let sharing = share.as_ref();
-        let listeners =
-            Listeners { news, equipment: &self.equipment, state: &self.state, run, share: sharing };
+        let watcher = stage.watch(&handle).start(receiver);
+        let listeners = Listeners { news, equipment: &equipment, state: &state, run, share: share.as_ref() };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
-            notebook::keep(&self.state, &outcome.learned, &outcome.durations);
+            notebook::keep(&state, &outcome.learned, &outcome.durations);
         }
-        self.equipment.close().await;
+        equipment.close().await;
         watcher.thread().unpark();
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
         Ok(Some(Driven { outcome: outcome?, view, signal, share }))
-    }
-
-    fn options(&self, interactive: bool) -> Options {
-        let owner = stored::ourselves();
-        let max_concurrency = run_limit(&self.console.config, self.flags, &self.plan);
-        let mut limits = sharing::as_set(shared_limits(&self.console.config, max_concurrency), &self.state);
-        let known = notebook::learned(&self.state);
-        (limits.learned, limits.durations) = (known.services, known.durations);
-        let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
-        limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();
-        if self.equipment.is_replay() {
-            // What is played back asks nobody and starts nothing.
-            limits.machine = None;
-            limits.asks_nobody = true;
-        }
-        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
-    }
-
-    /// Who answers gates, if anybody does.
-    fn manner(&self) -> Option<Manner> {
-        let resumed = matches!(self.start, Start::Resume(_));
-        match self.flags.skip_gates {
-            // A new run skips its gates by itself; a resumed one was perhaps started without the flag.
-            true => resumed.then_some(Manner::FirstOption),
-            false => (gate::is_attended() && !self.flags.no_interactive).then_some(Manner::Terminal),
-        }
     }
 }
 
@@ -224,22 +163,6 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let (failure, waiting) = (report.failure, Vec::new());
     let outcome = Outcome { status, output, failure, waiting, learned, durations };
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
-}
-
-fn history(state: &StateDir, run: &RunId) -> History {
-    let (state, run) = (state.clone(), run.clone());
-    // The engine has read the same journal; if it cannot be read now, the view begins with what is new.
-    Box::new(move || Reader::open(&state, &run).and_then(|reader| reader.read_all()).unwrap_or_default())
-}
-
-/// A view that cannot read a text now shows none.
-fn texts(state: &StateDir, run: &RunId) -> Texts {
-    let (state, run) = (state.clone(), run.clone());
-    Box::new(move |payload| match payload {
-        Payload::Inline(text) => Some(text.clone()),
-        Payload::Blob { digest, .. } => Reader::open(&state, &run).ok()?.blob(digest).ok()?,
-        Payload::Gathered => None,
-    })
 }
 
 /// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.
