@@ -307,6 +307,123 @@ fn a_finished_step_that_must_now_wait_for_another_runs_again_behind_it() {
 }
 
 #[test]
+fn what_follows_from_a_changed_first_step_runs_again() {
+    let file = |says: &str| {
+        format!(
+            "workflow: {{name: w, runtime: {{provider: {{name: scripted, file: replies.yaml}}}}}}\nagents:\n  \
+             - {{name: a, prompt: {says}}}\n  - {{name: b, prompt: b, needs: [a]}}\n  - {{name: d, prompt: d, needs: [b]}}\n"
+        )
+    };
+    let world = World::with(&file("One."));
+    world.write("replies.yaml", "replies: {d: [{fail: fatal, message: no}]}\ndefault: [fine]\n");
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    world.write("w.yaml", file("Two."));
+    world.write("replies.yaml", "default: [fine]\n");
+    let accepted = world.run(&["resume", &world.newest(), "--accept-changes"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.stderr);
+    assert!(accepted.stderr.contains("3 finished tasks again"), "{}", accepted.stderr);
+}
+
+#[test]
+fn what_follows_from_a_changed_first_phase_runs_again() {
+    let file = |says: &str| {
+        format!(
+            "schemaVersion: \"1\"\nproject: false\nprovider: {{name: scripted, file: replies.yaml}}\npersonas:\n  \
+             - {{id: p, displayName: P, systemPromptTemplate: {says}}}\n  - {{id: q, displayName: Q, systemPromptTemplate: Go.}}\n\
+             pipeline:\n  entryNodeId: a\n  nodes:\n    - {{id: a, actorId: m, personaId: p}}\n    \
+             - {{id: b, actorId: m, personaId: q}}\n    - {{id: d, actorId: m, personaId: q}}\n    \
+             - {{id: n, actorId: m, personaId: q}}\n  \
+             edges: [{{from: a, to: b}}, {{from: b, to: d}}, {{from: a, to: n, event: tasks_planned}}]\n"
+        )
+    };
+    let world = World::with(&file("One."));
+    let says = |status: &str, events: &str| {
+        format!(
+            "replies: {{a/try: [{{json: {{status: success, events: {events}}}}}], d/try: [{{json: {{status: {status}}}}}]}}\n\
+             default: [{{json: {{status: success}}}}]\n"
+        )
+    };
+    world.write("replies.yaml", says("failure", "[]"));
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    world.write("w.yaml", file("Two."));
+    world.write("replies.yaml", says("success", "[{type: tasks_planned}]"));
+    let accepted = world.run(&["resume", &world.newest(), "--accept-changes"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.stderr);
+    let result: serde_json::Value = serde_json::from_str(&accepted.stdout).unwrap();
+    assert_eq!(result["phases"]["n"]["status"], "success", "what was skipped is decided anew: {result:#}");
+}
+
+const HOOKED: &str = "  entry_point: a
+  runtime: {provider: {name: scripted, file: replies.yaml}}
+  hooks:
+    on_start: {command: echo, args: [begins]}
+    on_error: {command: echo, args: [failed]}
+    on_complete: {command: echo, args: [done]}
+";
+
+#[test]
+fn a_failed_run_with_hooks_can_be_resumed() {
+    let world =
+        World::with(&format!("workflow:\n  name: w\n{HOOKED}agents:\n  - {{name: a, prompt: Go.}}\n"));
+    world.write("replies.yaml", "default: [{fail: fatal, message: down}]\n");
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    world.write("replies.yaml", "default: [fine]\n");
+    let resumed = world.run(&["resume", &world.newest()]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+}
+
+#[test]
+fn a_goal_behind_hooks_of_a_sub_workflow_can_be_resumed() {
+    let world = World::with(
+        "workflow: {name: w, entry_point: sub}\nagents:\n  - {name: sub, type: workflow, workflow: ./sub.yaml, routes: [{to: after}]}\n  \
+         - {name: after, type: script, command: echo, args: [after]}\n",
+    );
+    let goal = "agents:\n  - {name: a, type: goal, goal: Do it.}\n";
+    world.write("sub.yaml", format!("workflow:\n  name: sub\n{HOOKED}{goal}"));
+    let task = |id: &str, skip: u32| {
+        format!(
+            "{{id: {id}, description: do {id}, inputs: [], tools: [], skip_probability: {skip}, skip_reason: no way}}"
+        )
+    };
+    let replies = format!(
+        "replies:\n  a/plan: [{{json: {{tasks: [{}, {}]}}}}]\n  a/classify: [{{json: {{done: true, reason: x, tasks: []}}}}]\n  \
+         a/execute: [{{json: {{result: x, summary: s, goal_achieved: true, reason: r}}}}]\n  \
+         a/finalise: [{{json: {{message: m, next_steps: '', issues: '', reason: r}}}}]\n",
+        task("one", 0),
+        task("two", 90)
+    );
+    world.write("replies.yaml", replies);
+    let partial = world.run(&["run", "w.yaml"]);
+    assert_eq!(partial.code, 1, "{}", partial.stderr);
+    let resumed = world.run(&["resume", &world.newest()]);
+    assert!(!resumed.stderr.contains("does not fit"), "{}", resumed.stderr);
+    assert_eq!(resumed.code, 0, "what was thought impossible was tried: {}", resumed.stderr);
+}
+
+#[test]
+fn a_step_that_runs_again_has_its_summary_written_again() {
+    let file = |says: &str| {
+        format!(
+            "workflow:\n  name: w\n  entry_point: a\n  context: {{max_tokens: 60, trim_strategy: summarize}}\n  \
+             runtime: {{provider: {{name: scripted, file: replies.yaml}}}}\nagents:\n  \
+             - {{name: a, prompt: Begin., routes: [{{to: b}}]}}\n  - {{name: b, prompt: {says}, routes: [{{to: c}}]}}\n  \
+             - {{name: c, prompt: End.}}\n"
+        )
+    };
+    let world = World::with(&file("One."));
+    let long = "word ".repeat(400);
+    world.write(
+        "replies.yaml",
+        format!("replies: {{a: [{long}], c: [{{fail: fatal, message: no}}]}}\ndefault: [short]\n"),
+    );
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 1);
+    world.write("w.yaml", file("Two."));
+    world.write("replies.yaml", "default: [short]\n");
+    let accepted = world.run(&["resume", &world.newest(), "--accept-changes"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.stderr);
+}
+
+#[test]
 fn a_file_that_is_gone_does_not_keep_a_run_from_going_on() {
     let world = World::with(GATED);
     world.run(&["run", "w.yaml"]);

@@ -497,6 +497,9 @@ pub enum Event {
         task: TaskId,
         /// The steps whose outputs are summarised, oldest first.
         covers: Vec<TaskId>,
+        /// The task that writes it; journals before 0.2 do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<TaskId>,
     },
     /// A node's context was made smaller.
     ContextTrimmed {

@@ -77,7 +77,7 @@ impl Scheduler {
                     Some(Finished { status: *status, output: output.clone(), failure: failure.clone() });
                 Ok(())
             }
-            Event::SummaryStarted { task, covers } => self.summary_wanted(task, covers),
+            Event::SummaryStarted { task, covers, .. } => self.summary_wanted(task, covers),
             Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
             Event::RunReopened { tasks, restarted, retried, superseded, rewound } => {

@@ -117,6 +117,11 @@ impl Frame {
         }
     }
 
+    /// How often a node was visited.
+    pub fn visits(&self, node: NodeIx) -> u32 {
+        self.visits.get(&node).copied().unwrap_or_default()
+    }
+
     /// The number of the next visit of a node.
     pub fn visit(&mut self, node: NodeIx) -> u32 {
         let visits = self.visits.entry(node).or_insert(0);

@@ -84,6 +84,11 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
             return None;
         }
     }
+    if let Event::SummaryStarted { summary: Some(summary), .. } = &stamped.event
+        && lies_below(summary, restarted)
+    {
+        return None;
+    }
     let about = task_of(&stamped.event);
     let dropped = about.is_some_and(|task| lies_below(task, restarted));
     let leads_there =

@@ -8,6 +8,7 @@
 mod agenda;
 mod budget;
 mod cancel;
+mod changed;
 mod context;
 mod decide;
 mod dependencies;
@@ -39,11 +40,12 @@ mod trim;
 mod values;
 mod work;
 
+pub use changed::{Changed, changed};
 pub use goal::check_plan;
 pub use history::replayable;
 pub use launch::Launch;
 pub use outputs::Outputs;
 pub use payers::{Owner, Payer};
-pub use reopen::{Changed, NotReopened, Reopening, changed, reopen};
+pub use reopen::{NotReopened, Reopening, reopen};
 pub use scheduler::{Command, Finished, IllegalEvent, Scheduler, Turn};
 pub use task::{End, TaskIx, TaskState};

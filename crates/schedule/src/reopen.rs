@@ -3,12 +3,13 @@
 //! There is no second way to build a state. What is open again is *left out of the history* (`history`); here is decided
 //! what that is. A finished task stays finished.
 
-use crate::frame::{FrameEnding, FrameIx};
+use crate::frame::{Frame, FrameEnding, FrameIx};
+use crate::history::lies_below;
 use crate::reshape::INPUT_SHAPE;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Ending, RunStatus, Superseded, TaskId};
-use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
+use convoke_plan::{Hook, Kind};
 use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
@@ -64,67 +65,59 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
         scheduler.reopen_incomplete(&mut found);
     }
     scheduler.reopen_unreached(&unreached, &mut found);
+    scheduler.restart_summaries(&mut found);
     found.superseded = scheduler.superseded_by(&found.restarted);
     Ok(found)
 }
 
-/// What a changed plan means for the tasks there are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changed {
-    /// They run again, with everything below them.
-    pub dropped: Vec<TaskId>,
-    /// Groups that are open again; members that are unchanged stay finished.
-    pub opened: Vec<TaskId>,
-    /// Phases that ran, and of which that is all that is left.
-    pub superseded: Vec<Superseded>,
-}
-
-/// Finds what a changed plan would do again: what changed, and what depends on it.
-pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
-    let (mut dropped, mut opened) = (HashSet::new(), HashSet::new());
-    for task in scheduler.tasks.indices() {
-        let place = scheduler.tasks[task].place;
-        let above = place.within.or(scheduler.frame(place.frame).parent);
-        let is_stale = |from: &TaskIx| dropped.contains(from) || opened.contains(from);
-        // A member's predecessors are its group's: what is stale there concerns the group.
-        let merged = scheduler.tasks[task].merging.iter().flat_map(|merging| &merging.sources);
-        let follows = scheduler.tasks[task].from.iter().chain(merged).any(is_stale);
-        if follows || above.is_some_and(|above| dropped.contains(&above)) {
-            dropped.insert(task);
-        } else if !scheduler.is_same(task, plan) {
-            if scheduler.is_same_group(task, plan) {
-                opened.insert(task)
-            } else {
-                dropped.insert(task)
-            };
-        }
-    }
-    let ids = |tasks: HashSet<TaskIx>| {
-        let mut ids: Vec<_> = tasks.into_iter().map(|task| scheduler.tasks[task].id.clone()).collect();
-        ids.sort();
-        ids
-    };
-    let (dropped, opened) = (ids(dropped), ids(opened));
-    Changed { superseded: scheduler.superseded_by(&dropped), dropped, opened }
-}
-
 impl Scheduler {
+    /// A summary is asked for by the step that waits for it, so it begins anew with that step.
+    fn restart_summaries(&self, found: &mut Reopening) {
+        let restarted: HashSet<&TaskId> = found.restarted.iter().collect();
+        let anew = self.summaries_for(|waiter| lies_below(&self.tasks[waiter].id, &restarted));
+        let ids = anew.into_iter().map(|summary| self.tasks[summary].id.clone()).collect::<Vec<_>>();
+        found.restarted.extend(ids);
+    }
+
     fn reopen_frame(&self, frame: FrameIx, found: &mut Reopening) {
         let is_pipeline = self.workflow_in(frame).pipeline.is_some();
-        for step in &self.frame(frame).steps {
-            if self.tasks[*step].hook {
-                let closing = self.frame(frame).stage != crate::frame::Stage::Opening;
-                found.restarted.extend(
-                    (closing && self.tasks[*step].summary_for.is_none())
-                        .then(|| self.tasks[*step].id.clone()),
-                );
-            } else if !is_pipeline && !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
+        for step in self.frame(frame).steps.iter().filter(|step| !self.tasks[**step].hook) {
+            if !is_pipeline && !self.tasks[*step].succeeded() && !self.is_settled_failure(*step) {
                 self.reopen_task(*step, found);
             }
         }
+        self.restart_closing_hooks(frame, found);
         if is_pipeline {
             self.reopen_pipeline(frame, found);
         }
+    }
+
+    /// A workflow that is open again comes to its end again, and tells of it again.
+    fn restart_closing_hooks(&self, frame: FrameIx, found: &mut Reopening) {
+        for hook in self.closing_hooks(frame) {
+            let id = &self.tasks[hook].id;
+            if !found.restarted.contains(id) {
+                found.restarted.push(id.clone());
+            }
+        }
+    }
+
+    /// The steps that ran because a workflow had come to its end. What ran at its beginning stays: the rest came of it.
+    pub(crate) fn closing_hooks(&self, frame: FrameIx) -> impl Iterator<Item = TaskIx> {
+        let opening = usize::from(matches!(self.workflow_in(frame).hooks.on_start, Some(Hook::Run(_))));
+        let steps = self.frame(frame).steps.iter().copied();
+        steps.filter(|step| self.tasks[*step].hook && self.tasks[*step].summary_for.is_none()).skip(opening)
+    }
+
+    /// Summaries that were written for a step which begins anew, and all that were written after them in the same
+    /// workflow: a later one is told apart from an earlier one by its number.
+    pub(crate) fn summaries_for(&self, begins_anew: impl Fn(TaskIx) -> bool) -> Vec<TaskIx> {
+        let written = |step: &TaskIx| self.tasks[*step].summary_for;
+        let of_frame = |frame: &Frame| {
+            let summaries = frame.steps.iter().copied().filter(|step| written(step).is_some());
+            summaries.skip_while(|step| !written(step).is_some_and(&begins_anew)).collect::<Vec<_>>()
+        };
+        self.frames.iter().flat_map(of_frame).collect()
     }
 
     /// What was asked on its way led to its failure: asked again, it has another chance. Who failed or was stopped for
@@ -165,16 +158,18 @@ impl Scheduler {
     /// Opens the groups and sub-workflows around a task; what they are.
     fn open_around(&self, task: TaskIx, found: &mut Reopening) -> Vec<TaskIx> {
         let around: Vec<TaskIx> = std::iter::successors(self.above(task), |task| self.above(*task)).collect();
-        for id in around.iter().map(|task| &self.tasks[*task].id) {
+        for task in &around {
+            let id = &self.tasks[*task].id;
             if !found.tasks.contains(id) {
                 found.tasks.push(id.clone());
             }
+            self.tasks[*task].frame.iter().for_each(|frame| self.restart_closing_hooks(*frame, found));
         }
         around
     }
 
     /// The group or sub-workflow that a task stands in.
-    fn above(&self, task: TaskIx) -> Option<TaskIx> {
+    pub(crate) fn above(&self, task: TaskIx) -> Option<TaskIx> {
         let place = self.tasks[task].place;
         place.within.or(self.frame(place.frame).parent)
     }
@@ -253,59 +248,4 @@ impl Scheduler {
         }
         found.tasks.push(id);
     }
-
-    /// Whether a task would do the same under another plan.
-    fn is_same(&self, task: TaskIx, plan: &Plan) -> bool {
-        self.counterpart(task, plan).is_some_and(|(workflow, node)| {
-            node.hash == self.node(task).hash && self.is_reached_alike(task, plan, workflow, node)
-        })
-    }
-
-    /// Whether under another plan a task waits for nothing new and the same edges lead to it: what has run before
-    /// something that it must now wait for, or was judged by other edges, is decided anew.
-    fn is_reached_alike(&self, task: TaskIx, plan: &Plan, workflow: &Workflow, node: &Node) -> bool {
-        let (own, before) = (self.workflow_of(task), self.node(task));
-        let waited = |name: &str| before.needs.iter().any(|need| &*own.node(need.node).name == name);
-        let waits_alike = node.needs.iter().all(|need| waited(&workflow.node(need.node).name));
-        let edges = |plan: &Plan, workflow: &Workflow, node: &Node| -> Vec<_> {
-            node.triggers.iter().map(|trigger| edge(plan, workflow, trigger)).collect()
-        };
-        waits_alike && edges(&self.plan, own, before) == edges(plan, workflow, node)
-    }
-
-    /// Whether a group has the same members, or goes through the same list, under another plan.
-    fn is_same_group(&self, task: TaskIx, plan: &Plan) -> bool {
-        let Some((workflow, node)) = self.counterpart(task, plan) else { return false };
-        let name = |workflow: &Workflow, node: &NodeIx| workflow.node(*node).name.clone();
-        match (&self.node(task).kind, &node.kind) {
-            (Kind::Parallel(old), Kind::Parallel(new)) => {
-                let before = old.members.iter().map(|member| name(self.workflow_of(task), member));
-                before.eq(new.members.iter().map(|member| name(workflow, member)))
-            }
-            (Kind::ForEach(old), Kind::ForEach(new)) => {
-                let head =
-                    (&old.source, &old.variable, &old.key_by) == (&new.source, &new.variable, &new.key_by);
-                head && old.items == new.items
-                    && name(self.workflow_of(task), &old.body) == name(workflow, &new.body)
-            }
-            _ => false,
-        }
-    }
-
-    /// The node of another plan that a task would be an instance of.
-    fn counterpart<'p>(&self, task: TaskIx, plan: &'p Plan) -> Option<(&'p Workflow, &'p Node)> {
-        let workflow = plan.workflows.get(self.frame(self.tasks[task].place.frame).workflow.0 as usize)?;
-        let name = &self.node(task).name;
-        Some((workflow, workflow.nodes.iter().find(|node| node.name == *name)?))
-    }
-}
-
-/// An edge in words that mean the same in every plan.
-fn edge(plan: &Plan, workflow: &Workflow, trigger: &Trigger) -> String {
-    let condition = |condition: &Condition| match condition {
-        Condition::Expression { when } => plan.conditions[when.0 as usize].text.to_string(),
-        other => format!("{other:?}"),
-    };
-    let when: Vec<String> = trigger.when.iter().map(condition).collect();
-    format!("{} {:?} {:?} {when:?}", workflow.node(trigger.from).name, trigger.on, trigger.event)
 }

@@ -111,6 +111,7 @@ impl Scheduler {
             || context.max_tokens.is_none()
             || !asks_model
             || self.is_summary(task)
+            || self.duty_of(task).is_some()
         {
             return false;
         }
@@ -127,7 +128,9 @@ impl Scheduler {
         }
         self.tell_trimmed(task, &dropped, "summarize");
         let covers = dropped.iter().map(|step| self.tasks[*step].id.clone()).collect();
-        self.emit(Event::SummaryStarted { task: self.tasks[task].id.clone(), covers });
+        let node = self.workflow_of(task).summary;
+        let summary = node.map(|node| self.step_id(frame, node, self.frame(frame).visits(node) + 1));
+        self.emit(Event::SummaryStarted { task: self.tasks[task].id.clone(), covers, summary });
         true
     }
 
