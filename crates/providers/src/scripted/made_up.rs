@@ -27,7 +27,7 @@ pub fn answer(request: &Request<'_>) -> String {
         return PROGRAM.to_owned();
     }
     match request.schema {
-        Some(schema) => Value::Object(object(&schema.fields, "")).to_string(),
+        Some(schema) => Value::Object(object(&demanded(&schema.fields), "")).to_string(),
         None => format!("Scripted answer to: {}", beginning(request)),
     }
 }
@@ -37,6 +37,13 @@ fn beginning<'a>(request: &Request<'a>) -> &'a str {
     let text = asked.map_or("", |message| message.text.trim());
     let line = text.lines().next().unwrap_or_default();
     line.char_indices().nth(QUOTED).map_or(line, |(at, _)| &line[..at])
+}
+
+/// The fields that an answer must have. What may be left out of it is for special cases, and together they would
+/// contradict each other.
+fn demanded(fields: &IndexMap<String, OutputField>) -> IndexMap<String, OutputField> {
+    let demanded = fields.iter().filter(|(_, field)| field.required);
+    demanded.map(|(name, field)| (name.clone(), field.clone())).collect()
 }
 
 fn object(fields: &IndexMap<String, OutputField>, suffix: &str) -> Map<String, Value> {
