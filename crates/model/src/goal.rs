@@ -63,9 +63,12 @@ pub struct Item {
     /// Whose results it is given: tasks of the same plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<TaskId>,
-    /// The tools that it may use; empty leaves the choice to who does it.
+    /// The tools that it may use; empty leaves the choice to who does it, unless it is to have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// Whether it has no tools at all: some were named for it, and none of them may be used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub toolless: bool,
     /// More urgent tasks have smaller numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i64,

@@ -123,6 +123,8 @@ impl Scheduler {
                 allowed => item.tools.extend(allowed),
             }
         }
+        // No tools named means any: whoever was to have one of them must not get all the others instead.
+        item.toolless |= item.tools.is_empty() && !unknown.is_empty();
         (item, unknown)
     }
 

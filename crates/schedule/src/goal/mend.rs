@@ -168,6 +168,7 @@ impl Look<'_, '_> {
             description: format!("{} (it failed before: {})", item.description, failure.message),
             inputs: Vec::new(),
             tools: tools::named(self.state, self.item),
+            toolless: item.toolless,
             priority: item.priority,
             skip: None,
             effort: Effort::default(),

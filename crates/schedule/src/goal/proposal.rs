@@ -81,6 +81,7 @@ impl Proposal {
             description: task.description.clone(),
             inputs: task.inputs.iter().map(resolve).collect(),
             tools: task.tools.clone(),
+            toolless: false,
             priority: task.priority,
             skip: task.skip(),
             effort: task.effort,

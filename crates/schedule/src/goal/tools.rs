@@ -14,7 +14,7 @@ pub(crate) fn for_task(
     if strategy == Some(Action::AlternativeTool) {
         return Some(alternatives(state, item));
     }
-    Some(named(state, item)).filter(|tools| !tools.is_empty())
+    Some(named(state, item)).filter(|tools| item.item.toolless || !tools.is_empty())
 }
 
 /// The tools that a task is to be done with, as its analyser said, or who planned it; none is any.

@@ -44,7 +44,9 @@ output: {answer: '{{ g.output | json }}'}
                 both["tools"] = json!(["s__read", "s__write", "s__list"]);
                 let mut one = task("b", &[]);
                 one["tools"] = json!(["write"]);
-                json!({"tasks": [both, one, task("c", &[])]})
+                let mut none = task("d", &[]);
+                none["tools"] = json!(["s__list"]);
+                json!({"tasks": [both, one, task("c", &[]), none]})
             }
             "g/1/analyse[1]" => {
                 json!({"decision": "execute", "reasoning": "r", "tools": ["s__read", "s__list"]})
@@ -54,6 +56,8 @@ output: {answer: '{{ g.output | json }}'}
                 let expected = match id {
                     "g/1/execute[1]" => vec!["s__read"],
                     "g/2/execute[1]" => vec!["s__write"],
+                    // Not one of those that were named for it may be used: that does not give it all the others.
+                    "g/4/execute[1]" => vec![],
                     _ => vec!["s__read", "s__write"],
                 };
                 assert_eq!(call.settings.tools.as_deref().unwrap(), expected, "{id}");
