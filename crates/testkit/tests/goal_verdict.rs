@@ -6,17 +6,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 fn run(says: fn(&str) -> Value) -> (Ended, Vec<String>) {
+    run_within("", says)
+}
+
+fn run_within(bounds: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
     let text = "
 workflow: {name: w, entry_point: g, runtime: {provider: scripted}}
 agents:
-  - {name: g, type: goal, goal: 'write the report'}
+  - {name: g, type: goal, goal: 'write the report'BOUNDS}
 output: {answer: '{{ g.output | json }}'}
-";
+"
+    .replace("BOUNDS", bounds);
     let script = move |assignment: &Assignment| {
         let Work::Agent(_) = &assignment.work else { panic!("only models are asked here") };
         Behaviour::gives(Duration::from_millis(10), says(&assignment.task.to_string()))
     };
-    let mut world = World::new(plan_of(text, &[]), json!({}), 4, 1, Box::new(script));
+    let mut world = World::new(plan_of(&text, &[]), json!({}), 4, 1, Box::new(script));
     let ended = world.finish();
     let asked = world.launches.iter().map(|(task, _)| task.to_string()).collect();
     (ended, asked)
@@ -102,4 +107,39 @@ fn a_goal_for_which_nothing_more_can_be_done_is_not_reached_thereby() {
     let failure = run(says).0.failure.expect("it failed");
     assert_eq!(failure.reason.as_deref(), Some("goal_not_achieved"));
     assert!(failure.message.contains("there is no key"), "{}", failure.message);
+}
+
+/// Plans one task and finds every time that something is missing.
+fn never_enough(id: &str) -> Value {
+    let more = |next: &str| json!({"done": false, "goal_achieved": false, "reason": "9 of 10 chapters are missing", "tasks": [task(next)]});
+    match id {
+        "g/plan[1]" => json!({"tasks": [task("a")], "complete": false}),
+        "g/finalise[1]" => answer(),
+        _ if id.starts_with("g/classify") => more(id),
+        _ => work(),
+    }
+}
+
+#[test]
+fn a_goal_of_which_something_is_missing_after_its_last_round_or_task_was_not_reached() {
+    for (bounds, calls) in [("", 8), (", max_tasks: 2", 6)] {
+        let (ended, asked) = run_within(bounds, never_enough);
+        let failure = ended.failure.unwrap_or_else(|| panic!("{bounds}: {:?}", ended.status));
+        assert_eq!((ended.status, failure.reason.as_deref()), (RunStatus::Failed, Some("goal_not_achieved")));
+        assert!(failure.message.contains("9 of 10 chapters are missing"), "{}", failure.message);
+        assert_eq!(asked.len(), calls, "{asked:?}");
+    }
+}
+
+#[test]
+fn the_last_round_can_still_reach_it() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/classify[3]" => {
+                json!({"done": true, "goal_achieved": true, "reason": "all is there", "tasks": []})
+            }
+            id => never_enough(id),
+        }
+    }
+    assert_eq!(run(says).0.status, RunStatus::Succeeded);
 }

@@ -563,9 +563,12 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     play.say("g", more);
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/2/execute", Status::Failed));
     play.say("2", done());
-    assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/finalise", Status::Succeeded));
+    assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/classify", Status::Succeeded));
+    let tasks = Proposal { tasks: Vec::new(), complete: true };
+    play.say("g", Said::More { done: true, achieved: None, reason: "r".into(), tasks });
     play.say("g", answer(None));
     assert_eq!(play.ended, Some(Ok(())));
+    assert_eq!(verdict(&play.state()), Status::Succeeded);
 }
 
 #[test]
@@ -626,19 +629,56 @@ fn whoever_sorts_says_whether_the_goal_was_reached() {
     }
 }
 
-#[test]
-fn after_a_further_round_it_is_asked_again_whether_more_is_needed() {
-    let mut play = Play::new(Goal { bounds: Bounds { max_rounds: 3, ..goal().bounds }, ..goal() });
+/// Says that something is missing, and these tasks for it.
+fn missing(drafts: Vec<Draft>) -> Said {
+    let tasks = Proposal { tasks: drafts, complete: true };
+    Said::More { done: false, achieved: None, reason: "not yet".into(), tasks }
+}
+
+/// A goal whose rounds or tasks are used up: each round was thought not to be enough, and everything was done.
+fn used_up(bounds: Bounds, rounds: &[&str]) -> Play {
+    let mut play = Play::new(Goal { bounds, ..goal() });
     play.settle();
     play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
-    for round in ["b", "c"] {
-        play.say(if round == "b" { "1" } else { "2" }, done());
+    for (number, round) in rounds.iter().enumerate() {
+        play.say(&(number + 1).to_string(), done());
         assert_eq!(play.asked.last().unwrap(), "g/classify");
-        let tasks = Proposal { tasks: vec![draft(round, &[])], complete: true };
-        play.say("g", Said::More { done: false, achieved: None, reason: "not yet".into(), tasks });
+        play.say("g", missing(vec![draft(round, &[])]));
     }
-    play.say("3", done());
-    assert_eq!(play.asked.last().unwrap(), "g/finalise", "no round is left");
+    play.say(&(rounds.len() + 1).to_string(), done());
+    play
+}
+
+#[test]
+fn after_the_last_round_it_is_asked_whether_the_goal_is_reached_and_nothing_else() {
+    let bounds = goal().bounds;
+    let rounds = || used_up(Bounds { max_rounds: 3, ..bounds }, &["b", "c"]);
+    let tasks = || used_up(Bounds { max_tasks: 2, max_rounds: 9, ..bounds }, &["b"]);
+    for mut play in [rounds(), tasks()] {
+        assert_eq!(play.asked.last().unwrap(), "g/classify", "the last round is looked at too");
+        let (asked, made) = (play.asked.len(), play.items.len());
+        play.say("g", missing(vec![draft("more", &[])]));
+        assert_eq!((play.asked.len(), play.items.len()), (asked + 1, made), "no task is made of it");
+        play.say("g", answer(Some(true)));
+        assert_eq!(verdict(&play.state()), Status::Failed);
+        assert!(shortfall(&play.state()).unwrap().contains("not yet"));
+    }
+    for mut play in [rounds(), tasks()] {
+        let tasks = Proposal { tasks: Vec::new(), complete: true };
+        play.say("g", Said::More { done: true, achieved: Some(true), reason: "r".into(), tasks });
+        play.say("g", answer(None));
+        assert_eq!(verdict(&play.state()), Status::Succeeded);
+    }
+}
+
+#[test]
+fn what_was_missing_stays_missing_if_nobody_says_otherwise() {
+    let mut play = used_up(Bounds { max_rounds: 2, ..goal().bounds }, &["b"]);
+    play.answer(None, Heard::Failed(Failure::new(Class::Budget, "no money is left")));
+    play.settle();
+    assert_eq!(play.asked.last().unwrap(), "g/finalise");
+    play.say("g", answer(None));
+    assert_eq!(verdict(&play.state()), Status::Failed);
 }
 
 #[test]
