@@ -143,3 +143,25 @@ fn the_last_round_can_still_reach_it() {
     }
     assert_eq!(run(says).0.status, RunStatus::Succeeded);
 }
+
+#[test]
+fn a_skipped_task_does_not_make_what_was_not_reached_partial() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => {
+                let mut impossible = task("b");
+                (impossible["skip_probability"], impossible["skip_reason"]) =
+                    (json!(95), json!("no network"));
+                json!({"tasks": [task("a"), impossible]})
+            }
+            "g/classify[1]" => {
+                json!({"done": true, "goal_achieved": false, "reason": "there is no key", "tasks": []})
+            }
+            "g/finalise[1]" => answer(),
+            _ => work(),
+        }
+    }
+    let (ended, _) = run(says);
+    assert_eq!(ended.status, RunStatus::Failed);
+    assert!(ended.failure.expect("why").message.contains("there is no key"));
+}

@@ -856,3 +856,23 @@ fn tasks_that_fail_together_are_recovered_within_max_tasks() {
     play.settle();
     assert_eq!(play.items.len(), 5);
 }
+
+#[test]
+fn what_was_left_out_does_not_hide_that_the_goal_was_not_reached() {
+    let impossible = || Draft { skip_probability: 90, skip_reason: "no network".into(), ..draft("b", &[]) };
+    let cases = [
+        (false, None, Status::Failed),
+        (true, Some(false), Status::Failed),
+        (true, None, Status::Partial),
+        (true, Some(true), Status::Partial),
+    ];
+    for (done_with, achieved, expected) in cases {
+        let mut play = planned(goal(), vec![draft("a", &[]), impossible()]);
+        play.say("1", done());
+        assert_eq!(play.asked.last().unwrap(), "g/classify");
+        let tasks = Proposal { tasks: Vec::new(), complete: true };
+        play.say("g", Said::More { done: done_with, achieved, reason: "r".into(), tasks });
+        play.say("g", answer(None));
+        assert_eq!(verdict(&play.state()), expected, "done: {done_with}, achieved: {achieved:?}");
+    }
+}

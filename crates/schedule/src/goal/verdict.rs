@@ -16,9 +16,8 @@ pub(super) fn verdict(state: &State<'_>) -> Status {
 pub(super) fn shortfall(state: &State<'_>) -> Option<String> {
     match status(state) {
         Status::Failed | Status::SkippedAll => None,
-        // What was left out is told by the status already; that the goal needed it, only by who answers.
-        Status::Partial => denied(state),
-        Status::Succeeded => denied(state).or_else(|| unmet(state)),
+        // What was left out is told by the status already; that the goal needed it, only by words.
+        Status::Partial | Status::Succeeded => denied(state).or_else(|| unmet(state)),
     }
 }
 
