@@ -10,18 +10,22 @@ fn run(says: fn(&str) -> Value) -> (Ended, Vec<String>) {
 }
 
 fn run_within(bounds: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
-    let text = "
+    run_file(&FILE.replace("BOUNDS", bounds), says)
+}
+
+const FILE: &str = "
 workflow: {name: w, entry_point: g, runtime: {provider: scripted}}
 agents:
   - {name: g, type: goal, goal: 'write the report'BOUNDS}
 output: {answer: '{{ g.output | json }}'}
-"
-    .replace("BOUNDS", bounds);
+";
+
+fn run_file(text: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
     let script = move |assignment: &Assignment| {
         let Work::Agent(_) = &assignment.work else { panic!("only models are asked here") };
         Behaviour::gives(Duration::from_millis(10), says(&assignment.task.to_string()))
     };
-    let mut world = World::new(plan_of(&text, &[]), json!({}), 4, 1, Box::new(script));
+    let mut world = World::new(plan_of(text, &[]), json!({}), 4, 1, Box::new(script));
     let ended = world.finish();
     let asked = world.launches.iter().map(|(task, _)| task.to_string()).collect();
     (ended, asked)
@@ -164,4 +168,35 @@ fn a_skipped_task_does_not_make_what_was_not_reached_partial() {
     let (ended, _) = run(says);
     assert_eq!(ended.status, RunStatus::Failed);
     assert!(ended.failure.expect("why").message.contains("there is no key"));
+}
+
+#[test]
+fn a_step_that_ends_the_run_well_does_not_hide_a_goal_that_was_not_reached() {
+    fn failed(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a")]}),
+            "g/classify[1]" => json!({"done": true, "reason": "r", "tasks": []}),
+            "g/finalise[1]" => answer(),
+            _ => json!({"result": null, "summary": "", "goal_achieved": false, "reason": "no"}),
+        }
+    }
+    fn skipped(id: &str) -> Value {
+        let mut impossible = task("a");
+        (impossible["skip_probability"], impossible["skip_reason"]) = (json!(95), json!("no network"));
+        if id == "g/plan[1]" { json!({"tasks": [impossible]}) } else { failed(id) }
+    }
+    fn reached(id: &str) -> Value {
+        if id.contains("execute") { work() } else { failed(id) }
+    }
+    let cases: [(fn(&str) -> Value, RunStatus); 3] =
+        [(failed, RunStatus::Partial), (skipped, RunStatus::SkippedAll), (reached, RunStatus::Succeeded)];
+    for (says, expected) in cases {
+        let text = "
+workflow: {name: w, entry_point: g, runtime: {provider: scripted}}
+agents:
+  - {name: g, type: goal, goal: find it, policies: {any: [fail]}, routes: [{to: stop}], on_error: [{to: stop}]}
+  - {name: stop, type: terminate, status: success, reason: fine}
+";
+        assert_eq!(run_file(text, says).0.status, expected);
+    }
 }
