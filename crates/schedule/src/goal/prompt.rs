@@ -1,7 +1,7 @@
 //! What the duties of a goal see: the variables of their templates, and what their agents may use.
 //!
-//! A duty sees the goal, its own task and what that task declares as inputs, never the whole history: what a prompt
-//! holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
+//! A duty sees the goal, its own task and what that task and those above it declare as inputs, never the whole history:
+//! what a prompt holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
 use super::absent;
 use super::gather::Past;
@@ -148,10 +148,9 @@ impl Scheduler {
     }
 
     fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
-        if about.shows_children() {
-            return json!([]);
-        }
-        self.seen(about, outputs).into_iter().map(|seen| self.seen_value(about, &seen)).collect()
+        let is_built_on = |seen: &Seen| about.builds_on().contains(&self.tasks[seen.task].id);
+        let seen = self.seen(about, outputs).into_iter().filter(is_built_on);
+        seen.map(|seen| self.seen_value(about, &seen)).collect()
     }
 
     fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
@@ -240,13 +239,16 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Whose results are shown: declared inputs, the children that are put together, or all that the answer is made of.
+    /// What the task builds on.
+    fn builds_on(&self) -> &[TaskId] {
+        self.own().map_or(&[], |item| &item.builds_on)
+    }
+
+    /// Whose results are shown: what the task builds on, and the children that are put together or that the answer is
+    /// made of.
     fn sources(&self) -> Vec<TaskId> {
-        match self.own() {
-            _ if self.shows_children() => self.children().iter().map(|child| child.id.clone()).collect(),
-            Some(item) => item.item.inputs.clone(),
-            None => Vec::new(),
-        }
+        let children = if self.shows_children() { self.children() } else { Vec::new() };
+        self.builds_on().iter().chain(children.iter().map(|child| &child.id)).cloned().collect()
     }
 
     fn item(&self) -> Json {

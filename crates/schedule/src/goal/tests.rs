@@ -150,6 +150,7 @@ impl Play {
             item: &piece.item,
             parent: piece.parent,
             standing: piece.standing,
+            builds_on: piece.item.inputs.clone(),
             inputs: piece.item.inputs.iter().map(end).collect(),
             steps: piece.steps.iter().map(step).collect(),
             tried: &piece.tried,
