@@ -78,6 +78,9 @@ pub struct Item {
     /// The failed or skipped tasks that it makes up for: its own parent, or tasks of an earlier round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<TaskId>,
+    /// What whoever made it advises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// How many tasks stand above it.
     #[serde(default, skip_serializing_if = "is_none_above")]
     pub depth: u32,

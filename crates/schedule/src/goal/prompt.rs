@@ -65,7 +65,7 @@ impl Scheduler {
         put("goal", &|| json!(goal));
         put("context", &|| json!(context));
         put("guidance", &|| json!(self.guidance));
-        put("note", &|| json!(about.note));
+        put("note", &|| json!(about.note()));
         put("item", &|| about.item());
         put("tools", &|| json!(self.tools_shown(task, &about)));
         put("bounds", &|| about.bounds());
@@ -237,6 +237,11 @@ impl<'a> About<'a> {
             Some(item) => item.batch(&self.state).into_iter().map(|child| &self.state.items[child]).collect(),
             None => self.state.top().collect(),
         }
+    }
+
+    /// What whoever is asked should know besides: of this question, else of the task.
+    fn note(&self) -> Option<&str> {
+        self.note.or_else(|| self.own()?.item.note.as_deref())
     }
 
     /// What the task builds on.
