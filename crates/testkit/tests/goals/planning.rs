@@ -86,3 +86,24 @@ fn the_parts_of_a_task_see_what_it_builds_on_and_can_wait_for_nothing_else() {
         "what is built on can be declared: {asked:?}"
     );
 }
+
+#[test]
+fn the_most_urgent_task_starts_first_whenever_it_became_possible() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        let ranked = |id: &str, inputs: &[&str], priority: i64| {
+            let mut task = task(id, inputs);
+            task["priority"] = json!(priority);
+            task
+        };
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [
+                ranked("a", &[], 0), ranked("b", &[], 5), ranked("d", &[], 5), ranked("c", &["a"], 0),
+            ]})),
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    let (_, world) = run(&goal(""), 1, says);
+    let starts = &launched(&world)[1..5];
+    assert_eq!(starts, ["g/1/execute[1]", "g/4/execute[1]", "g/2/execute[1]", "g/3/execute[1]"]);
+}
