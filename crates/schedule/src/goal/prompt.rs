@@ -65,7 +65,7 @@ impl Scheduler {
         put("goal", &|| json!(goal));
         put("context", &|| json!(context));
         put("guidance", &|| json!(self.guidance));
-        put("note", &|| json!(about.note()));
+        put("note", &|| json!(about.note().map(share::note)));
         put("item", &|| about.item());
         put("tools", &|| json!(self.tools_shown(task, &about)));
         put("bounds", &|| about.bounds());
@@ -156,8 +156,8 @@ impl Scheduler {
     fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
         let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
         json!({
-            "id": about.state.short(&self.tasks[seen.task].id), "description": description,
-            "summary": seen.summary, "result": seen.text,
+            "id": about.state.short(&self.tasks[seen.task].id), "description": share::line(description),
+            "summary": share::line(&seen.summary), "result": seen.text,
         })
     }
 
@@ -174,8 +174,8 @@ impl Scheduler {
                 None => (reason(child), String::new()),
             };
             json!({
-                "id": about.state.short(&child.id), "description": child.item.description,
-                "status": status_word(child), "summary": summary, "result": result,
+                "id": about.state.short(&child.id), "description": share::line(&child.item.description),
+                "status": status_word(child), "summary": share::line(&summary), "result": result,
             })
         };
         about.children().into_iter().map(child).collect()
@@ -190,8 +190,9 @@ impl Scheduler {
             let output = self.tasks.find(&item.id).filter(|task| self.tasks[*task].succeeded());
             let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
             json!({
-                "id": about.state.short(&item.id), "description": item.item.description, "status": status_word(item),
-                "summary": super::contract::words(&said, "summary"), "reason": reason(item),
+                "id": about.state.short(&item.id), "description": share::line(&item.item.description),
+                "status": status_word(item), "summary": share::line(&super::contract::words(&said, "summary")),
+                "reason": share::line(&reason(item)),
             })
         };
         about.state.items.iter().filter(counts).map(task).collect()
@@ -208,7 +209,7 @@ impl Scheduler {
         let tried: Vec<&str> =
             about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
         json!({
-            "class": failure.class.word(), "message": failure.message,
+            "class": failure.class.word(), "message": share::note(&failure.message),
             "attempts": work.map(attempts).sum::<u32>(), "strategies": tried,
         })
     }
