@@ -277,6 +277,23 @@ impl Play {
         self.settle()
     }
 
+    /// Whether who was heard last about all of it said that something is missing: the plan, whoever sorts, whoever answers.
+    fn was_called_unreached(&self) -> bool {
+        let said = |wanted: Duty| {
+            let heard = |step: &Move| match step {
+                Move::Duty(duty, Heard::Said(said)) if *duty == wanted => match &**said {
+                    Said::Tasks(plan) => Some(!plan.complete),
+                    Said::More { done, achieved, .. } => Some(!done || *achieved == Some(false)),
+                    Said::Answer { achieved, .. } => Some(*achieved == Some(false)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.steps.iter().rev().find_map(heard)
+        };
+        said(Duty::Finalise) == Some(true) || said(Duty::Classify).or(said(Duty::Plan)) == Some(true)
+    }
+
     fn standing(&self, id: &str) -> Standing {
         self.items[self.at(&TaskId(format!("g/{id}").into()))].standing
     }
@@ -815,6 +832,10 @@ proptest! {
         if play.ended == Some(Ok(())) {
             let failed = play.items.iter().any(|item| item.parent.is_none() && item.standing == Standing::Ended(End::Failed));
             prop_assert_eq!(failed, status == Status::Failed, "{:?}", status);
+            let verdict = verdict(&play.state());
+            prop_assert!(!failed || verdict == Status::Failed, "{:?}", verdict);
+            let reached = matches!(verdict, Status::Succeeded | Status::Partial);
+            prop_assert!(!(reached && play.was_called_unreached()), "{:?}", verdict);
         }
     }
 }
