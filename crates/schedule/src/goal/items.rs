@@ -264,7 +264,12 @@ impl Look<'_, '_> {
     }
 
     pub(super) fn execute(&self, reason: String, note: Option<String>) -> Decision {
-        self.ask("execute", Duty::Execute, reason, note)
+        self.ask("execute", self.worker(), reason, note)
+    }
+
+    /// Who does the task.
+    pub(super) fn worker(&self) -> Duty {
+        if self.item.recovers(self.state) { Duty::Rescue } else { Duty::Execute }
     }
 
     pub(super) fn ask(

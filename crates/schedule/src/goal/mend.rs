@@ -41,7 +41,7 @@ impl Look<'_, '_> {
     fn last_work(&self) -> Duty {
         match self.item.steps.iter().rev().find(is_work) {
             Some(Step::Duty(Duty::Reconcile, _)) => Duty::Reconcile,
-            _ => Duty::Execute,
+            _ => self.worker(),
         }
     }
 

@@ -98,7 +98,7 @@ impl Scheduler {
     pub(crate) fn put_duty(&self, task: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
         let Some(about) = self.about_duty(task, outputs) else { return call };
         let mut settings = (*call.settings).clone();
-        if let (Duty::Execute, Some(item)) = (about.duty, about.own()) {
+        if let Some(item) = about.own().filter(|_| about.duty.works()) {
             let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
             if let Some(tools) = tools::for_task(&about.state, item, strategy) {
                 settings.tools = Some(tools);
@@ -204,8 +204,9 @@ impl Scheduler {
         };
         let attempts = |member: &TaskIx| self.tasks[*member].attempts;
         let members = self.tasks[about.asker].group.iter().flat_map(|group| &group.members);
-        let work = members
-            .filter(|member| matches!(self.duty_of(**member), Some((Duty::Execute | Duty::Reconcile, _))));
+        let work = members.filter(|member| {
+            matches!(self.duty_of(**member), Some((Duty::Execute | Duty::Rescue | Duty::Reconcile, _)))
+        });
         let tried: Vec<&str> =
             about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
         json!({
@@ -216,7 +217,7 @@ impl Scheduler {
 
     fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
         let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
-        let own = about.own().filter(|_| about.duty == Duty::Execute);
+        let own = about.own().filter(|_| about.duty.works());
         own.and_then(|item| tools::for_task(&about.state, item, strategy))
             .unwrap_or_else(|| about.goal.tools.clone())
     }

@@ -150,7 +150,7 @@ impl<'a> ItemState<'a> {
     /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if *duty != Duty::Execute);
+        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if !duty.works());
         for step in self.steps.iter().rev().skip_while(is_later) {
             let Step::Child(child) = step else { break };
             let same =

@@ -541,7 +541,7 @@ fn a_spawned_recovery_has_no_children_and_its_result_counts() {
     let large = Draft { tools: vec!["read".into()], ..draft("a", &[]) };
     let mut play = planned(goal, vec![large]);
     play.fail("1", Class::Fatal);
-    assert_eq!(play.asked.last().unwrap(), "g/1/1/execute");
+    assert_eq!(play.asked.last().unwrap(), "g/1/1/rescue");
     assert_eq!(play.items[1].item.tools, ["read"]);
     play.say("1/1", done());
     assert_eq!((play.standing("1"), play.status()), (Standing::Ended(End::Succeeded), Status::Succeeded));
@@ -770,7 +770,9 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
     let said = match duty {
         Duty::Plan | Duty::Decompose => Said::Tasks(proposal()),
         Duty::Analyse => Said::Size { spawn: roll(12) < 170, reason: "r".into(), tools: vec![] },
-        Duty::Execute | Duty::Reconcile => Said::Work { achieved: roll(13) < 110, reason: "r".into() },
+        Duty::Execute | Duty::Rescue | Duty::Reconcile => {
+            Said::Work { achieved: roll(13) < 110, reason: "r".into() }
+        }
         Duty::Recover => {
             let action = Action::ALL[usize::from(roll(14)) % 8];
             Said::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }

@@ -133,8 +133,10 @@ fn a_recovery_has_what_the_failed_task_had_and_what_was_advised() {
                 "strategy": "spawn_recovery", "reasoning": "r", "confidence": "low", "success_probability": 1,
                 "next_steps": "look into the attic first",
             })),
-            "g/2/1/execute[1]" => {
-                for part in ["<a>", "look into the attic first", "no such file"] {
+            "g/2/1/rescue[1]" => {
+                for part in
+                    ["This task was tried and failed", "<a>", "look into the attic first", "no such file"]
+                {
                     assert!(prompt.contains(part), "`{part}` is missing: {prompt}");
                 }
                 done("b")
