@@ -9,7 +9,7 @@ pub(crate) use take::stopping;
 
 use crate::calls::too_much;
 use crate::fact::{CallReply, Fact};
-use crate::permits::{Next, Owner, Permits, owner_of};
+use crate::permits::{Line, Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
@@ -240,8 +240,10 @@ impl Core {
     /// Asks for a permit. A task whose permit can never be had fails.
     fn demand(&mut self, now: Timestamp, task: TaskIx, turn: &mut Turn) {
         self.permits.pay(task, &self.scheduler);
-        let path = self.permits.paths.of(task, &self.scheduler);
-        let refused = self.permits.demand(task, self.scheduler.node(task), path, now).err();
+        // What is done for a goal holds up what the goal holds up, each in the goal's own order.
+        let (of, order) = self.scheduler.turn_in_goal(task).unwrap_or((task, 0));
+        let line = Line { path: self.permits.paths.of(of, &self.scheduler), order };
+        let refused = self.permits.demand(task, self.scheduler.node(task), line, now).err();
         if let Some(refused) = refused {
             self.never_starts(now, task, &refused, turn);
         }

@@ -19,6 +19,7 @@ mod learned;
 mod money;
 mod shared;
 
+pub(crate) use demand::Line;
 pub(crate) use keys::{Owner, call_keys, key_of, owner_of};
 pub(crate) use money::Said;
 

@@ -1,7 +1,7 @@
 //! Who is next.
 //!
 //! Lanes are looked at once each: does one more of this shape fit? Among those that fit, first the lane that was passed
-//! too often; otherwise the best by rank: class, then the tenant whose turn it is, then priority, path, age. If a
+//! too often; otherwise the best by rank: class, then the tenant whose turn it is, then priority, path, order, age. If a
 //! resource that the chosen one needs is due to go to the longest waiting, that one goes instead. Costs the number of
 //! lanes in which somebody waits, and a logarithm of how many wait.
 

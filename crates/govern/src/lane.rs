@@ -1,6 +1,6 @@
 //! The demands that need the same: one of them fits exactly when all of them do.
 //!
-//! A lane keeps two orders of its demands: by rank (class, the turn of the tenant, priority, path, age) and by age
+//! A lane keeps two orders of its demands: by rank (class, the turn of the tenant, priority, path, order, age) and by age
 //! alone. Every operation takes logarithmic time.
 
 use crate::by_age::ByAge;

@@ -19,7 +19,7 @@
 //!   that shape that has waited longest. So `d` starts in finite time if those who run end; and if it needs all of `r`,
 //!   it gets one of the next `2 * t * (a + 1) * (p + l + 3)` grants of `r`.
 //! - **Ranks mean what they say.** Outside the turns of the longest waiting: class, then tenants in turn (at most two in
-//!   a row while another fits, or as weights say), then priority, path, age. No priority is ever changed by waiting.
+//!   a row while another fits, or as weights say), then priority, path, order, age. No priority is ever changed by waiting.
 //! - **Exact books.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.
 //! - **Accepted work is never thrown out.** The queue is bounded: what comes when it is full, or can never fit, is refused
 //!   at once.

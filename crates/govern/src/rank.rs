@@ -17,6 +17,8 @@ pub struct Rank {
     pub priority: u8,
     /// How much work still depends on this, along the longest chain; more comes first.
     pub path: u32,
+    /// Among equals, the order that their common author wants; smaller comes first.
+    pub order: u64,
 }
 
 /// Somebody who wants to start.
@@ -30,9 +32,10 @@ pub struct Demand<'a> {
     pub needs: &'a [Amount],
 }
 
-/// The place of a demand among those of its class and tenant, but for its age: priority, then the longer path.
+/// The place of a demand among those of its class and tenant, but for its age: priority, then the longer path, then the
+/// order that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Level(u64);
+pub(crate) struct Level(u64, u64);
 
 /// A demand in the queue.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +50,6 @@ pub(crate) struct Place {
 
 impl Place {
     pub fn level(&self) -> Level {
-        Level(u64::from(self.rank.priority) << 32 | u64::from(!self.rank.path))
+        Level(u64::from(self.rank.priority) << 32 | u64::from(!self.rank.path), self.rank.order)
     }
 }

@@ -90,7 +90,7 @@ fn dispatches(what: &str, governor: &mut Governor, needs: impl Fn(u64) -> Vec<Am
     let mut come = |governor: &mut Governor, dice: &mut Dice| {
         let tenant = governor.tenant(&dice.roll(tenants).to_string());
         let (class, priority, path) = (dice.roll(3) as u8, dice.roll(5) as u8, dice.roll(100) as u32);
-        ask(governor, next, Rank { class, tenant, priority, path }, &needs(next)).expect("taken");
+        ask(governor, next, Rank { class, tenant, priority, path, order: 0 }, &needs(next)).expect("taken");
         next += 1;
     };
     (0..QUEUED - 1).for_each(|_| come(governor, &mut dice));

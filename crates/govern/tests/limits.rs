@@ -116,7 +116,8 @@ impl Life {
         let tenant = self.governor.tenant(&format!("tenant {tenant}"));
         let amounts: Vec<_> =
             self.ids.iter().zip(needs).filter(|(_, n)| *n > 0).map(|(id, n)| Amount::of(*id, n)).collect();
-        let demand = Demand { key, rank: Rank { class, tenant, priority, path: 0 }, needs: &amounts };
+        let demand =
+            Demand { key, rank: Rank { class, tenant, priority, path: 0, order: 0 }, needs: &amounts };
         match self.governor.demand(demand, Timestamp(self.now)) {
             Ok(()) => {
                 self.waiting.insert(key, needs);

@@ -1,4 +1,4 @@
-//! Who comes first: class, tenants in turn, priority, path, age; and the longest waiting every eighth time.
+//! Who comes first: class, tenants in turn, priority, path, order, age; and the longest waiting every eighth time.
 
 use convoke_govern::{
     Admission, Amount, Demand, Governor, Outcome, Rank, Refused, ResourceId, Rules, Spec, Used,
@@ -33,12 +33,13 @@ fn rank(class: u8, priority: u8) -> Rank {
 }
 
 #[test]
-fn urgent_first_then_longer_paths_then_oldest() {
+fn urgent_first_then_longer_paths_then_as_asked_then_oldest() {
     let mut governor = Governor::new(9);
-    for (key, priority, path) in [(1, 2, 0), (2, 0, 0), (3, 2, 7), (4, 1, 0), (5, 2, 0)] {
-        ask(&mut governor, key, Rank { priority, path, ..Rank::default() });
+    let demands = [(1, 2, 0, 5), (2, 0, 0, 9), (3, 2, 7, 9), (4, 1, 0, 0), (5, 2, 0, 5), (6, 2, 0, 4)];
+    for (key, priority, path, order) in demands {
+        ask(&mut governor, key, Rank { priority, path, order, ..Rank::default() });
     }
-    assert_eq!(granted(&mut governor), [2, 4, 3, 1, 5]);
+    assert_eq!(granted(&mut governor), [2, 4, 3, 6, 1, 5]);
     assert_eq!(governor.admit(NOW), Admission::Idle);
 }
 

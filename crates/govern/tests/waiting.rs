@@ -19,7 +19,8 @@ fn lowest_class(seed: u64) {
     let before = dice.roll(3);
     for key in 1..=before {
         let tenant = governor.tenant(["a", "b"][dice.roll(2) as usize]);
-        let rank = Rank { class: dice.roll(3) as u8, tenant, priority: dice.roll(5) as u8, path: 0 };
+        let rank =
+            Rank { class: dice.roll(3) as u8, tenant, priority: dice.roll(5) as u8, path: 0, order: 0 };
         ask(&mut governor, key, rank, &needs).expect("taken");
     }
     ask(&mut governor, 0, Rank { class: 2, priority: 4, ..Rank::default() }, &needs).expect("taken");

@@ -21,6 +21,8 @@ pub enum Duty {
     Reconcile,
     /// Say how a failed task can still be done.
     Recover,
+    /// Do a task that recovers a failed one, with half of what the first try had.
+    Rescue,
     /// Say whether the goal needs further tasks.
     Classify,
     /// Answer, from all results.
@@ -29,16 +31,22 @@ pub enum Duty {
 
 impl Duty {
     /// All of them.
-    pub const ALL: [Duty; 8] = [
+    pub const ALL: [Duty; 9] = [
         Duty::Plan,
         Duty::Analyse,
         Duty::Execute,
         Duty::Decompose,
         Duty::Reconcile,
         Duty::Recover,
+        Duty::Rescue,
         Duty::Classify,
         Duty::Finalise,
     ];
+
+    /// Whether it does tasks: with their tools and in a folder.
+    pub fn works(self) -> bool {
+        matches!(self, Duty::Execute | Duty::Rescue)
+    }
 
     /// The word for people, files and ids.
     pub fn word(self) -> &'static str {
@@ -49,6 +57,7 @@ impl Duty {
             Duty::Decompose => "decompose",
             Duty::Reconcile => "reconcile",
             Duty::Recover => "recover",
+            Duty::Rescue => "rescue",
             Duty::Classify => "classify",
             Duty::Finalise => "finalise",
         }
@@ -81,6 +90,9 @@ pub struct Item {
     /// The failed or skipped tasks that it makes up for: its own parent, or tasks of an earlier round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<TaskId>,
+    /// What whoever made it advises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// How many tasks stand above it.
     #[serde(default, skip_serializing_if = "is_none_above")]
     pub depth: u32,

@@ -119,6 +119,17 @@ impl Scheduler {
         goals.peek().is_some() && goals.all(|goal| self.goal_status(goal) == Some(Status::SkippedAll))
     }
 
+    /// How well a run can have ended at most, as its goals say: whoever ends it does not reach them thereby.
+    fn status_of_goals(&self) -> RunStatus {
+        if self.skipped_its_goals() {
+            RunStatus::SkippedAll
+        } else if self.unreached_goals().is_empty() {
+            RunStatus::Succeeded
+        } else {
+            RunStatus::Partial
+        }
+    }
+
     /// The workflow's own output, `$end` routes on top.
     pub(crate) fn frame_output(
         &self,
@@ -155,7 +166,7 @@ impl Scheduler {
         let stated = output.and_then(|payload| self.read(&payload, outputs)).map(|text| text.value());
         let output = stated.or_else(|| self.frame_output(frame, outputs).ok().flatten());
         if success {
-            return FrameResult { status: RunStatus::Succeeded, output, failure: None };
+            return FrameResult { status: self.status_of_goals(), output, failure: None };
         }
         let failure = Failure::new(Class::Fatal, format!("terminated by step `{task}`: {reason}"));
         FrameResult { status: RunStatus::Failed, output, failure: Some(failure.reason(reason::TERMINATED)) }

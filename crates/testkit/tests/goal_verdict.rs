@@ -6,12 +6,21 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 fn run(says: fn(&str) -> Value) -> (Ended, Vec<String>) {
-    let text = "
+    run_within("", says)
+}
+
+fn run_within(bounds: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
+    run_file(&FILE.replace("BOUNDS", bounds), says)
+}
+
+const FILE: &str = "
 workflow: {name: w, entry_point: g, runtime: {provider: scripted}}
 agents:
-  - {name: g, type: goal, goal: 'write the report'}
+  - {name: g, type: goal, goal: 'write the report'BOUNDS}
 output: {answer: '{{ g.output | json }}'}
 ";
+
+fn run_file(text: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
     let script = move |assignment: &Assignment| {
         let Work::Agent(_) = &assignment.work else { panic!("only models are asked here") };
         Behaviour::gives(Duration::from_millis(10), says(&assignment.task.to_string()))
@@ -102,4 +111,92 @@ fn a_goal_for_which_nothing_more_can_be_done_is_not_reached_thereby() {
     let failure = run(says).0.failure.expect("it failed");
     assert_eq!(failure.reason.as_deref(), Some("goal_not_achieved"));
     assert!(failure.message.contains("there is no key"), "{}", failure.message);
+}
+
+/// Plans one task and finds every time that something is missing.
+fn never_enough(id: &str) -> Value {
+    let more = |next: &str| json!({"done": false, "goal_achieved": false, "reason": "9 of 10 chapters are missing", "tasks": [task(next)]});
+    match id {
+        "g/plan[1]" => json!({"tasks": [task("a")], "complete": false}),
+        "g/finalise[1]" => answer(),
+        _ if id.starts_with("g/classify") => more(id),
+        _ => work(),
+    }
+}
+
+#[test]
+fn a_goal_of_which_something_is_missing_after_its_last_round_or_task_was_not_reached() {
+    for (bounds, calls) in [("", 8), (", max_tasks: 2", 6)] {
+        let (ended, asked) = run_within(bounds, never_enough);
+        let failure = ended.failure.unwrap_or_else(|| panic!("{bounds}: {:?}", ended.status));
+        assert_eq!((ended.status, failure.reason.as_deref()), (RunStatus::Failed, Some("goal_not_achieved")));
+        assert!(failure.message.contains("9 of 10 chapters are missing"), "{}", failure.message);
+        assert_eq!(asked.len(), calls, "{asked:?}");
+    }
+}
+
+#[test]
+fn the_last_round_can_still_reach_it() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/classify[3]" => {
+                json!({"done": true, "goal_achieved": true, "reason": "all is there", "tasks": []})
+            }
+            id => never_enough(id),
+        }
+    }
+    assert_eq!(run(says).0.status, RunStatus::Succeeded);
+}
+
+#[test]
+fn a_skipped_task_does_not_make_what_was_not_reached_partial() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => {
+                let mut impossible = task("b");
+                (impossible["skip_probability"], impossible["skip_reason"]) =
+                    (json!(95), json!("no network"));
+                json!({"tasks": [task("a"), impossible]})
+            }
+            "g/classify[1]" => {
+                json!({"done": true, "goal_achieved": false, "reason": "there is no key", "tasks": []})
+            }
+            "g/finalise[1]" => answer(),
+            _ => work(),
+        }
+    }
+    let (ended, _) = run(says);
+    assert_eq!(ended.status, RunStatus::Failed);
+    assert!(ended.failure.expect("why").message.contains("there is no key"));
+}
+
+#[test]
+fn a_step_that_ends_the_run_well_does_not_hide_a_goal_that_was_not_reached() {
+    fn failed(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a")]}),
+            "g/classify[1]" => json!({"done": true, "reason": "r", "tasks": []}),
+            "g/finalise[1]" => answer(),
+            _ => json!({"result": null, "summary": "", "goal_achieved": false, "reason": "no"}),
+        }
+    }
+    fn skipped(id: &str) -> Value {
+        let mut impossible = task("a");
+        (impossible["skip_probability"], impossible["skip_reason"]) = (json!(95), json!("no network"));
+        if id == "g/plan[1]" { json!({"tasks": [impossible]}) } else { failed(id) }
+    }
+    fn reached(id: &str) -> Value {
+        if id.contains("execute") { work() } else { failed(id) }
+    }
+    let cases: [(fn(&str) -> Value, RunStatus); 3] =
+        [(failed, RunStatus::Partial), (skipped, RunStatus::SkippedAll), (reached, RunStatus::Succeeded)];
+    for (says, expected) in cases {
+        let text = "
+workflow: {name: w, entry_point: g, runtime: {provider: scripted}}
+agents:
+  - {name: g, type: goal, goal: find it, policies: {any: [fail]}, routes: [{to: stop}], on_error: [{to: stop}]}
+  - {name: stop, type: terminate, status: success, reason: fine}
+";
+        assert_eq!(run_file(text, says).0.status, expected);
+    }
 }

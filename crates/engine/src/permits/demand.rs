@@ -12,16 +12,25 @@ use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::TaskIx;
 use std::sync::Arc;
 
+/// How an attempt stands against others of the same labels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    /// How much work depends on it.
+    pub path: u32,
+    /// Among equals, who comes first.
+    pub order: u64,
+}
+
 impl Permits {
     /// Asks for a permit for the next attempt of a task. Refused if it can never be had, or too many wait.
     pub(crate) fn demand(
         &mut self,
         task: TaskIx,
         node: &Node,
-        path: u32,
+        line: Line,
         now: Timestamp,
     ) -> Result<(), Refused> {
-        let rank = self.rank(&node.labels, path);
+        let rank = Rank { order: line.order, ..self.rank(&node.labels, line.path) };
         let mut needs = vec![Amount::of(self.slots, 1)];
         needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
@@ -54,7 +63,7 @@ impl Permits {
     /// How a task, or a call of it, stands against others.
     pub(crate) fn rank(&mut self, labels: &Labels, path: u32) -> Rank {
         let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();
-        Rank { class: labels.class as u8, tenant, priority: labels.priority as u8, path }
+        Rank { class: labels.class as u8, tenant, priority: labels.priority as u8, path, order: 0 }
     }
 
     fn named_needs<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Named, u64)> {

@@ -23,14 +23,22 @@ pub(crate) struct Terms<'a> {
     pub skip_threshold: u8,
 }
 
-/// Tasks of earlier rounds: how each ended, and what it was to do.
+/// Tasks that are there already: how each ended, and what it was to do.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     ends: HashMap<String, Option<End>>,
     described: HashMap<String, String>,
+    /// Names of new tasks stand before theirs.
+    yields: bool,
 }
 
 impl Known {
+    /// What a task builds on, for its parts. Whoever takes it apart names these as they like: no part can be mistaken.
+    pub fn built_on<'i>(ids: impl Iterator<Item = &'i str>) -> Known {
+        let ends = ids.map(|id| (id.to_owned(), Some(End::Succeeded))).collect();
+        Known { ends, yields: true, ..Known::default() }
+    }
+
     pub fn add(&mut self, id: &str, description: &str, end: Option<End>) {
         self.ends.insert(id.to_owned(), end);
         self.described.insert(same_words(description), id.to_owned());
@@ -94,6 +102,7 @@ fn check_inputs(task: &Draft, places: &HashMap<&str, usize>, known: &Known) -> R
         match known.ends.get(input) {
             _ if input == id => return Err(format!("task `{id}` waits for itself")),
             None if is_new => {}
+            Some(_) if is_new && known.yields => {}
             None => return Err(format!("task `{id}` needs `{input}`, and there is no such task")),
             Some(_) if is_new => {
                 let which =

@@ -32,7 +32,7 @@ pub(crate) fn read(duty: Duty, said: &Value) -> Said {
     let read = match duty {
         Duty::Plan | Duty::Decompose => Proposal::read(said).map(Said::Tasks),
         Duty::Analyse => size(said),
-        Duty::Execute | Duty::Reconcile => work(said),
+        Duty::Execute | Duty::Rescue | Duty::Reconcile => work(said),
         Duty::Recover => way(said),
         Duty::Classify => more(said),
         Duty::Finalise => answer(said),

@@ -134,6 +134,7 @@ impl Scheduler {
             item,
             parent: state.place.within.and_then(|above| places.binary_search(&above).ok()),
             standing: standing(state.state),
+            builds_on: if looked_at { self.builds_on(task) } else { Vec::new() },
             inputs: if state.state == TaskState::Waiting { self.ends_of(&item.inputs) } else { Vec::new() },
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
             tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
@@ -142,6 +143,19 @@ impl Scheduler {
             skipped: self.skipped(task),
             failure: state.failure.as_deref(),
         }
+    }
+
+    /// Its inputs, then those of the tasks that it is a part of: what a task builds on, its parts build on too.
+    fn builds_on(&self, task: TaskIx) -> Vec<TaskId> {
+        let above = |task: &TaskIx| self.tasks[*task].place.within;
+        let items = std::iter::successors(Some(task), above).map_while(|task| self.item_of(task));
+        let mut all: Vec<TaskId> = Vec::new();
+        for input in items.flat_map(|item| &item.inputs) {
+            if !all.contains(input) {
+                all.push(input.clone());
+            }
+        }
+        all
     }
 
     fn skipped(&self, task: TaskIx) -> Option<(CauseKind, &str)> {

@@ -3,7 +3,7 @@
 //! Pure, and driven by how the last thing went that was done for the task. Invariant: a task ends only when all its
 //! children have, and each way to recover is taken at most once.
 
-use super::check::Terms;
+use super::check::{Known, Terms};
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::proposal::Proposal;
@@ -172,7 +172,7 @@ impl Look<'_, '_> {
     fn decomposed(&mut self, told: &Told<'_>) -> Decision {
         let refused = match told {
             Told::Said(said) => match &**said {
-                Said::Tasks(tasks) => match tasks.check(self.terms()) {
+                Said::Tasks(tasks) => match tasks.check(self.terms(&self.known())) {
                     Ok(()) => return self.add_children(tasks),
                     Err(why) => why,
                 },
@@ -190,20 +190,25 @@ impl Look<'_, '_> {
         self.not_decomposed(&refused)
     }
 
-    fn terms(&self) -> Terms<'static> {
+    /// What its parts may refer to besides one another.
+    fn known(&self) -> Known {
+        Known::built_on(self.item.builds_on.iter().map(|id| self.state.short(id)))
+    }
+
+    fn terms<'k>(&self, known: &'k Known) -> Terms<'k> {
         let bounds = self.state.goal.bounds;
         let room = bounds.max_children.saturating_sub(self.item.children());
         let (most, because) = match room <= *self.left {
             true => (room, "max_children"),
             false => (*self.left, "max_tasks"),
         };
-        Terms { most, because, known: None, skip_threshold: self.state.goal.skip_threshold }
+        Terms { most, because, known: Some(known), skip_threshold: self.state.goal.skip_threshold }
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {
         let first = self.item.children() + 1;
-        let nothing_else = |short: &str| TaskId::new(Some(&self.item.id), short, None, 1);
-        let items = tasks.items(&self.item.id, first, self.item.item.depth + 1, &nothing_else);
+        let known = |short: &str| full(self.state, short);
+        let items = tasks.items(&self.item.id, first, self.item.item.depth + 1, &known);
         *self.left -= items.len() as u32;
         let reason = format!("it is done by {} children", items.len());
         self.decide("add_tasks", reason, None, Act::Add(items))
@@ -259,7 +264,12 @@ impl Look<'_, '_> {
     }
 
     pub(super) fn execute(&self, reason: String, note: Option<String>) -> Decision {
-        self.ask("execute", Duty::Execute, reason, note)
+        self.ask("execute", self.worker(), reason, note)
+    }
+
+    /// Who does the task.
+    pub(super) fn worker(&self) -> Duty {
+        if self.item.recovers(self.state) { Duty::Rescue } else { Duty::Execute }
     }
 
     pub(super) fn ask(

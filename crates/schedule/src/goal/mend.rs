@@ -41,7 +41,7 @@ impl Look<'_, '_> {
     fn last_work(&self) -> Duty {
         match self.item.steps.iter().rev().find(is_work) {
             Some(Step::Duty(Duty::Reconcile, _)) => Duty::Reconcile,
-            _ => Duty::Execute,
+            _ => self.worker(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Look<'_, '_> {
             Action::SpawnRecovery => {
                 // Others that fail in the same turn may not count on this place.
                 *self.left = self.left.saturating_sub(1);
-                (None, Act::Add(vec![self.recovery(failure)]))
+                (None, Act::Add(vec![self.recovery(note)]))
             }
             Action::Escalate => (None, Act::Escalate(self.escalation(failure))),
             Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::GivenUp, task: None })),
@@ -161,18 +161,19 @@ impl Look<'_, '_> {
         self.decide(action.word(), reason, role, act)
     }
 
-    /// A task of its own for what failed: with the same tools and no children.
-    fn recovery(&self, failure: &Failure) -> Item {
+    /// A task of its own for what failed: with the same inputs and tools, what was advised, and no children.
+    fn recovery(&self, note: Option<String>) -> Item {
         let item = self.item.item;
         Item {
-            description: format!("{} (it failed before: {})", item.description, failure.message),
-            inputs: Vec::new(),
+            description: item.description.clone(),
+            inputs: item.inputs.clone(),
             tools: tools::named(self.state, self.item),
             toolless: item.toolless,
             priority: item.priority,
             skip: None,
             effort: Effort::default(),
             replaces: vec![self.item.id.clone()],
+            note,
             depth: item.depth + 1,
         }
     }

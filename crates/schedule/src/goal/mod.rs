@@ -29,6 +29,7 @@ mod state;
 mod tests;
 mod tools;
 mod touched;
+mod turn;
 mod verdict;
 
 pub(crate) use contract::Said;

@@ -1,7 +1,7 @@
 //! What the duties of a goal see: the variables of their templates, and what their agents may use.
 //!
-//! A duty sees the goal, its own task and what that task declares as inputs, never the whole history: what a prompt
-//! holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
+//! A duty sees the goal, its own task and what that task and those above it declare as inputs, never the whole history:
+//! what a prompt holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
 use super::absent;
 use super::gather::Past;
@@ -65,7 +65,7 @@ impl Scheduler {
         put("goal", &|| json!(goal));
         put("context", &|| json!(context));
         put("guidance", &|| json!(self.guidance));
-        put("note", &|| json!(about.note));
+        put("note", &|| json!(about.note().map(share::note)));
         put("item", &|| about.item());
         put("tools", &|| json!(self.tools_shown(task, &about)));
         put("bounds", &|| about.bounds());
@@ -98,7 +98,7 @@ impl Scheduler {
     pub(crate) fn put_duty(&self, task: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
         let Some(about) = self.about_duty(task, outputs) else { return call };
         let mut settings = (*call.settings).clone();
-        if let (Duty::Execute, Some(item)) = (about.duty, about.own()) {
+        if let Some(item) = about.own().filter(|_| about.duty.works()) {
             let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
             if let Some(tools) = tools::for_task(&about.state, item, strategy) {
                 settings.tools = Some(tools);
@@ -148,17 +148,16 @@ impl Scheduler {
     }
 
     fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
-        if about.shows_children() {
-            return json!([]);
-        }
-        self.seen(about, outputs).into_iter().map(|seen| self.seen_value(about, &seen)).collect()
+        let is_built_on = |seen: &Seen| about.builds_on().contains(&self.tasks[seen.task].id);
+        let seen = self.seen(about, outputs).into_iter().filter(is_built_on);
+        seen.map(|seen| self.seen_value(about, &seen)).collect()
     }
 
     fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
         let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
         json!({
-            "id": about.state.short(&self.tasks[seen.task].id), "description": description,
-            "summary": seen.summary, "result": seen.text,
+            "id": about.state.short(&self.tasks[seen.task].id), "description": share::line(description),
+            "summary": share::line(&seen.summary), "result": seen.text,
         })
     }
 
@@ -175,8 +174,8 @@ impl Scheduler {
                 None => (reason(child), String::new()),
             };
             json!({
-                "id": about.state.short(&child.id), "description": child.item.description,
-                "status": status_word(child), "summary": summary, "result": result,
+                "id": about.state.short(&child.id), "description": share::line(&child.item.description),
+                "status": status_word(child), "summary": share::line(&summary), "result": result,
             })
         };
         about.children().into_iter().map(child).collect()
@@ -191,8 +190,9 @@ impl Scheduler {
             let output = self.tasks.find(&item.id).filter(|task| self.tasks[*task].succeeded());
             let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
             json!({
-                "id": about.state.short(&item.id), "description": item.item.description, "status": status_word(item),
-                "summary": super::contract::words(&said, "summary"), "reason": reason(item),
+                "id": about.state.short(&item.id), "description": share::line(&item.item.description),
+                "status": status_word(item), "summary": share::line(&super::contract::words(&said, "summary")),
+                "reason": share::line(&reason(item)),
             })
         };
         about.state.items.iter().filter(counts).map(task).collect()
@@ -204,19 +204,20 @@ impl Scheduler {
         };
         let attempts = |member: &TaskIx| self.tasks[*member].attempts;
         let members = self.tasks[about.asker].group.iter().flat_map(|group| &group.members);
-        let work = members
-            .filter(|member| matches!(self.duty_of(**member), Some((Duty::Execute | Duty::Reconcile, _))));
+        let work = members.filter(|member| {
+            matches!(self.duty_of(**member), Some((Duty::Execute | Duty::Rescue | Duty::Reconcile, _)))
+        });
         let tried: Vec<&str> =
             about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
         json!({
-            "class": failure.class.word(), "message": failure.message,
+            "class": failure.class.word(), "message": share::note(&failure.message),
             "attempts": work.map(attempts).sum::<u32>(), "strategies": tried,
         })
     }
 
     fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
         let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
-        let own = about.own().filter(|_| about.duty == Duty::Execute);
+        let own = about.own().filter(|_| about.duty.works());
         own.and_then(|item| tools::for_task(&about.state, item, strategy))
             .unwrap_or_else(|| about.goal.tools.clone())
     }
@@ -240,13 +241,21 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Whose results are shown: declared inputs, the children that are put together, or all that the answer is made of.
+    /// What whoever is asked should know besides: of this question, else of the task.
+    fn note(&self) -> Option<&str> {
+        self.note.or_else(|| self.own()?.item.note.as_deref())
+    }
+
+    /// What the task builds on.
+    fn builds_on(&self) -> &[TaskId] {
+        self.own().map_or(&[], |item| &item.builds_on)
+    }
+
+    /// Whose results are shown: what the task builds on, and the children that are put together or that the answer is
+    /// made of.
     fn sources(&self) -> Vec<TaskId> {
-        match self.own() {
-            _ if self.shows_children() => self.children().iter().map(|child| child.id.clone()).collect(),
-            Some(item) => item.item.inputs.clone(),
-            None => Vec::new(),
-        }
+        let children = if self.shows_children() { self.children() } else { Vec::new() };
+        self.builds_on().iter().chain(children.iter().map(|child| &child.id)).cloned().collect()
     }
 
     fn item(&self) -> Json {

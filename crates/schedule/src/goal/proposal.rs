@@ -86,6 +86,7 @@ impl Proposal {
             skip: task.skip(),
             effort: task.effort,
             replaces: task.replaces.iter().map(|id| known(id)).collect(),
+            note: None,
             depth,
         };
         self.tasks.iter().map(item).collect()

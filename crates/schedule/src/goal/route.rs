@@ -8,6 +8,7 @@ use super::check::{Known, Terms};
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items;
+use super::outcome::{Status, status};
 use super::proposal::Proposal;
 use super::state::{State, Step, Told, asked, asked_in_a_row};
 use super::verdict::{is_incomplete, said_so};
@@ -158,9 +159,10 @@ fn closing(state: &State<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
         Some(Step::Duty(Duty::Finalise, told)) => finalised(state, told),
         Some(Step::Duty(Duty::Classify, told)) => classified(state, told, left),
-        _ => Some(match wants_more(state, left) {
-            Some(why) => ask_goal(Duty::Classify, &why, None),
-            None => ask_goal(Duty::Finalise, "every task has ended", None),
+        _ => Some(match (wants_more(state, left), wants_verdict(state)) {
+            (Some(why), _) => ask_goal(Duty::Classify, &why, None),
+            (None, true) => ask_goal(Duty::Classify, "nothing can be added any more: is it reached?", None),
+            (None, false) => ask_goal(Duty::Finalise, "every task has ended", None),
         }),
     }
 }
@@ -196,6 +198,9 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
             Said::More { done: true, reason, .. } => {
                 return finish(&said_so("nothing more is needed", reason));
             }
+            Said::More { reason, .. } if is_used_up(state, left) => {
+                return finish(&said_so("more is needed, but no round or task is left", reason));
+            }
             Said::More { tasks, reason, .. } if tasks.tasks.is_empty() => {
                 return finish(&said_so("more is needed, but nobody knows what", reason));
             }
@@ -223,7 +228,7 @@ fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
 
 /// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
 fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
-    if left == 0 || state.rounds >= state.goal.bounds.max_rounds {
+    if is_used_up(state, left) {
         return None;
     }
     let ended = |end: End| state.top().filter(|item| item.ended() == Some(end)).count();
@@ -235,6 +240,16 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
         return Some("further tasks were done".to_owned());
     }
     is_incomplete(state).then(|| "the plan said that it is not complete".to_owned())
+}
+
+/// Whether no task can be added any more.
+fn is_used_up(state: &State<'_>, left: u32) -> bool {
+    left == 0 || state.rounds >= state.goal.bounds.max_rounds
+}
+
+/// Whether somebody must say if the last round was enough: the one before was not, and its tasks do not tell.
+fn wants_verdict(state: &State<'_>) -> bool {
+    state.rounds > 1 && matches!(status(state), Status::Succeeded | Status::Partial)
 }
 
 fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {

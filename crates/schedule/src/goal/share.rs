@@ -9,6 +9,29 @@ const MOST: usize = 8_000;
 const ALL: usize = 16 * MOST;
 const LEAST: usize = 200;
 
+/// Characters of one thing that is said about a task: what it is, what it came to in a sentence, why.
+const LINE: usize = 400;
+
+/// Characters of what whoever is asked is told about the last try.
+const NOTE: usize = 4_000;
+
+/// What is said about a task, as lists of tasks show it.
+pub(super) fn line(text: &str) -> String {
+    clipped(text, LINE)
+}
+
+/// What went wrong, or is advised, as whoever is asked next is told.
+pub(super) fn note(text: &str) -> String {
+    clipped(text, NOTE)
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// How many bytes of each text are shown: all of it, or its head.
 pub(super) fn heads(texts: &[String]) -> Vec<usize> {
     let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();

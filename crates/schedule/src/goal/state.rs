@@ -46,6 +46,8 @@ pub(crate) struct ItemState<'a> {
     /// The task above it; `None` right below the goal.
     pub parent: Option<usize>,
     pub standing: Standing,
+    /// Whose results it builds on: its inputs, and those of the tasks above it.
+    pub builds_on: Vec<TaskId>,
     /// How each of its inputs ended, while it waits for them.
     pub inputs: Vec<Option<End>>,
     /// What happened to it, in order.
@@ -148,7 +150,7 @@ impl<'a> ItemState<'a> {
     /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if *duty != Duty::Execute);
+        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if !duty.works());
         for step in self.steps.iter().rev().skip_while(is_later) {
             let Step::Child(child) = step else { break };
             let same =

@@ -150,6 +150,7 @@ impl Play {
             item: &piece.item,
             parent: piece.parent,
             standing: piece.standing,
+            builds_on: piece.item.inputs.clone(),
             inputs: piece.item.inputs.iter().map(end).collect(),
             steps: piece.steps.iter().map(step).collect(),
             tried: &piece.tried,
@@ -274,6 +275,23 @@ impl Play {
         let at = self.at(&TaskId(format!("g/{id}").into()));
         self.answer(Some(at), Heard::Failed(Failure::new(class, "broken")));
         self.settle()
+    }
+
+    /// Whether who was heard last about all of it said that something is missing: the plan, whoever sorts, whoever answers.
+    fn was_called_unreached(&self) -> bool {
+        let said = |wanted: Duty| {
+            let heard = |step: &Move| match step {
+                Move::Duty(duty, Heard::Said(said)) if *duty == wanted => match &**said {
+                    Said::Tasks(plan) => Some(!plan.complete),
+                    Said::More { done, achieved, .. } => Some(!done || *achieved == Some(false)),
+                    Said::Answer { achieved, .. } => Some(*achieved == Some(false)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.steps.iter().rev().find_map(heard)
+        };
+        said(Duty::Finalise) == Some(true) || said(Duty::Classify).or(said(Duty::Plan)) == Some(true)
     }
 
     fn standing(&self, id: &str) -> Standing {
@@ -523,7 +541,7 @@ fn a_spawned_recovery_has_no_children_and_its_result_counts() {
     let large = Draft { tools: vec!["read".into()], ..draft("a", &[]) };
     let mut play = planned(goal, vec![large]);
     play.fail("1", Class::Fatal);
-    assert_eq!(play.asked.last().unwrap(), "g/1/1/execute");
+    assert_eq!(play.asked.last().unwrap(), "g/1/1/rescue");
     assert_eq!(play.items[1].item.tools, ["read"]);
     play.say("1/1", done());
     assert_eq!((play.standing("1"), play.status()), (Standing::Ended(End::Succeeded), Status::Succeeded));
@@ -563,9 +581,12 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     play.say("g", more);
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/2/execute", Status::Failed));
     play.say("2", done());
-    assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/finalise", Status::Succeeded));
+    assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/classify", Status::Succeeded));
+    let tasks = Proposal { tasks: Vec::new(), complete: true };
+    play.say("g", Said::More { done: true, achieved: None, reason: "r".into(), tasks });
     play.say("g", answer(None));
     assert_eq!(play.ended, Some(Ok(())));
+    assert_eq!(verdict(&play.state()), Status::Succeeded);
 }
 
 #[test]
@@ -626,19 +647,56 @@ fn whoever_sorts_says_whether_the_goal_was_reached() {
     }
 }
 
-#[test]
-fn after_a_further_round_it_is_asked_again_whether_more_is_needed() {
-    let mut play = Play::new(Goal { bounds: Bounds { max_rounds: 3, ..goal().bounds }, ..goal() });
+/// Says that something is missing, and these tasks for it.
+fn missing(drafts: Vec<Draft>) -> Said {
+    let tasks = Proposal { tasks: drafts, complete: true };
+    Said::More { done: false, achieved: None, reason: "not yet".into(), tasks }
+}
+
+/// A goal whose rounds or tasks are used up: each round was thought not to be enough, and everything was done.
+fn used_up(bounds: Bounds, rounds: &[&str]) -> Play {
+    let mut play = Play::new(Goal { bounds, ..goal() });
     play.settle();
     play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
-    for round in ["b", "c"] {
-        play.say(if round == "b" { "1" } else { "2" }, done());
+    for (number, round) in rounds.iter().enumerate() {
+        play.say(&(number + 1).to_string(), done());
         assert_eq!(play.asked.last().unwrap(), "g/classify");
-        let tasks = Proposal { tasks: vec![draft(round, &[])], complete: true };
-        play.say("g", Said::More { done: false, achieved: None, reason: "not yet".into(), tasks });
+        play.say("g", missing(vec![draft(round, &[])]));
     }
-    play.say("3", done());
-    assert_eq!(play.asked.last().unwrap(), "g/finalise", "no round is left");
+    play.say(&(rounds.len() + 1).to_string(), done());
+    play
+}
+
+#[test]
+fn after_the_last_round_it_is_asked_whether_the_goal_is_reached_and_nothing_else() {
+    let bounds = goal().bounds;
+    let rounds = || used_up(Bounds { max_rounds: 3, ..bounds }, &["b", "c"]);
+    let tasks = || used_up(Bounds { max_tasks: 2, max_rounds: 9, ..bounds }, &["b"]);
+    for mut play in [rounds(), tasks()] {
+        assert_eq!(play.asked.last().unwrap(), "g/classify", "the last round is looked at too");
+        let (asked, made) = (play.asked.len(), play.items.len());
+        play.say("g", missing(vec![draft("more", &[])]));
+        assert_eq!((play.asked.len(), play.items.len()), (asked + 1, made), "no task is made of it");
+        play.say("g", answer(Some(true)));
+        assert_eq!(verdict(&play.state()), Status::Failed);
+        assert!(shortfall(&play.state()).unwrap().contains("not yet"));
+    }
+    for mut play in [rounds(), tasks()] {
+        let tasks = Proposal { tasks: Vec::new(), complete: true };
+        play.say("g", Said::More { done: true, achieved: Some(true), reason: "r".into(), tasks });
+        play.say("g", answer(None));
+        assert_eq!(verdict(&play.state()), Status::Succeeded);
+    }
+}
+
+#[test]
+fn what_was_missing_stays_missing_if_nobody_says_otherwise() {
+    let mut play = used_up(Bounds { max_rounds: 2, ..goal().bounds }, &["b"]);
+    play.answer(None, Heard::Failed(Failure::new(Class::Budget, "no money is left")));
+    play.settle();
+    assert_eq!(play.asked.last().unwrap(), "g/finalise");
+    play.say("g", answer(None));
+    assert_eq!(verdict(&play.state()), Status::Failed);
 }
 
 #[test]
@@ -712,7 +770,9 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
     let said = match duty {
         Duty::Plan | Duty::Decompose => Said::Tasks(proposal()),
         Duty::Analyse => Said::Size { spawn: roll(12) < 170, reason: "r".into(), tools: vec![] },
-        Duty::Execute | Duty::Reconcile => Said::Work { achieved: roll(13) < 110, reason: "r".into() },
+        Duty::Execute | Duty::Rescue | Duty::Reconcile => {
+            Said::Work { achieved: roll(13) < 110, reason: "r".into() }
+        }
         Duty::Recover => {
             let action = Action::ALL[usize::from(roll(14)) % 8];
             Said::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }
@@ -774,6 +834,10 @@ proptest! {
         if play.ended == Some(Ok(())) {
             let failed = play.items.iter().any(|item| item.parent.is_none() && item.standing == Standing::Ended(End::Failed));
             prop_assert_eq!(failed, status == Status::Failed, "{:?}", status);
+            let verdict = verdict(&play.state());
+            prop_assert!(!failed || verdict == Status::Failed, "{:?}", verdict);
+            let reached = matches!(verdict, Status::Succeeded | Status::Partial);
+            prop_assert!(!(reached && play.was_called_unreached()), "{:?}", verdict);
         }
     }
 }
@@ -815,4 +879,24 @@ fn tasks_that_fail_together_are_recovered_within_max_tasks() {
     (0..4).for_each(|at| play.answer(Some(at), Heard::Failed(Failure::new(Class::Fatal, "broken"))));
     play.settle();
     assert_eq!(play.items.len(), 5);
+}
+
+#[test]
+fn what_was_left_out_does_not_hide_that_the_goal_was_not_reached() {
+    let impossible = || Draft { skip_probability: 90, skip_reason: "no network".into(), ..draft("b", &[]) };
+    let cases = [
+        (false, None, Status::Failed),
+        (true, Some(false), Status::Failed),
+        (true, None, Status::Partial),
+        (true, Some(true), Status::Partial),
+    ];
+    for (done_with, achieved, expected) in cases {
+        let mut play = planned(goal(), vec![draft("a", &[]), impossible()]);
+        play.say("1", done());
+        assert_eq!(play.asked.last().unwrap(), "g/classify");
+        let tasks = Proposal { tasks: Vec::new(), complete: true };
+        play.say("g", Said::More { done: done_with, achieved, reason: "r".into(), tasks });
+        play.say("g", answer(None));
+        assert_eq!(verdict(&play.state()), expected, "done: {done_with}, achieved: {achieved:?}");
+    }
 }

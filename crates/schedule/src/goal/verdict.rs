@@ -16,9 +16,8 @@ pub(super) fn verdict(state: &State<'_>) -> Status {
 pub(super) fn shortfall(state: &State<'_>) -> Option<String> {
     match status(state) {
         Status::Failed | Status::SkippedAll => None,
-        // What was left out is told by the status already; that the goal needed it, only by who answers.
-        Status::Partial => denied(state),
-        Status::Succeeded => denied(state).or_else(|| unmet(state)),
+        // What was left out is told by the status already; that the goal needed it, only by words.
+        Status::Partial | Status::Succeeded => denied(state).or_else(|| unmet(state)),
     }
 }
 
@@ -34,24 +33,25 @@ fn denied(state: &State<'_>) -> Option<String> {
     }
 }
 
-/// Why a goal cannot have been reached though its tasks were done: who was asked last said that there was more to do, and
-/// that was not done, or that nothing that is left would help.
+/// Why a goal cannot have been reached though its tasks were done: who was heard last said that there was more to do, or
+/// that nothing that is left would help. What was missing stays missing until somebody says otherwise: tasks that were
+/// made for it do not say so.
 fn unmet(state: &State<'_>) -> Option<String> {
-    let mut later = state.steps.iter().rev().take_while(|step| matches!(step, Step::Duty(..)));
-    let asked = later.find_map(|step| match step {
-        Step::Duty(Duty::Classify, told) => Some(told),
+    let heard = state.steps.iter().rev().find_map(|step| match step {
+        Step::Duty(Duty::Classify, Told::Said(said)) => match &**said {
+            Said::More { done, achieved, reason, .. } => Some((*done, *achieved, reason)),
+            _ => None,
+        },
         _ => None,
     });
-    if let Some(Told::Said(said)) = asked
-        && let Said::More { done, achieved, reason, .. } = &**said
-    {
-        return match (done, achieved) {
-            (false, _) => Some(said_so("more was needed", reason)),
-            (true, Some(false)) => Some(said_so("nothing that is left would reach it", reason)),
-            (true, _) => None,
-        };
+    match heard {
+        Some((false, _, reason)) => Some(said_so("more was needed", reason)),
+        Some((true, Some(false), reason)) => Some(said_so("nothing that is left would reach it", reason)),
+        Some((true, _, _)) => None,
+        None => {
+            is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
+        }
     }
-    is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
 }
 
 /// Whether whoever planned last said that there is more to do.

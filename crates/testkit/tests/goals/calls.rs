@@ -45,6 +45,38 @@ fn defect_7_prompts_do_not_grow_with_the_number_of_tasks() {
 }
 
 #[test]
+fn defect_7_no_word_of_a_task_makes_the_prompts_of_others_long() {
+    const LONG: usize = 30_000;
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        let long = |what: &str| format!("{what} {}", "y".repeat(LONG));
+        // 128 000 for the results of 20 tasks, a line for each other thing about them, and what is asked.
+        assert!(prompt.len() < 200_000, "{id} has {} characters", prompt.len());
+        match id {
+            "g/plan[1]" => {
+                let mut tasks: Vec<Value> = (0..20).map(|n| task(&n.to_string(), &[])).collect();
+                tasks.iter_mut().for_each(|task| task["description"] = json!(long(&task["id"].to_string())));
+                tasks.push(impossible("z"));
+                tasks[20]["skip_reason"] = json!(long("no network"));
+                Ok(json!({ "tasks": tasks }))
+            }
+            "g/classify[1]" => {
+                Ok(json!({"done": true, "goal_achieved": true, "reason": long("r"), "tasks": []}))
+            }
+            "g/finalise[1]" => final_words("done"),
+            "g/1/execute[1]" => {
+                Ok(json!({"result": null, "summary": "", "goal_achieved": false, "reason": long("no")}))
+            }
+            _ => Ok(
+                json!({"result": long("r"), "summary": long("s"), "goal_achieved": true, "reason": long("w")}),
+            ),
+        }
+    }
+    let (ended, world) = run(&goal(", max_tasks: 50, policies: {any: [repair_parameters, fail]}"), 9, says);
+    assert_eq!(ended.status, RunStatus::Partial, "{ended:?}");
+    assert_eq!(world.launches.len(), 24, "a plan, 20 tasks, a second try, whether more is needed, an answer");
+}
+
+#[test]
 fn hundreds_of_tasks_are_no_burden() {
     fn says(id: &str, _: &str) -> Result<Value, Class> {
         match id {

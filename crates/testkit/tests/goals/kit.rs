@@ -183,15 +183,20 @@ pub fn without_times(mut event: Value, started: &mut BTreeMap<String, u64>) -> V
 
 /// The events of each task, in order: what happens side by side may change its order when time is lost.
 pub fn by_task(world: &World) -> BTreeMap<String, Vec<Value>> {
+    each_task(&told(world))
+}
+
+/// A list of events, by the task that each is about.
+pub fn each_task(events: &[Value]) -> BTreeMap<String, Vec<Value>> {
     let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for event in told(world) {
+    for event in events {
         let body = event.as_object().and_then(|event| event.values().next()).cloned().unwrap_or_default();
         let about = [&body["about"], &body["task"]]
             .into_iter()
             .find_map(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        all.entry(about).or_default().push(event);
+        all.entry(about).or_default().push(event.clone());
     }
     all
 }

@@ -44,3 +44,66 @@ fn a_plan_that_cannot_be_used_is_refused_once_with_the_reason() {
     assert_eq!((ended.status, launched(&world).len()), (RunStatus::Failed, 2));
     assert_eq!(ended.failure.unwrap().reason.as_deref(), Some("plan_refused"));
 }
+
+#[test]
+fn the_parts_of_a_task_see_what_it_builds_on_and_can_wait_for_nothing_else() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        let sees = |what: &str| assert!(prompt.contains(what), "{id} does not see {what}: {prompt}");
+        match id {
+            "g/plan[1]" => {
+                let mut part = large("b");
+                part["inputs"] = json!(["a"]);
+                Ok(json!({"tasks": [task("a", &[]), part, task("c", &[])]}))
+            }
+            "g/1/execute[1]" => done("SECRET-TEXT"),
+            "g/2/decompose[1]" => {
+                sees("<SECRET-TEXT>");
+                let mut second = large("y");
+                (second["inputs"], second["estimated_tokens"]) = (json!(["x", "1"]), json!(500_000));
+                Ok(json!({"tasks": [task("x", &[]), second]}))
+            }
+            "g/2/2/decompose[1]" => Ok(json!({"tasks": [task("v", &["2/1"]), task("w", &[])]})),
+            "g/3/execute[1]" => {
+                assert!(!prompt.contains("SECRET-TEXT"), "it builds on nothing: {prompt}");
+                done("c")
+            }
+            "g/finalise[1]" => final_words("done"),
+            id => {
+                sees("<SECRET-TEXT>");
+                assert_eq!(prompt.matches("<SECRET-TEXT>").count(), 1, "once: {prompt}");
+                done(id)
+            }
+        }
+    }
+    let (ended, world) = run(&goal(""), 4, says);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    let asked = launched(&world);
+    for id in ["g/2/1/execute[1]", "g/2/2/1/execute[1]", "g/2/2/reconcile[1]", "g/2/reconcile[1]"] {
+        assert!(asked.iter().any(|asked| asked == id), "{asked:?}");
+    }
+    assert!(
+        !asked.iter().any(|id| id.ends_with("decompose[2]")),
+        "what is built on can be declared: {asked:?}"
+    );
+}
+
+#[test]
+fn the_most_urgent_task_starts_first_whenever_it_became_possible() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        let ranked = |id: &str, inputs: &[&str], priority: i64| {
+            let mut task = task(id, inputs);
+            task["priority"] = json!(priority);
+            task
+        };
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [
+                ranked("a", &[], 0), ranked("b", &[], 5), ranked("d", &[], 5), ranked("c", &["a"], 0),
+            ]})),
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    let (_, world) = run(&goal(""), 1, says);
+    let starts = &launched(&world)[1..5];
+    assert_eq!(starts, ["g/1/execute[1]", "g/4/execute[1]", "g/2/execute[1]", "g/3/execute[1]"]);
+}

@@ -4,7 +4,9 @@ use crate::kit::*;
 use convoke_model::{Assignment, Class, Event, RunStatus, TaskId};
 use convoke_testkit::{Behaviour, Ended, Random, World};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A model that says anything at all: bad answers, cycles, hundreds of tasks, endless spawning, endless failing.
 fn anything(random: &mut Random, id: &str) -> Result<Value, Class> {
@@ -46,10 +48,31 @@ fn anything(random: &mut Random, id: &str) -> Result<Value, Class> {
             let words = ["repair_parameters", "decompose", "spawn_recovery", "skip", "fail", "what?"];
             json!({"strategy": words[random.below(6) as usize], "reasoning": "r", "next_steps": ""})
         }
-        "classify" => json!({"done": random.percent(30), "reason": "r", "tasks": tasks}),
-        "finalise" => json!({"message": if random.percent(90) { "m" } else { "" }, "reason": "r"}),
+        "classify" => {
+            json!({"done": random.percent(50), "goal_achieved": flag(random), "reason": "r", "tasks": tasks})
+        }
+        "finalise" => {
+            let message = if random.percent(90) { "m" } else { "" };
+            json!({"message": message, "goal_achieved": flag(random), "reason": "r"})
+        }
         _ => json!({"result": "r", "summary": "s", "goal_achieved": random.percent(60), "reason": "r"}),
     })
+}
+
+/// Yes, no, or nothing said.
+fn flag(random: &mut Random) -> Value {
+    [json!(true), json!(true), json!(false), Value::Null][random.below(4) as usize].clone()
+}
+
+/// What was said last about all of a goal, by the duty.
+type Heard = Rc<RefCell<HashMap<String, Value>>>;
+
+/// Whether the plan, whoever sorts or whoever answers said last that something is missing.
+fn was_called_unreached(heard: &HashMap<String, Value>) -> bool {
+    let says = |duty: &str, key: &str, value: bool| heard.get(duty).is_some_and(|said| said[key] == value);
+    let sorted = says("classify", "done", false) || says("classify", "goal_achieved", false);
+    let planned = !heard.contains_key("classify") && says("plan", "complete", false);
+    sorted || planned || says("finalise", "goal_achieved", false)
 }
 
 #[test]
@@ -59,8 +82,16 @@ fn whatever_models_say_the_run_ends_within_its_bounds_and_honestly() {
     let plan = goal(&format!(", max_tasks: 15, max_depth: 2, max_children: 3, max_rounds: 2, {policies}"));
     for seed in 0..150 {
         let mut random = Random::new(seed);
+        let heard = Heard::default();
+        let hears = heard.clone();
         let script = move |assignment: &Assignment| match anything(&mut random, &assignment.task.0) {
-            Ok(value) => Behaviour::gives(TICK, value),
+            Ok(value) => {
+                let duty = assignment.task.0.strip_prefix("g/").and_then(|rest| rest.split_once('['));
+                if let Some((duty, _)) = duty.filter(|_| value.get("nonsense").is_none()) {
+                    hears.borrow_mut().insert(duty.to_owned(), value.clone());
+                }
+                Behaviour::gives(TICK, value)
+            }
             Err(class) => Behaviour::fails(TICK, class),
         };
         let mut world = World::new(plan.clone(), json!({}), 1 + (seed % 4) as u32, seed, Box::new(script));
@@ -68,6 +99,10 @@ fn whatever_models_say_the_run_ends_within_its_bounds_and_honestly() {
         assert!(ended.status.is_end(), "seed {seed}: {ended:?}");
         assert!(world.launches.len() < 400, "seed {seed}: {} calls", world.launches.len());
         judge(&world, &ended, seed);
+        if was_called_unreached(&heard.borrow()) {
+            let reached = matches!(ended.status, RunStatus::Succeeded | RunStatus::Partial);
+            assert!(!reached, "seed {seed}: {:?} after {:?}", ended.status, heard.borrow());
+        }
     }
 }
 

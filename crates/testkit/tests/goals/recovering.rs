@@ -122,3 +122,31 @@ fn results_that_could_not_be_put_together_are_put_together_again() {
         resumes_everywhere(&plan, 4, says);
     }
 }
+
+#[test]
+fn a_recovery_has_what_the_failed_task_had_and_what_was_advised() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [task("a", &[]), task("b", &["a"])]})),
+            "g/2/execute[1]" => undone(),
+            "g/2/recover[1]" => Ok(json!({
+                "strategy": "spawn_recovery", "reasoning": "r", "confidence": "low", "success_probability": 1,
+                "next_steps": "look into the attic first",
+            })),
+            "g/2/1/rescue[1]" => {
+                for part in
+                    ["This task was tried and failed", "<a>", "look into the attic first", "no such file"]
+                {
+                    assert!(prompt.contains(part), "`{part}` is missing: {prompt}");
+                }
+                done("b")
+            }
+            "g/finalise[1]" => final_words("done"),
+            _ => done("a"),
+        }
+    }
+    let plan = goal(", policies: {any: [repair_parameters, spawn_recovery, fail]}");
+    let (ended, _) = run(&plan, 4, says);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    resumes_everywhere(&plan, 4, says);
+}

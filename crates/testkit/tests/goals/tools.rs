@@ -121,7 +121,7 @@ fn who_recovers_a_task_has_the_tools_of_that_task() {
     fn named(id: &str, _: &str) -> Result<Value, Class> {
         first_fails(id, &["s__read"])
     }
-    let of_child = |says: Says| offered(with_tools("[spawn_recovery]"), says)["g/1/1/execute[1]"].clone();
+    let of_child = |says: Says| offered(with_tools("[spawn_recovery]"), says)["g/1/1/rescue[1]"].clone();
     assert_eq!(of_child(any), ["s__read", "s__write", "s__list", "s__find"], "those of the goal, as before");
     assert_eq!(of_child(named), ["s__read"]);
 }

@@ -23,7 +23,7 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
             ("reasoning", text("why")),
             ("tools", names("names of the tools that it needs; empty if none")),
         ]),
-        Duty::Execute | Duty::Reconcile => schema([
+        Duty::Execute | Duty::Rescue | Duty::Reconcile => schema([
             ("result", told(FieldType::Any, "what the task came to, whole")),
             ("summary", text("one sentence")),
             ("goal_achieved", told(FieldType::Boolean, "whether the task was really done")),

@@ -11,7 +11,7 @@ use super::build::Builder;
 use crate::plan::*;
 use crate::source::Spanned;
 use crate::source::workflow as source;
-use convoke_model::{AgentSettings, Classes, Duty, Retry};
+use convoke_model::{AgentSettings, Capabilities, Classes, Duty, Retry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +24,9 @@ impl Builder<'_> {
         let policies = policies::table(goal);
         let duties: BTreeMap<Duty, NodeIx> =
             goal.duties.iter().map(|(duty, asked)| (*duty, self.duty(step, *duty, asked, &tools))).collect();
-        self.set_retry(duties[&Duty::Execute], execute_retry(step, goal, &policies));
+        for duty in Duty::ALL.into_iter().filter(|duty| duty.works()) {
+            self.set_retry(duties[&duty], execute_retry(step, goal, &policies));
+        }
         Goal {
             goal: self.or_empty(goal.goal.as_ref()),
             context: self.texts.optional(goal.context.as_ref()),
@@ -72,14 +74,15 @@ impl Builder<'_> {
         let none = Some(Vec::new());
         let asked = source::AgentStep {
             tools: if knows { asked.tools.clone() } else { none },
-            skills: if duty == Duty::Execute { asked.skills.clone() } else { Some(Vec::new()) },
+            skills: if duty.works() { asked.skills.clone() } else { Some(Vec::new()) },
             ..asked.clone()
         };
         let mut agent = self.agent(&asked, step.common.retry.as_ref());
         agent.settings = Arc::new(AgentSettings {
             schema: Some(contracts::of(duty)),
             raw: false,
-            show_tools: knows && duty != Duty::Execute,
+            show_tools: knows && !duty.works(),
+            capabilities: capabilities(duty, &agent.settings.capabilities),
             ..(*agent.settings).clone()
         });
         agent.system = agent.system.or_else(|| Some(Text::Literal(prompts::role(duty).into())));
@@ -114,6 +117,13 @@ pub(super) fn join_items(nodes: &mut [Node]) {
     for (ix, item) in goals {
         nodes[item.0 as usize].kind = Kind::Item(GoalItem { goal: NodeIx(ix as u32) });
     }
+}
+
+/// Whoever recovers a task has half of the rounds.
+fn capabilities(duty: Duty, all: &Capabilities) -> Capabilities {
+    let half = (all.max_iterations / 2).max(1);
+    let max_iterations = if duty == Duty::Rescue { half } else { all.max_iterations };
+    Capabilities { max_iterations, ..all.clone() }
 }
 
 fn knows_tools(duty: Duty) -> bool {

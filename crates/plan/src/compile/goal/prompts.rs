@@ -18,6 +18,7 @@ pub fn prompt(duty: Duty) -> String {
         Duty::Classify => &[SITUATION, include_str!("prompts/classify.md"), "\n", TASKS],
         Duty::Analyse => &[SITUATION, include_str!("prompts/analyse.md")],
         Duty::Execute => &[SITUATION, include_str!("prompts/execute.md")],
+        Duty::Rescue => &[SITUATION, include_str!("prompts/rescue.md"), include_str!("prompts/execute.md")],
         Duty::Reconcile => &[SITUATION, include_str!("prompts/reconcile.md")],
         Duty::Recover => &[SITUATION, include_str!("prompts/recover.md")],
         Duty::Finalise => &[SITUATION, include_str!("prompts/finalise.md")],
@@ -36,6 +37,9 @@ pub(super) fn role(duty: Duty) -> &'static str {
         Duty::Decompose => "You split one task into smaller ones, each clear by itself, and do none of them.",
         Duty::Reconcile => "You make one result of the results of several parts. You invent nothing.",
         Duty::Recover => "You decide how a task that failed can still be done. You do not do it yourself.",
+        Duty::Rescue => {
+            "You do a task at which somebody else failed, in another way, and say honestly what came of it."
+        }
         Duty::Classify => "You judge whether a goal needs further tasks after what was done for it.",
         Duty::Finalise => {
             "You answer a person from results of others. You report failures openly and invent nothing."

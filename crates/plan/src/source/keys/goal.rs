@@ -71,6 +71,7 @@ pub static ROLES: ObjectType = ObjectType {
         optional("decompose", Object(&ROLE), "makes children of a task"),
         optional("reconcile", Object(&ROLE), "makes one result of what the children of a task came to"),
         optional("recover", Object(&ROLE), "says how a failed task can still be done"),
+        optional("rescue", Object(&ROLE), "does a task that recovers a failed one, with half of its limits"),
         optional("classify", Object(&ROLE), "says whether the goal needs further tasks"),
         optional("finalise", Object(&ROLE), "answers, from all results"),
     ],

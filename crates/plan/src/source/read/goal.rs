@@ -95,7 +95,8 @@ fn role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, duty: Duty) -> Option<Agent
 /// Only whoever does tasks works with tools and in a folder.
 fn for_duty(duty: Duty, own: AgentStep, everyone: &AgentStep) -> AgentStep {
     let system_prompt = own.system_prompt.clone().or_else(|| everyone.system_prompt.clone());
-    let works = duty == Duty::Execute;
+    let works = duty.works();
+    let shared = if duty == Duty::Rescue { halved(everyone) } else { everyone.clone() };
     AgentStep {
         system_prompt,
         tools: everyone.tools.clone(),
@@ -103,8 +104,17 @@ fn for_duty(duty: Duty, own: AgentStep, everyone: &AgentStep) -> AgentStep {
         skills: everyone.skills.clone(),
         max_agent_iterations: everyone.max_agent_iterations.clone().filter(|_| works),
         working_dir: everyone.working_dir.clone().filter(|_| works),
-        ..over(own, everyone)
+        ..over(own, &shared)
     }
+}
+
+/// What makes up for a failure costs no more than half of what failed, unless its own role says so. Its rounds are halved
+/// with those that nobody states.
+fn halved(everyone: &AgentStep) -> AgentStep {
+    let mut half = everyone.clone();
+    half.max_tokens.iter_mut().for_each(|most| most.value = (most.value / 2).max(1));
+    half.max_session.iter_mut().for_each(|most| most.value /= 2);
+    half
 }
 
 fn spawn(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> SpawnSettings {

@@ -52,6 +52,20 @@ fn a_role_stands_over_what_the_step_says_for_all() {
 }
 
 #[test]
+fn who_recovers_a_task_has_half_of_what_the_step_allows_unless_its_role_says_more() {
+    let limits = "max_tokens: 1000, max_session_seconds: 60, working_dir: d";
+    let of = |more: &str, duty: Duty| {
+        let step = goal(&format!("{limits}{more}"));
+        let asked = &step.duties[&duty];
+        (asked.max_tokens.as_ref().unwrap().value, asked.max_session.as_ref().unwrap().value.as_secs())
+    };
+    assert_eq!(of("", Duty::Execute), (1000, 60));
+    assert_eq!(of("", Duty::Rescue), (500, 30));
+    assert_eq!(of(", roles: {rescue: {max_tokens: 3000}}", Duty::Rescue), (3000, 30));
+    assert!(goal(limits).duties[&Duty::Rescue].working_dir.is_some(), "it works where the task was tried");
+}
+
+#[test]
 fn policies_are_lines_by_class() {
     let step = goal("policies: {timeout: [retry, decompose], any: [fail]}");
     let line: Vec<_> = step.policies[&ErrorClass::Timeout].iter().map(|action| action.value).collect();
