@@ -70,6 +70,11 @@ impl Outcome {
         Outcome { reason: Some(why), failure: Some(failure), ..Outcome::empty(Status::ValidationFail) }
     }
 
+    /// What is left of a try that would be judged otherwise today.
+    pub fn as_judged(status: Status, why: Option<String>) -> Outcome {
+        Outcome { reason: why, ..Outcome::empty(status) }
+    }
+
     /// An attempt that failed for good; what nobody could read is an answer that is not accepted. A program that broke off
     /// has given none, and would break off again.
     fn attempted(failure: Failure, violation: Violation) -> Outcome {

@@ -225,7 +225,12 @@ impl Scheduler {
     ) -> Json {
         match self.came_to(task, phase, child, outputs) {
             Came::Ended(outcome) => {
-                let mut told = outcome_json(&outcome);
+                let mut told = match self.judged_before(task, number, outputs) {
+                    Some((status, why)) if status != outcome.status => {
+                        outcome_json(&Outcome::as_judged(status, why))
+                    }
+                    _ => outcome_json(&outcome),
+                };
                 told.insert("try".into(), number.into());
                 Json::Object(told)
             }

@@ -1,0 +1,100 @@
+//! A pipeline that is resumed under other bounds, after other work, or after another end than a failure of its own: what was
+//! decided stays decided, and only what was cut off goes on.
+
+use super::kit::*;
+use convoke_model::{Assignment, RunStatus};
+use convoke_plan::Plan;
+use convoke_plan::compile::Caps;
+use convoke_testkit::{Behaviour, World, plan_of};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+const ONE_TRY: &str = "topologyConstraints: {maxDepth: 3, maxRetries: 0}\n";
+
+fn launched(world: &World) -> Vec<String> {
+    world.launches.iter().map(|(task, _)| task.to_string()).collect()
+}
+
+fn names(tasks: &[&str]) -> Vec<String> {
+    tasks.iter().map(|task| (*task).to_owned()).collect()
+}
+
+/// Persona `p` may hand this many to `q`.
+fn handing_out(most: u32) -> Arc<Plan> {
+    plan_of(
+        &format!(
+            "schemaVersion: '1'
+personas:
+  - {{id: p, displayName: P, systemPromptTemplate: You are p.}}
+  - {{id: q, displayName: Q, systemPromptTemplate: You are q.}}
+relationships: [{{parentPersonaId: p, childPersonaId: q, constraints: {{maxDepth: 1, maxChildren: {most}}}}}]
+{ONE_TRY}pipeline:
+  entryNodeId: a
+  nodes: [{{id: a, actorId: model, personaId: p}}, {{id: b, actorId: model, personaId: q}}]
+  edges: [{{from: a, to: b, event: tasks_planned}}]
+"
+        ),
+        &[],
+    )
+}
+
+#[test]
+fn what_a_refused_answer_would_have_announced_is_announced_by_the_next() {
+    let plans = json!({"status": "success", "payload": {},
+        "events": [{"type": "tasks_planned"}, {"type": "code_committed"}],
+        "children": [{"persona": "q", "task": "1"}, {"persona": "q", "task": "2"}]});
+    let script: Script = vec![("a/try[1]", says(plans.clone())), ("a/try[2]", says(plans))];
+    let (ended, world) = run(&handing_out(1), script.clone());
+    assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 1));
+    let mut again = World::changed(handing_out(1), handing_out(2), 4, &world, workers(script));
+    let ended = again.finish();
+    assert_eq!((ended.status, phases(&ended)["b"].as_str()), (RunStatus::Succeeded, "success"), "{ended:?}");
+    assert!(told(&events(&again)).contains(&"a tasks_planned".to_owned()));
+}
+
+/// Workers that take their time.
+fn slowly(script: Vec<(&'static str, u64, Does)>) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| {
+        let known = script.iter().find(|(task, ..)| **task == *assignment.task.0);
+        let (millis, does) =
+            known.map_or((50, success(json!({}))), |(_, millis, does)| (*millis, does.clone()));
+        Behaviour { takes: Duration::from_millis(millis), ..behaviour(does) }
+    })
+}
+
+/// Runs until a task is launched, and stops the run then.
+fn stopped_in(plan: &Arc<Plan>, task: &str, script: Vec<(&'static str, u64, Does)>) -> World {
+    let mut world = World::new(plan.clone(), json!({}), 4, 1, slowly(script));
+    while !launched(&world).iter().any(|launched| launched == task) {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    assert_eq!(world.stop(true).status, RunStatus::Cancelled);
+    world
+}
+
+fn hands(children: &[&str]) -> Does {
+    let children: Vec<Value> = children.iter().map(|who| json!({"persona": who, "task": "x"})).collect();
+    says(json!({"status": "success", "payload": {}, "children": children}))
+}
+
+#[test]
+fn what_tighter_bounds_refused_is_tried_again_under_wider_ones() {
+    let plan = manifest("x", &["x personaId: a"], &[]);
+    let script = || {
+        vec![
+            ("x/try[1]", 50, hands(&["b", "b"])),
+            ("x/child[1.1]", 1000, hands(&["c"])),
+            ("x/child[1.2]", 1000, hands(&["c"])),
+        ]
+    };
+    let world = stopped_in(&plan, "x/child[1.2]", script());
+    let mut tight = (*plan).clone();
+    tight.bound_by(&Caps { recursive_depth: 1, topology_retries: 0, ..Caps::default() });
+    let mut second = World::resumed(Arc::new(tight), 4, world.commits.clone(), &world, slowly(script()));
+    assert_eq!(second.finish().status, RunStatus::Failed);
+    let mut third = World::resumed(plan, 4, second.commits.clone(), &second, slowly(script()));
+    let ended = third.finish();
+    assert_eq!((ended.status, launched(&third)), (RunStatus::Succeeded, names(&["x/try[2]"])), "{ended:?}");
+}
