@@ -49,9 +49,7 @@ impl Scheduler {
                 names.insert(name.into(), from_json(&value()));
             }
         };
-        add("events", &|| {
-            self.frame(frame).kept.history().iter().map(|said| Json::from(said.kind.as_str())).collect()
-        });
+        add("events", &|| self.frame(frame).kept.happenings().map(Json::from).collect());
         add("project", &|| self.project_json(frame, outputs));
     }
 

@@ -118,6 +118,8 @@ impl Scheduler {
         for phase in phases {
             if let Some(phase) = self.tasks.find(phase) {
                 self.course_mut(phase).earlier = self.tries(phase).len() as u32;
+                let frame = self.tasks[phase].place.frame;
+                self.frame_mut(frame).kept.make_good(phase);
             }
         }
     }

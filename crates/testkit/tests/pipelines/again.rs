@@ -2,12 +2,12 @@
 //! decided stays decided, and only what was cut off goes on.
 
 use super::kit::*;
-use convoke_model::{Assignment, RunStatus};
+use convoke_model::{Assignment, Event, RunStatus};
 use convoke_plan::Plan;
 use convoke_plan::compile::Caps;
-use convoke_testkit::{Behaviour, World, plan_of};
+use convoke_testkit::{Behaviour, Ended, World, plan_of};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const ONE_TRY: &str = "topologyConstraints: {maxDepth: 3, maxRetries: 0}\n";
@@ -18,6 +18,43 @@ fn launched(world: &World) -> Vec<String> {
 
 fn names(tasks: &[&str]) -> Vec<String> {
     tasks.iter().map(|task| (*task).to_owned()).collect()
+}
+
+fn resumed(plan: &Arc<Plan>, world: &World, script: Script) -> (Ended, World) {
+    let mut again = World::resumed(plan.clone(), 4, world.commits.clone(), world, workers(script));
+    (again.finish(), again)
+}
+
+/// A pipeline of programs, whose own text does not depend on which events there are.
+fn programs(events: &str) -> Arc<Plan> {
+    let edges = ["a b event: validation_passed", "a d event: validation_failed"];
+    let more = format!(
+        "{ONE_TRY}events: {events}\nactors: {{model: {{type: script, command: work, idempotent: true}}}}\n"
+    );
+    with("a", &["a", "b", "d"], &edges, &more)
+}
+
+#[test]
+fn an_answer_that_was_refused_stays_so_under_wider_bounds() {
+    let (narrow, wide) = (programs("[shipped]"), programs("[shipped, deployed]"));
+    let deploys = json!({"status": "success", "payload": {}, "events": [{"type": "deployed"}]});
+    let (ended, world) = run(&narrow, vec![("a/try[1]", says(deploys))]);
+    assert_eq!((ended.status, phases(&ended)["d"].as_str()), (RunStatus::Failed, "success"));
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let heard = asked.clone();
+    let listens = Box::new(move |assignment: &Assignment| {
+        let told = serde_json::from_str(&prompt(assignment)).expect("programs are given JSON");
+        heard.lock().expect("one thread").push(told);
+        behaviour(success(json!({})))
+    });
+    let mut again = World::changed(narrow, wide, 4, &world, listens);
+    let ended = again.finish();
+    assert_eq!(launched(&again), ["a/try[2]", "b/try[1]"]);
+    assert_eq!((ended.status, phases(&ended)["d"].as_str()), (RunStatus::Succeeded, "skipped"));
+    assert_eq!(ended.output.expect("a report")["phases"]["a"]["tries"], 2);
+    let first = &asked.lock().expect("one thread")[0]["previous"][0];
+    let why = "there is no event `deployed`: `events` of the manifest can define it";
+    assert_eq!(*first, json!({"try": 1, "status": "validation_fail", "payload": {}, "reason": why}));
 }
 
 /// Persona `p` may hand this many to `q`.
@@ -97,4 +134,37 @@ fn what_tighter_bounds_refused_is_tried_again_under_wider_ones() {
     let mut third = World::resumed(plan, 4, second.commits.clone(), &second, slowly(script()));
     let ended = third.finish();
     assert_eq!((ended.status, launched(&third)), (RunStatus::Succeeded, names(&["x/try[2]"])), "{ended:?}");
+}
+
+#[test]
+fn a_failure_that_a_new_try_made_good_leads_nowhere() {
+    let nodes = ["a", "fix", "b", "c"];
+    let said = json!({"status": "failure", "payload": {}, "events": [{"type": "task_blocked"}]});
+    for fails in [failed("no"), says(said)] {
+        let plan = with("a", &nodes, &["a fix event: task_blocked", "a b", "b c"], ONE_TRY);
+        let (ended, world) = run(&plan, vec![("a/try[1]", fails), ("fix/try[1]", failed("no"))]);
+        assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 2));
+        let (ended, again) = resumed(&plan, &world, vec![]);
+        assert_eq!(launched(&again), ["a/try[2]", "b/try[1]", "c/try[1]"]);
+        assert_eq!(ended.status, RunStatus::Succeeded);
+    }
+}
+
+#[test]
+fn a_failure_that_a_new_try_made_good_has_not_happened_for_conditions() {
+    for when in ["{type: history_has_event, event: task_blocked}", "\"'task_blocked' in events\""] {
+        let care = format!("b care when: [{when}]");
+        let plan = with("a", &["a", "b", "care"], &["a b on: always", &care], ONE_TRY);
+        let (ended, world) = run(&plan, vec![("a/try[1]", failed("no"))]);
+        assert_eq!(phases(&ended)["care"], "success", "{when}");
+        let (ended, again) = resumed(&plan, &world, vec![]);
+        assert_eq!(
+            (ended.status, launched(&again)),
+            (RunStatus::Succeeded, names(&["a/try[2]", "b/try[1]"])),
+            "{when}"
+        );
+        // What another phase announced has happened.
+        let (ended, again) = resumed(&plan, &world, vec![("a/try[2]", failed("no"))]);
+        assert_eq!((ended.status, launched(&again).len()), (RunStatus::Failed, 3), "{when}");
+    }
 }
