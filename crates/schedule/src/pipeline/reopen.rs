@@ -11,7 +11,7 @@ use crate::history::lies_below;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Class, Superseded, TaskId};
+use convoke_model::{About, Class, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -76,14 +76,25 @@ impl Scheduler {
         if self.tasks[step].state == TaskState::Ended(End::Failed) {
             found.retried.push(id);
         }
-        // A try that was stopped goes on; those that failed stay, and another follows.
+        if self.tasks[step].state != TaskState::Ended(End::Failed) {
+            let stopped = self.of_newest_try(step).iter().filter(|child| self.stopped_with(step, **child));
+            found.tasks.extend(stopped.map(|child| self.tasks[*child].id.clone()));
+        }
+    }
+
+    /// The newest try of a phase with everybody that it has handed work to; those before it are over.
+    fn of_newest_try(&self, step: TaskIx) -> &[TaskIx] {
         let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
-        let stopped = |child: &&TaskIx| {
-            let cancelled =
-                matches!(self.tasks[**child].state, TaskState::Ended(End::Cancelled | End::Skipped));
-            cancelled && self.tasks[step].state != TaskState::Ended(End::Failed)
-        };
-        found.tasks.extend(children.iter().filter(stopped).map(|child| self.tasks[*child].id.clone()));
+        let is_try = |child: &TaskIx| matches!(self.asked_about(*child), Some(About::Try { .. }));
+        &children[children.iter().rposition(is_try).unwrap_or(0)..]
+    }
+
+    /// Whether a child was stopped with its phase, and not because a sibling failed: that stays so.
+    fn stopped_with(&self, step: TaskIx, child: TaskIx) -> bool {
+        let child = &self.tasks[child];
+        let because = child.cancelling.as_ref().and_then(|cause| cause.task.as_ref());
+        let by_sibling = because.is_some_and(|task| task.parent().as_ref() == Some(&self.tasks[step].id));
+        matches!(child.state, TaskState::Ended(End::Cancelled | End::Skipped)) && !by_sibling
     }
 
     /// What phases came to that begin anew, with everything below these tasks.

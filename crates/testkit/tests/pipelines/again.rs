@@ -137,6 +137,44 @@ fn what_tighter_bounds_refused_is_tried_again_under_wider_ones() {
 }
 
 #[test]
+fn work_of_a_try_that_is_over_is_not_done_again() {
+    let plan = manifest("x", &["x personaId: a"], &[]);
+    let script = || {
+        vec![
+            ("x/try[1]", 50, hands(&["b", "b"])),
+            ("x/child[1.1]", 300, refused("bad")),
+            ("x/child[1.2]", 3000, success(json!({}))),
+            ("x/try[2]", 4000, success(json!({}))),
+        ]
+    };
+    let world = stopped_in(&plan, "x/try[2]", script());
+    let mut again = World::resumed(plan, 4, world.commits.clone(), &world, slowly(script()));
+    assert_eq!((again.finish().status, launched(&again)), (RunStatus::Succeeded, names(&["x/try[2]"])));
+}
+
+#[test]
+fn what_a_failed_sibling_ended_is_not_begun_again_after_a_stop() {
+    let plan = manifest("x", &["x personaId: a"], &[]);
+    let script = || {
+        vec![
+            ("x/try[1]", 50, hands(&["b", "b"])),
+            ("x/child[1.1]", 300, refused("bad")),
+            ("x/child[1.2]", 3000, success(json!({}))),
+        ]
+    };
+    let mut world = World::new(plan.clone(), json!({}), 4, 1, slowly(script()));
+    let asked_to_stop =
+        |world: &World| world.events().any(|stamped| matches!(stamped.event, Event::CancelRequested { .. }));
+    while !asked_to_stop(&world) {
+        let commits = world.commits.len() + 1;
+        assert!(world.run(commits).is_none(), "it ended before that");
+    }
+    assert_eq!(world.stop(true).status, RunStatus::Cancelled);
+    let mut again = World::resumed(plan, 4, world.commits.clone(), &world, slowly(script()));
+    assert_eq!((again.finish().status, launched(&again)), (RunStatus::Succeeded, names(&["x/try[2]"])));
+}
+
+#[test]
 fn a_failure_that_a_new_try_made_good_leads_nowhere() {
     let nodes = ["a", "fix", "b", "c"];
     let said = json!({"status": "failure", "payload": {}, "events": [{"type": "task_blocked"}]});
