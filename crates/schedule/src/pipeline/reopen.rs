@@ -11,7 +11,7 @@ use crate::history::lies_below;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, Class, Superseded, TaskId};
+use convoke_model::{About, CauseKind, Class, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -32,7 +32,13 @@ impl Scheduler {
     /// Failed phases that get another chance. What was stopped goes on first: it may take care of a failure yet, and whoever
     /// resumes it once it has failed gives the chance then.
     fn faults(&self, frame: FrameIx) -> HashSet<TaskIx> {
-        if matches!(self.frame(frame).ending, Some(FrameEnding::Stopped { .. } | FrameEnding::Cancelled(_))) {
+        let stopped = match &self.frame(frame).ending {
+            Some(FrameEnding::Stopped { .. }) => true,
+            // Whatever else ended it, such as the failure of another item, its own failures are its own.
+            Some(FrameEnding::Cancelled(cause)) => cause.kind == CauseKind::Stopped,
+            _ => false,
+        };
+        if stopped {
             return HashSet::new();
         }
         let (ran, verdict) = self.judged(frame);

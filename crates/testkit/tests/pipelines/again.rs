@@ -206,3 +206,44 @@ fn a_failure_that_a_new_try_made_good_has_not_happened_for_conditions() {
         assert_eq!((ended.status, launched(&again).len()), (RunStatus::Failed, 3), "{when}");
     }
 }
+
+#[test]
+fn items_that_a_failed_sibling_ended_get_new_tries_as_it_does() {
+    let child = format!(
+        "schemaVersion: '1'
+personas: [{{id: p, displayName: P, systemPromptTemplate: You are p.}}]
+{ONE_TRY}pipeline:
+  entryNodeId: a
+  nodes: [{{id: a, actorId: model, personaId: p}}, {{id: b, actorId: model, personaId: p}}]
+  edges: [{{from: a, to: b, on: failure}}]
+"
+    );
+    let text = "
+workflow: {name: w, entry_point: each, input: {items: {type: array}}}
+for_each:
+  - {name: each, type: for_each, source: workflow.input.items, as: it, failure_mode: fail_fast, agent: {name: c, type: workflow, workflow: child.yaml}}
+agents: []
+output: {all: '{{ each.count }}'}
+";
+    let plan = plan_of(text, &[("child.yaml", &child)]);
+    let script = || {
+        vec![
+            ("each[0]/a/try[1]", 50, failed("no")),
+            ("each[0]/b/try[1]", 300, failed("no")),
+            ("each[1]/a/try[1]", 50, failed("no")),
+            ("each[1]/b/try[1]", 3000, success(json!({}))),
+        ]
+    };
+    let mut world = World::new(plan.clone(), json!({"items": [0, 1]}), 4, 1, slowly(script()));
+    let ended = world.finish();
+    assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 4), "{ended:?}");
+    let mut again = World::resumed(plan, 4, world.commits.clone(), &world, slowly(script()));
+    let ended = again.finish();
+    let mut tries = launched(&again);
+    tries.sort();
+    assert_eq!(
+        (ended.status, tries),
+        (RunStatus::Succeeded, names(&["each[0]/a/try[2]", "each[1]/a/try[2]"])),
+        "{ended:?}"
+    );
+}
