@@ -5,13 +5,15 @@
 //! What came after it begins anew, because other edges may be taken, and what it came to before is remembered; everything
 //! else stays as it is.
 
+use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::frame::{FrameEnding, FrameIx};
 use crate::history::lies_below;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{About, CauseKind, Class, Superseded, TaskId};
+use convoke_model::reason::{FENCED, INTERRUPTED};
+use convoke_model::{About, CauseKind, Failure, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -57,9 +59,7 @@ impl Scheduler {
     fn was_cut_off(&self, step: TaskIx) -> bool {
         match self.tasks[step].state {
             TaskState::Ended(End::Succeeded) => false,
-            TaskState::Ended(End::Failed) => {
-                self.tasks[step].failure.as_deref().is_some_and(|failure| failure.class == Class::Cancelled)
-            }
+            TaskState::Ended(End::Failed) => self.tasks[step].failure.as_deref().is_some_and(is_stop),
             TaskState::Ended(End::Skipped) => {
                 !self.tasks[step].course.as_ref().is_some_and(|course| course.skipped)
             }
@@ -140,4 +140,10 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// Whether a failure is that something was stopped. Workers name classes, so the class does not tell.
+fn is_stop(failure: &Failure) -> bool {
+    let reason = failure.reason.as_deref();
+    reason.is_some_and(|reason| [STOPPED, INTERRUPTED, FENCED].contains(&reason))
 }

@@ -140,6 +140,8 @@ pub(crate) mod reason {
     pub const HARD: &str = "hard_failure";
     /// The worker says that it failed.
     pub const SOFT: &str = "soft_failure";
+    /// The worker was stopped, and nobody stopped the phase.
+    pub const STOPPED: &str = "stopped";
     /// Too many hard failures in a row.
     pub const TOO_MANY_HARD: &str = "hard_failures";
     /// The pipeline as a whole did not succeed.

@@ -6,6 +6,7 @@
 
 use super::came::{Came, Outcome};
 use super::record::Unit;
+use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
@@ -49,7 +50,7 @@ impl Scheduler {
             }
             Came::Stopped if self.group(task).open == 0 => {
                 let message = format!("phase `{}`: its worker was stopped", self.node(task).name);
-                self.fail_task(task, Failure::new(Class::Cancelled, message));
+                self.fail_task(task, Failure::new(Class::Cancelled, message).reason(STOPPED));
             }
             Came::Stopped => {}
             Came::HandsOut(said, questions) => {

@@ -208,6 +208,20 @@ fn a_failure_that_a_new_try_made_good_has_not_happened_for_conditions() {
 }
 
 #[test]
+fn a_worker_that_calls_its_failure_cancelled_was_not_stopped() {
+    let plan = manifest(
+        "e",
+        &["e", "x", "care", "l1", "l2", "bad"],
+        &["e x", "x care on: failure", "e l1", "l1 l2", "l2 bad"],
+    );
+    let cancelled = json!({"status": "failure", "payload": {}, "failure_code": "cancelled"});
+    let (ended, world) = run(&plan, vec![("x/try[1]", says(cancelled)), ("bad/try[1]", failed("no"))]);
+    assert_eq!((ended.status, phases(&ended)["care"].as_str()), (RunStatus::Failed, "success"));
+    let (ended, again) = resumed(&plan, &world, vec![]);
+    assert_eq!((ended.status, launched(&again)), (RunStatus::Succeeded, names(&["bad/try[2]"])));
+}
+
+#[test]
 fn items_that_a_failed_sibling_ended_get_new_tries_as_it_does() {
     let child = format!(
         "schemaVersion: '1'
