@@ -120,6 +120,16 @@ impl Scheduler {
         Superseded { task, run, status, tries: self.tries(step).len() as u32 }
     }
 
+    /// What phases came to that begin anew, as they stood in this state: once a run is open again, nothing has failed any more.
+    pub fn as_it_stood(&self, mut superseded: Vec<Superseded>) -> Vec<Superseded> {
+        for earlier in &mut superseded {
+            if let Some(status) = self.tasks.find(&earlier.task).and_then(|step| self.status_of(step)) {
+                earlier.status = status.word().to_owned();
+            }
+        }
+        superseded
+    }
+
     /// Fold: what phases came to that begin anew. A reopening is folded twice by who makes it.
     pub(crate) fn phases_superseded(&mut self, superseded: &[Superseded]) {
         for earlier in superseded {

@@ -261,3 +261,21 @@ output: {all: '{{ each.count }}'}
         "{ended:?}"
     );
 }
+
+#[test]
+fn what_a_changed_phase_came_to_before_is_told_as_it_ended() {
+    let plan = |task: &str| manifest("x", &["x", &format!("d personaId: c, task: {task}")], &["x d"]);
+    let (before, now) = (plan("one"), plan("two"));
+    for (ends, status) in
+        [(failed("no"), "failure"), (says(json!({"status": "success", "flags": 1})), "validation_fail")]
+    {
+        let script = ["d/try[1]", "d/try[2]", "d/try[3]"].map(|task| (task, ends.clone())).to_vec();
+        let (ended, world) = run(&before, script);
+        let tries = ended.output.expect("a report")["phases"]["d"]["tries"].clone();
+        let mut again = World::changed(before.clone(), now.clone(), 4, &world, workers(vec![]));
+        let ended = again.finish();
+        assert_eq!((ended.status, launched(&again)), (RunStatus::Succeeded, names(&["d/try[1]"])));
+        let told = &ended.output.expect("a report")["phases"]["d"];
+        assert_eq!(told["superseded"], json!([{"status": status, "tries": tries}]));
+    }
+}
