@@ -110,7 +110,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
     let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
-    let core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
+    let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
+    core.same_places = crate::project::same_places(&setup.projects);
     let steward =
         setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
     let steward = steward.transpose().map_err(EngineError::Thread)?.map(Arc::new);
