@@ -19,6 +19,8 @@ mod handing_out;
 mod kit;
 #[path = "pipelines/oracles.rs"]
 mod oracles;
+#[path = "pipelines/outcomes.rs"]
+mod outcomes;
 #[path = "pipelines/random.rs"]
 mod random;
 #[path = "pipelines/reopening.rs"]
