@@ -11,7 +11,7 @@ use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::reason::EXIT_CODE;
 use convoke_model::{About, Class, Failure, Inquiry, Violation};
-use convoke_plan::{Kind, Phase};
+use convoke_plan::{Kind, Phase, follows_from};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -102,11 +102,15 @@ impl Outcome {
             Status::Failure => Outcome::failed(said_failure(&said), violation),
         };
         outcome.reason = said.reason.or(outcome.reason);
+        // A violation may count as an answer that is not accepted: what follows from a failure then does not.
+        let status = outcome.status.word();
+        let fits = |kind: &str| follows_from(kind).is_none_or(|follows| follows.word() == status);
+        let events = said.events.into_iter().filter(|(kind, _)| fits(kind)).collect();
         Outcome {
             payload: said.payload,
             flags: said.flags,
             metadata: said.metadata,
-            events: said.events,
+            events,
             project: said.project,
             ..outcome
         }

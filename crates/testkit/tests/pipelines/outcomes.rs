@@ -19,3 +19,39 @@ fn a_program_that_claims_success_and_breaks_off_has_failed_at_once() {
         assert_eq!(told(&events(&world)).iter().filter(|line| line.starts_with("x ")).count(), 2);
     }
 }
+
+#[test]
+fn what_counts_as_not_accepted_does_not_block() {
+    let plan = with(
+        "x",
+        &["x", "care", "y"],
+        &["x care event: task_blocked", "x y"],
+        "violationMode: validation_fail\n",
+    );
+    let violates = json!({"status": "failure", "failure_code": "security", "reason": "asked for a key",
+        "events": [{"type": "task_blocked"}, {"type": "code_committed"}]});
+    let (ended, world) = run(&plan, vec![("x/try[1]", says(violates))]);
+    assert_eq!(
+        (ended.status, phases(&ended)["care"].as_str()),
+        (RunStatus::Succeeded, "skipped"),
+        "{ended:?}"
+    );
+    let announced = ["x validation_failed", "x code_committed", "x validation_passed"];
+    let lines = told(&events(&world));
+    let said: Vec<&String> = lines
+        .iter()
+        .filter(|line| announced.contains(&line.as_str()) || line.ends_with("task_blocked"))
+        .collect();
+    assert_eq!(said, announced);
+    assert_eq!(ended.output.expect("a report")["violations"][0]["reason"], "asked for a key");
+}
+
+#[test]
+fn only_who_failed_has_violated_anything() {
+    let plan = manifest("x", &["x"], &[]);
+    let refuses =
+        json!({"status": "validation_fail", "failure_code": "security", "reason": "a key is in the text"});
+    let (ended, _) = run(&plan, vec![("x/try[1]", says(refuses))]);
+    assert_eq!(ended.status, RunStatus::Succeeded);
+    assert_eq!(ended.output.expect("a report").get("violations"), None);
+}
