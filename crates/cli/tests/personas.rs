@@ -357,6 +357,38 @@ fn each_pipeline_of_a_plan_has_its_own_project() {
 }
 
 #[test]
+fn one_project_under_several_names_is_one() {
+    let world = scripted("", WRITE_AND_COPY, "");
+    let text = world.read("w.yaml");
+    std::fs::create_dir(world.work().join("sub")).unwrap();
+    world.write("sub/kept.json", "{\"schemaVersion\": 1}");
+    std::os::unix::fs::symlink("sub/kept.json", world.work().join("link.json")).unwrap();
+    let files = [("a", "sub/kept.json"), ("b", "sub/../sub/kept.json"), ("c", "link.json")];
+    for (file, project) in files {
+        let text = text.replace("project: false", &format!("project: {project}"));
+        world.write(&format!("{file}.yaml"), text.replace("replies.yaml", &format!("{file}-replies.yaml")));
+        let change = format!("{{globalFlags: {{by_{file}: true}}}}");
+        let replies = format!(
+            "replies:\n  write/try: {{status: success, project: {change}}}\ndefault: [{{status: success}}]\n"
+        );
+        world.write(&format!("{file}-replies.yaml"), replies);
+    }
+    let step = |(file, next): (&str, &str)| {
+        format!("  - {{name: {file}, type: workflow, workflow: ./{file}.yaml, routes: [{{to: {next}}}]}}\n")
+    };
+    let steps: String = [("a", "b"), ("b", "c"), ("c", "$end")].map(step).concat();
+    world.write("w.yaml", format!("workflow: {{name: outer, entry_point: a}}\nagents:\n{steps}"));
+    run(&world).exits(0);
+    let kept: Value = serde_json::from_str(&world.read("sub/kept.json")).expect("a context");
+    assert_eq!(kept["globalFlags"], json!({"by_a": true, "by_b": true, "by_c": true}));
+    assert!(world.work().join("link.json").is_symlink(), "a link stays one");
+    for (phase, sees) in [("b", "by_a"), ("c", "by_b")] {
+        let told = prompt(&world, &format!("{phase}/write/try[1]"));
+        assert!(told.contains(sees), "{phase} is not told of {sees}: {told}");
+    }
+}
+
+#[test]
 fn a_program_that_breaks_off_has_failed_and_says_why() {
     let more =
         "actors:\n  m: {type: script, command: sh, args: [-c, 'echo no module named plum >&2; exit 3']}\n";

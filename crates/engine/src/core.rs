@@ -112,6 +112,8 @@ pub struct Core {
     pub store: Store,
     next_seq: u64,
     last: Timestamp,
+    /// The names of places where projects are kept, those of one place together where it has several.
+    pub same_places: Vec<Vec<String>>,
     /// Who told the process to let go of the run.
     pub interrupt: Option<String>,
     /// Attempts that are stopped because their lease ran out.
@@ -134,6 +136,7 @@ impl Core {
             store,
             next_seq,
             last,
+            same_places: Vec::new(),
             interrupt: None,
             fenced: HashSet::new(),
             silent: HashSet::new(),

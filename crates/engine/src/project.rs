@@ -17,7 +17,7 @@ pub struct ProjectState {
 pub struct Project {
     /// The name of the place, as the plan's workflows have it.
     pub place: String,
-    /// Where its context is kept.
+    /// Where its context is kept; one and the same for all names of a place.
     pub store: Arc<dyn Projects>,
     /// The context as it is when the run begins or goes on.
     pub state: ProjectState,
@@ -31,4 +31,16 @@ pub trait Projects: Send + Sync {
 
     /// Forgets keys that are not asked for again; all of them where none are named.
     fn settle(&self, settled: Option<&[String]>) -> Result<(), Failure>;
+}
+
+/// The names of each place that has several.
+pub(crate) fn same_places(projects: &[Project]) -> Vec<Vec<String>> {
+    let mut places: Vec<(&Arc<dyn Projects>, Vec<String>)> = Vec::new();
+    for Project { place, store, .. } in projects {
+        match places.iter_mut().find(|(known, _)| Arc::ptr_eq(known, store)) {
+            Some((_, names)) => names.push(place.clone()),
+            None => places.push((store, vec![place.clone()])),
+        }
+    }
+    places.into_iter().map(|(_, names)| names).filter(|names| names.len() > 1).collect()
 }

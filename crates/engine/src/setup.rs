@@ -110,7 +110,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock };
     let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
-    let core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
+    let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
+    core.same_places = crate::project::same_places(&setup.projects);
     let steward =
         setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
     let steward = steward.transpose().map_err(EngineError::Thread)?.map(Arc::new);
@@ -197,14 +198,16 @@ pub fn replay(
         Changes::Accept { before } => before,
     };
     let mut state = fold(written_under, history.clone())?;
-    let mut opening = Vec::new();
+    let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
         let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
         opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
-        state = fold(written_under, with(&history, &opening))?;
+        let reopened = fold(written_under, with(&history, &opening))?;
+        ended = Some(std::mem::replace(&mut state, reopened));
     }
     if let Changes::Accept { .. } = changes {
         let Changed { dropped, opened, superseded } = changed(&state, plan);
+        let superseded = ended.as_ref().unwrap_or(&state).as_it_stood(superseded);
         opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded });
         state = fold(plan, with(&history, &opening))?;
     }

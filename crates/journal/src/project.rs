@@ -20,10 +20,16 @@ use std::path::{Path, PathBuf};
 /// lives, or if it was killed before it could settle them and nobody has resumed it.
 const RUNS_REMEMBERED: usize = 1024;
 
+/// Links that are followed from one to the next; more are a circle.
+const LINKS: u32 = 40;
+
 /// The file of a project.
 #[derive(Debug, Clone)]
 pub struct ProjectFile {
+    /// As its user calls it.
     path: PathBuf,
+    /// Where it really is: one lock and one draft, whatever it is called, and a link to it stays one.
+    place: PathBuf,
 }
 
 /// Names a change of a run.
@@ -98,12 +104,18 @@ struct Kept {
 impl ProjectFile {
     /// The file at this place; it need not exist.
     pub fn at(path: impl Into<PathBuf>) -> ProjectFile {
-        ProjectFile { path: path.into() }
+        let path = path.into();
+        ProjectFile { place: real_place(&path, LINKS), path }
     }
 
-    /// Where it is.
+    /// Where it is, as its user calls it.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it really is, the same for every name that it has.
+    pub fn place(&self) -> &Path {
+        &self.place
     }
 
     /// The context as it is now; empty where there is no file yet.
@@ -143,7 +155,7 @@ impl ProjectFile {
     }
 
     fn read(&self) -> Result<(Shared, IndexMap<String, Vec<String>>), Error> {
-        let text = match std::fs::read(&self.path) {
+        let text = match std::fs::read(&self.place) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
             Err(error) => return Err(Error::io("read", &self.path)(error)),
@@ -189,19 +201,36 @@ impl ProjectFile {
             let _ = std::fs::remove_file(&draft);
             return Err(Error::io("write", &draft)(error));
         }
-        std::fs::rename(&draft, &self.path).map_err(Error::io("write", &self.path))?;
+        std::fs::rename(&draft, &self.place).map_err(Error::io("write", &self.path))?;
         let folder = self.folder();
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
     }
 
     fn folder(&self) -> &Path {
-        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+        self.place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
     /// `project-context.json` → `.project-context.json.lock`.
     fn beside(&self, what: &str) -> PathBuf {
-        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        self.path.with_file_name(format!(".{name}.{what}"))
+        let name = self.place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.place.with_file_name(format!(".{name}.{what}"))
+    }
+}
+
+/// Where a path really leads, as far as there is something already: links are followed, and what does not exist yet stands in
+/// the real place of its folder.
+fn real_place(path: &Path, links: u32) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match std::fs::read_link(path) {
+        Ok(to) if links > 0 => real_place(&folder.unwrap_or(Path::new(".")).join(to), links - 1),
+        _ => match (folder, path.file_name()) {
+            (Some(folder), Some(name)) => real_place(folder, links).join(name),
+            (None, Some(name)) => Path::new(".").canonicalize().unwrap_or_default().join(name),
+            _ => path.to_owned(),
+        },
     }
 }
 

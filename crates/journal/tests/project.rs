@@ -117,6 +117,35 @@ fn a_change_of_a_run_is_made_once() {
     assert_eq!(file.patch(key("run-1", "copy"), &on).unwrap().revision, 3);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_with_several_names_is_one_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let at = |path: &str| root.join(path);
+    for folder in ["a", "b"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    // Before there is such a file, and after.
+    for (link, to) in [("b/link.json", "../a/shared.json"), ("b/further.json", "link.json"), ("c", "a")] {
+        std::os::unix::fs::symlink(to, at(link)).unwrap();
+    }
+    let names = ["b/further.json", "a/shared.json", "b/link.json", "c/shared.json", "b/../a/shared.json"];
+    let file = |name: &&str| ProjectFile::at(at(name));
+    assert!(names.iter().all(|name| file(name).place() == at("a/shared.json").as_path()));
+    for (n, name) in (1..).zip(&names) {
+        assert_eq!(file(name).patch(None, &change("a", n)).unwrap().revision, u64::from(n), "{name}");
+        assert_eq!(file(name).path(), at(name), "it is called as its user calls it");
+    }
+    assert!(at("b/link.json").is_symlink() && at("b/further.json").is_symlink());
+    let held = |folder: &str| std::fs::read_dir(at(folder)).unwrap().count();
+    assert_eq!((held("a"), held("b")), (2, 2), "one lock beside the one file");
+    // Links in a circle lead nowhere, which is said.
+    std::os::unix::fs::symlink("circle", at("circle")).unwrap();
+    assert!(ProjectFile::at(at("circle")).load().is_err());
+    assert_eq!(ProjectFile::at(at("new/er/shared.json")).place(), at("new/er/shared.json"));
+}
+
 /// What the store remembers of runs, by run.
 fn remembered(path: &Path) -> serde_json::Map<String, serde_json::Value> {
     let file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();

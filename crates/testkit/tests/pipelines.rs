@@ -1,6 +1,8 @@
 //! Pipelines of personas in a simulated world: what starts a phase, its tries, the work it hands out, what the whole comes
 //! to, and that a run cut off anywhere goes on as if it had not been.
 
+#[path = "pipelines/again.rs"]
+mod again;
 #[path = "pipelines/announcing.rs"]
 mod announcing;
 #[path = "pipelines/contracts.rs"]
@@ -17,6 +19,8 @@ mod handing_out;
 mod kit;
 #[path = "pipelines/oracles.rs"]
 mod oracles;
+#[path = "pipelines/outcomes.rs"]
+mod outcomes;
 #[path = "pipelines/random.rs"]
 mod random;
 #[path = "pipelines/reopening.rs"]

@@ -6,7 +6,7 @@ use convoke_engine::{Project, ProjectState, Projects};
 use convoke_journal::{Error, Key, ProjectFile, Settled, Shared};
 use convoke_model::{Class, Failure, JsonText, ProjectPatch, RunId};
 use convoke_plan::{Plan, Workflow};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,14 +22,23 @@ pub fn usual(console: &Console) -> PathBuf {
 /// is found out before the run begins.
 pub fn of_run(console: &Console, plan: &Plan, run: &RunId) -> Result<Vec<Project>, CommandFailure> {
     let places: BTreeSet<String> = plan.workflows.iter().filter_map(Workflow::project_place).collect();
-    places.into_iter().map(|place| at_place(console, place, run)).collect()
+    let mut stores: HashMap<PathBuf, Arc<Store>> = HashMap::new();
+    places.into_iter().map(|place| at_place(console, place, run, &mut stores)).collect()
 }
 
-fn at_place(console: &Console, place: String, run: &RunId) -> Result<Project, CommandFailure> {
+/// One store for each file, however many names it has.
+fn at_place(
+    console: &Console,
+    place: String,
+    run: &RunId,
+    stores: &mut HashMap<PathBuf, Arc<Store>>,
+) -> Result<Project, CommandFailure> {
     let path = if place.is_empty() { usual(console) } else { PathBuf::from(&place) };
-    let store = Store { file: ProjectFile::at(path), run: run.clone() };
+    let file = ProjectFile::at(path);
+    let real = file.place().to_owned();
+    let store = stores.entry(real).or_insert_with(|| Arc::new(Store { file, run: run.clone() })).clone();
     let state = state(store.file.load()?);
-    Ok(Project { place, store: Arc::new(store), state })
+    Ok(Project { place, store, state })
 }
 
 struct Store {

@@ -84,11 +84,21 @@ impl Core {
         match (state, task) {
             (Ok(state), task) => {
                 let (revision, context) = (state.revision, self.store.payload(state.context));
+                for place in self.other_names(&place) {
+                    let context = context.clone();
+                    self.happen(at, Event::ProjectSeen { task: None, revision, context, place }, turn);
+                }
                 self.happen(at, Event::ProjectSeen { task, revision, context, place }, turn);
             }
             (Err(failure), Some(task)) => self.fail_unwritten(at, task, failure, turn),
             (Err(failure), None) => self.note(at, None, "project_unread", failure.message, turn),
         }
+    }
+
+    /// What else the place is called by other pipelines of the plan: they see the change too.
+    fn other_names(&self, place: &str) -> Vec<String> {
+        let same = self.same_places.iter().find(|names| names.iter().any(|name| name == place));
+        same.into_iter().flatten().filter(|name| *name != place).cloned().collect()
     }
 
     /// What was stopped meanwhile has ended already: it asks again when it goes on.

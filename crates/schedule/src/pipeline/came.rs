@@ -11,7 +11,7 @@ use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::reason::EXIT_CODE;
 use convoke_model::{About, Class, Failure, Inquiry, Violation};
-use convoke_plan::{Kind, Phase};
+use convoke_plan::{Kind, Phase, follows_from};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -70,6 +70,11 @@ impl Outcome {
         Outcome { reason: Some(why), failure: Some(failure), ..Outcome::empty(Status::ValidationFail) }
     }
 
+    /// What is left of a try that would be judged otherwise today.
+    pub fn as_judged(status: Status, why: Option<String>) -> Outcome {
+        Outcome { reason: why, ..Outcome::empty(status) }
+    }
+
     /// An attempt that failed for good; what nobody could read is an answer that is not accepted. A program that broke off
     /// has given none, and would break off again.
     fn attempted(failure: Failure, violation: Violation) -> Outcome {
@@ -97,11 +102,15 @@ impl Outcome {
             Status::Failure => Outcome::failed(said_failure(&said), violation),
         };
         outcome.reason = said.reason.or(outcome.reason);
+        // A violation may count as an answer that is not accepted: what follows from a failure then does not.
+        let status = outcome.status.word();
+        let fits = |kind: &str| follows_from(kind).is_none_or(|follows| follows.word() == status);
+        let events = said.events.into_iter().filter(|(kind, _)| fits(kind)).collect();
         Outcome {
             payload: said.payload,
             flags: said.flags,
             metadata: said.metadata,
-            events: said.events,
+            events,
             project: said.project,
             ..outcome
         }

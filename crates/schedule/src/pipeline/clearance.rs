@@ -4,6 +4,7 @@
 //! plan was made. Who performs the attempt reads nothing else about rights (`Contract::admits`).
 
 use super::came::Reply;
+use super::trigger::Status;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
@@ -86,7 +87,7 @@ impl Scheduler {
             return (failure.class == Class::Security).then(|| failure.message.clone());
         }
         match self.reply(task, phase, worker, outputs) {
-            Reply::Said(said) if said.class() == Some(Class::Security) => {
+            Reply::Said(said) if said.status == Status::Failure && said.class() == Some(Class::Security) => {
                 Some(said.reason.unwrap_or_else(|| Class::Security.word().to_owned()))
             }
             _ => None,

@@ -81,8 +81,17 @@ pub(crate) fn printed(mut output: Value) -> Value {
     if code != 0 && fields.get("status").and_then(Value::as_str) == Some(Status::Success.word()) {
         fields.insert("status".into(), Status::Failure.word().into());
         fields.insert("reason".into(), format!("it ended with exit code {code}").into());
+        take_back_success(fields);
     }
     output
+}
+
+/// What only one who succeeded can say is taken back with the success.
+fn take_back_success(fields: &mut Map<String, Value>) {
+    fields.shift_remove("children");
+    let Some(events) = fields.get_mut("events").and_then(Value::as_array_mut) else { return };
+    let kind = |event: &Value| event.get("type").and_then(Value::as_str).map(str::to_owned);
+    events.retain(|event| kind(event).as_deref() != Some(Status::Success.implies()));
 }
 
 impl Said {
@@ -196,6 +205,10 @@ mod tests {
             (badly.status, badly.reason.as_deref()),
             (Status::Failure, Some("it ended with exit code 3"))
         );
+        let told = json!({"exit_code": 3, "status": "success", "children": [{"persona": "b", "task": "x"}],
+            "events": [{"type": "validation_passed"}, {"type": "code_committed"}]});
+        let badly = read(&printed(told)).unwrap();
+        assert_eq!((badly.children.len(), badly.events), (0, vec![("code_committed".to_owned(), json!({}))]));
         let told =
             json!({"stdout": "", "exit_code": 1, "status": "validation_fail", "reason": "two tests fail"});
         assert_eq!(read(&printed(told)).unwrap().reason.as_deref(), Some("two tests fail"));

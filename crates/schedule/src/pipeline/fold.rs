@@ -51,7 +51,8 @@ impl Scheduler {
     pub(crate) fn announced(&mut self, id: &TaskId, attempt: u32, kind: &str, payload: &Payload) -> Folded {
         let task = self.known(id, "announced")?;
         let frame = self.tasks[task].place.frame;
-        let said = Announcement { task, attempt, kind: kind.to_owned(), payload: payload.clone() };
+        let (kind, payload) = (kind.to_owned(), payload.clone());
+        let said = Announcement { task, attempt, kind, payload, made_good: false };
         self.frame_mut(frame).kept.announce(said);
         self.course_mut(task).recorded.announced += 1;
         Ok(())

@@ -49,9 +49,7 @@ impl Scheduler {
                 names.insert(name.into(), from_json(&value()));
             }
         };
-        add("events", &|| {
-            self.frame(frame).kept.history().iter().map(|said| Json::from(said.kind.as_str())).collect()
-        });
+        add("events", &|| self.frame(frame).kept.happenings().map(Json::from).collect());
         add("project", &|| self.project_json(frame, outputs));
     }
 
@@ -225,7 +223,12 @@ impl Scheduler {
     ) -> Json {
         match self.came_to(task, phase, child, outputs) {
             Came::Ended(outcome) => {
-                let mut told = outcome_json(&outcome);
+                let mut told = match self.judged_before(task, number, outputs) {
+                    Some((status, why)) if status != outcome.status => {
+                        outcome_json(&Outcome::as_judged(status, why))
+                    }
+                    _ => outcome_json(&outcome),
+                };
                 told.insert("try".into(), number.into());
                 Json::Object(told)
             }

@@ -7,10 +7,12 @@
 use super::came::Outcome;
 use super::contract::Said;
 use super::state::Recorded;
+use super::trigger::Status;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
 use crate::task::TaskIx;
 use convoke_model::Event;
+use convoke_plan::follows_from;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -89,6 +91,20 @@ impl Scheduler {
             let (task, kind) = (id.clone(), kind.clone());
             self.emit(Event::Announced { task, attempt, kind, implied: *implied, payload });
         }
+    }
+
+    /// How a try was judged when it ended, and why, as far as that is recorded.
+    pub(super) fn judged_before(
+        &self,
+        task: TaskIx,
+        number: usize,
+        outputs: &dyn Outputs,
+    ) -> Option<(Status, Option<String>)> {
+        let mut said = self.kept_of(task).said_by(task).filter(|said| said.attempt as usize == number);
+        let (status, said) =
+            said.find_map(|said| Some((Status::from_word(follows_from(&said.kind)?.word())?, said)))?;
+        let told = self.read(&said.payload, outputs).map(|text| text.value());
+        Some((status, told.and_then(|told| Some(told.get("summary")?.as_str()?.to_owned()))))
     }
 
     fn patch_project(&mut self, task: TaskIx, patch: &Value, outputs: &dyn Outputs) {

@@ -5,13 +5,15 @@
 //! What came after it begins anew, because other edges may be taken, and what it came to before is remembered; everything
 //! else stays as it is.
 
+use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::frame::{FrameEnding, FrameIx};
 use crate::history::lies_below;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Class, Superseded, TaskId};
+use convoke_model::reason::{FENCED, INTERRUPTED};
+use convoke_model::{About, CauseKind, Failure, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -32,7 +34,13 @@ impl Scheduler {
     /// Failed phases that get another chance. What was stopped goes on first: it may take care of a failure yet, and whoever
     /// resumes it once it has failed gives the chance then.
     fn faults(&self, frame: FrameIx) -> HashSet<TaskIx> {
-        if matches!(self.frame(frame).ending, Some(FrameEnding::Stopped { .. } | FrameEnding::Cancelled(_))) {
+        let stopped = match &self.frame(frame).ending {
+            Some(FrameEnding::Stopped { .. }) => true,
+            // Whatever else ended it, such as the failure of another item, its own failures are its own.
+            Some(FrameEnding::Cancelled(cause)) => cause.kind == CauseKind::Stopped,
+            _ => false,
+        };
+        if stopped {
             return HashSet::new();
         }
         let (ran, verdict) = self.judged(frame);
@@ -51,9 +59,7 @@ impl Scheduler {
     fn was_cut_off(&self, step: TaskIx) -> bool {
         match self.tasks[step].state {
             TaskState::Ended(End::Succeeded) => false,
-            TaskState::Ended(End::Failed) => {
-                self.tasks[step].failure.as_deref().is_some_and(|failure| failure.class == Class::Cancelled)
-            }
+            TaskState::Ended(End::Failed) => self.tasks[step].failure.as_deref().is_some_and(is_stop),
             TaskState::Ended(End::Skipped) => {
                 !self.tasks[step].course.as_ref().is_some_and(|course| course.skipped)
             }
@@ -76,14 +82,25 @@ impl Scheduler {
         if self.tasks[step].state == TaskState::Ended(End::Failed) {
             found.retried.push(id);
         }
-        // A try that was stopped goes on; those that failed stay, and another follows.
+        if self.tasks[step].state != TaskState::Ended(End::Failed) {
+            let stopped = self.of_newest_try(step).iter().filter(|child| self.stopped_with(step, **child));
+            found.tasks.extend(stopped.map(|child| self.tasks[*child].id.clone()));
+        }
+    }
+
+    /// The newest try of a phase with everybody that it has handed work to; those before it are over.
+    fn of_newest_try(&self, step: TaskIx) -> &[TaskIx] {
         let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
-        let stopped = |child: &&TaskIx| {
-            let cancelled =
-                matches!(self.tasks[**child].state, TaskState::Ended(End::Cancelled | End::Skipped));
-            cancelled && self.tasks[step].state != TaskState::Ended(End::Failed)
-        };
-        found.tasks.extend(children.iter().filter(stopped).map(|child| self.tasks[*child].id.clone()));
+        let is_try = |child: &TaskIx| matches!(self.asked_about(*child), Some(About::Try { .. }));
+        &children[children.iter().rposition(is_try).unwrap_or(0)..]
+    }
+
+    /// Whether a child was stopped with its phase, and not because a sibling failed: that stays so.
+    fn stopped_with(&self, step: TaskIx, child: TaskIx) -> bool {
+        let child = &self.tasks[child];
+        let because = child.cancelling.as_ref().and_then(|cause| cause.task.as_ref());
+        let by_sibling = because.is_some_and(|task| task.parent().as_ref() == Some(&self.tasks[step].id));
+        matches!(child.state, TaskState::Ended(End::Cancelled | End::Skipped)) && !by_sibling
     }
 
     /// What phases came to that begin anew, with everything below these tasks.
@@ -103,6 +120,16 @@ impl Scheduler {
         Superseded { task, run, status, tries: self.tries(step).len() as u32 }
     }
 
+    /// What phases came to that begin anew, as they stood in this state: once a run is open again, nothing has failed any more.
+    pub fn as_it_stood(&self, mut superseded: Vec<Superseded>) -> Vec<Superseded> {
+        for earlier in &mut superseded {
+            if let Some(status) = self.tasks.find(&earlier.task).and_then(|step| self.status_of(step)) {
+                earlier.status = status.word().to_owned();
+            }
+        }
+        superseded
+    }
+
     /// Fold: what phases came to that begin anew. A reopening is folded twice by who makes it.
     pub(crate) fn phases_superseded(&mut self, superseded: &[Superseded]) {
         for earlier in superseded {
@@ -118,7 +145,15 @@ impl Scheduler {
         for phase in phases {
             if let Some(phase) = self.tasks.find(phase) {
                 self.course_mut(phase).earlier = self.tries(phase).len() as u32;
+                let frame = self.tasks[phase].place.frame;
+                self.frame_mut(frame).kept.make_good(phase);
             }
         }
     }
+}
+
+/// Whether a failure is that something was stopped. Workers name classes, so the class does not tell.
+fn is_stop(failure: &Failure) -> bool {
+    let reason = failure.reason.as_deref();
+    reason.is_some_and(|reason| [STOPPED, INTERRUPTED, FENCED].contains(&reason))
 }

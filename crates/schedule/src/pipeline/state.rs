@@ -2,9 +2,10 @@
 
 use crate::task::TaskIx;
 use convoke_model::{Class, Failure, Payload};
+use convoke_plan::follows_from;
 use indexmap::IndexMap;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// What one workflow keeps for its later phases.
 #[derive(Debug, Default)]
@@ -15,8 +16,8 @@ pub(crate) struct Kept {
     history: Vec<Announcement>,
     /// Where in it each phase has its own; long pipelines are asked this once for each phase.
     by_task: HashMap<TaskIx, Vec<usize>>,
-    /// The kinds that are in it.
-    kinds: HashSet<String>,
+    /// The kinds that have happened, and how often.
+    kinds: HashMap<String, u32>,
     /// Hard failures in a row, up to now.
     pub hard: u32,
     /// The phase whose failure was the last of too many in a row, and how many these were.
@@ -31,6 +32,8 @@ pub(crate) struct Announcement {
     pub attempt: u32,
     pub kind: String,
     pub payload: Payload,
+    /// It followed from a failure that its phase has got new tries for: it is told, and nothing follows from it.
+    pub made_good: bool,
 }
 
 /// How far a phase has come, besides its children.
@@ -64,7 +67,17 @@ impl Kept {
     }
 
     pub fn happened(&self, kind: &str) -> bool {
-        self.kinds.contains(kind)
+        self.kinds.contains_key(kind)
+    }
+
+    /// Every kind that has happened, as often as it has, in order.
+    pub fn happenings(&self) -> impl Iterator<Item = &str> {
+        self.history.iter().filter(|said| !said.made_good).map(|said| said.kind.as_str())
+    }
+
+    /// Whether a phase has announced this.
+    pub fn has_said(&self, task: TaskIx, kind: &str) -> bool {
+        self.said_by(task).any(|said| said.kind == kind && !said.made_good)
     }
 
     pub fn history(&self) -> &[Announcement] {
@@ -77,10 +90,26 @@ impl Kept {
 
     pub fn announce(&mut self, said: Announcement) {
         self.by_task.entry(said.task).or_default().push(self.history.len());
-        if !self.kinds.contains(&said.kind) {
-            self.kinds.insert(said.kind.clone());
+        match self.kinds.get_mut(&said.kind) {
+            Some(often) => *often += 1,
+            None => drop(self.kinds.insert(said.kind.clone(), 1)),
         }
         self.history.push(said);
+    }
+
+    /// A phase gets new tries: what followed from how the earlier ones ended no longer counts. What they said themselves does.
+    pub fn make_good(&mut self, task: TaskIx) {
+        for at in self.by_task.get(&task).into_iter().flatten() {
+            let said = &mut self.history[*at];
+            if said.made_good || follows_from(&said.kind).is_none() {
+                continue;
+            }
+            said.made_good = true;
+            match self.kinds.get_mut(&said.kind) {
+                Some(often) if *often > 1 => *often -= 1,
+                _ => drop(self.kinds.remove(&said.kind)),
+            }
+        }
     }
 
     /// Null takes a value away.
@@ -111,6 +140,8 @@ pub(crate) mod reason {
     pub const HARD: &str = "hard_failure";
     /// The worker says that it failed.
     pub const SOFT: &str = "soft_failure";
+    /// The worker was stopped, and nobody stopped the phase.
+    pub const STOPPED: &str = "stopped";
     /// Too many hard failures in a row.
     pub const TOO_MANY_HARD: &str = "hard_failures";
     /// The pipeline as a whole did not succeed.

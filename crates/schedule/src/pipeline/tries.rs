@@ -6,6 +6,7 @@
 
 use super::came::{Came, Outcome};
 use super::record::Unit;
+use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
@@ -39,11 +40,17 @@ impl Scheduler {
     /// Decide: a phase goes on, or ends. Its children have changed, or what it recorded has been taken.
     pub(crate) fn go_on_phase(&mut self, task: TaskIx, phase: &Phase, outputs: &dyn Outputs) {
         let Some(last) = self.tries(task).last().copied() else { return self.ask_try(task, None) };
+        if self.is_judged(task) {
+            return self.ask_try(task, Some(self.tasks[last].id.clone()));
+        }
         match self.came_to(task, phase, last, outputs) {
             Came::Waits => {}
+            Came::Stopped if self.tries_since(task) == 0 => {
+                self.ask_try(task, Some(self.tasks[last].id.clone()));
+            }
             Came::Stopped if self.group(task).open == 0 => {
                 let message = format!("phase `{}`: its worker was stopped", self.node(task).name);
-                self.fail_task(task, Failure::new(Class::Cancelled, message));
+                self.fail_task(task, Failure::new(Class::Cancelled, message).reason(STOPPED));
             }
             Came::Stopped => {}
             Came::HandsOut(said, questions) => {
@@ -89,13 +96,20 @@ impl Scheduler {
             Status::ValidationFail if self.may_try_again(task, phase) => {
                 self.ask_try(task, Some(self.tasks[last].id.clone()));
             }
-            // It was opened again, for another try.
+            // It was opened again, for another try; what its last one says is only now recorded.
             _ if self.tries_since(task) == 0 => self.ask_try(task, Some(self.tasks[last].id.clone())),
             Status::ValidationFail | Status::Failure => {
                 let failure = self.phase_failure(task, outcome);
                 self.fail_task(task, failure);
             }
         }
+    }
+
+    /// Whether a phase was opened again of whose last try it is recorded what it came to. That is not judged a second time:
+    /// whoever goes on may do so under other bounds. What is not recorded was lost on its way, and is made good.
+    fn is_judged(&self, task: TaskIx) -> bool {
+        let course = self.tasks[task].course.as_ref();
+        self.tries_since(task) == 0 && course.is_some_and(|course| course.recorded.announced > 0)
     }
 
     fn may_try_again(&self, task: TaskIx, phase: &Phase) -> bool {

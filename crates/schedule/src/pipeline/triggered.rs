@@ -28,7 +28,7 @@ impl Circumstances for Edge<'_> {
 
     fn announced(&self, kind: &str) -> bool {
         let kept = self.scheduler.kept_of(self.to);
-        self.from.is_some_and(|from| kept.said_by(from).any(|said| said.kind == kind))
+        self.from.is_some_and(|from| kept.has_said(from, kind))
     }
 
     fn happened(&self, kind: &str) -> bool {
