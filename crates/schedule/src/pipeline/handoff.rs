@@ -139,14 +139,6 @@ impl Scheduler {
         told.iter().map(entry).collect()
     }
 
-    /// What this pipeline shares with other runs; others of the same plan may share something else.
-    fn project_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {
-        let place = self.workflow_in(frame).project_place();
-        let context = place.and_then(|place| self.projects.get(&place));
-        let context = context.and_then(|context| self.read(context, outputs));
-        context.map_or(Json::Null, |text| text.value())
-    }
-
     /// Every predecessor that ran, in the order of the file, and what led here.
     pub(super) fn handoff_json(&self, task: TaskIx, outputs: &dyn Outputs) -> Json {
         let place = self.tasks[task].place;
