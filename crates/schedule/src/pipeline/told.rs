@@ -66,6 +66,8 @@ impl Scheduler {
                 let list = told.pointer_mut(place).and_then(Value::as_array_mut);
                 list.into_iter().for_each(|list| cut.list(list));
             }
+            cut.one(&mut told["state"]["flags"]);
+            cut.one(&mut told["state"]["metadata"]);
         }
         told["project"] = self.told_project(frame, reads_on.then_some(&mut cut), outputs);
         (told, cut)

@@ -113,3 +113,25 @@ fn a_prompt_shows_the_tasks_of_its_own_run_and_the_others_can_be_read() {
     let shown = json_behind(&prompt(&alone["y/try[1]"]), "share:\n");
     assert_eq!((&shown["taskQueue"], shown.get("otherTasks")), (&json!([mine]), None));
 }
+
+#[test]
+fn whatever_a_project_and_a_state_hold_a_prompt_is_bounded() {
+    let many = |value: Value| -> Value {
+        (0..2_000).map(|at| (format!("name-{at}"), value.clone())).collect::<serde_json::Map<_, _>>().into()
+    };
+    let own: Vec<Value> =
+        (0..2_000).map(|at| json!({"taskId": format!("own-{at}"), "status": "pending"})).collect();
+    let patch = json!({"globalFlags": many(json!(true)), "artifactPointers": many(json!("out/file")), "taskQueue": {"upsert": own}});
+    let said = json!({
+        "status": "success", "payload": large(), "project": patch, "flags": many(json!(true)),
+        "metadata": {"large": large(), "small": 1}, "events": [{"type": "code_committed", "payload": large()}],
+    });
+    let plan = manifest("x", &["x", "y"], &["x y"]);
+    let given = given(&plan, vec![("x/try[1]", says(said))]);
+    let (y, told) = (&given["y/try[1]"], prompt(&given["y/try[1]"]));
+    assert!(told.len() < 100_000, "{} characters", told.len());
+    for name in 1..=kept(y) {
+        assert!(told.contains(&format!("`read_result` with the name `r{name}`")), "r{name}");
+    }
+    assert_eq!(kept(y), 7);
+}
