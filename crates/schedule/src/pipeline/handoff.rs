@@ -52,7 +52,9 @@ impl Scheduler {
         add("events", &|| {
             self.frame(frame).kept.history().iter().map(|said| Json::from(said.kind.as_str())).collect()
         });
-        add("project", &|| self.project_json(frame, outputs));
+        if roots.want("project") {
+            names.insert("project".into(), self.project_value(frame, outputs));
+        }
     }
 
     /// What a worker of a phase is told, with what the pipeline keeps; false where the task is none.

@@ -9,6 +9,8 @@ use super::told::Cut;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::shown::map_value;
+use convoke_plan::template::{Value as Template, flags_value, from_json};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -19,6 +21,19 @@ impl Scheduler {
         let context = place.and_then(|place| self.projects.get(&place));
         let context = context.and_then(|context| self.read(context, outputs));
         context.map_or(Value::Null, |text| text.value())
+    }
+
+    /// The same for texts and conditions: a flag that nobody has set is false, as those of the run are.
+    pub(super) fn project_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Template {
+        let project = self.project_json(frame, outputs);
+        let Some(parts) = project.as_object() else { return from_json(&project) };
+        let value = |(name, part): (&String, &Value)| match (name.as_str(), part) {
+            ("globalFlags", Value::Object(flags)) => {
+                flags_value(flags.iter().map(|(key, flag)| (key.as_str(), flag == &Value::Bool(true))))
+            }
+            _ => from_json(part),
+        };
+        map_value(parts.iter().map(|part| (part.0.as_str(), value(part))))
     }
 
     /// What a prompt shows of it; the rest can be read where there is somebody to read it.
