@@ -75,7 +75,9 @@ impl Scheduler {
             let task = self.known(id, "project_seen")?;
             self.errands.remove(&task);
             self.course_mut(task).recorded.patched = true;
-            let key = self.patch_key(task);
+            let (child, frame) = (self.patched_by(task), self.tasks[task].place.frame);
+            self.frame_mut(frame).kept.patched.push(child);
+            let key = self.change_key(child);
             self.settled.entry(place.to_owned()).or_default().push(key);
             self.todo(Todo::Group(task));
         }

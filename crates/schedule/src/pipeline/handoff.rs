@@ -50,7 +50,9 @@ impl Scheduler {
             }
         };
         add("events", &|| self.frame(frame).kept.happenings().map(Json::from).collect());
-        add("project", &|| self.project_json(frame, outputs));
+        if roots.want("project") {
+            names.insert("project".into(), self.project_value(frame, outputs));
+        }
     }
 
     /// What a worker of a phase is told, with what the pipeline keeps; false where the task is none.
@@ -135,14 +137,6 @@ impl Scheduler {
             json!({ "phase": phase, "attempt": said.attempt, "event": said.kind, "payload": payload })
         };
         told.iter().map(entry).collect()
-    }
-
-    /// What this pipeline shares with other runs; others of the same plan may share something else.
-    fn project_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Json {
-        let place = self.workflow_in(frame).project_place();
-        let context = place.and_then(|place| self.projects.get(&place));
-        let context = context.and_then(|context| self.read(context, outputs));
-        context.map_or(Json::Null, |text| text.value())
     }
 
     /// Every predecessor that ran, in the order of the file, and what led here.

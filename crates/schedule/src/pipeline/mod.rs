@@ -12,6 +12,7 @@ mod fold;
 mod handoff;
 mod intents;
 mod outcome;
+mod project;
 mod record;
 mod reopen;
 mod state;

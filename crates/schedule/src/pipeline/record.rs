@@ -109,14 +109,14 @@ impl Scheduler {
 
     fn patch_project(&mut self, task: TaskIx, patch: &Value, outputs: &dyn Outputs) {
         if self.errands.insert(task) {
-            let (key, patch) = (self.patch_key(task), store(outputs, patch));
+            let (key, patch) = (self.change_key(self.patched_by(task)), store(outputs, patch));
             self.command(Command::Patch { task, key, patch });
         }
     }
 
-    /// Names a change by the child whose answer it stands in: a phase may change it in every try.
-    pub(super) fn patch_key(&self, task: TaskIx) -> String {
+    /// A change is named by the child whose answer it stands in: a phase may change the project in every try.
+    pub(super) fn patched_by(&self, task: TaskIx) -> TaskIx {
         let newest = self.tasks[task].group.as_deref().and_then(|group| group.members.last());
-        self.change_key(newest.copied().unwrap_or(task))
+        newest.copied().unwrap_or(task)
     }
 }

@@ -12,6 +12,8 @@ use std::collections::HashMap;
 pub(crate) struct Kept {
     pub flags: IndexMap<String, bool>,
     pub metadata: IndexMap<String, Value>,
+    /// Children whose answers have changed the project.
+    pub patched: Vec<TaskIx>,
     /// Everything that was announced, in order.
     history: Vec<Announcement>,
     /// Where in it each phase has its own; long pipelines are asked this once for each phase.

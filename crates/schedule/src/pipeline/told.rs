@@ -22,10 +22,10 @@ const CHARS_PER_TOKEN: u64 = 4;
 
 /// What was cut, in the order of its names.
 #[derive(Default)]
-struct Cut(Vec<Value>);
+pub(super) struct Cut(Vec<Value>);
 
 impl Scheduler {
-    /// What the prompt of a worker shows: hand-off, state, earlier tries and children.
+    /// What the prompt of a worker shows: hand-off, state, project, earlier tries and children.
     pub(super) fn told_json(
         &self,
         task: TaskIx,
@@ -52,19 +52,24 @@ impl Scheduler {
         child: TaskIx,
         outputs: &dyn Outputs,
     ) -> (Value, Cut) {
+        let frame = self.tasks[task].place.frame;
         let mut told = json!({
             "handoff": self.handoff_json(task, outputs),
-            "state": self.state_json(self.tasks[task].place.frame, outputs),
+            "state": self.state_json(frame, outputs),
             "previous": self.previous_json(task, phase, child, outputs),
             "children": self.children_json(task, phase, child, outputs),
         });
         let mut cut = Cut::default();
-        if self.reads_on(child) {
+        let reads_on = self.reads_on(child);
+        if reads_on {
             for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
                 let list = told.pointer_mut(place).and_then(Value::as_array_mut);
                 list.into_iter().for_each(|list| cut.list(list));
             }
+            cut.one(&mut told["state"]["flags"]);
+            cut.one(&mut told["state"]["metadata"]);
         }
+        told["project"] = self.told_project(frame, reads_on.then_some(&mut cut), outputs);
         (told, cut)
     }
 
@@ -91,6 +96,11 @@ impl Cut {
         }
     }
 
+    /// Cuts a value that stands alone.
+    pub fn one(&mut self, value: &mut Value) {
+        self.payload(value, (TOKENS * CHARS_PER_TOKEN) as usize);
+    }
+
     fn payload(&mut self, payload: &mut Value, most: usize) {
         let text = payload.to_string();
         if text.len() <= most {
@@ -98,10 +108,14 @@ impl Cut {
         }
         let head = &text[..text.floor_char_boundary(most)];
         let left = text[head.len()..].chars().count();
-        let number = self.0.len() + 1;
-        let shown =
-            format!("{head}… [{left} more characters; `read_result` with the name `r{number}` reads it]");
-        self.0.push(std::mem::replace(payload, shown.into()));
+        let way = self.keep(payload.take());
+        *payload = format!("{head}… [{left} more characters; {way} it]").into();
+    }
+
+    /// Keeps a value to be read; says what reads it.
+    pub fn keep(&mut self, value: Value) -> String {
+        self.0.push(value);
+        format!("`read_result` with the name `r{}` reads", self.0.len())
     }
 }
 

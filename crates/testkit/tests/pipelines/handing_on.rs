@@ -1,7 +1,7 @@
 //! What phases hand on: everything, and to models no more than they can read.
 
 use super::kit::*;
-use convoke_model::{Assignment, Work};
+use convoke_model::{Assignment, JsonText, Work};
 use convoke_plan::Plan;
 use convoke_testkit::{World, plan_of};
 use serde_json::{Value, json};
@@ -10,13 +10,20 @@ use std::sync::{Arc, Mutex};
 
 /// A run, and what each worker was given.
 fn given(plan: &Arc<Plan>, script: Script) -> HashMap<String, Assignment> {
+    given_beside(plan, script, json!({}))
+}
+
+/// The same where another run has changed the project meanwhile.
+fn given_beside(plan: &Arc<Plan>, script: Script, change: Value) -> HashMap<String, Assignment> {
     let (seen, mut does) = (Arc::new(Mutex::new(HashMap::new())), workers(script));
     let keep = seen.clone();
     let all = Box::new(move |assignment: &Assignment| {
         keep.lock().unwrap().insert(assignment.task.to_string(), assignment.clone());
         does(assignment)
     });
-    World::new(plan.clone(), json!({}), 4, 1, all).finish();
+    let mut world = World::new(plan.clone(), json!({}), 4, 1, all);
+    world.project.patch("another run", &JsonText::of(&change)).unwrap();
+    world.finish();
     let seen = seen.lock().unwrap();
     seen.clone()
 }
@@ -78,4 +85,53 @@ actors: {prog: {type: script, command: ./work}}
     let given = given(&plan, vec![("x/try[1]", success(large()))]);
     let stdin: Value = serde_json::from_str(&prompt(&given["y/try[1]"])).unwrap();
     assert_eq!(stdin["handoff"]["from"][0]["payload"], large());
+}
+
+/// Defect 6 of the original: every agent saw the whole list of tasks.
+#[test]
+fn a_prompt_shows_the_tasks_of_its_own_run_and_the_others_can_be_read() {
+    let theirs: Vec<Value> =
+        (0..2_000).map(|at| json!({"taskId": format!("theirs-{at}"), "status": "pending"})).collect();
+    let change = json!({"globalFlags": {"frozen": true}, "taskQueue": {"upsert": theirs}});
+    let plan = manifest("x", &["x", "y"], &["x y"]);
+    let mine = json!({"taskId": "mine", "status": "review"});
+    let says_so = || {
+        let patch = json!({"taskQueue": {"upsert": [mine]}, "artifactPointers": {"log": "out/log"}});
+        vec![("x/try[1]", says(json!({"status": "success", "project": patch})))]
+    };
+    let given = given_beside(&plan, says_so(), change);
+    let (y, told) = (&given["y/try[1]"], prompt(&given["y/try[1]"]));
+    assert!(told.len() < 20_000 && !told.contains("theirs-"), "{} characters", told.len());
+    let shown = json_behind(&told, "share:\n");
+    assert_eq!(shown["globalFlags"], json!({"frozen": true}));
+    assert_eq!(shown["artifactPointers"], json!({"log": "out/log"}));
+    assert_eq!(shown["taskQueue"], json!([mine]));
+    let rest = shown["otherTasks"].as_str().expect("it is told that there are more");
+    assert!(rest.starts_with("2000 tasks") && rest.contains("`read_result` with the name `r1`"), "{rest}");
+    assert_eq!(kept(y), 1);
+    let alone = given_beside(&plan, says_so(), json!({}));
+    let shown = json_behind(&prompt(&alone["y/try[1]"]), "share:\n");
+    assert_eq!((&shown["taskQueue"], shown.get("otherTasks")), (&json!([mine]), None));
+}
+
+#[test]
+fn whatever_a_project_and_a_state_hold_a_prompt_is_bounded() {
+    let many = |value: Value| -> Value {
+        (0..2_000).map(|at| (format!("name-{at}"), value.clone())).collect::<serde_json::Map<_, _>>().into()
+    };
+    let own: Vec<Value> =
+        (0..2_000).map(|at| json!({"taskId": format!("own-{at}"), "status": "pending"})).collect();
+    let patch = json!({"globalFlags": many(json!(true)), "artifactPointers": many(json!("out/file")), "taskQueue": {"upsert": own}});
+    let said = json!({
+        "status": "success", "payload": large(), "project": patch, "flags": many(json!(true)),
+        "metadata": {"large": large(), "small": 1}, "events": [{"type": "code_committed", "payload": large()}],
+    });
+    let plan = manifest("x", &["x", "y"], &["x y"]);
+    let given = given(&plan, vec![("x/try[1]", says(said))]);
+    let (y, told) = (&given["y/try[1]"], prompt(&given["y/try[1]"]));
+    assert!(told.len() < 100_000, "{} characters", told.len());
+    for name in 1..=kept(y) {
+        assert!(told.contains(&format!("`read_result` with the name `r{name}`")), "r{name}");
+    }
+    assert_eq!(kept(y), 7);
 }

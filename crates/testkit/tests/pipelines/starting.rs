@@ -115,6 +115,17 @@ fn an_expression_sees_numbers_outputs_events_and_the_project() {
 }
 
 #[test]
+fn a_flag_that_nobody_has_set_is_false_in_the_project_as_in_the_run() {
+    let edges = [
+        "x y when: ['project.globalFlags.outside']",
+        "x z when: ['not project.globalFlags.outside and not state.flags.outside']",
+    ];
+    let plan = manifest("x", &["x", "y", "z"], &edges);
+    let (ended, _) = run(&plan, vec![]);
+    assert_eq!((phases(&ended)["y"].as_str(), phases(&ended)["z"].as_str()), ("skipped", "success"));
+}
+
+#[test]
 fn an_edge_whose_expression_cannot_be_evaluated_fails_its_phase() {
     let plan = manifest("x", &["x", "y"], &["x y when: ['output.payload.a.b.c > 1']"]);
     let (ended, _) = run(&plan, vec![]);

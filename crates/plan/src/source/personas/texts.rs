@@ -16,7 +16,7 @@ use crate::plan::{ProjectPlace, STANDARD_EVENTS, follows_from};
 /// - `attempt`: the number of the try, `previous`: `[{try, status, payload, reason}]` of those before,
 /// - `children`: `[{persona, task, status, payload}]` of what was handed out, where it is made into the result,
 /// - `phase`: `{id, persona, actor, depth}`, `task`: what was handed to a child,
-/// - `told`: `{handoff, state, previous, children}` as prompts show them, large payloads in part.
+/// - `told`: `{handoff, state, project, previous, children}` as prompts show them, what is large in part.
 pub(crate) const PROVIDED: &[&str] =
     &["handoff", "state", "events", "project", "attempt", "previous", "children", "phase", "task", "told"];
 
@@ -32,7 +32,7 @@ const INPUT: &str = "{% if workflow.input %}\n\n# Input of the run\n{{ workflow.
 
 const SEEN: &str = "\n\n# Hand-off\nWhat ended before this phase, each with its status and payload:\n{{ told.handoff | json }}\
     \n\n# State of the run\n{{ told.state | json }}\
-    {% if project %}\n\n# Project\nWhat the runs of this project share:\n{{ project | json }}{% endif %}";
+    {% if told.project %}\n\n# Project\nWhat the runs of this project share:\n{{ told.project | json }}{% endif %}";
 
 const TRIES: &str = "{% if previous %}\n\n# Earlier tries\nThis is try {{ attempt }}. Those before it were not accepted; \
     what they gave and why:\n{{ told.previous | json }}{% endif %}";
