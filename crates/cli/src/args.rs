@@ -210,24 +210,9 @@ pub struct GoalArgs {
     /// Only these tools of those that the configuration has; may be repeated, `none` for none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub tools: Vec<String>,
-    /// How deep tasks may be split [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
-    pub max_depth: Option<u32>,
-    /// Tasks that one task may be split into [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub max_children: Option<u32>,
-    /// Tasks in all [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub max_tasks: Option<u32>,
-    /// How often it may be planned [default: 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub max_rounds: Option<u32>,
-    /// How often one task may be recovered [default: 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
-    pub max_recoveries: Option<u32>,
-    /// What it may cost: dollars such as 2.50, or tokens such as 200000t
-    #[arg(long, value_name = "AMOUNT", value_parser = spending)]
-    pub budget: Option<Spending>,
+    /// How far it may go; `resume` can state it anew.
+    #[command(flatten)]
+    pub bounds: GoalBounds,
     /// Make the plan, print it as YAML and do nothing
     #[arg(long, conflicts_with_all = ["approve_plan", "yes", "plan"])]
     pub plan_only: bool,
@@ -257,6 +242,29 @@ pub struct GoalArgs {
     pub flags: RunFlags,
 }
 
+/// How far a goal may go.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GoalBounds {
+    /// How deep tasks may be split [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub max_depth: Option<u32>,
+    /// Tasks that one task may be split into [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_children: Option<u32>,
+    /// Tasks in all [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_tasks: Option<u32>,
+    /// How often it may be planned [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_rounds: Option<u32>,
+    /// How often one task may be recovered [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub max_recoveries: Option<u32>,
+    /// What it may cost: dollars such as 2.50, or tokens such as 200000t
+    #[arg(long, value_name = "AMOUNT", value_parser = spending)]
+    pub budget: Option<Spending>,
+}
+
 /// What a goal may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spending {
@@ -281,11 +289,14 @@ pub struct GuideArgs {
 pub struct ResumeArgs {
     /// The run, or the beginning of its name; the newest unfinished run of this folder if left out
     pub run: Option<String>,
-    /// Go on with the workflow file as it is now
+    /// Go on with the workflow file as it is now; of `convoke goal`, with the budget that is configured now
     #[arg(long)]
     pub accept_changes: bool,
+    /// Of a run that `convoke goal` started: how far it may go from here on.
+    #[command(flatten, next_help_heading = "For runs of `convoke goal`")]
+    pub bounds: GoalBounds,
     /// Shared with `run`.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options")]
     pub flags: RunFlags,
 }
 

@@ -84,6 +84,11 @@ fn options(config: &Config, provider: Option<&str>) -> Options {
     }
 }
 
+/// The name of who is asked where neither a file nor the command line says it.
+pub fn default_provider(config: &Config) -> Option<String> {
+    config.provider.as_ref().map(|provider| resolved(config, provider).settings.name)
+}
+
 /// What a name on the command line stands for.
 pub fn named(config: &Config, name: &str) -> Provider {
     if let Some(provider) = config.providers.get(name) {

@@ -1,10 +1,12 @@
 //! From a sentence on the command line to a workflow of one goal: flags over the configuration, prompts from folders.
 
 mod blame;
+mod bounds;
 
 pub use blame::Authors;
+pub use bounds::{Budgeted, anew};
 
-use crate::args::{GoalArgs, Spending};
+use crate::args::GoalArgs;
 use crate::config::{Approval, GoalSettings};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -48,34 +50,16 @@ pub fn of(
         prompts: prompts.iter().map(|prompt| (prompt.duty, prompt.text.clone())).collect(),
         model: args.model.clone().or_else(|| settings.model.clone()),
         servers: settings.servers.clone(),
-        limits: settings.limits.clone(),
+        limits: Budgeted::at_start(&args.bounds, &settings.limits).limits,
     };
-    state_bounds(&mut sentence, args);
+    sentence.keys.extend(args.bounds.keys());
     state_tools(&mut sentence, args)?;
-    if let Some(spending) = args.budget {
-        state_budget(&mut sentence, spending);
-    }
     for (key, holds) in [("plan_only", args.plan_only), ("approve", approves(args, settings))] {
         if holds {
             sentence.keys.insert(key.to_owned(), json!(true));
         }
     }
     Ok(sentence)
-}
-
-fn state_bounds(sentence: &mut Sentence, args: &GoalArgs) {
-    let bounds = [
-        ("max_depth", args.max_depth),
-        ("max_children", args.max_children),
-        ("max_tasks", args.max_tasks),
-        ("max_rounds", args.max_rounds),
-        ("max_recoveries", args.max_recoveries),
-    ];
-    for (key, bound) in bounds {
-        if let Some(bound) = bound {
-            sentence.keys.insert(key.to_owned(), json!(bound));
-        }
-    }
 }
 
 /// The flag narrows what the configuration offers; it cannot add anything.
@@ -112,15 +96,6 @@ fn fits(entry: &str, name: &str) -> bool {
         Some(start) => name.starts_with(start),
         None => name == entry || name.ends_with(&format!("__{entry}")),
     }
-}
-
-fn state_budget(sentence: &mut Sentence, spending: Spending) {
-    let (key, amount): (_, Value) = match spending {
-        Spending::Dollars(usd) => ("budget_usd", json!(usd)),
-        Spending::Tokens(count) => ("budget_tokens", json!(count)),
-    };
-    sentence.limits.insert(key.to_owned(), amount);
-    sentence.limits.insert("budget_mode".to_owned(), json!("enforce"));
 }
 
 /// Whether a person approves the plan. One that was given is approved already.

@@ -432,7 +432,7 @@ fn tokens_of(usage: Usage) -> u64 {
 }
 
 fn unpaid(budget: &str, word: &str) -> Failure {
-    let hint = "raise the budget, or lower max_tokens";
+    let hint = "raise the budget, or lower max_tokens; then: convoke resume RUN --accept-changes";
     Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
 }
 

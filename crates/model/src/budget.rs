@@ -21,6 +21,38 @@ pub struct Budget {
     /// left, and the one that passes the budget ends the workflow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,
+    /// Where a person wrote it, if not in a workflow file.
+    #[serde(default, skip_serializing_if = "Written::is_empty")]
+    pub written: Written,
+}
+
+/// The names under which a person stated a budget that stands in no workflow file: a flag, a key of the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// The money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub money: Option<String>,
+    /// The tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<String>,
+}
+
+impl Written {
+    fn is_empty(&self) -> bool {
+        self.money.is_none() && self.tokens.is_none()
+    }
+}
+
+impl Budget {
+    /// What to call the money of a workflow.
+    pub fn money_key(&self) -> &str {
+        self.written.money.as_deref().unwrap_or("limits.budget_usd")
+    }
+
+    /// What to call the tokens of a workflow.
+    pub fn tokens_key(&self) -> &str {
+        self.written.tokens.as_deref().unwrap_or("limits.budget_tokens")
+    }
 }
 
 /// What happens to work that a budget can no longer pay.

@@ -21,21 +21,22 @@ impl Scheduler {
     pub(crate) fn check_budget(&mut self, frame: FrameIx) {
         let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };
         let ends = !budget.audit && budget.when_spent == WhenSpent::Stop;
-        let money = budget.micros.and_then(|micros| self.check_money(frame, micros));
-        let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens));
-        let money = money.map(|passed| (passed, reason::BUDGET));
-        let tokens = tokens.map(|passed| (passed, reason::BUDGET_TOKENS));
-        let Some((passed, reason)) = money.or(tokens).filter(|_| ends) else { return };
+        let money = budget.micros.and_then(|micros| self.check_money(frame, micros, budget.money_key()));
+        let tokens = budget.tokens.and_then(|tokens| self.check_tokens(frame, tokens, budget.tokens_key()));
+        let money = money.map(|passed| (passed, reason::BUDGET, budget.money_key()));
+        let tokens = tokens.map(|passed| (passed, reason::BUDGET_TOKENS, budget.tokens_key()));
+        let Some((passed, reason, key)) = money.or(tokens).filter(|_| ends) else { return };
         let message = format!("workflow `{}` {passed}", self.workflow_in(frame).name);
-        self.end_frame_by(frame, None, Failure::new(Class::Budget, message).reason(reason));
+        let failure = Failure::new(Class::Budget, message).reason(reason).hint(to_go_on(key));
+        self.end_frame_by(frame, None, failure);
     }
 
     /// Says each time another multiple of the money is spent. Answers in words what was passed.
-    fn check_money(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
+    fn check_money(&mut self, frame: FrameIx, budget: u64, key: &str) -> Option<String> {
         let usage = self.frame(frame).usage;
         let spent = usage.cost_micros;
         if spent == 0 && usage.output_tokens > 0 {
-            self.tell_unpriced(frame);
+            self.tell_unpriced(frame, key);
         }
         if spent <= budget {
             return None;
@@ -44,14 +45,14 @@ impl Scheduler {
             self.emit(Event::BudgetExceeded { spent_micros: spent, budget_micros: budget });
         }
         let (spent, budget) = (spent as f64 / 1e6, budget as f64 / 1e6);
-        Some(format!("spent ${spent:.4} of its budget of ${budget:.4} (limits.budget_usd)"))
+        Some(format!("spent ${spent:.4} of its budget of ${budget:.4} ({key})"))
     }
 
     /// Says once that the tokens are used up. Answers in words what was passed.
-    fn check_tokens(&mut self, frame: FrameIx, budget: u64) -> Option<String> {
+    fn check_tokens(&mut self, frame: FrameIx, budget: u64, key: &str) -> Option<String> {
         let usage = self.frame(frame).usage;
         let used = usage.input_tokens + usage.output_tokens;
-        let passed = format!("used {used} of its {budget} tokens (limits.budget_tokens)");
+        let passed = format!("used {used} of its {budget} tokens ({key})");
         if used <= budget {
             return None;
         }
@@ -64,14 +65,13 @@ impl Scheduler {
     }
 
     /// A budget in money means nothing for a model without a price; that must not go unsaid.
-    fn tell_unpriced(&mut self, frame: FrameIx) {
+    fn tell_unpriced(&mut self, frame: FrameIx, key: &str) {
         if frame.0 > 0 || self.frame(frame).told.contains(&"unpriced") {
             return;
         }
         self.frame_mut(frame).told.push("unpriced");
-        let message =
-            "limits.budget_usd cannot be kept: no price is known for the models in use (cost.pricing)";
-        self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message: message.into() });
+        let message = format!("{key} cannot be kept: no price is known for the models in use (cost.pricing)");
+        self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message });
     }
 
     /// The money is gone: what is there is given, and what is missing is named.
@@ -94,5 +94,13 @@ impl Scheduler {
         }
         let output = (!values.is_empty()).then_some(Value::Object(values));
         FrameResult { status: RunStatus::Failed, output, failure: Some(failure) }
+    }
+}
+
+/// What lets a run go on whose budget is spent: what was written is written anew where it was written.
+fn to_go_on(key: &str) -> String {
+    match key.starts_with("--") {
+        true => format!("convoke resume RUN {key} AMOUNT goes on with more"),
+        false => format!("raise {key}, then: convoke resume RUN --accept-changes"),
     }
 }

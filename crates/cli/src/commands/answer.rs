@@ -1,7 +1,7 @@
 //! `convoke answer`: a person's answer to a gate, from another process.
 
-use super::resume;
-use crate::args::AnswerArgs;
+use super::resume::{self, Terms};
+use crate::args::{AnswerArgs, GoalBounds};
 use crate::changes::stored_plan;
 use crate::clock;
 use crate::console::Console;
@@ -32,7 +32,10 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     Inbox::send(&state, &run, clock::now(), &message)?;
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("answered `{task}`; {holder} drives run {run}")),
-        None if args.resume => return resume::go_on(console, state, &run, false, &args.flags),
+        None if args.resume => {
+            let terms = Terms { accept: false, bounds: &GoalBounds::default(), flags: &args.flags };
+            return resume::go_on(console, state, &run, &terms);
+        }
         None => {
             console.conclude(&format!("answered `{task}`; no process drives run {run}"));
             console.hint(&format!("convoke resume {run}"));

@@ -8,7 +8,7 @@ use crate::diagnostics::Tally;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::given_plan;
-use crate::sentence::{self, Authors};
+use crate::sentence::{self, Authors, Budgeted};
 use crate::subject::Subject;
 use convoke_model::TaskId;
 use convoke_plan::Plan;
@@ -26,7 +26,9 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
     }
     let authors = Authors { args, entries: &console.config.entries, prompts: &prompts };
     let (as_run, subject) = (as_run(args), Subject::made(sentence::FILE, made.clone()));
-    let plan = accepted(console, &as_run, &subject, &authors, &made)?;
+    let mut plan = accepted(console, &as_run, &subject, &authors, &made)?;
+    let budgeted = Budgeted::at_start(&args.bounds, &console.config.goal.limits);
+    Budgeted::name(budgeted.written, &mut plan);
     if let (Some(file), Some(text)) = (&args.plan, &sentence.plan) {
         let goal = given_plan::goal_of(&plan, &TaskId(STEP.into())).expect("it is made of one goal");
         given_plan::require(console, goal, &file.display().to_string(), text)?;

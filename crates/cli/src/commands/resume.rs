@@ -1,12 +1,13 @@
 //! `convoke resume`: an old run goes on where it stopped.
 
-use crate::args::{ResumeArgs, RunFlags};
+use crate::args::{GoalBounds, ResumeArgs, RunFlags};
 use crate::changes::{self, Current};
 use crate::compiling;
 use crate::console::Console;
 use crate::driving::{Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::sentence;
 use crate::stored;
 use crate::tape::Tape;
 use convoke_engine::{Changes, Start};
@@ -22,7 +23,33 @@ pub fn run(console: &Console, args: &ResumeArgs) -> Result<Exit, CommandFailure>
         Some(name) => stored::find(&state, name)?,
         None => newest_here(&state)?,
     };
-    go_on(console, state, &run, args.accept_changes, &args.flags)
+    let terms = Terms { accept: args.accept_changes, bounds: &args.bounds, flags: &args.flags };
+    go_on(console, state, &run, &terms)
+}
+
+/// On what terms a run goes on.
+pub struct Terms<'a> {
+    /// With the workflow as it is now.
+    pub accept: bool,
+    /// How far a goal may go from here on. Stating it is accepting it.
+    pub bounds: &'a GoalBounds,
+    /// What `run` takes too.
+    pub flags: &'a RunFlags,
+}
+
+impl Terms<'_> {
+    fn look(&self, console: &Console, file: &str, before: &Plan) -> Result<Current, CommandFailure> {
+        if file != sentence::FILE {
+            self.bounds.require_none(file)?;
+        } else if let Some(anew) = sentence::anew(console, before, self.bounds, self.accept)? {
+            return Ok(anew);
+        }
+        changes::look(console, file, before, self.flags)
+    }
+
+    fn accepts(&self) -> bool {
+        self.accept || self.bounds.stated().is_some()
+    }
 }
 
 /// The newest unfinished run that was started in this folder.
@@ -49,22 +76,22 @@ pub fn go_on(
     console: &Console,
     state: StateDir,
     run: &RunId,
-    accept: bool,
-    flags: &RunFlags,
+    terms: &Terms<'_>,
 ) -> Result<Exit, CommandFailure> {
+    let flags = terms.flags;
     let tape = Tape::of_resume(flags)?;
     let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
     list_as_running(&state, run)?;
     let started = enter_folder(&journal, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
-    let (plan, changed) = match changes::look(console, &started.file, &before, flags)? {
+    let (plan, changed) = match terms.look(console, &started.file, &before)? {
         Current::Same(None) => (before, Changes::None),
         Current::Same(Some(now)) => (changes::with_addresses_of(before, &now), Changes::None),
         Current::Gone(path) => {
             console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
             (before, Changes::None)
         }
-        Current::Changed(plan, _) if accept => {
+        Current::Changed(plan, _) if terms.accepts() => {
             changes::keep(&state, run, &plan)?;
             (*plan, Changes::Accept { before: Arc::new(before) })
         }

@@ -99,7 +99,7 @@ fn budget(values: &Values, below: &str) -> Option<Budget> {
         Some("ask") => WhenSpent::Ask,
         _ => WhenSpent::Stop,
     };
-    Some(Budget { micros, tokens, audit, when_spent, lenient: false })
+    Some(Budget { micros, tokens, audit, when_spent, ..Budget::default() })
 }
 
 /// Whoever says something about breakers has them.

@@ -116,7 +116,7 @@ impl Ended<'_> {
             None => self.console.complain(&format!("{} the run failed", self.console.paint.bad("error:"))),
         }
         self.console.conclude(&self.summary("failed"));
-        if !self.ended_by_its_author() {
+        if !self.ended_by_its_author() && !self.ended_by_its_budget() {
             self.console.hint(&format!("convoke resume {}", self.run));
         }
     }
@@ -125,6 +125,13 @@ impl Ended<'_> {
     fn ended_by_its_author(&self) -> bool {
         let failure = self.outcome.failure.as_ref();
         failure.and_then(|failure| failure.reason.as_deref()) == Some(reason::TERMINATED)
+    }
+
+    /// As long as nobody raises it, it ends again; the failure's own advice says how that is done.
+    fn ended_by_its_budget(&self) -> bool {
+        let failure = self.outcome.failure.as_ref();
+        let reason = failure.and_then(|failure| failure.reason.as_deref());
+        matches!(reason, Some(reason::BUDGET | reason::BUDGET_TOKENS))
     }
 
     /// Which step, what kind of failure, its words and its advice.

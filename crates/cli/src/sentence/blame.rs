@@ -106,7 +106,7 @@ impl Authors<'_> {
                 Some(either(self.args.model.is_some(), "--model", "goal.model"))
             }
             ["workflow", "limits", key, ..] => {
-                Some(either(self.args.budget.is_some(), "--budget", &format!("goal.{key}")))
+                Some(either(self.args.bounds.budget.is_some(), "--budget", &format!("goal.{key}")))
             }
             ["workflow", "runtime", "mcp_servers", "scripts", "scripts", rest @ ..] => {
                 Some(Author::Key(join("goal.scripts", rest, 2)))
@@ -128,11 +128,11 @@ impl Authors<'_> {
             "context" => (true, "--context"),
             "plan" => (true, "--plan"),
             "tools" => (!args.tools.is_empty(), "--tools"),
-            "max_depth" => (args.max_depth.is_some(), "--max-depth"),
-            "max_children" => (args.max_children.is_some(), "--max-children"),
-            "max_tasks" => (args.max_tasks.is_some(), "--max-tasks"),
-            "max_rounds" => (args.max_rounds.is_some(), "--max-rounds"),
-            "max_recoveries" => (args.max_recoveries.is_some(), "--max-recoveries"),
+            "max_depth" => (args.bounds.max_depth.is_some(), "--max-depth"),
+            "max_children" => (args.bounds.max_children.is_some(), "--max-children"),
+            "max_tasks" => (args.bounds.max_tasks.is_some(), "--max-tasks"),
+            "max_rounds" => (args.bounds.max_rounds.is_some(), "--max-rounds"),
+            "max_recoveries" => (args.bounds.max_recoveries.is_some(), "--max-recoveries"),
             "policies" | "skip_threshold" => (false, ""),
             _ => return None,
         };

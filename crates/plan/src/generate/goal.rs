@@ -4,6 +4,7 @@
 //! their references. Invariant: what is made, printed and saved, runs unchanged.
 
 use super::{literal, yaml};
+use crate::value::{SetType, read_set};
 use convoke_model::Duty;
 use serde_json::{Map, Value, json};
 
@@ -79,6 +80,26 @@ impl Sentence {
     }
 }
 
+/// What was made from a sentence, with further keys and other limits; everything else stays as it is.
+///
+/// `None` if the text is none that was made here.
+pub fn restated(
+    made: &str,
+    keys: &Map<String, Value>,
+    limits: impl FnOnce(Map<String, Value>) -> Map<String, Value>,
+) -> Option<String> {
+    let mut document = read_set(made, SetType::Dict).ok()?;
+    let step = document.get_mut("agents")?.get_mut(0)?.as_object_mut()?;
+    step.extend(keys.clone());
+    let workflow = document.get_mut("workflow")?.as_object_mut()?;
+    let before = workflow.get("limits").and_then(Value::as_object).cloned();
+    match limits(before.unwrap_or_default()) {
+        none if none.is_empty() => drop(workflow.shift_remove("limits")),
+        some => drop(workflow.insert("limits".into(), json!(some))),
+    }
+    Some(yaml::print(&document))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +139,28 @@ mod tests {
         let Kind::Goal(goal) = &plan.root().nodes[0].kind else { panic!("a goal") };
         assert_eq!((goal.bounds.max_depth, goal.approve), (2, true));
         assert!(matches!(&goal.goal, Text::Template(_)));
+    }
+
+    #[test]
+    fn what_is_stated_anew_differs_in_that_alone() {
+        let mut sentence = Sentence {
+            goal: "find out {{ what }} costs ${HOME}\n\n  - yes: 007\n".into(),
+            plan: Some("tasks: [{id: a, description: 'x {{ y }}'}]".into()),
+            prompts: vec![(Duty::Plan, "plan {{ goal }}\n  with {{ tools }}\n".into())],
+            ..Sentence::default()
+        };
+        sentence
+            .servers
+            .insert("files".into(), json!({"command": "server", "env": {"K": "${K}", "N": "007"}}));
+        sentence.limits.insert("budget_usd".into(), json!(2.5));
+        let (none, before) = (Map::new(), sentence.yaml());
+        assert_eq!(restated(&before, &none, |limits| limits).as_deref(), Some(&*before));
+        let keys = json!({"max_tasks": 7}).as_object().cloned().unwrap();
+        let limits = json!({"budget_tokens": 9}).as_object().cloned().unwrap();
+        let now = restated(&before, &keys, |_| limits.clone());
+        (sentence.keys, sentence.limits) = (keys, limits);
+        let plain = |text: &str| read_set(text, SetType::Dict).unwrap();
+        assert_eq!(now.map(|text| plain(&text)), Some(plain(&sentence.yaml())));
     }
 
     #[test]
