@@ -103,9 +103,11 @@ impl Scheduler {
             _ => false,
         };
         let missed = steps.iter().filter(skipped).count();
-        if missed > 0 && missed == steps.len() || self.missed_outputs && self.skipped_its_goals() {
+        let goals = self.status_of_goals();
+        let lacks = self.missed_outputs || self.missed_steps && missed > 0 || self.lacks_agents(frame);
+        if missed > 0 && missed == steps.len() || goals == RunStatus::SkippedAll {
             RunStatus::SkippedAll
-        } else if self.missed_outputs || self.missed_steps && missed > 0 || self.lacks_agents(frame) {
+        } else if lacks || goals == RunStatus::Partial {
             RunStatus::Partial
         } else {
             RunStatus::Succeeded
@@ -114,14 +116,17 @@ impl Scheduler {
 
     /// Whether there were goals, and each of them left everything out: what stands around them is no part of the goal.
     fn skipped_its_goals(&self) -> bool {
-        let is_goal = |task: &TaskIx| matches!(self.node(*task).kind, Kind::Goal(_));
+        let is_goal =
+            |task: &TaskIx| matches!(self.node(*task).kind, Kind::Goal(_)) && self.still_counts(*task);
         let mut goals = self.tasks.indices().filter(is_goal).peekable();
         goals.peek().is_some() && goals.all(|goal| self.goal_status(goal) == Some(Status::SkippedAll))
     }
 
     /// How well a run can have ended at most, as its goals say: whoever ends it does not reach them thereby.
     fn status_of_goals(&self) -> RunStatus {
-        if self.skipped_its_goals() {
+        if !self.missed_goals {
+            RunStatus::Succeeded
+        } else if self.skipped_its_goals() {
             RunStatus::SkippedAll
         } else if self.unreached_goals().is_empty() {
             RunStatus::Succeeded

@@ -101,8 +101,10 @@ pub struct Scheduler {
     pub(crate) turn: Turn,
     /// Whether a step was skipped because of a failure that the run lived with.
     pub(crate) missed_steps: bool,
-    /// Whether a merge did without some of its outputs, or a goal left tasks out.
+    /// Whether a merge did without some of its outputs.
     pub(crate) missed_outputs: bool,
+    /// Whether a goal was not reached, or not wholly, at some time; whether that still counts is seen at the end.
+    pub(crate) missed_goals: bool,
     /// What the runs of the project share, as it was last seen, by the name of its place.
     pub(crate) projects: HashMap<String, Payload>,
     /// Changes of the project that stand in the journal, by the name of its place, and have not been told to it yet.
@@ -145,6 +147,7 @@ impl Scheduler {
             turn: Turn::default(),
             missed_steps: false,
             missed_outputs: false,
+            missed_goals: false,
             projects: HashMap::new(),
             settled: HashMap::new(),
             errands: HashSet::new(),

@@ -14,7 +14,7 @@ impl Scheduler {
         let task = self.begun(id, "task_succeeded")?;
         self.expect(task, "task_succeeded", |state| !matches!(state, TaskState::Ended(_)))?;
         self.note_start(task);
-        self.missed_outputs |= matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
+        self.missed_goals |= matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
         self.tasks[task].output = Some(output.clone());
         self.end(task, End::Succeeded);
         Ok(())
@@ -24,7 +24,7 @@ impl Scheduler {
         let task = self.begun(id, "task_failed")?;
         self.expect(task, "task_failed", |state| !matches!(state, TaskState::Ended(_)))?;
         // Whoever takes care of a goal that failed does not reach it thereby.
-        self.missed_outputs |= matches!(self.node(task).kind, Kind::Goal(_));
+        self.missed_goals |= matches!(self.node(task).kind, Kind::Goal(_));
         self.tasks[task].failure = Some(Box::new(failure.clone()));
         self.end(task, End::Failed);
         Ok(())

@@ -23,7 +23,7 @@ const NOT_APPROVED: &str = "not_approved";
 impl Scheduler {
     /// Goals that failed or lack something, whatever the workflow made of that.
     pub(crate) fn unreached_goals(&self) -> Vec<TaskIx> {
-        self.tasks.indices().filter(|task| self.is_unreached(*task) && !self.came_again(*task)).collect()
+        self.tasks.indices().filter(|task| self.is_unreached(*task) && self.still_counts(*task)).collect()
     }
 
     fn is_unreached(&self, task: TaskIx) -> bool {
@@ -36,11 +36,16 @@ impl Scheduler {
         }
     }
 
-    /// Whether a route led to the same step later: then that visit counts.
-    fn came_again(&self, task: TaskIx) -> bool {
-        let (node, place) = (self.tasks[task].node, self.tasks[task].place);
-        let steps = &self.frame(place.frame).steps;
-        place.within.is_none() && steps.iter().any(|step| *step > task && self.tasks[*step].node == node)
+    /// Whether what a task came to is still part of what the run came to: no later visit of its step took its place,
+    /// and no later attempt of a sub-workflow around it.
+    pub(crate) fn still_counts(&self, task: TaskIx) -> bool {
+        let frame = self.tasks[task].place.frame;
+        let within = |task: &TaskIx| self.tasks[*task].place.within;
+        let step = std::iter::successors(Some(task), within).last().unwrap_or(task);
+        let later = |other: &TaskIx| *other > step && self.tasks[*other].node == self.tasks[step].node;
+        let is_current =
+            |parent: TaskIx| self.tasks[parent].frame == Some(frame) && self.still_counts(parent);
+        !self.frame(frame).steps.iter().any(later) && self.frame(frame).parent.is_none_or(is_current)
     }
 
     /// Opens a goal or a task of one again.

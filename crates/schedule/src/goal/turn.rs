@@ -36,6 +36,7 @@ mod tests {
             description: "d".into(),
             inputs: Vec::new(),
             tools: Vec::new(),
+            toolless: false,
             priority,
             skip: None,
             effort: Effort::default(),

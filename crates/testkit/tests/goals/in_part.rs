@@ -216,3 +216,48 @@ output: {answer: '{{ sub.output.said }}'}
     ];
     assert_eq!(resumed(&plan, broken, whole, RunStatus::Partial), rest);
 }
+
+#[test]
+fn a_goal_that_a_loop_reached_in_the_end_was_reached() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "g#2/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
+            id => half(id, prompt),
+        }
+    }
+    let plan = goal(", routes: [{to: g, when: \"output.status != 'succeeded'\"}, {to: $end}]");
+    let (ended, world) = run(&plan, 4, says);
+    assert!(launched(&world).contains(&"g#2/finalise[1]".to_owned()));
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+}
+
+#[test]
+fn what_became_of_a_goal_in_an_attempt_that_was_made_again_does_not_count() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "sub/g/plan[1]" | "sub/g#2/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
+            "sub/g/1/execute[1]" => Err(Class::Transient),
+            id if id.ends_with("finalise[1]") => final_words("done"),
+            id => half(id.strip_prefix("sub/").unwrap_or(id), prompt),
+        }
+    }
+    let text = "
+workflow: {name: w, entry_point: sub, runtime: {provider: scripted}}
+agents:
+  - {name: sub, type: workflow, workflow: ./sub.yaml, retry: {max_attempts: 2, delay_seconds: 0}}
+output: {answer: '{{ sub.output | json }}'}
+";
+    let sub = "
+workflow: {name: sub, entry_point: g, runtime: {provider: scripted}}
+agents:
+  - {name: g, type: goal, goal: x, policies: {any: [fail]}, retry: {max_attempts: 1}, max_rounds: 1}
+output: {answer: '{{ g.output | json }}'}
+";
+    let (ended, world) = run(&plan_of(text, &[("sub.yaml", sub)]), 4, says);
+    assert!(
+        launched(&world).iter().any(|task| task.starts_with("sub/g#2/1/execute")),
+        "{:?}",
+        launched(&world)
+    );
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+}
