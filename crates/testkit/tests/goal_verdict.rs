@@ -5,11 +5,13 @@ use convoke_testkit::{Behaviour, Ended, World, plan_of};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-fn run(says: fn(&str) -> Value) -> (Ended, Vec<String>) {
+type Says = fn(&str) -> Value;
+
+fn run(says: Says) -> (Ended, Vec<String>) {
     run_within("", says)
 }
 
-fn run_within(bounds: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
+fn run_within(bounds: &str, says: Says) -> (Ended, Vec<String>) {
     run_file(&FILE.replace("BOUNDS", bounds), says)
 }
 
@@ -20,7 +22,7 @@ agents:
 output: {answer: '{{ g.output | json }}'}
 ";
 
-fn run_file(text: &str, says: fn(&str) -> Value) -> (Ended, Vec<String>) {
+fn run_file(text: &str, says: Says) -> (Ended, Vec<String>) {
     let script = move |assignment: &Assignment| {
         let Work::Agent(_) = &assignment.work else { panic!("only models are asked here") };
         Behaviour::gives(Duration::from_millis(10), says(&assignment.task.to_string()))
@@ -188,7 +190,7 @@ fn a_step_that_ends_the_run_well_does_not_hide_a_goal_that_was_not_reached() {
     fn reached(id: &str) -> Value {
         if id.contains("execute") { work() } else { failed(id) }
     }
-    let cases: [(fn(&str) -> Value, RunStatus); 3] =
+    let cases: [(Says, RunStatus); 3] =
         [(failed, RunStatus::Partial), (skipped, RunStatus::SkippedAll), (reached, RunStatus::Succeeded)];
     for (says, expected) in cases {
         let text = "

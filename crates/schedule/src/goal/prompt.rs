@@ -181,7 +181,8 @@ impl Scheduler {
         about.children().into_iter().map(child).collect()
     }
 
-    /// All tasks right below the goal, and what went wrong further down.
+    /// The tasks right below the goal, and what went wrong further down. Where they are too many, those that are missing
+    /// come first and the rest is counted.
     fn tasks_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
         let counts = |item: &&ItemState<'_>| {
             item.parent.is_none() || matches!(item.ended(), Some(End::Failed | End::Skipped | End::Cancelled))
@@ -195,7 +196,13 @@ impl Scheduler {
                 "reason": share::line(&reason(item)),
             })
         };
-        about.state.items.iter().filter(counts).map(task).collect()
+        let mut listed: Vec<&ItemState<'_>> = about.state.items.iter().filter(counts).collect();
+        let further = listed.len().saturating_sub(share::SHOWN);
+        if further > 0 {
+            listed.sort_by_key(|item| item.ended() == Some(End::Succeeded));
+            listed.truncate(share::SHOWN);
+        }
+        listed.into_iter().map(task).chain((further > 0).then(|| not_listed(further))).collect()
     }
 
     fn failure_shown(&self, about: &About<'_>) -> Json {
@@ -223,6 +230,13 @@ impl Scheduler {
     }
 }
 
+/// The last line of a list that does not hold all tasks.
+fn not_listed(further: usize) -> Json {
+    let description =
+        format!("{further} further tasks, which are not listed; those that are missing come first");
+    json!({ "id": "…", "description": description, "status": "not listed", "summary": "", "reason": "" })
+}
+
 impl<'a> About<'a> {
     fn own(&self) -> Option<&ItemState<'a>> {
         self.at.map(|at| &self.state.items[at])
@@ -237,7 +251,7 @@ impl<'a> About<'a> {
     fn children(&self) -> Vec<&ItemState<'a>> {
         match self.own() {
             Some(item) => item.batch(&self.state).into_iter().map(|child| &self.state.items[child]).collect(),
-            None => self.state.top().collect(),
+            None => self.state.top().take(share::SHOWN).collect(),
         }
     }
 

@@ -1,13 +1,15 @@
 //! How much of each result a prompt shows, so that all of them together stay within bounds.
 //!
 //! Pure. What short results leave over is given to long ones; what is cut says how the rest can be read. Invariant: the
-//! heads together take no more than [`ALL`] characters, as long as there are not so many results that each has only
-//! [`LEAST`].
+//! heads of up to [`SHOWN`] results together take no more than [`ALL`] characters; more are not shown.
 
 /// Characters of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
 const ALL: usize = 16 * MOST;
 const LEAST: usize = 200;
+
+/// Tasks that a prompt lists, and results that it shows: as many as have their [`LEAST`] within [`ALL`].
+pub(super) const SHOWN: usize = ALL / LEAST;
 
 /// Characters of one thing that is said about a task: what it is, what it came to in a sentence, why.
 const LINE: usize = 400;

@@ -77,6 +77,32 @@ fn defect_7_no_word_of_a_task_makes_the_prompts_of_others_long() {
 }
 
 #[test]
+fn more_results_than_a_prompt_can_show_are_counted_and_what_is_missing_is_listed() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => {
+                let mut tasks: Vec<Value> = (0..1_000).map(|n| task(&n.to_string(), &[])).collect();
+                tasks.push(impossible("z"));
+                Ok(json!({ "tasks": tasks }))
+            }
+            "g/classify[1]" => Ok(json!({"done": true, "goal_achieved": true, "reason": "r", "tasks": []})),
+            "g/finalise[1]" => {
+                assert!(prompt.len() < 400_000, "{} characters", prompt.len());
+                assert!(prompt.contains("Task 1001 (skipped)"), "what is missing is never left out");
+                assert!(prompt.contains("361 further tasks"), "and what is left out is counted");
+                final_words("done")
+            }
+            _ => {
+                let result = "x".repeat(1_000);
+                Ok(json!({"result": result, "summary": "s", "goal_achieved": true, "reason": "r"}))
+            }
+        }
+    }
+    let (ended, world) = run(&goal(", max_tasks: 2000"), 50, says);
+    assert_eq!((ended.status, world.launches.len()), (RunStatus::Partial, 1_003));
+}
+
+#[test]
 fn hundreds_of_tasks_are_no_burden() {
     fn says(id: &str, _: &str) -> Result<Value, Class> {
         match id {
