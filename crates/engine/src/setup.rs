@@ -18,9 +18,9 @@ use crate::store::Store;
 use convoke_capacity::Capacity;
 use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
-use convoke_model::{Event, RunStarted, RunStatus, Stamped};
+use convoke_model::{Blob, Digest, Event, JsonText, RunStarted, RunStatus, Stamped};
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, NotReopened, Reopening, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,8 +102,10 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
     let (scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
-        Start::Resume(changes) => replay(&setup.plan, history, &changes)
-            .inspect_err(|error| settle_if_over(&setup.projects, error))?,
+        Start::Resume(changes) => {
+            replay(&setup.plan, history, &changes, &|digest| setup.journal.blob(digest).ok().flatten())
+                .inspect_err(|error| settle_if_over(&setup.projects, error))?
+        }
     };
     let writer = Arc::new(Writer::start(setup.journal)?);
     let (sender, facts) = unbounded_channel();
@@ -187,12 +189,27 @@ fn settle_if_over(projects: &[Project], error: &EngineError) {
     }
 }
 
+/// The values that a journal has.
+struct Written<'a>(&'a dyn Fn(&Digest) -> Option<JsonText>);
+
+impl Outputs for Written<'_> {
+    fn get(&self, digest: &Digest) -> Option<JsonText> {
+        (self.0)(digest)
+    }
+
+    fn put(&self, _: Blob) {
+        unreachable!("what is only looked at decides nothing")
+    }
+}
+
 /// The state that the journal stands for, and the events that reopen it where it had ended.
 pub fn replay(
     plan: &Arc<Plan>,
     history: Vec<Stamped>,
     changes: &Changes,
+    blob: &dyn Fn(&Digest) -> Option<JsonText>,
 ) -> Result<(Scheduler, Vec<Event>), EngineError> {
+    let outputs = Written(blob);
     let written_under = match changes {
         Changes::None => plan,
         Changes::Accept { before } => before,
@@ -201,13 +218,14 @@ pub fn replay(
     let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
         let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
+        let superseded = state.as_it_stood(superseded, &outputs);
         opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
         let reopened = fold(written_under, with(&history, &opening))?;
         ended = Some(std::mem::replace(&mut state, reopened));
     }
     if let Changes::Accept { .. } = changes {
         let Changed { dropped, opened, superseded } = changed(&state, plan);
-        let superseded = ended.as_ref().unwrap_or(&state).as_it_stood(superseded);
+        let superseded = ended.as_ref().unwrap_or(&state).as_it_stood(superseded, &outputs);
         opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded });
         state = fold(plan, with(&history, &opening))?;
     }

@@ -38,6 +38,9 @@ pub struct Superseded {
     pub status: String,
     /// The tries that it had.
     pub tries: u32,
+    /// What was done in them against contracts, as the result tells it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<serde_json::Value>,
 }
 
 /// Everything that can happen to a run.

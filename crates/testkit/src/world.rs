@@ -117,7 +117,8 @@ impl World {
         script: Script,
     ) -> World {
         let (scheduler, opening) =
-            replay(&plan, commits.concat(), &Changes::None).expect("it can be resumed");
+            replay(&plan, commits.concat(), &Changes::None, &|digest| blobs.kept(digest))
+                .expect("it can be resumed");
         let mut world = World::empty(plan, scheduler, limit, script, commits);
         world.goes_on_from(blobs);
         world.open(opening);
@@ -130,7 +131,8 @@ impl World {
     pub fn changed(before: Arc<Plan>, now: Arc<Plan>, limit: u32, earlier: &World, script: Script) -> World {
         let commits = earlier.commits.clone();
         let changes = Changes::Accept { before };
-        let (scheduler, opening) = replay(&now, commits.concat(), &changes).expect("it can be resumed");
+        let (scheduler, opening) = replay(&now, commits.concat(), &changes, &|digest| earlier.kept(digest))
+            .expect("it can be resumed");
         let mut world = World::empty(now, scheduler, limit, script, commits);
         world.goes_on_from(earlier);
         world.open(opening);

@@ -166,7 +166,8 @@ fn what_a_step_asks_is_paid_by_the_step_also_after_a_resume() {
     let (plan, world) = asking_world();
     let by_name = Scheduler::new(plan.clone());
     let resumed = |commits: &[Vec<Stamped>]| {
-        let (scheduler, _) = replay(&plan, commits.concat(), &Changes::None).expect("it can be resumed");
+        let (scheduler, _) =
+            replay(&plan, commits.concat(), &Changes::None, &|_| None).expect("it can be resumed");
         all_payers(&scheduler, &by_name)
     };
     let before_the_end = world.commits.len() - 1;

@@ -58,10 +58,15 @@ impl Scheduler {
     pub(super) fn violations(&self, frame: FrameIx, outputs: &dyn Outputs) -> Vec<Value> {
         let mut steps = self.frame(frame).steps.clone();
         steps.sort_by_key(|step| self.tasks[*step].node.0);
-        steps.into_iter().flat_map(|step| self.violations_of(step, outputs)).collect()
+        let of_step = |step: TaskIx| {
+            let before = self.superseded.get(&self.tasks[step].id).into_iter().flatten();
+            let before = before.flat_map(|run| run.violations.iter().map(superseded));
+            before.chain(self.violations_of(step, outputs)).collect::<Vec<_>>()
+        };
+        steps.into_iter().flat_map(of_step).collect()
     }
 
-    fn violations_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Value> {
+    pub(super) fn violations_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Value> {
         let Kind::Phase(phase) = &self.node(task).kind else { return Vec::new() };
         let workers = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
         let told = |worker: &TaskIx| {
@@ -93,6 +98,13 @@ impl Scheduler {
             _ => None,
         }
     }
+}
+
+/// A violation in a run of its phase that no longer counts; it was one all the same.
+fn superseded(violation: &Value) -> Value {
+    let mut violation = violation.clone();
+    violation["superseded"] = true.into();
+    violation
 }
 
 fn session_of(call: &AgentCall) -> Option<u64> {

@@ -24,7 +24,7 @@ impl Scheduler {
         if violated {
             return self.end_frame_by(frame, Some(task), failure);
         }
-        if let Some((_, hard)) = self.frame(frame).kept.too_many.filter(|(last, _)| *last == task) {
+        if let Some(hard) = self.frame(frame).kept.too_many(task) {
             let message =
                 format!("{hard} hard failures in a row (hardFailures); the last: {}", failure.message);
             let failure = Failure { message, ..failure }.reason(reason::TOO_MANY_HARD);

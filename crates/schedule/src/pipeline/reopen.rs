@@ -9,6 +9,7 @@ use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::frame::{FrameEnding, FrameIx};
 use crate::history::lies_below;
+use crate::outputs::Outputs;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
@@ -117,15 +118,17 @@ impl Scheduler {
         let task = self.tasks[step].id.clone();
         let run = self.superseded.get(&task).map_or(0, Vec::len) as u32 + 1;
         let status = self.status_of(step).map_or("cancelled", Status::word).to_owned();
-        Superseded { task, run, status, tries: self.tries(step).len() as u32 }
+        Superseded { task, run, status, tries: self.tries(step).len() as u32, violations: Vec::new() }
     }
 
     /// What phases came to that begin anew, as they stood in this state: once a run is open again, nothing has failed any more.
-    pub fn as_it_stood(&self, mut superseded: Vec<Superseded>) -> Vec<Superseded> {
+    pub fn as_it_stood(&self, mut superseded: Vec<Superseded>, outputs: &dyn Outputs) -> Vec<Superseded> {
         for earlier in &mut superseded {
-            if let Some(status) = self.tasks.find(&earlier.task).and_then(|step| self.status_of(step)) {
+            let Some(step) = self.tasks.find(&earlier.task) else { continue };
+            if let Some(status) = self.status_of(step) {
                 earlier.status = status.word().to_owned();
             }
+            earlier.violations = self.violations_of(step, outputs);
         }
         superseded
     }

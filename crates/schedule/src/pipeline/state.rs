@@ -22,8 +22,8 @@ pub(crate) struct Kept {
     kinds: HashMap<String, u32>,
     /// Hard failures in a row, up to now.
     pub hard: u32,
-    /// The phase whose failure was the last of too many in a row, and how many these were.
-    pub too_many: Option<(TaskIx, u32)>,
+    /// The phases whose failure was one too many in a row, and how many these were.
+    too_many: Vec<(TaskIx, u32)>,
 }
 
 /// Something that a phase announced.
@@ -129,8 +129,13 @@ impl Kept {
     pub fn count_end(&mut self, task: TaskIx, failure: Option<&Failure>, limit: u32) {
         self.hard = if failure.is_some_and(is_hard) { self.hard + 1 } else { 0 };
         if limit > 0 && self.hard >= limit {
-            self.too_many.get_or_insert((task, self.hard));
+            self.too_many.push((task, self.hard));
         }
+    }
+
+    /// How many hard failures in a row a phase's failure was the last of, if these were too many.
+    pub fn too_many(&self, task: TaskIx) -> Option<u32> {
+        self.too_many.iter().rev().find(|(last, _)| *last == task).map(|(_, hard)| *hard)
     }
 }
 
@@ -189,11 +194,15 @@ mod tests {
         let mut kept = Kept::default();
         let denied = Failure::new(Class::Permission, "403");
         kept.count_end(TaskIx(1), Some(&denied), 2);
-        assert_eq!(kept.too_many, None);
+        assert_eq!(kept.too_many(TaskIx(1)), None);
         kept.count_end(TaskIx(2), Some(&denied), 2);
         kept.count_end(TaskIx(3), Some(&denied), 2);
         kept.count_end(TaskIx(4), None, 2);
-        assert_eq!((kept.too_many, kept.hard), (Some((TaskIx(2), 2)), 0));
+        // A pipeline that goes on behind them, and comes to the limit again.
+        kept.count_end(TaskIx(5), Some(&denied), 2);
+        kept.count_end(TaskIx(6), Some(&denied), 2);
+        let found: Vec<_> = (1..=6).map(|task| kept.too_many(TaskIx(task))).collect();
+        assert_eq!(found, [None, Some(2), Some(3), None, None, Some(2)]);
     }
 
     #[test]

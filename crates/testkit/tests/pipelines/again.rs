@@ -279,3 +279,20 @@ fn what_a_changed_phase_came_to_before_is_told_as_it_ended() {
         assert_eq!(told["superseded"], json!([{"status": status, "tries": tries}]));
     }
 }
+
+#[test]
+fn violations_of_a_phase_that_begins_anew_stay_in_the_result() {
+    let plan = with("x", &["x", "care"], &["x care on: failure"], "violationMode: validation_fail\n");
+    // Too large to stand in an event.
+    let reason = format!("asked for a key {}", "x".repeat(20_000));
+    let violates = json!({"status": "failure", "failure_code": "security", "reason": reason});
+    let (ended, world) = run(&plan, vec![("x/try[1]", failed("no")), ("care/try[1]", says(violates))]);
+    let violations = |ended: &Ended| ended.output.as_ref().expect("a report")["violations"].clone();
+    assert_eq!((ended.status, violations(&ended).as_array().map(Vec::len)), (RunStatus::Failed, Some(1)));
+    let mut before = violations(&ended);
+    before[0]["superseded"] = json!(true);
+    let (ended, again) = resumed(&plan, &world, vec![("x/try[2]", failed("no"))]);
+    assert_eq!((ended.status, violations(&ended)), (RunStatus::Failed, before.clone()));
+    let (ended, _) = resumed(&plan, &again, vec![]);
+    assert_eq!((ended.status, violations(&ended)), (RunStatus::Succeeded, before));
+}

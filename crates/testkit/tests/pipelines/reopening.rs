@@ -152,7 +152,8 @@ fn hooks_at_the_end_are_run_again_and_see_what_went_wrong() {
 fn a_pipeline_that_succeeded_is_not_opened_again() {
     let plan = manifest("x", &["x"], &[]);
     let (_, world) = run(&plan, vec![]);
-    let replayed = convoke_engine::replay(&plan, world.commits.concat(), &convoke_engine::Changes::None);
+    let replayed =
+        convoke_engine::replay(&plan, world.commits.concat(), &convoke_engine::Changes::None, &|_| None);
     assert!(replayed.is_err());
 }
 
