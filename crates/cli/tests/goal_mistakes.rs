@@ -61,6 +61,17 @@ fn guidance_has_an_end() {
     world.convoke(&["guide", &run, "be brief"]).exits(0);
 }
 
+#[test]
+fn what_nobody_has_heard_yet_counts_as_said() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
+    let run = world.run();
+    world.convoke(&["guide", &run, &"x".repeat(9_000)]).exits(0);
+    let words = ["2000 characters after 9000 that were said", "at most 10000"];
+    world.convoke(&["guide", &run, &"y".repeat(2_000)]).exits(2).mentions(&words);
+    world.convoke(&["guide", &run, &"y".repeat(1_000)]).exits(0);
+}
+
 /// A goal and a command behind it that fails until `ready` is there.
 fn with_a_failing_step(bounds: &str) -> String {
     format!(
