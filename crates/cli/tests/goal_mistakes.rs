@@ -31,6 +31,18 @@ fn mistakes_of_the_configuration_are_told_by_key_and_line() {
 }
 
 #[test]
+fn tools_that_nobody_has_are_told_to_who_named_them() {
+    let none = "no tools are configured";
+    refused("", &["--tools", "nope__read"], 2, &["--tools: there is no tool `nope__read`", none]);
+    let words = ["convoke.toml:6", "`goal.tools`: there is no tool `nope`", none];
+    refused("[goal]\ntools = [\"nope\"]\n", &[], 2, &words);
+    let script = "[goal.scripts.count]\ncommand = \"wc\"\n";
+    let words = ["--tools: there is no tool `nope__read`", "the configuration has scripts__count"];
+    let said = refused(script, &["--tools", "nope__read"], 2, &words);
+    assert!(!said.stderr.contains("its server"), "{said}");
+}
+
+#[test]
 fn mistakes_of_flags_are_told_by_flag() {
     refused("", &["--max-depth", "11"], 2, &["--max-depth"]);
     refused("", &["--max-tasks", "0"], 2, &["--max-tasks"]);

@@ -390,7 +390,9 @@ output: {{said: it went on}}
 #[test]
 fn a_flag_adds_no_tools() {
     let world = World::new();
-    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n[goal]\ntools = [\"scripts__count\"]\n");
+    let settings = "[provider]\nname = \"scripted\"\n[goal]\ntools = [\"scripts__count\"]\n\
+        [goal.scripts.count]\ncommand = \"wc\"\n[goal.scripts.remove]\ncommand = \"rm\"\n";
+    world.write("convoke.toml", settings);
     let said = world.convoke(&["goal", "count", "--tools", "scripts__remove"]).exits(2);
     assert!(said.stderr.contains("`scripts__remove` is not among the tools"), "{}", said.stderr);
 }
