@@ -392,6 +392,8 @@ pub enum SchemaOf {
     Manifest,
     /// Persona manifests
     Personas,
+    /// What the duties of a goal answer
+    Goal,
 }
 
 /// Commands that only choose a format.

@@ -2,12 +2,13 @@
 
 mod blame;
 mod bounds;
+mod tools;
 
 pub use blame::Authors;
 pub use bounds::{Budgeted, anew};
 
 use crate::args::GoalArgs;
-use crate::config::{Approval, GoalSettings};
+use crate::config::{Approval, Config, GoalSettings};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -16,7 +17,7 @@ use convoke_model::Duty;
 use convoke_plan::generate::goal::Sentence;
 use convoke_plan::source::nearest;
 use etcetera::BaseStrategy;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The name under which the workflow of a goal is known.
@@ -34,11 +35,8 @@ pub struct PromptFile {
 }
 
 /// What is known about a goal before it runs.
-pub fn of(
-    args: &GoalArgs,
-    settings: &GoalSettings,
-    prompts: &[PromptFile],
-) -> Result<Sentence, CommandFailure> {
+pub fn of(args: &GoalArgs, config: &Config, prompts: &[PromptFile]) -> Result<Sentence, CommandFailure> {
+    let settings = &config.goal;
     if args.goal.trim().is_empty() {
         return Err(CommandFailure::new(Exit::Usage, "the goal is empty").hint("say what is to be reached"));
     }
@@ -53,49 +51,13 @@ pub fn of(
         limits: Budgeted::at_start(&args.bounds, &settings.limits).limits,
     };
     sentence.keys.extend(args.bounds.keys());
-    state_tools(&mut sentence, args)?;
+    tools::state(&mut sentence, args, config)?;
     for (key, holds) in [("plan_only", args.plan_only), ("approve", approves(args, settings))] {
         if holds {
             sentence.keys.insert(key.to_owned(), json!(true));
         }
     }
     Ok(sentence)
-}
-
-/// The flag narrows what the configuration offers; it cannot add anything.
-fn state_tools(sentence: &mut Sentence, args: &GoalArgs) -> Result<(), CommandFailure> {
-    match args.tools.as_slice() {
-        [] => {}
-        [word] if word == "none" => sentence.servers.clear(),
-        names => {
-            let offered = sentence.keys.get("tools").and_then(Value::as_array).cloned();
-            let is_offered = |name: &str| {
-                offered
-                    .as_ref()
-                    .is_none_or(|all| all.iter().filter_map(Value::as_str).any(|one| fits(one, name)))
-            };
-            if let Some(name) = names.iter().find(|name| !is_offered(name)) {
-                let message =
-                    format!("--tools: `{name}` is not among the tools of the configuration (goal.tools)");
-                return Err(
-                    CommandFailure::new(Exit::Usage, message).hint("add it to goal.tools in convoke.toml")
-                );
-            }
-            sentence.keys.insert("tools".to_owned(), json!(names));
-        }
-    }
-    if sentence.servers.is_empty() {
-        sentence.keys.remove("tools");
-    }
-    Ok(())
-}
-
-/// Whether a name lies within an entry of the configuration: `count`, `scripts__count`, `scripts__*`.
-fn fits(entry: &str, name: &str) -> bool {
-    match entry.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == entry || name.ends_with(&format!("__{entry}")),
-    }
 }
 
 /// Whether a person approves the plan. One that was given is approved already.

@@ -31,6 +31,18 @@ fn mistakes_of_the_configuration_are_told_by_key_and_line() {
 }
 
 #[test]
+fn tools_that_nobody_has_are_told_to_who_named_them() {
+    let none = "no tools are configured";
+    refused("", &["--tools", "nope__read"], 2, &["--tools: there is no tool `nope__read`", none]);
+    let words = ["convoke.toml:6", "`goal.tools`: there is no tool `nope`", none];
+    refused("[goal]\ntools = [\"nope\"]\n", &[], 2, &words);
+    let script = "[goal.scripts.count]\ncommand = \"wc\"\n";
+    let words = ["--tools: there is no tool `nope__read`", "the configuration has scripts__count"];
+    let said = refused(script, &["--tools", "nope__read"], 2, &words);
+    assert!(!said.stderr.contains("its server"), "{said}");
+}
+
+#[test]
 fn mistakes_of_flags_are_told_by_flag() {
     refused("", &["--max-depth", "11"], 2, &["--max-depth"]);
     refused("", &["--max-tasks", "0"], 2, &["--max-tasks"]);
@@ -59,6 +71,17 @@ fn guidance_has_an_end() {
     let long = "x".repeat(10_001);
     world.convoke(&["guide", &run, &long]).exits(2).mentions(&["10001 characters", "at most 10000"]);
     world.convoke(&["guide", &run, "be brief"]).exits(0);
+}
+
+#[test]
+fn what_nobody_has_heard_yet_counts_as_said() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
+    let run = world.run();
+    world.convoke(&["guide", &run, &"x".repeat(9_000)]).exits(0);
+    let words = ["2000 characters after 9000 that were said", "at most 10000"];
+    world.convoke(&["guide", &run, &"y".repeat(2_000)]).exits(2).mentions(&words);
+    world.convoke(&["guide", &run, &"y".repeat(1_000)]).exits(0);
 }
 
 /// A goal and a command behind it that fails until `ready` is there.

@@ -138,11 +138,14 @@ fn lines_that_are_typed_meanwhile_are_guidance() {
     command.stdin(keyboard.try_clone().expect("a second handle"));
     let process = support::process::Process::start(command);
     until("the first task is done", || events(&world).contains("goal/1/execute[1]"));
-    keyboard.write_all(b"\nmind the gap\n").expect("a keyboard");
+    let too_long = "z".repeat(10_001);
+    keyboard.write_all(format!("{too_long}\n\nmind the gap\n").as_bytes()).expect("a keyboard");
     until("it is written down", || events(&world).contains("mind the gap"));
+    assert!(events(&world).contains("guidance_unheard"));
     lift_the_barrier(&world);
     process.wait().exits(0);
-    assert!(prompt_of(&world, "goal/2/execute[1]").contains("mind the gap"));
+    let prompt = prompt_of(&world, "goal/2/execute[1]");
+    assert!(prompt.contains("mind the gap") && !prompt.contains("zzz"), "{prompt}");
 }
 
 #[test]
@@ -387,7 +390,9 @@ output: {{said: it went on}}
 #[test]
 fn a_flag_adds_no_tools() {
     let world = World::new();
-    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n[goal]\ntools = [\"scripts__count\"]\n");
+    let settings = "[provider]\nname = \"scripted\"\n[goal]\ntools = [\"scripts__count\"]\n\
+        [goal.scripts.count]\ncommand = \"wc\"\n[goal.scripts.remove]\ncommand = \"rm\"\n";
+    world.write("convoke.toml", settings);
     let said = world.convoke(&["goal", "count", "--tools", "scripts__remove"]).exits(2);
     assert!(said.stderr.contains("`scripts__remove` is not among the tools"), "{}", said.stderr);
 }

@@ -3,7 +3,10 @@
 //! The scheduler and the permits behind one door. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
 //! carries out its effects, and so does the simulated world of the tests. What each kind of fact means is in `take`.
 
+mod guidance;
 mod take;
+
+pub use guidance::MOST_GUIDANCE;
 
 pub(crate) use take::stopping;
 

@@ -37,7 +37,7 @@ mod store;
 mod terms;
 
 pub use clock::Clock;
-pub use core::{Core, Effect, Turn};
+pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use days::{DayBudget, midnight};
 pub use durations::{Durations, Known};
 pub use error::EngineError;

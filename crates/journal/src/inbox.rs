@@ -75,6 +75,16 @@ impl Inbox {
             .and_then(|mut connection| insert(&mut connection, at, body))
             .map_err(|error| refusal(&path, error))
     }
+
+    /// What was left for the run and may not have been dealt with yet; nothing is taken.
+    pub fn waiting(state: &StateDir, run: &RunId) -> Result<Vec<InboxMessage>, Error> {
+        let path = inbox_path(&state.existing(run)?);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let connection = connect(&path, OpenFlags::empty(), SEND_PATIENCE);
+        messages(&connection.map_err(|error| refusal(&path, error))?, &path)
+    }
 }
 
 /// A person waits for the sender, and other senders take milliseconds.
@@ -207,20 +217,22 @@ impl OwnerInbox {
 
     fn messages(&mut self) -> Result<Vec<InboxMessage>, Error> {
         let path = self.path.clone();
-        let fail = |error| refusal(&path, error);
-        let connection = self.open().map_err(fail)?;
-        match version(connection).map_err(fail)? {
-            0 => return Ok(Vec::new()), // its maker has not got far
-            VERSION => {}
-            found => return Err(Error::Newer { path, found, known: VERSION }),
-        }
-        let query = || {
-            let mut statement =
-                connection.prepare_cached("SELECT id, at, body FROM messages ORDER BY place")?;
-            statement.query_map([], message)?.collect::<rusqlite::Result<_>>()
-        };
-        query().map_err(fail)
+        messages(self.open().map_err(|error| refusal(&path, error))?, &path)
     }
+}
+
+fn messages(connection: &Connection, path: &Path) -> Result<Vec<InboxMessage>, Error> {
+    let fail = |error| refusal(path, error);
+    match version(connection).map_err(fail)? {
+        0 => return Ok(Vec::new()), // its maker has not got far
+        VERSION => {}
+        found => return Err(Error::Newer { path: path.to_owned(), found, known: VERSION }),
+    }
+    let query = || {
+        let mut statement = connection.prepare_cached("SELECT id, at, body FROM messages ORDER BY place")?;
+        statement.query_map([], message)?.collect::<rusqlite::Result<_>>()
+    };
+    query().map_err(fail)
 }
 
 fn message(row: &rusqlite::Row<'_>) -> rusqlite::Result<InboxMessage> {

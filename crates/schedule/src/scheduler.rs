@@ -229,6 +229,11 @@ impl Scheduler {
         self.finished.as_ref()
     }
 
+    /// Characters of what people said to the run and was heard.
+    pub fn guidance_heard(&self) -> usize {
+        self.guidance.iter().map(|text| text.chars().count()).sum()
+    }
+
     /// The gates that wait, when nothing else can happen before one is answered.
     pub fn parked(&self) -> Option<Vec<TaskId>> {
         let waits = self.running > 0 || self.queued > 0 || !self.errands.is_empty();

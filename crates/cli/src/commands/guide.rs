@@ -7,12 +7,10 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
-use convoke_journal::{Inbox, Message, RunMeta, live_owner};
+use convoke_engine::MOST_GUIDANCE;
+use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, live_owner};
 use convoke_model::{Event, RunId};
 use convoke_plan::{Kind, Plan};
-
-/// Characters of all that is said to one run.
-const MOST_GUIDANCE: usize = 10_000;
 
 /// Leaves the words in the run's inbox, where somebody can still make use of them.
 pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> {
@@ -25,7 +23,7 @@ pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> 
     let run = stored.run.clone();
     let plan = changes::stored_plan(&state, &run, &meta(&stored)?, || Ok(stored.events.clone()))?;
     can_be_guided(&stored, &plan)?;
-    fits(&stored, &words)?;
+    fits(&stored, &Inbox::waiting(&state, &run)?, &words)?;
     let message = Message::Guide { text: words, by: stored::actor("convoke guide") };
     Inbox::send(&state, &run, clock::now(), &message)?;
     match live_owner(&state, &run)? {
@@ -59,12 +57,16 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
 }
 
 /// Everybody who is asked from then on reads all of it, so there is an end to it.
-fn fits(stored: &Stored, words: &str) -> Result<(), CommandFailure> {
+fn fits(stored: &Stored, waiting: &[InboxMessage], words: &str) -> Result<(), CommandFailure> {
     let said = stored.events.iter().filter_map(|stamped| match &stamped.event {
         Event::Guided { text, .. } => Some(text.chars().count()),
         _ => None,
     });
-    let (before, now) = (said.sum::<usize>(), words.chars().count());
+    let unheard = waiting.iter().filter_map(|message| match &message.body {
+        Message::Guide { text, .. } => Some(text.chars().count()),
+        _ => None,
+    });
+    let (before, now) = (said.chain(unheard).sum::<usize>(), words.chars().count());
     if before + now <= MOST_GUIDANCE {
         return Ok(());
     }

@@ -11,6 +11,7 @@ pub fn run(console: &Console, of: SchemaOf) -> Result<Exit, CommandFailure> {
         SchemaOf::Workflow => convoke_plan::source::schema(),
         SchemaOf::Manifest => convoke_plan::source::manifest_schema(),
         SchemaOf::Personas => convoke_plan::source::persona_schema(),
+        SchemaOf::Goal => convoke_plan::compile::goal_schema(),
     };
     console.json(&schema)?;
     Ok(Exit::Success)

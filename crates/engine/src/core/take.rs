@@ -49,7 +49,7 @@ impl Core {
             }
             What::Guided { text, by, message } => {
                 turn.consumed.extend(message);
-                self.happen(fact.at, Event::Guided { text, by }, turn);
+                self.take_guidance(fact.at, text, by, turn);
             }
             What::FilesSeen { task, present, absent } => {
                 let task = self.scheduler.id(task).clone();

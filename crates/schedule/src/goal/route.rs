@@ -138,7 +138,7 @@ fn add(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
     let known = |short: &str| items::full(state, short);
     let mut items = plan.items(&state.id, first, 0, &known);
     items.iter_mut().for_each(|item| stand_for_all(state, item));
-    let reason = format!("{why}: {} tasks", items.len());
+    let reason = format!("{why}: {}", tasks(items.len()));
     Decision { chosen: "add_tasks", reason, about: None, role: None, act: Act::Add(items) }
 }
 
@@ -234,7 +234,8 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
     let ended = |end: End| state.top().filter(|item| item.ended() == Some(end)).count();
     let (failed, skipped) = (ended(End::Failed) + ended(End::Cancelled), ended(End::Skipped));
     if failed + skipped > 0 {
-        return Some(format!("{failed} tasks failed and {skipped} were skipped"));
+        let were = if skipped == 1 { "was" } else { "were" };
+        return Some(format!("{} failed and {skipped} {were} skipped", tasks(failed)));
     }
     if state.rounds > 1 {
         return Some("further tasks were done".to_owned());
@@ -252,6 +253,11 @@ fn wants_verdict(state: &State<'_>) -> bool {
     state.rounds > 1 && matches!(status(state), Status::Succeeded | Status::Partial)
 }
 
+/// So many tasks, in words.
+fn tasks(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "task" } else { "tasks" })
+}
+
 fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {
     let act = Act::Ask { duty, note };
     Decision { chosen: duty.word(), reason: reason.to_owned(), about: None, role: Some(duty), act }
@@ -260,4 +266,14 @@ fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {
 fn abandon(message: String) -> Decision {
     let failure = Failure::new(Class::InvalidOutput, message.clone()).reason(PLAN_REFUSED);
     Decision { chosen: "end", reason: message, about: None, role: None, act: Act::Abandon(failure) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tasks;
+
+    #[test]
+    fn one_task_is_no_tasks() {
+        assert_eq!([0, 1, 2].map(tasks), ["0 tasks", "1 task", "2 tasks"]);
+    }
 }

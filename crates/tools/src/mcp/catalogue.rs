@@ -1,8 +1,8 @@
 //! The tools of one server: what they are, and whether what goes in and out fits what they declare.
 //!
-//! Schemas are compiled once. One of a server that cannot be compiled, or refers to another place, checks nothing: the
-//! server checks its arguments itself, and a tool must not be lost because its schema is unusual. Commands check
-//! nothing themselves, so theirs must be good ([`Catalogue::checked`]).
+//! Schemas are compiled once. One for arguments that cannot be compiled, or refers to another place, checks nothing: the
+//! server checks its arguments itself. One for data that cannot be compiled fits nothing: nobody else checks what comes
+//! out. Commands check nothing themselves, so theirs must be good ([`Catalogue::checked`]).
 
 use super::content::failed;
 use convoke_agent::{Tool, ToolResult, ToolSpec};
@@ -27,7 +27,8 @@ pub struct Entry {
     output_schema: Option<Value>,
     repeatable: bool,
     arguments: Option<Validator>,
-    result: Option<Validator>,
+    /// What results must fit, or why nothing can.
+    result: Option<Result<Validator, String>>,
 }
 
 impl Catalogue {
@@ -84,7 +85,9 @@ impl Entry {
             description: tool.description.map(Into::into).or(tool.title).or(notes.title).unwrap_or_default(),
             repeatable: notes.read_only_hint == Some(true) || notes.idempotent_hint == Some(true),
             arguments: jsonschema::validator_for(&input_schema).ok(),
-            result: output_schema.as_ref().and_then(|schema| jsonschema::validator_for(schema).ok()),
+            result: output_schema
+                .as_ref()
+                .map(|schema| jsonschema::validator_for(schema).map_err(|error| error.to_string())),
             input_schema,
             output_schema,
         }
@@ -119,10 +122,11 @@ impl Entry {
 
     /// The result, or what is wrong with it: data that does not fit what the tool declares is of no use to anybody.
     pub fn result(&self, given: ToolResult) -> ToolResult {
-        let Some(validator) = self.result.as_ref().filter(|_| !given.failed) else { return given };
-        let wrong = match &given.structured {
-            Some(data) => violations(validator, &data.value()),
-            None => "it declares structured data and gave none".to_owned(),
+        let Some(declared) = self.result.as_ref().filter(|_| !given.failed) else { return given };
+        let wrong = match (declared, &given.structured) {
+            (Err(why), _) => format!("that is no JSON Schema: {why}"),
+            (Ok(validator), Some(data)) => violations(validator, &data.value()),
+            (Ok(_), None) => "it declares structured data and gave none".to_owned(),
         };
         if wrong.is_empty() {
             return given;
@@ -215,7 +219,18 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_cannot_be_compiled_checks_nothing() {
+    fn a_schema_for_data_that_cannot_be_compiled_fits_nothing_and_says_so() {
+        for schema in [json!({"type": "objct"}), json!({"$ref": "https://example.com/elsewhere.json"})] {
+            let odd = entry(json!({"name": "t", "inputSchema": {}, "outputSchema": schema}));
+            let structured = Some(JsonText::of(&json!({"any": "thing"})));
+            let given = odd.result(ToolResult { text: "words".into(), structured, ..ToolResult::default() });
+            assert!(given.failed && given.text.contains("that is no JSON Schema: "), "{}", given.text);
+            assert!(given.text.ends_with("\n\nwords"), "{}", given.text);
+        }
+    }
+
+    #[test]
+    fn a_schema_for_arguments_that_cannot_be_compiled_checks_nothing() {
         let odd = entry(json!({"name": "t", "inputSchema": {"$ref": "https://example.com/elsewhere.json"}}));
         assert!(odd.arguments(json!({"any": "thing"})).is_ok());
     }

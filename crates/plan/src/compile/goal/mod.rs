@@ -6,6 +6,9 @@
 mod contracts;
 mod policies;
 mod prompts;
+mod schema;
+
+pub use schema::goal_schema;
 
 use super::build::Builder;
 use crate::plan::*;
