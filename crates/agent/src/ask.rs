@@ -11,8 +11,7 @@ use convoke_model::{Contract, Failure};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
-/// The most tokens to answer with where nobody says: what a call can cost must be known before it is made.
-pub const MAX_TOKENS: u64 = 4096;
+pub use convoke_model::MAX_TOKENS;
 
 impl Talk<'_> {
     /// Asks the first model of the chain that can answer.
@@ -86,7 +85,7 @@ impl Talk<'_> {
     fn demand(&self, question: &Question<'_>, model: &str) -> CallDemand {
         let settings = &self.call.settings;
         let input_tokens = ledger::tokens_in(&question.messages) + question.tool_tokens;
-        let output_tokens = settings.max_tokens.unwrap_or(MAX_TOKENS);
+        let output_tokens = self.max_tokens();
         CallDemand {
             task: self.assignment.task.clone(),
             attempt: self.assignment.attempt,
@@ -98,6 +97,16 @@ impl Talk<'_> {
         }
     }
 
+    fn max_tokens(&self) -> u64 {
+        let agreed = self.assignment.contract.as_deref().and_then(|contract| contract.max_tokens);
+        agreed.or(self.call.settings.max_tokens).unwrap_or(MAX_TOKENS)
+    }
+
+    fn working_dir(&self) -> Option<&str> {
+        let agreed = self.assignment.contract.as_deref().and_then(|contract| contract.working_dir.as_deref());
+        agreed.or(self.call.working_dir.as_deref())
+    }
+
     fn request<'b>(&'b self, question: &'b Question<'b>, model: &'b str) -> Request<'b> {
         let settings = &self.call.settings;
         Request {
@@ -107,10 +116,10 @@ impl Talk<'_> {
             native_schema: question.native_schema(),
             tools: question.tools,
             answered: question.answered,
-            working_dir: self.call.working_dir.as_deref(),
+            working_dir: self.working_dir(),
             contract: self.assignment.contract.as_deref(),
             temperature: settings.temperature,
-            max_tokens: settings.max_tokens.or(Some(MAX_TOKENS)),
+            max_tokens: Some(self.max_tokens()),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
             timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
             step: &self.assignment.step,

@@ -5,7 +5,7 @@
 //! holds for the rest of the attempt.
 
 use crate::{Finish, Reply, Report};
-use convoke_model::{AgentCall, Class, Failure};
+use convoke_model::{AgentCall, Class, Contract, Failure};
 
 /// The models of one attempt.
 pub(crate) struct Models<'a> {
@@ -18,13 +18,19 @@ pub(crate) struct Models<'a> {
 }
 
 impl<'a> Models<'a> {
-    /// The chain of a call, in this attempt of the step.
-    pub fn new(call: &'a AgentCall, step: &'a str, attempt: u32) -> Models<'a> {
+    /// The chain of a call, in this attempt of the step: the contract's, where there is one.
+    pub fn new(
+        call: &'a AgentCall,
+        contract: Option<&'a Contract>,
+        step: &'a str,
+        attempt: u32,
+    ) -> Models<'a> {
         let fallback = call.settings.fallback.as_ref();
+        let stated = fallback.map_or(&[][..], |fallback| &fallback.models);
         Models {
             step,
             first: &call.model,
-            others: fallback.map_or(&[], |fallback| &fallback.models),
+            others: contract.map_or(stated, |contract| &contract.other_models),
             turned: 0,
             is_last_attempt: fallback.is_some_and(|fallback| attempt >= fallback.attempts),
         }

@@ -149,13 +149,9 @@ mod tests {
         Contract {
             phase: "write".into(),
             persona: Some("writer".into()),
-            model: String::new(),
             allowed_tools: None,
             banned_tools: Vec::new(),
-            working_dir: None,
-            timeout_ms: None,
-            depth: 0,
-            violation: Default::default(),
+            ..Contract::default()
         }
     }
 

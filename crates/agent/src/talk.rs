@@ -185,7 +185,8 @@ impl Talk<'_> {
     }
 
     async fn converse(&self, premise: &Premise<'_>, going: &mut Going<'_>, heard: &Heard<'_>) -> Closing {
-        let mut models = Models::new(self.call, &self.assignment.step, self.assignment.attempt);
+        let (contract, step) = (self.assignment.contract.as_deref(), &self.assignment.step);
+        let mut models = Models::new(self.call, contract, step, self.assignment.attempt);
         loop {
             for Note { code, message } in going.conversation.take_notes() {
                 self.line.report(Report::Noted { code, message });

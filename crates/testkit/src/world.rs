@@ -92,7 +92,7 @@ impl World {
             run: RunId("simulated".into()),
             workflow: plan.root().name.to_string(),
             file: plan.root().file.clone(),
-            folder: ".".into(),
+            folder: "/simulated".into(),
             plan: plan.digest(),
             inputs: Payload::Inline(JsonText::of(&inputs)),
             seed,

@@ -4,7 +4,7 @@ use crate::{
     Reply, Report, Request, ScriptResult, Silent, Sink, Unlimited,
 };
 use convoke_model::{
-    AgentSettings, Class, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
+    AgentSettings, Class, Contract, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
 };
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -295,6 +295,18 @@ async fn the_next_model_answers_for_one_that_cannot() {
         "step `a`: model `n` gave no answer (refused); asking `o`",
     ];
     assert_eq!(notes, wanted);
+}
+
+#[tokio::test]
+async fn only_models_of_the_contract_are_asked_where_there_is_one() {
+    for (others, wanted) in [(&[][..], &["m"][..]), (&["p"], &["m", "p"])] {
+        let (attempts, told) = attempts([failing(Class::RateLimit), said("{\"n\": 1}")]);
+        let other_models = others.iter().map(|model| model.to_string()).collect();
+        let contract = Contract { other_models, ..Contract::default() };
+        let assignment = Assignment { contract: Some(Box::new(contract)), ..with_models(agent(None), 1) };
+        run(&attempts, assignment).await;
+        assert_eq!(*told.models.lock().unwrap(), wanted);
+    }
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ impl<'a> Programmer<'a> {
             ledger,
             heard,
             // Attempts that were suspended are none that failed.
-            models: Models::new(&self.call.agent, &assignment.step, assignment.failures + 1),
+            models: Models::new(&self.call.agent, None, &assignment.step, assignment.failures + 1),
         };
         let mut ran = self.go_on(&mut going).await?;
         loop {

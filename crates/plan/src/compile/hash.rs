@@ -138,6 +138,7 @@ impl<'a> Hasher<'a> {
                     .map(|child| json!([child.persona, self.node(ix, child.worker), child.clearance]))
                     .collect();
                 fields.insert("children".into(), json!(children));
+                fields.retain(|key, _| !PHASE_LIMITS.contains(&key.as_str()));
             }
             // An output that came is as good under another bound.
             Kind::Script(_) => fields.retain(|key, _| key != "idle"),
@@ -213,6 +214,9 @@ const LIMITS: [&str; 8] = [
 
 /// How far a goal may go, what follows from failures and who looks at its plan: what it came to is as good under others.
 const GOAL_LIMITS: [&str; 3] = ["bounds", "policies", "approve"];
+
+/// How far a phase may go, of which the process that compiles it has a say: what it came to is as good under other bounds.
+const PHASE_LIMITS: [&str; 2] = ["max_tries", "max_depth"];
 
 fn settle_agent(fields: &mut Map<String, Value>, servers: &Servers) {
     let Some(settings) = fields.get_mut("settings").and_then(Value::as_object_mut) else { return };

@@ -245,13 +245,9 @@ async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherw
     let contract = |allowed: Option<&[&str]>, banned: &[&str]| Contract {
         phase: "code".into(),
         persona: Some("coder".into()),
-        model: String::new(),
         allowed_tools: allowed.map(|names| names.iter().map(|name| name.to_string()).collect()),
         banned_tools: banned.iter().map(|name| name.to_string()).collect(),
-        working_dir: None,
-        timeout_ms: None,
-        depth: 0,
-        violation: Default::default(),
+        ..Contract::default()
     };
     /// What is allowed, what is banned, and whether the wish is refused.
     type Case = (Option<&'static [&'static str]>, &'static [&'static str], bool);

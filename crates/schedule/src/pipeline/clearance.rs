@@ -10,9 +10,10 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::clearance::is_within;
-use convoke_model::{AgentCall, Class, Contract, Work};
+use convoke_model::{AgentCall, Class, Contract, MAX_TOKENS, Work};
 use convoke_plan::{Clearance, Kind, Phase, Span};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 impl Scheduler {
     /// The contract of a task's next attempt, where it works for a phase.
@@ -21,22 +22,52 @@ impl Scheduler {
         let about = self.asked_about(task)?;
         let role = self.role_of(phase, about);
         let clearance = role.map_or(&phase.clearance, |role| &role.clearance);
-        let (model, working_dir, tools) = match work {
-            Work::Agent(call) => (call.model.clone(), call.working_dir.clone(), call.settings.tools.clone()),
-            Work::Script(call) => (String::new(), call.working_dir.clone(), cleared(clearance)),
-            _ => (String::new(), None, cleared(clearance)),
-        };
         Some(Contract {
             phase: self.node(asks).name.to_string(),
             persona: Some(role.map_or(&phase.persona, |role| &role.persona).to_string()),
-            model,
-            allowed_tools: tools,
             banned_tools: clearance.ban.clone(),
-            working_dir,
             timeout_ms: self.bound_of(task, work),
+            budget: self.node(task).budget.clone().or_else(|| self.node(asks).budget.clone()),
             depth: self.depth_of(task),
             violation: self.violation(asks),
+            ..self.of_work(work, clearance)
         })
+    }
+
+    /// What follows from the work itself.
+    fn of_work(&self, work: &Work, clearance: &Clearance) -> Contract {
+        match work {
+            Work::Agent(call) => self.of_call(call),
+            Work::Script(call) => Contract {
+                allowed_tools: cleared(clearance),
+                working_dir: self.placed(call.working_dir.as_deref()),
+                ..Contract::default()
+            },
+            _ => Contract { allowed_tools: cleared(clearance), ..Contract::default() },
+        }
+    }
+
+    fn of_call(&self, call: &AgentCall) -> Contract {
+        let settings = &call.settings;
+        let others = settings.fallback.as_ref().map(|fallback| fallback.models.clone());
+        Contract {
+            provider: Some(settings.provider.name.clone()),
+            model: call.model.clone(),
+            other_models: others.unwrap_or_default(),
+            servers: settings.servers.keys().map(ToString::to_string).collect(),
+            allowed_tools: settings.tools.clone(),
+            working_dir: self.placed(call.working_dir.as_deref()),
+            max_tokens: Some(settings.max_tokens.unwrap_or(MAX_TOKENS)),
+            max_iterations: Some(settings.capabilities.max_iterations),
+            ..Contract::default()
+        }
+    }
+
+    /// A folder from the root: a run works where it was started, also when it is resumed from elsewhere.
+    fn placed(&self, stated: Option<&str>) -> Option<String> {
+        let folder = Path::new(&self.folder).join(stated.unwrap_or_default());
+        let plain: PathBuf = folder.components().collect();
+        Some(plain.display().to_string()).filter(|folder| !folder.is_empty())
     }
 
     /// The longest time that an attempt can take: the worker's own bound, or that of its conversation if it is shorter.

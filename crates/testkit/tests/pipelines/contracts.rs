@@ -63,6 +63,24 @@ fn what_an_actor_has_and_a_persona_may_use_is_put_together_by_meaning() {
 }
 
 #[test]
+fn a_contract_names_everything_that_an_attempt_may_use() {
+    let actors = "  first: {type: agent, models: [one, two, three], working_dir: ./in/here, max_tokens: 900, \
+                  max_agent_iterations: 7}\n  second: {type: agent, model: four}\n";
+    let hands_out = json!({"status": "success", "children": [{"persona": "hand", "task": "1"}]});
+    let (_, world) = run(&team("", actors), vec![("x/try[1]", says(hands_out))]);
+    let lead = contract(&world, "x/try[1]");
+    assert_eq!((lead.model.as_str(), lead.other_models), ("one", vec!["two".to_owned(), "three".to_owned()]));
+    assert_eq!(lead.working_dir.as_deref(), Some("/simulated/in/here"));
+    assert_eq!((lead.max_tokens, lead.max_iterations), (Some(900), Some(7)));
+    assert_eq!(lead.servers, ["fs", "git"]);
+    assert!(lead.provider.is_some_and(|name| !name.is_empty()));
+    let hand = contract(&world, "x/child[1.1]");
+    assert_eq!((hand.model.as_str(), hand.other_models.len()), ("four", 0));
+    assert_eq!(hand.working_dir.as_deref(), Some("/simulated"), "where nothing is stated, where the run is");
+    assert_eq!((hand.max_tokens, hand.max_iterations), (Some(4096), Some(50)));
+}
+
+#[test]
 fn a_child_has_the_bounds_of_its_own_actor() {
     let actors = "  first: {type: agent, timeout: 50s}\n  second: {type: agent, timeout: 20s, max_session_seconds: 5}\n";
     let hands_out = json!({"status": "success", "children": [{"persona": "hand", "task": "1"}]});

@@ -2,8 +2,8 @@
 //! pipelines as for every run and are shown in `govern` and in the tests of permits.
 
 use super::kit::*;
-use convoke_model::{Class, Event, RunStatus};
-use convoke_testkit::World;
+use convoke_model::{AttemptEnd, Class, Event, JsonText, RunStatus, Usage};
+use convoke_testkit::{Behaviour, World};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -139,7 +139,25 @@ fn tries_are_bounded_and_the_last_reason_is_told() {
 
 /// Defect 4: no limits of cost.
 #[test]
-fn a_budget_ends_a_pipeline_as_it_ends_any_run() {
+fn money_and_tokens_end_a_pipeline_as_they_end_any_run() {
+    for limit in ["budget_tokens: 1000", "budget_usd: 1"] {
+        let plan = chain(5, &format!("limits: {{{limit}, budget_mode: enforce}}\n"));
+        let spends = Box::new(|_: &convoke_model::Assignment| {
+            let usage = Usage { calls: 1, input_tokens: 400, cost_micros: 400_000, ..Usage::default() };
+            let output = JsonText::of(&json!({"status": "success", "payload": {}}));
+            Behaviour { takes: TICK, end: AttemptEnd::Finished { output, usage } }
+        });
+        let mut world = World::new(plan, json!({}), 4, 1, spends);
+        let ended = world.finish();
+        assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 3), "{limit}");
+        let failure = ended.failure.as_ref().expect("it is spent");
+        assert_eq!((failure.class, failure.limit()), (Class::Budget, limit.split(':').next()), "{failure}");
+        assert_eq!(phases(&ended)["p5"], "skipped");
+    }
+}
+
+#[test]
+fn a_number_of_tasks_ends_a_pipeline_as_it_ends_any_run() {
     let plan = chain(5, "limits: {max_tasks: 6}\n");
     let (ended, _) = run(&plan, vec![("p1/try[1]", refused("x"))]);
     assert_eq!(

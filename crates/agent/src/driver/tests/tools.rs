@@ -277,13 +277,9 @@ fn contract(allowed: Option<&[&str]>, banned: &[&str]) -> Option<Box<Contract>> 
     Some(Box::new(Contract {
         phase: "write".into(),
         persona: None,
-        model: String::new(),
         allowed_tools: allowed.map(words),
         banned_tools: words(banned),
-        working_dir: None,
-        timeout_ms: None,
-        depth: 0,
-        violation: Default::default(),
+        ..Contract::default()
     }))
 }
 
