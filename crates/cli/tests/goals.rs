@@ -165,6 +165,17 @@ fn a_parked_goal_hears_when_it_goes_on_and_other_runs_have_nothing_to_hear() {
     world.convoke(&["guide", &world.runs()[0], "hello"]).exits(2).mentions(&["has no goal"]);
 }
 
+#[test]
+fn what_is_said_to_a_goal_that_failed_is_heard_when_it_is_resumed() {
+    let world = scripted(&json!({"goal/plan": {"fail": "fatal", "message": "down"}}), "");
+    world.convoke(&["goal", "count"]).exits(1);
+    let run = world.run();
+    world.convoke(&["guide", &run, "in French"]).exits(0).mentions(&["heard when the run goes on"]);
+    world.write("replies.yaml", json!({ "replies": two_tasks() }).to_string());
+    world.convoke(&["resume", &run]).exits(0);
+    assert!(prompt_of(&world, "goal/1/execute[1]").contains("in French"));
+}
+
 /// Two scripts, of which only one may be used.
 const TWO_SCRIPTS: &str = "[goal.scripts.count]\ncommand = \"wc\"\nargs = [\"-c\"]\ndescription = \"counts bytes\"\n\
     [goal.scripts.remove]\ncommand = \"rm\"\nargs = [\"precious\"]\ndescription = \"removes it\"\n";

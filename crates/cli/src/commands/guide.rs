@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use convoke_engine::MOST_GUIDANCE;
 use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, live_owner};
-use convoke_model::{Event, RunId};
+use convoke_model::{Event, RunId, RunStatus};
 use convoke_plan::{Kind, Plan};
 
 /// Leaves the words in the run's inbox, where somebody can still make use of them.
@@ -48,8 +48,9 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
         .hint("`convoke answer` answers what a run asks"));
     }
     match convoke_engine::report::fold(&stored.events).status {
-        Some(status) if status.is_end() => {
-            let words = format!("run `{run}` has ended ({}): nobody would hear it", status.word());
+        // Whatever else it ended as, it can be resumed, and then it is heard.
+        Some(RunStatus::Succeeded) => {
+            let words = format!("run `{run}` has ended (succeeded): nobody would hear it");
             Err(CommandFailure::new(Exit::Usage, words))
         }
         _ => Ok(()),
