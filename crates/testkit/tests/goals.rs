@@ -17,6 +17,8 @@ mod kit;
 mod leaving_out;
 #[path = "goals/many.rs"]
 mod many;
+#[path = "goals/material.rs"]
+mod material;
 #[path = "goals/people.rs"]
 mod people;
 #[path = "goals/planning.rs"]
