@@ -500,7 +500,7 @@ pub enum Event {
         task: TaskId,
         /// The steps whose outputs are summarised, oldest first.
         covers: Vec<TaskId>,
-        /// The task that writes it; journals before 0.2 do not say.
+        /// The task that writes it; older journals do not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<TaskId>,
     },
