@@ -23,6 +23,11 @@ use std::path::{Path, PathBuf};
 /// The name under which the workflow of a goal is known.
 pub const FILE: &str = "goal:";
 
+/// What people are told a run was made from: its file, or that somebody said a sentence.
+pub fn origin(file: &str) -> &str {
+    if file == FILE { "a sentence" } else { file }
+}
+
 /// A prompt that somebody has put into words of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFile {
