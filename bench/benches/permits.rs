@@ -1,17 +1,25 @@
-//! What a decision costs. Not a test of correctness: prints figures, and fails where they are far off.
+//! What a permit costs to decide on. Prints figures, and fails where they are far off.
 //!
-//! `cargo test --release -p convoke-govern --test cost -- --ignored --nocapture`
+//! `cargo bench -p convoke-bench --bench permits`
 #![allow(clippy::print_stdout, reason = "figures are what it is for")]
 
+#[path = "../../crates/govern/tests/desk/mod.rs"]
 mod desk;
 
 use convoke_govern::{Amount, Counts, Governor, Outcome, Rank, Rules, Spec, Used};
 use convoke_model::Timestamp;
-use desk::{Dice, NOW, ask, free, grant};
+use desk::{Dice, ask, free, grant};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 const QUEUED: u64 = 100_000;
+
+fn main() {
+    one_permit_in_and_out();
+    a_fan_out_of_ten_thousand();
+    one_call_with_everything();
+    a_dispatch_with_a_hundred_thousand_waiting();
+}
 
 fn report(what: &str, times: &mut [Duration]) -> Duration {
     times.sort_unstable();
@@ -21,8 +29,6 @@ fn report(what: &str, times: &mut [Duration]) -> Duration {
     p99
 }
 
-#[test]
-#[ignore = "prints figures; run with --release"]
 fn one_permit_in_and_out() {
     let mut governor = Governor::new(8);
     let needs = [Amount::of(governor.resource("slots").expect("slots"), 1)];
@@ -38,8 +44,6 @@ fn one_permit_in_and_out() {
     assert!(each < Duration::from_micros(2));
 }
 
-#[test]
-#[ignore = "prints figures; run with --release"]
 fn a_fan_out_of_ten_thousand() {
     let mut times = Vec::new();
     for _ in 0..20 {
@@ -60,8 +64,6 @@ fn a_fan_out_of_ten_thousand() {
     report("a fan-out of 10 000, each", &mut times);
 }
 
-#[test]
-#[ignore = "prints figures; run with --release"]
 fn one_call_with_everything() {
     let mut governor = Governor::with(Rules::default());
     let slots = governor.add(Spec::slots("model", 100).learn_from(100)).expect("a limit");
@@ -114,8 +116,6 @@ fn dispatches(what: &str, governor: &mut Governor, needs: impl Fn(u64) -> Vec<Am
     assert!(report(what, &mut times) < Duration::from_millis(1));
 }
 
-#[test]
-#[ignore = "prints figures; run with --release"]
 fn a_dispatch_with_a_hundred_thousand_waiting() {
     let mut governor = Governor::new(300);
     let slots = governor.resource("slots").expect("slots");
@@ -132,5 +132,4 @@ fn a_dispatch_with_a_hundred_thousand_waiting() {
         vec![Amount::of(slots, 1), Amount::of(models[model], 1 + key / 200 % 2)]
     };
     dispatches("400 shapes, 30 tenants", &mut governor, needs, 30);
-    let _ = NOW;
 }
