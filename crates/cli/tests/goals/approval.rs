@@ -116,3 +116,37 @@ fn a_run_that_a_person_gave_up_can_be_finished_later() {
     let output = world.convoke(&["answer", &run, "goal/1", "retry", "--resume"]).exits(0).json();
     assert_eq!(statuses(&output), ["succeeded"]);
 }
+
+#[test]
+fn a_question_that_was_answered_is_not_answered_again() {
+    let world = scripted(&two_tasks(), "");
+    world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
+    let run = world.run();
+    world.convoke(&["answer", &run, "goal", "approve"]).exits(0);
+    let again = world.convoke(&["answer", &run, "goal", "fail"]).exits(2);
+    again.mentions(&["`goal` of run", "is answered already", &format!("convoke resume {run}")]);
+    let output = world.convoke(&["resume", &run]).exits(0).json();
+    assert_eq!(output["message"], "It is 42.", "the first answer counts");
+    let over = world.convoke(&["answer", &run, "goal", "approve"]).exits(2);
+    over.mentions(&["does not wait for `goal`"]);
+}
+
+#[test]
+fn a_plan_is_read_from_standard_input() {
+    let mut replies = two_tasks();
+    replies.as_object_mut().unwrap().remove("goal/plan");
+    let plans = [("- {id: x, description: count}\n", 0), ("- {id: x, description: count, inputs: [y]}\n", 3)];
+    for (plan, code) in plans {
+        let world = scripted(&replies, "");
+        world.write("plan.yaml", plan);
+        let mut command = world.command(&["goal", "count", "--plan", "-"]);
+        command.stdin(std::fs::File::open(world.work().join("plan.yaml")).unwrap());
+        let said = crate::support::process::Process::start(command).wait().exits(code);
+        match code {
+            0 => assert_eq!(said.json()["tasks"][0]["description"], "count"),
+            _ => drop(said.mentions(&["standard input", "there is no task `y`"])),
+        }
+    }
+    let world = scripted(&replies, "");
+    world.convoke(&["goal", "count", "--plan", "-", "--interactive"]).exits(2).mentions(&["standard input"]);
+}

@@ -3,7 +3,7 @@
 use crate::support::World;
 use crate::support::goals::{answer, done, scripted, task};
 use crate::support::model::Model;
-use crate::{prompt_of, shown};
+use crate::{events, prompt_of, shown, statuses};
 use serde_json::json;
 
 /// Two scripts, of which only one may be used.
@@ -85,4 +85,28 @@ fn a_flag_adds_no_tools() {
     world.write("convoke.toml", settings);
     let said = world.convoke(&["goal", "count", "--tools", "scripts__remove"]).exits(2);
     assert!(said.stderr.contains("`scripts__remove` is not among the tools"), "{}", said.stderr);
+}
+
+/// Defect 6 of the original: whatever a tool says on standard error made it a failure.
+#[test]
+fn a_tool_that_says_something_on_standard_error_and_ends_well_has_not_failed() {
+    let mut counts = task("a", "count", &[]);
+    counts["tools"] = json!(["scripts__count"]);
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [counts] } },
+        "goal/execute": [{ "tool_calls": [{ "name": "scripts__count" }] }, { "json": done("3") }],
+        "goal/finalise": { "json": answer("3 words.") },
+    });
+    for (ends, failed) in [("exit 0", false), ("exit 1", true)] {
+        let settings = format!(
+            "[goal.scripts.count]\ncommand = \"sh\"\nargs = [\"-c\", \"echo warning: slow >&2; echo 3; {ends}\"]\n"
+        );
+        let world = scripted(&replies, &settings);
+        let output = world.convoke(&["goal", "count"]).exits(0).json();
+        assert_eq!(statuses(&output), ["succeeded"]);
+        let events = events(&world);
+        let called =
+            events.lines().find(|line| line.contains("tool_called")).expect("it was called").to_owned();
+        assert_eq!(called.contains("\"failed\":true"), failed, "{called}");
+    }
 }

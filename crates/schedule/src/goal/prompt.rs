@@ -27,7 +27,7 @@ struct Seen {
     task: TaskIx,
     summary: String,
     text: String,
-    /// Only its head is shown: the rest can be read.
+    /// Only its head is shown.
     cut: bool,
 }
 
@@ -41,6 +41,8 @@ struct About<'a> {
     state: State<'a>,
     /// The task's place among the goal's tasks.
     at: Option<usize>,
+    /// Whether who is asked can read what is shown in part.
+    reads_on: bool,
 }
 
 impl Scheduler {
@@ -91,7 +93,7 @@ impl Scheduler {
         let past = if asker == goal_task { Past::Whole } else { Past::Of(&looked_at) };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
-        Some(About { duty, note, goal_task, goal, asker, state, at })
+        Some(About { duty, note, goal_task, goal, asker, state, at, reads_on: self.reads_on(task) })
     }
 
     /// Gives a duty's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
@@ -110,7 +112,7 @@ impl Scheduler {
             field.choices = Some(about.actions().into_iter().map(Json::from).collect());
         }
         call.settings = Arc::new(settings);
-        let cut = self.seen(&about, outputs).into_iter().filter(|seen| seen.cut);
+        let cut = self.seen(&about, outputs).into_iter().filter(|seen| seen.cut && about.reads_on);
         call.kept.extend(cut.filter_map(|seen| self.keep_whole(seen.task, outputs)));
         call
     }
@@ -136,13 +138,14 @@ impl Scheduler {
         let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
-        let heads = share::heads(&texts);
+        let heads = share::heads(&texts, about.reads_on);
         let mut number = 0;
         let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
         seen.map(|((task, said), (text, head))| {
             let (summary, cut) = (super::contract::words(said, "summary"), head < text.len());
             number += usize::from(cut);
-            Seen { task, summary, text: if cut { share::cut(&text, head, number) } else { text }, cut }
+            let name = about.reads_on.then_some(number);
+            Seen { task, summary, text: if cut { share::cut(&text, head, name) } else { text }, cut }
         })
         .collect()
     }

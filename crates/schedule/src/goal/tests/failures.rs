@@ -85,3 +85,21 @@ fn tasks_that_fail_together_are_recovered_within_max_tasks() {
     play.settle();
     assert_eq!(play.items.len(), 5);
 }
+
+/// A task for which no tools were named, that has called these and failed: what follows.
+fn after_calling(called: &[&str], toolless: bool) -> Vec<String> {
+    let mut goal = goal();
+    goal.policies = [(Class::Fatal, vec![Action::AlternativeTool])].into();
+    let mut play = planned(goal, vec![draft("a", &[])]);
+    play.items[0].item.toolless = toolless;
+    play.items[0].called = called.iter().map(|tool| (*tool).to_owned()).collect();
+    chosen(&play.fail("1", Class::Fatal))
+}
+
+#[test]
+fn another_tool_is_another_than_the_one_that_was_called() {
+    assert_eq!(after_calling(&["read"], false)[0], "alternative_tool 1");
+    assert_eq!(after_calling(&["read", "write"], false)[0], "fail 1", "there is no other");
+    assert_eq!(after_calling(&[], false)[0], "fail 1", "it had all of them, and used none");
+    assert_eq!(after_calling(&[], true)[0], "fail 1", "it may have none");
+}

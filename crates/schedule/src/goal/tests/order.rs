@@ -1,11 +1,12 @@
 //! In which order things are decided.
 
-use super::play::{draft, goal, planned};
-use crate::goal::decision::{Act, Decision};
+use super::play::{Heard, Play, chosen, draft, goal, planned, tasks};
 use crate::goal::proposal::Draft;
 use crate::goal::route::route;
 use crate::goal::state::Standing;
-use convoke_model::{Duty, TaskId};
+use crate::task::End;
+use convoke_model::{Class, Effort, Failure, TaskId};
+use convoke_plan::Action;
 
 #[test]
 fn ao_1_a_new_task_has_tried_nothing_and_failed_at_nothing() {
@@ -31,25 +32,54 @@ fn ao_8_two_comes_before_ten_and_the_more_urgent_before_both() {
     assert_eq!(order[10], "g/10/execute");
 }
 
-#[test]
-fn the_same_state_gives_the_same_decisions() {
-    let play = planned(goal(), vec![draft("a", &[]), draft("b", &[])]);
-    assert_eq!(route(&play.state()), route(&play.state()));
+/// A goal at a moment at which something of each kind can be decided.
+fn crossroads() -> Play {
+    let mut goal = goal();
+    goal.policies = [(Class::Fatal, vec![Action::Escalate])].into();
+    let large = |id: &str| Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft(id, &[]) };
+    let later = |id: &str, input: &str, priority| Draft { priority, ..draft(id, &[input]) };
+    let mut play = planned(
+        goal,
+        vec![
+            large("a"),
+            draft("b", &[]),
+            later("c", "e", 5),
+            later("d", "e", -1),
+            draft("e", &[]),
+            large("f"),
+        ],
+    );
+    play.say("1", tasks(vec![draft("x", &[]), draft("y", &[])]));
+    play.say("6", tasks(vec![draft("q", &[]), later("p", "q", 5)]));
+    for done in ["1/1", "1/2", "5", "6/1"] {
+        let at = play.at(&TaskId(format!("g/{done}").into()));
+        play.items[at].standing = Standing::Ended(End::Succeeded);
+    }
+    let failed = play.at(&TaskId("g/2".into()));
+    play.answer(Some(failed), Heard::Failed(Failure::new(Class::Fatal, "broken")));
+    play
 }
 
 #[test]
-fn priority_order_is_finalisation_escalation_work_planning_maintenance() {
-    let about = Some(TaskId("g/1".into()));
-    let decision = |act: Act, about: &Option<TaskId>| {
-        Decision { chosen: "x", reason: String::new(), about: about.clone(), role: None, act }.rank()
+fn escalations_come_before_work_by_priority_depth_and_creation_and_that_before_maintenance() {
+    let play = crossroads();
+    let mut state = play.state();
+    state.unattended = false;
+    let decided = chosen(&route(&state));
+    assert_eq!(decided, ["escalate 2", "execute 4", "execute 3", "execute 6/2", "reconcile 1"]);
+}
+
+#[test]
+fn planning_and_the_answer_wait_until_nothing_is_left_to_do() {
+    let mut play = crossroads();
+    let about_goal = |play: &Play| route(&play.state()).iter().filter(|one| one.about.is_none()).count();
+    let open = |play: &Play| {
+        play.items.iter().position(|item| item.parent.is_none() && item.standing == Standing::Waiting)
     };
-    let ask = |duty| Act::Ask { duty, note: None };
-    let ranks = [
-        decision(ask(Duty::Finalise), &None),
-        decision(Act::Escalate(String::new()), &about),
-        decision(ask(Duty::Execute), &about),
-        decision(ask(Duty::Plan), &None),
-        decision(ask(Duty::Reconcile), &about),
-    ];
-    assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
+    while let Some(at) = open(&play) {
+        assert_eq!(about_goal(&play), 0);
+        play.items[at].standing = Standing::Ended(End::Succeeded);
+    }
+    play.items.iter_mut().for_each(|item| item.standing = Standing::Ended(End::Succeeded));
+    assert_eq!(chosen(&route(&play.state())), ["finalise"]);
 }

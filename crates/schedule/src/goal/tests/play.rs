@@ -45,6 +45,7 @@ pub(super) struct Piece {
     pub(super) tried: Vec<Action>,
     pub(super) due: Option<Action>,
     pub(super) failure: Option<Failure>,
+    pub(super) called: Vec<String>,
 }
 
 pub(super) fn goal() -> Goal {
@@ -155,6 +156,7 @@ impl Play {
             insisted: false,
             skipped: None,
             failure: piece.failure.as_ref(),
+            called: piece.called.iter().map(String::as_str).collect(),
         }
     }
 
@@ -222,6 +224,7 @@ impl Play {
                 tried: Vec::new(),
                 due: None,
                 failure: None,
+                called: Vec::new(),
             });
             let last = self.items.len() - 1;
             self.moves(at).push(Move::Child(last));

@@ -2,12 +2,13 @@
 
 use super::play::{Heard, Play, answer, done, draft, goal, planned};
 use crate::goal::contract::Said;
+use crate::goal::decision::{Act, Decision};
 use crate::goal::outcome::Status;
 use crate::goal::proposal::{Draft, Proposal};
 use crate::goal::state::Standing;
 use crate::goal::verdict::{shortfall, verdict};
 use crate::task::End;
-use convoke_model::{Class, Failure};
+use convoke_model::{Class, Duty, Failure};
 use convoke_plan::{Bounds, Goal};
 
 #[test]
@@ -125,4 +126,64 @@ fn what_was_missing_stays_missing_if_nobody_says_otherwise() {
     assert_eq!(play.asked.last().unwrap(), "g/finalise");
     play.say("g", answer(None));
     assert_eq!(verdict(&play.state()), Status::Failed);
+}
+
+/// Says that nothing is missing, and names what is.
+fn contradicting(drafts: Vec<Draft>) -> Said {
+    let tasks = Proposal { tasks: drafts, complete: true };
+    Said::More { done: true, achieved: Some(true), reason: "all is there".into(), tasks }
+}
+
+/// One task is done, and the plan was said not to be complete: whoever sorts is asked.
+fn incomplete() -> Play {
+    let mut play = Play::new(goal());
+    play.settle();
+    play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+    play.say("1", done());
+    assert_eq!(play.asked.last().unwrap(), "g/classify");
+    play
+}
+
+#[test]
+fn who_says_that_nothing_is_missing_and_names_what_is_must_say_which() {
+    let mut play = incomplete();
+    let again = play.say("g", contradicting(vec![draft("b", &[])]));
+    let [Decision { act: Act::Ask { duty: Duty::Classify, note: Some(note) }, .. }] = &again[..] else {
+        panic!("{again:?}")
+    };
+    assert!(note.contains("`done` is true and `tasks` names 1 task"), "{note}");
+    let nothing = Proposal { tasks: Vec::new(), complete: true };
+    play.say("g", Said::More { done: true, achieved: Some(true), reason: "r".into(), tasks: nothing });
+    play.say("g", answer(None));
+    assert_eq!((verdict(&play.state()), play.items.len()), (Status::Succeeded, 1));
+}
+
+#[test]
+fn what_is_named_twice_as_missing_is_done() {
+    let mut play = incomplete();
+    play.say("g", contradicting(vec![draft("b", &[])]));
+    play.say("g", contradicting(vec![draft("b", &[])]));
+    assert_eq!(play.asked.last().unwrap(), "g/2/execute");
+}
+
+#[test]
+fn what_is_named_as_missing_and_can_be_done_no_more_was_missing() {
+    let mut play = used_up(Bounds { max_rounds: 2, ..goal().bounds }, &["b"]);
+    play.say("g", contradicting(vec![draft("c", &[])]));
+    play.say("g", contradicting(vec![draft("c", &[])]));
+    play.say("g", answer(Some(true)));
+    assert_eq!((verdict(&play.state()), play.items.len()), (Status::Failed, 2));
+}
+
+#[test]
+fn what_was_made_up_for_is_not_told_as_missing() {
+    let mut goal = goal();
+    goal.policies.clear();
+    goal.bounds.max_rounds = 3;
+    let mut play = planned(goal, vec![draft("a", &[])]);
+    play.fail("1", Class::Fatal);
+    play.say("g", missing(vec![Draft { replaces: vec!["1".into()], ..draft("b", &[]) }]));
+    let asked = play.say("2", done());
+    let last = asked.last().unwrap();
+    assert_eq!((last.chosen, last.reason.as_str()), ("classify", "further tasks were done"));
 }
