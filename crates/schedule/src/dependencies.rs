@@ -50,7 +50,7 @@ impl Scheduler {
             let text = match self.tasks[source].succeeded() {
                 true => {
                     let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);
-                    match self.reads_on(task) {
+                    match self.can_read_on(task) {
                         true => self.shown_or_kept(seen, each, &mut kept, outputs),
                         false => self.shown(seen, each, outputs),
                     }
@@ -83,7 +83,7 @@ impl Scheduler {
     }
 
     /// Whether whoever does a task has a tool that reads what the prompt shows in part. A program has tools of its own.
-    pub(crate) fn reads_on(&self, task: TaskIx) -> bool {
+    pub(crate) fn can_read_on(&self, task: TaskIx) -> bool {
         let is_program = |agent: &Agent| agent.settings.provider.program.is_some();
         !matches!(&self.node(task).kind, Kind::Agent(agent) if is_program(agent))
     }
