@@ -93,7 +93,7 @@ impl Scheduler {
         let past = if asker == goal_task { Past::Whole } else { Past::Of(&looked_at) };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
-        Some(About { duty, note, goal_task, goal, asker, state, at, reads_on: self.reads_on(task) })
+        Some(About { duty, note, goal_task, goal, asker, state, at, reads_on: self.can_read_on(task) })
     }
 
     /// Gives a duty's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
