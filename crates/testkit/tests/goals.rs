@@ -5,6 +5,8 @@
 mod again;
 #[path = "goals/calls.rs"]
 mod calls;
+#[path = "goals/collecting.rs"]
+mod collecting;
 #[path = "goals/golden.rs"]
 mod golden;
 #[path = "goals/honesty.rs"]

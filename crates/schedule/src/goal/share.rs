@@ -3,6 +3,8 @@
 //! Pure. What short results leave over is given to long ones; what is cut says how the rest can be read. Invariant: the
 //! heads of up to [`SHOWN`] results together take no more than [`ALL`] characters; more are not shown.
 
+use crate::merge::Bounds;
+
 /// Characters of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
 const ALL: usize = 16 * MOST;
@@ -32,6 +34,35 @@ fn clipped(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// Results and digests that one question makes a digest of, at most: each has some hundred characters of it.
+const GROUP: usize = 64;
+
+/// Characters of a digest, and of what stands in its place where nobody could make it.
+pub(super) const DIGEST: usize = MOST;
+
+/// Whether results of these lengths are put together by one question: all are listed, and none is shown shorter because
+/// of the others.
+pub(super) fn fit(mut lengths: Vec<usize>) -> bool {
+    lengths.sort_unstable();
+    lengths.len() <= SHOWN && level(&lengths) == MOST
+}
+
+/// What one question takes of results that do not.
+pub(super) fn bounds() -> Bounds {
+    Bounds { ratio: GROUP, tokens: tokens(ALL), reshapes: false }
+}
+
+/// So many characters in tokens, as everywhere in this crate.
+pub(super) fn tokens(characters: usize) -> u64 {
+    (characters as u64).div_ceil(4)
+}
+
+/// Characters that what is said about a task takes beside its result.
+pub(super) fn beside(texts: [usize; 2]) -> usize {
+    const HEADING: usize = 64;
+    HEADING + texts.into_iter().map(|length| length.min(LINE)).sum::<usize>()
 }
 
 /// How many bytes of each text are shown: all of it, or its head.
