@@ -287,7 +287,7 @@ fn not_listed(further: usize) -> Json {
 fn counted(all: &[&ItemState<'_>]) -> Json {
     let ended = |end: End| all.iter().filter(|item| item.ended() == Some(end)).count();
     let description = format!(
-        "{} tasks in all: {} succeeded, {} failed, {} were skipped, {} were stopped; what they came to was put together \
+        "{} tasks in all: {} succeeded, {} failed, {} skipped, {} stopped; what they came to was put together \
          before, and those of which there is no result are listed, up to {}",
         all.len(),
         ended(End::Succeeded),

@@ -96,7 +96,7 @@ fn of_more_tasks_than_a_prompt_can_list_those_that_are_missing_are_and_all_are_c
             "g/finalise[1]" => {
                 assert!(prompt.len() < 20_000, "{} characters", prompt.len());
                 assert!(prompt.contains("Task 1001 (skipped)"), "what is missing is never left out");
-                assert!(prompt.contains("1001 tasks in all: 1000 succeeded, 0 failed, 1 were skipped"));
+                assert!(prompt.contains("1001 tasks in all: 1000 succeeded, 0 failed, 1 skipped"));
                 final_words("done")
             }
             id if id.contains("collect") => {
