@@ -91,9 +91,9 @@ impl Scheduler {
                 self.phases_superseded(superseded);
                 self.reopened(&[], &[])
             }
+            Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }
             | Event::ProcessStarted { .. }
-            | Event::ToolCalled { .. }
             | Event::Blocked { .. }
             | Event::Fenced { .. }
             | Event::LimitsSeen { .. }

@@ -128,12 +128,21 @@ impl Scheduler {
         spec.duties.get(&Duty::Collect)?;
         let sources = self.put_together_in(goal, on);
         let sizes: Vec<Size> = sources.iter().map(|source| self.size_in_prompt(*source, outputs)).collect();
-        if share::fit(sizes.iter().map(|size| size.result).collect()) {
+        let lengths = sizes.iter().map(|size| size.result).collect();
+        if share::fit(lengths, self.whole_is_read_on(goal, on)) {
             return None;
         }
         let most = (share::bounds().tokens / 2).max(1);
         let cut = |(source, size): (TaskIx, Size)| cut(&self.tasks[source].id, size, most);
         Some(sources.into_iter().zip(sizes).flat_map(cut).collect())
+    }
+
+    /// Whether whoever puts everything together has a tool that reads what is shown in part.
+    fn whole_is_read_on(&self, goal: TaskIx, on: TaskIx) -> bool {
+        let duty = if on == goal { Duty::Finalise } else { Duty::Reconcile };
+        let node = self.goal_of(goal).and_then(|(_, spec)| spec.duties.get(&duty));
+        let kind = node.map(|node| &self.workflow_of(goal).node(*node).kind);
+        matches!(kind, Some(Kind::Agent(agent)) if agent.settings.provider.program.is_none())
     }
 
     /// The tasks that are put together, in an order that does not depend on who was faster: the children of a task that

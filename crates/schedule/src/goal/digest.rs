@@ -24,12 +24,12 @@ pub(super) struct Pieces {
 }
 
 impl Scheduler {
-    /// Pieces as prompts show them; what is cut is read by the names after the first so many.
+    /// Pieces as prompts show them; what is cut is read by the names after the first so many, by who can.
     pub(super) fn pieces_shown(
         &self,
         state: &State<'_>,
         pieces: &[Piece],
-        names: usize,
+        names: Option<usize>,
         outputs: &dyn Outputs,
     ) -> Pieces {
         let mut shown = Pieces::default();
@@ -138,7 +138,7 @@ impl Scheduler {
         &self,
         state: &State<'_>,
         of: &[Piece],
-        names: usize,
+        names: Option<usize>,
         kept: &mut Vec<TaskIx>,
         outputs: &dyn Outputs,
     ) -> String {
@@ -155,7 +155,7 @@ impl Scheduler {
             let shown = match is_cut {
                 true => {
                     kept.push(task);
-                    share::cut(&text, head, names + kept.len())
+                    share::cut(&text, head, names.map(|names| names + kept.len()))
                 }
                 false => text[..head].to_owned(),
             };

@@ -147,7 +147,15 @@ impl Scheduler {
             insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
             skipped: self.skipped(task),
             failure: state.failure.as_deref(),
+            called: if looked_at { self.called_for(task) } else { Vec::new() },
         }
+    }
+
+    /// The tools that whoever was asked for a task has called.
+    fn called_for(&self, task: TaskIx) -> Vec<&str> {
+        let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+        let pursuits = members.filter_map(|member| self.tasks[*member].pursuit.as_deref());
+        pursuits.flat_map(|pursuit| &pursuit.called).map(String::as_str).collect()
     }
 
     /// Its inputs, then those of the tasks that it is a part of: what a task builds on, its parts build on too.

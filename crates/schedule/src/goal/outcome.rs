@@ -75,11 +75,17 @@ fn is_lost(state: &State<'_>, item: &ItemState<'_>) -> bool {
 }
 
 /// Whether another task was done instead of it.
-fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
-    state
-        .items
-        .iter()
-        .any(|other| other.item.replaces.contains(&item.id) && other.ended() == Some(End::Succeeded))
+pub(super) fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    instead_of(state, item).next().is_some()
+}
+
+/// The tasks that were done instead of it.
+fn instead_of<'s, 'a>(
+    state: &'s State<'a>,
+    item: &'s ItemState<'_>,
+) -> impl Iterator<Item = &'s ItemState<'a>> {
+    let stands_for = |other: &&ItemState<'_>| other.item.replaces.contains(&item.id);
+    state.items.iter().filter(move |other| other.ended() == Some(End::Succeeded) && stands_for(other))
 }
 
 /// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
@@ -163,7 +169,7 @@ impl Scheduler {
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
             "issues": self.issues(task, &state, field("issues"), outputs), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
-            "usage": usage_value(&self.asked_so_far(task).1),
+            "usage": usage_value(&self.spent_on(task)),
         }))
     }
 
@@ -211,10 +217,15 @@ fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
 }
 
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {
-    json!({
+    let mut value = json!({
         "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
         "reason": reason(item),
-    })
+    });
+    let instead: Vec<&str> = instead_of(state, item).map(|other| state.short(&other.id)).collect();
+    if item.ended() != Some(End::Succeeded) && !instead.is_empty() {
+        value["replaced_by"] = json!(instead);
+    }
+    value
 }
 
 /// How a task stands, in a word.

@@ -28,7 +28,7 @@ struct Seen {
     task: TaskIx,
     summary: String,
     text: String,
-    /// Only its head is shown: the rest can be read.
+    /// Only its head is shown.
     cut: bool,
 }
 
@@ -44,6 +44,8 @@ struct About<'a> {
     at: Option<usize>,
     /// What stands in the place of the tasks' results: digests and parts of them. `None` where the results do.
     pieces: Option<Vec<Piece>>,
+    /// Whether who is asked can read what is shown in part.
+    reads_on: bool,
 }
 
 impl Scheduler {
@@ -98,7 +100,8 @@ impl Scheduler {
         };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
-        Some(About { duty, note, goal_task, goal, asker, state, at, pieces })
+        let reads_on = self.reads_on(task);
+        Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on })
     }
 
     /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
@@ -133,9 +136,11 @@ impl Scheduler {
             field.choices = Some(about.actions().into_iter().map(Json::from).collect());
         }
         call.settings = Arc::new(settings);
-        let mut cut = self.cut_results(&about, outputs);
-        cut.extend(self.pieces_of_duty(&about, cut.len(), outputs).kept);
-        call.kept.extend(cut.into_iter().filter_map(|task| self.keep_whole(task, outputs)));
+        if about.reads_on {
+            let mut cut = self.cut_results(&about, outputs);
+            cut.extend(self.pieces_of_duty(&about, cut.len(), outputs).kept);
+            call.kept.extend(cut.into_iter().filter_map(|task| self.keep_whole(task, outputs)));
+        }
         call
     }
 
@@ -147,7 +152,7 @@ impl Scheduler {
     /// What stands in the place of results; the names for reading on come after those of so many others.
     fn pieces_of_duty(&self, about: &About<'_>, names: usize, outputs: &dyn Outputs) -> Pieces {
         let pieces = about.pieces.as_deref().unwrap_or_default();
-        self.pieces_shown(&about.state, pieces, names, outputs)
+        self.pieces_shown(&about.state, pieces, about.reads_on.then_some(names), outputs)
     }
 
     /// Where the whole of what a task came to can be read. What travels inside events has no address of its own yet.
@@ -171,13 +176,14 @@ impl Scheduler {
         let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
-        let heads = share::heads(&texts);
+        let heads = share::heads(&texts, about.reads_on);
         let mut number = 0;
         let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
         seen.map(|((task, said), (text, head))| {
             let (summary, cut) = (super::contract::words(said, "summary"), head < text.len());
             number += usize::from(cut);
-            Seen { task, summary, text: if cut { share::cut(&text, head, number) } else { text }, cut }
+            let name = about.reads_on.then_some(number);
+            Seen { task, summary, text: if cut { share::cut(&text, head, name) } else { text }, cut }
         })
         .collect()
     }

@@ -32,8 +32,16 @@ impl Scheduler {
         match self.tasks[task].state {
             TaskState::Ended(End::Failed) => is_goal,
             TaskState::Ended(End::Succeeded) => is_goal && lacks_something(),
+            TaskState::Ended(End::Cancelled) => self.was_cut_short(task),
             _ => false,
         }
+    }
+
+    /// Whether a goal had begun when something else ended it. Who lost a race was done without on purpose.
+    pub(crate) fn was_cut_short(&self, task: TaskIx) -> bool {
+        let kind = self.tasks[task].cancelling.as_ref().map(|cause| cause.kind);
+        let had_begun = self.tasks[task].group.is_some();
+        matches!(self.node(task).kind, Kind::Goal(_)) && had_begun && kind != Some(CauseKind::JoinDecided)
     }
 
     /// Whether what a task came to is still part of what the run came to: no later visit of its step took its place,

@@ -263,3 +263,36 @@ fn of_a_goal_that_is_done_again_only_the_digests_of_what_changed_are_made_anew()
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
     assert_eq!(launched(&second), ["g/40/execute[1]", "g/collect[1.2]", "g/finalise[1]"]);
 }
+
+#[test]
+fn a_goal_that_was_stopped_while_digests_were_made_makes_none_twice() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => plan(19),
+            "g/finalise[1]" => final_words("done"),
+            id if id.contains("collect") => digest(id),
+            id => result(id, 9_000),
+        }
+    }
+    let plan = goal("");
+    let (whole, all) = run(&plan, 1, says);
+    for commits in 20..all.commits.len() {
+        let mut first = World::new(plan.clone(), json!({}), 1, 1, model(says));
+        if first.run(commits).is_some() {
+            break;
+        }
+        first.stop(commits % 2 == 0);
+        let done: BTreeSet<String> = first
+            .events()
+            .filter_map(|stamped| match &stamped.event {
+                Event::AttemptFinished { task, .. } => Some(task.to_string()),
+                _ => None,
+            })
+            .collect();
+        let mut second = World::resumed(plan.clone(), 1, first.commits.clone(), &first, model(says));
+        let ended = second.finish();
+        assert_eq!((ended.status, &ended.output), (whole.status, &whole.output), "stopped after {commits}");
+        let twice: Vec<_> = launched(&second).into_iter().filter(|task| done.contains(task)).collect();
+        assert!(twice.is_empty(), "stopped after {commits}: {twice:?}");
+    }
+}

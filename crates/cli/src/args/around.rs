@@ -1,0 +1,99 @@
+//! What is typed about what runs share and what the program is: `project`, `capacity`, `doctor`, `config`, `completions`, `man`.
+
+use super::format::{Format, FormatArgs};
+use super::values::last_pair;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `convoke project`.
+#[derive(Debug, Args)]
+pub struct ProjectArgs {
+    /// What to do; without anything, it is shown
+    #[command(subcommand)]
+    pub action: Option<ProjectAction>,
+    /// The file, instead of the configured one
+    #[arg(long, value_name = "FILE", global = true)]
+    pub file: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+}
+
+/// What to do with what the runs of a project share.
+#[derive(Debug, Subcommand)]
+pub enum ProjectAction {
+    /// Print it
+    Show,
+    /// Set flags: NAME=true, NAME=false, or NAME= to take one away
+    Set {
+        /// The flags
+        #[arg(required = true, value_name = "NAME=VALUE")]
+        flags: Vec<String>,
+    },
+    /// Make a change: {"globalFlags": {..}, "artifactPointers": {..}, "taskQueue": {"upsert": [..], "remove": [..]}}
+    Patch {
+        /// The change as JSON; - reads it from standard input
+        change: String,
+    },
+    /// Print where it is kept
+    Path,
+}
+
+/// `convoke capacity`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct CapacityArgs {
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// To change something.
+    #[command(subcommand)]
+    pub command: Option<CapacityCommand>,
+}
+
+/// What can be changed.
+#[derive(Debug, Subcommand)]
+pub enum CapacityCommand {
+    /// Change limits of every live process, until the machine is started anew
+    Set(CapacitySetArgs),
+}
+
+/// `convoke capacity set`.
+#[derive(Debug, Args)]
+pub struct CapacitySetArgs {
+    /// A limit, as `convoke capacity` names it, and how much there is from now on
+    #[arg(required = true, value_name = "NAME=N", value_parser = last_pair)]
+    pub limits: Vec<(String, String)>,
+}
+
+/// `convoke doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Only this provider; may be repeated
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print every value and where it came from
+    Show(FormatArgs),
+}
+
+/// `convoke completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `convoke man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where to write one page per command
+    pub dir: Option<PathBuf>,
+}

@@ -1,0 +1,82 @@
+//! What is typed about files that are not run: `check`, `plan`, `presets`, `schema`, `test`.
+
+use super::format::{Format, PlanFormat};
+use super::running::InputArgs;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `convoke check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The files, as `run` takes them; or preset:NAME
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// `convoke plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The file, as `run` takes it; or preset:NAME
+    pub file: PathBuf,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// How to print the plan
+    #[arg(long, value_enum, default_value_t)]
+    pub format: PlanFormat,
+}
+
+/// `convoke presets`.
+#[derive(Debug, Args)]
+pub struct PresetsArgs {
+    /// Say all about this one
+    pub name: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Of which kind of file
+    #[arg(value_enum, default_value_t)]
+    pub of: SchemaOf,
+}
+
+/// Kinds of files that have a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum SchemaOf {
+    /// Workflow files
+    #[default]
+    Workflow,
+    /// Execution manifests
+    Manifest,
+    /// Persona manifests
+    Personas,
+    /// What the duties of a goal answer
+    Goal,
+}
+
+/// `convoke test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Workflow files, files of tests (NAME.tests.yaml), or folders of them
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Ask the models where a cassette is missing, and make it
+    #[arg(long)]
+    pub record: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}

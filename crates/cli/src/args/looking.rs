@@ -1,0 +1,64 @@
+//! What is typed about runs that are kept: `show`, `events`, `verify`, `prune`.
+
+use super::format::Format;
+use super::values::age;
+use clap::Args;
+use std::time::Duration;
+
+/// `convoke show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// A task of the run
+    pub task: Option<String>,
+    /// Show the task's whole conversation, not only its last turns and the beginnings of texts
+    #[arg(long, requires = "task")]
+    pub full: bool,
+    /// Print a value that the task's conversation put aside, such as r1, and nothing else
+    #[arg(long, value_name = "NAME", requires = "task", conflicts_with = "full")]
+    pub kept: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke events`.
+#[derive(Debug, Args)]
+pub struct EventsArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// Wait for more until the run ends
+    #[arg(short, long)]
+    pub follow: bool,
+    /// How to print; json is one event a line
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The run, or the beginning of its name
+    pub run: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke prune`.
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Keep this many of the newest runs
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub keep_last: usize,
+    /// Only remove runs that ended longer ago than this, such as `30d` or `12h`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub older_than: Option<Duration>,
+    /// Say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}

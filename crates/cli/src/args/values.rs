@@ -1,0 +1,77 @@
+//! Values as they are typed: pairs, ages, amounts.
+
+use std::time::Duration;
+
+/// What a goal may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spending {
+    /// Dollars.
+    Dollars(f64),
+    /// Tokens, sent and received.
+    Tokens(u64),
+}
+
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// The name may hold the sign itself; the number does not.
+pub(super) fn last_pair(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("expected NAME=N".to_owned()),
+    }
+}
+
+pub(super) fn spending(text: &str) -> Result<Spending, String> {
+    let wrong = || format!("`{text}` is neither dollars, such as 2.50, nor tokens, such as 200000t");
+    let plain = text.trim().trim_start_matches('$').replace('_', "");
+    match plain.strip_suffix('t') {
+        Some(tokens) => {
+            tokens.parse().ok().filter(|count| *count > 0).map(Spending::Tokens).ok_or_else(wrong)
+        }
+        None => plain
+            .parse()
+            .ok()
+            .filter(|usd: &f64| usd.is_finite() && *usd > 0.0)
+            .map(Spending::Dollars)
+            .ok_or_else(wrong),
+    }
+}
+
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no age; write a number and d, h, m or s, such as 30d");
+    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        "d" => 86_400,
+        "h" => 3_600,
+        "m" => 60,
+        "s" => 1,
+        _ => return Err(wrong()),
+    };
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_goal_may_cost_is_dollars_or_tokens() {
+        assert_eq!(spending("2.50"), Ok(Spending::Dollars(2.5)));
+        assert_eq!(spending("$3"), Ok(Spending::Dollars(3.0)));
+        assert_eq!(spending("200_000t"), Ok(Spending::Tokens(200_000)));
+        assert!(["0", "-1", "t", "nan", "many"].iter().all(|text| spending(text).is_err()));
+    }
+
+    #[test]
+    fn ages_are_numbers_with_a_unit() {
+        assert_eq!(age("30d").unwrap().as_secs(), 30 * 86_400);
+        assert!(age("30").is_err() && age("x").is_err() && age("3w").is_err());
+    }
+}

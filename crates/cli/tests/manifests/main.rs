@@ -1,0 +1,9 @@
+//! Execution manifests as people run them: oracles of the original engine, failures, teams, presets.
+
+mod agents;
+mod kit;
+mod oracles;
+mod presets;
+#[path = "../support/mod.rs"]
+mod support;
+mod teams;

@@ -1,0 +1,11 @@
+//! Execution manifests: how they are read, and the workflow that they become.
+
+mod agents;
+mod forms;
+mod kit;
+mod mistakes;
+mod order;
+mod partitions;
+mod prompts;
+#[path = "../world/mod.rs"]
+mod world;

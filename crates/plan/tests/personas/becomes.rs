@@ -1,0 +1,137 @@
+//! What a persona manifest becomes: phases, workers, members, actors.
+
+use crate::kit::{TWO, agent, node, phase, piped, plan, refused, text};
+use convoke_plan::{Condition, Kind, NodeIx, On, Plan, ProjectPlace, Requires, Topology};
+
+#[test]
+fn a_manifest_becomes_phases_that_need_one_another() {
+    let plan = plan(TWO);
+    let workflow = plan.root();
+    let (write, copy) = (node(workflow, "write"), node(workflow, "copy"));
+    assert_eq!(workflow.entry, [NodeIx(0)]);
+    assert!(write.triggers.is_empty() && write.needs.is_empty());
+    assert_eq!(copy.needs.len(), 1);
+    assert_eq!((copy.needs[0].node, copy.needs[0].requires), (NodeIx(0), Requires::Any));
+    assert_eq!((copy.triggers[0].from, copy.triggers[0].on), (NodeIx(0), Some(On::Success)));
+    assert_eq!(phase(workflow, "write").max_tries, 2);
+    assert_eq!(phase(workflow, "copy").max_tries, 3, "the process allows two further tries");
+    assert_eq!(phase(workflow, "write").max_depth, 2);
+    let pipeline = workflow.pipeline.as_ref().expect("it is a pipeline");
+    assert_eq!((pipeline.hard_failures, &pipeline.project), (3, &ProjectPlace::Usual));
+}
+
+#[test]
+fn a_worker_is_the_persona_with_its_contract() {
+    let plan = plan(TWO);
+    let worker = plan.root().node(phase(plan.root(), "write").worker);
+    assert_eq!(&*worker.name, "$write.try");
+    let Kind::Agent(agent) = &worker.kind else { panic!("a model") };
+    assert_eq!(text(&plan, agent.system.as_ref().unwrap()), "You write about {{ workflow.input.topic }}.");
+    assert!(text(&plan, &agent.prompt).starts_with("Write it."));
+    assert_eq!(text(&plan, agent.model.as_ref().unwrap()), "big");
+    let fields: Vec<_> = agent.settings.schema.as_ref().unwrap().fields.keys().map(String::as_str).collect();
+    assert_eq!(fields[..2], ["status", "payload"]);
+    assert_eq!(agent.settings.tools.as_deref(), Some(&["read".to_owned()][..]), "a ban wins, in any case");
+}
+
+#[test]
+fn every_condition_reaches_the_plan() {
+    let edges = [
+        "from: a, to: b, on: onValidationFail, when: {type: file_exists, path: out.md}",
+        "from: a, to: c, on: always, when: [{type: always}, \"state.flags.ready and 'tasks_planned' in events\"]",
+        "from: b, to: c, event: tasks_planned, on: onTaskComplete, when: {type: expression, expr: a.output.payload.n > 2}",
+    ];
+    let plan = plan(&piped("", &["a", "b", "c"], &edges));
+    let (b, c) = (node(plan.root(), "b"), node(plan.root(), "c"));
+    assert_eq!(b.triggers[0].on, Some(On::ValidationFail));
+    assert_eq!(b.triggers[0].when, [Condition::FileExists { path: "out.md".into() }]);
+    assert_eq!((c.triggers[0].on, &c.triggers[0].when[0]), (Some(On::Always), &Condition::Always));
+    let Condition::Expression { when } = &c.triggers[1].when[0] else { panic!("an expression") };
+    assert_eq!(&*plan.conditions[when.0 as usize].text, "a.output.payload.n > 2");
+    assert_eq!(
+        (c.triggers[1].on, c.triggers[1].event.as_deref()),
+        (Some(On::Success), Some("tasks_planned"))
+    );
+    assert_eq!(c.needs.len(), 2);
+}
+
+#[test]
+fn actors_are_models_or_programs() {
+    let actors =
+        "actors:\n  m: {type: script, command: ./work.sh, args: [-x], timeout: 5s, idempotent: true}\n";
+    let plan = plan(&piped(actors, &["a task: Do it."], &[]));
+    let worker = plan.root().node(phase(plan.root(), "a").worker);
+    let Kind::Script(script) = &worker.kind else { panic!("a program") };
+    assert!(script.schema.is_some() && script.stdin.is_some());
+    assert!(text(&plan, script.stdin.as_ref().unwrap()).contains("Do it."));
+    assert_eq!(worker.timeout, Some(convoke_plan::Span::Millis(5_000)));
+    assert_eq!(worker.on_unknown, convoke_plan::OnUnknown::Retry);
+    let missing = "actors: {m: {type: script}}\n";
+    refused(&piped(missing, &["a"], &[]), &[("workflow::missing_key", "`command`")]);
+    let mixed = "actors: {m: {type: script, command: x, temperature: 1}}\n";
+    refused(&piped(mixed, &["a"], &[]), &[("workflow::not_allowed_here", "`temperature`")]);
+    let agent = "actors: {m: {command: x}}\n";
+    refused(&piped(agent, &["a"], &[]), &[("workflow::not_allowed_here", "`command`")]);
+}
+
+#[test]
+fn members_of_a_sequential_block_follow_one_another_in_an_order_that_the_edges_allow() {
+    let block = "topology: {kind: sequential, blockId: x}";
+    let nodes = [&format!("c {block}"), &format!("b {block}"), "a", &format!("d {block}")]
+        .map(|text| text.to_string());
+    let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    let edges = ["from: a, to: b", "from: a, to: c", "from: a, to: d", "from: d, to: c"];
+    let plan = plan(&piped("", &nodes, &edges));
+    let orders = |name: &str| {
+        let node = node(plan.root(), name);
+        let names =
+            node.needs.iter().filter(|need| need.order).map(|need| &*plan.root().node(need.node).name);
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!((orders("b"), orders("d"), orders("c")), (vec![], vec!["b"], vec![]), "c waits for d anyway");
+    assert_eq!(phase(plan.root(), "b").block.as_ref().unwrap().kind, Topology::Sequential);
+}
+
+#[test]
+fn work_goes_down_the_relationships() {
+    let more = "relationships:\n  - {parentPersonaId: lead, childPersonaId: coder, constraints: {maxDepth: 9, maxChildren: 2}}\n  \
+                - {parentPersonaId: coder, childPersonaId: tester, constraints: {maxDepth: 2}}\n  \
+                - {parentPersonaId: lead, childPersonaId: tester}\n";
+    let plan = plan(&piped(more, &["a"], &[]));
+    let phase = phase(plan.root(), "a");
+    assert_eq!((phase.direct.as_slice(), phase.max_depth), (&[0, 1][..], 3));
+    let roles: Vec<_> = phase
+        .children
+        .iter()
+        .map(|role| (&*role.persona, role.max_depth, role.max_children, role.children.clone()))
+        .collect();
+    assert_eq!(roles, [("coder", 3, 2, vec![2]), ("tester", 3, 4, vec![]), ("tester", 2, 4, vec![])]);
+    assert_eq!(phase.children[1].worker, phase.children[2].worker);
+    assert_eq!(&*plan.root().node(phase.children[0].worker).name, "$a.child_coder");
+}
+
+#[test]
+fn what_runs_share_is_spoken_of_only_where_it_can_be_changed() {
+    let handed = "relationships: [{parentPersonaId: lead, childPersonaId: coder}]\n";
+    let asks = |plan: &Plan, name: &str| {
+        let agent = agent(plan, name);
+        let field = agent.settings.schema.as_ref().unwrap().fields.contains_key("project");
+        (text(plan, &agent.prompt).contains("`project` changes"), field)
+    };
+    let shares = plan(&piped(handed, &["a"], &[]));
+    assert_eq!((asks(&shares, "$a.try"), asks(&shares, "$a.child_coder")), ((true, true), (false, false)));
+    let alone = plan(&piped(&format!("{handed}project: false\n"), &["a"], &[]));
+    assert_eq!((asks(&alone, "$a.try"), asks(&alone, "$a.child_coder")), ((false, false), (false, false)));
+}
+
+#[test]
+fn no_other_model_repairs_what_only_one_may_answer() {
+    let actors = "actors: {m: {type: agent, model: small, repair_model: cheap}}\n";
+    let repairs = |text: &str| agent(&plan(text), "$a.try").settings.repair_model.clone();
+    let free = piped(actors, &["a"], &[]);
+    assert_eq!(repairs(&free).as_deref(), Some("cheap"));
+    let bound = "You lead., modelConstraint: big";
+    assert_eq!(repairs(&free.replacen("You lead.", bound, 1)), None);
+    let runtime = piped("runtime: {repair_model: cheap}\n", &["a"], &[]).replacen("You lead.", bound, 1);
+    assert_eq!(repairs(&runtime), None);
+}
