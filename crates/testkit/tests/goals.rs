@@ -5,6 +5,8 @@
 mod again;
 #[path = "goals/calls.rs"]
 mod calls;
+#[path = "goals/collecting.rs"]
+mod collecting;
 #[path = "goals/decisions.rs"]
 mod decisions;
 #[path = "goals/golden.rs"]

@@ -23,6 +23,8 @@ pub(crate) enum Said {
     More { done: bool, achieved: Option<bool>, reason: String, tasks: Proposal },
     /// The goal's answer, and whether it was reached.
     Answer { achieved: Option<bool>, reason: String },
+    /// What several results came to.
+    Digest,
     /// Nothing that can be used, and why.
     Refused(String),
 }
@@ -36,6 +38,7 @@ pub(crate) fn read(duty: Duty, said: &Value) -> Said {
         Duty::Recover => way(said),
         Duty::Classify => more(said),
         Duty::Finalise => answer(said),
+        Duty::Collect => text(said, "digest").map(|_| Said::Digest),
     };
     read.unwrap_or_else(Said::Refused)
 }

@@ -4,7 +4,7 @@ use crate::agenda::Todo;
 use crate::fold::Folded;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
-use convoke_model::{About, Inquiry, TaskId, Usage};
+use convoke_model::{About, Duty, Inquiry, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
 use std::collections::HashMap;
 
@@ -160,6 +160,7 @@ impl Scheduler {
         match about {
             About::Item(_) => Some(goal.item),
             About::Duty { duty, .. } => goal.duties.get(duty).copied(),
+            About::Collect { .. } => goal.duties.get(&Duty::Collect).copied(),
             _ => None,
         }
     }

@@ -10,8 +10,10 @@
 mod absent;
 mod carry;
 mod check;
+mod collect;
 mod contract;
 mod decision;
+mod digest;
 mod fold;
 mod gather;
 mod items;

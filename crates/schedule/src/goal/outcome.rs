@@ -168,9 +168,25 @@ impl Scheduler {
             in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": field("issues"), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
+            "issues": self.issues(task, &state, field("issues"), outputs), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
             "usage": usage_value(&self.spent_on(task)),
         }))
+    }
+
+    /// What whoever answers says is wrong, and what was answered without having been put together.
+    fn issues(&self, goal: TaskIx, state: &State<'_>, said: String, outputs: &dyn Outputs) -> String {
+        let items = state.items.iter().filter(|item| item.ended() == Some(End::Succeeded));
+        let items = items.filter_map(|item| self.tasks.find(&item.id));
+        let lacking = items.chain([goal]).flat_map(|on| self.digests_lacking(on, outputs));
+        let words = |digest: TaskIx| {
+            let why = self.why_lacking(digest);
+            let (names, _) = self.covered(state, digest);
+            format!(
+                "Nobody could put the results of the tasks {names} together ({why}): only their heads were seen."
+            )
+        };
+        let said = Some(said).filter(|said| !said.is_empty());
+        said.into_iter().chain(lacking.map(words)).collect::<Vec<_>>().join("\n")
     }
 
     /// What the finaliser said last.

@@ -3,6 +3,8 @@
 //! Pure. What short results leave over is given to long ones; what is cut says how the rest can be read. Invariant: the
 //! heads of up to [`SHOWN`] results together take no more than [`ALL`] characters; more are not shown.
 
+use crate::merge::Bounds;
+
 /// Characters of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
 /// The same for somebody who has no tool to read on, such as a program with tools of its own.
@@ -36,15 +38,48 @@ fn clipped(text: &str, most: usize) -> String {
     }
 }
 
+/// Results and digests that one question makes a digest of, at most: each has some hundred characters of it.
+const GROUP: usize = 64;
+
+/// Characters of a digest, and of what stands in its place where nobody could make it.
+pub(super) const DIGEST: usize = MOST;
+
+/// Whether results of these lengths are put together by one question: all are listed, and none is shown shorter because
+/// of the others.
+pub(super) fn fit(mut lengths: Vec<usize>, reads_on: bool) -> bool {
+    lengths.sort_unstable();
+    lengths.len() <= SHOWN && level(&lengths, most(reads_on)) == most(reads_on)
+}
+
+/// What one question takes of results that do not.
+pub(super) fn bounds() -> Bounds {
+    Bounds { ratio: GROUP, tokens: tokens(ALL), reshapes: false }
+}
+
+/// So many characters in tokens, as everywhere in this crate.
+pub(super) fn tokens(characters: usize) -> u64 {
+    (characters as u64).div_ceil(4)
+}
+
+/// Characters that what is said about a task takes beside its result.
+pub(super) fn beside(texts: [usize; 2]) -> usize {
+    const HEADING: usize = 64;
+    HEADING + texts.into_iter().map(|length| length.min(LINE)).sum::<usize>()
+}
+
 /// How many bytes of each text are shown: all of it, or its head. Who cannot read on is shown more at once.
 pub(super) fn heads(texts: &[String], reads_on: bool) -> Vec<usize> {
     let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
     lengths.sort_unstable();
-    let most = level(&lengths, if reads_on { MOST } else { MOST_AT_ONCE });
+    let most = level(&lengths, most(reads_on));
     texts
         .iter()
         .map(|text| if text.len() <= most { text.len() } else { text.floor_char_boundary(most) })
         .collect()
+}
+
+fn most(reads_on: bool) -> usize {
+    if reads_on { MOST } else { MOST_AT_ONCE }
 }
 
 /// The height at which texts are cut: as high as what they share allows. They come sorted.

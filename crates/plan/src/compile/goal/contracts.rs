@@ -43,6 +43,13 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
             ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal was really reached"))),
             ("reason", text("why the goal counts as reached or not")),
         ]),
+        Duty::Collect => schema([
+            (
+                "digest",
+                OutputField { min_length: Some(1), max_length: Some(8000), ..text("what they came to") },
+            ),
+            ("issues", OutputField { max_length: Some(1000), ..text("what is missing or contradictory") }),
+        ]),
     }
 }
 
