@@ -49,27 +49,30 @@ pub struct Cli {
     #[command(flatten)]
     pub global: Global,
     /// Print the version
-    #[arg(short = 'V', long, short_alias = 'v', action = clap::ArgAction::Version)]
+    #[arg(short = 'V', long, help_heading = EVERYWHERE, short_alias = 'v', action = clap::ArgAction::Version)]
     pub version: Option<bool>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
+/// Where the flags stand in the help that every command takes: behind its own.
+const EVERYWHERE: &str = "Options of every command";
+
 /// Flags that every command takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
     /// Say only warnings and how it ended
-    #[arg(short, long, global = true, conflicts_with = "silent")]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE, conflicts_with = "silent")]
     pub quiet: bool,
     /// Say nothing but errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub silent: bool,
     /// Where runs are kept
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
 }
 
@@ -155,6 +158,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn own_options_stand_before_those_of_every_command_under_one_heading() {
+        let mut cli = Cli::command();
+        cli.build();
+        for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+            let help = command.render_long_help().to_string();
+            let headings: Vec<&str> =
+                help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+            let once: std::collections::HashSet<&&str> = headings.iter().collect();
+            assert_eq!(once.len(), headings.len(), "{}: {headings:?}", command.get_name());
+            let last = help.find("Options of every command:").unwrap_or_else(|| panic!("{help}"));
+            assert!(help.find("\nOptions:").is_none_or(|own| own < last), "{help}");
+        }
     }
 
     #[test]

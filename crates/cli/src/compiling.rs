@@ -70,8 +70,32 @@ pub fn refusal(file: &Path, tally: Tally, strict: bool) -> CommandFailure {
     let failure = CommandFailure::new(Exit::Refused, words);
     match presets::of_that_name(file) {
         Some(preset) => failure.hint(format!("there is a preset of that name: {preset}")),
+        None if !file.exists() => failure.hint(instead_of(file)),
         None => failure,
     }
+}
+
+/// What to do where there is no such file: take the one of nearly that name, look elsewhere, or begin without one.
+fn instead_of(file: &Path) -> String {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return format!("there is no folder `{}`", folder.display());
+    }
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let beside = files_of(folder);
+    match convoke_plan::source::nearest(name, beside.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{}`?", file.with_file_name(near).display()),
+        None => {
+            "`convoke presets` lists what runs without a file, and `convoke goal` takes a sentence".to_owned()
+        }
+    }
+}
+
+fn files_of(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 fn options(config: &Config, provider: Option<&str>) -> Options {

@@ -56,9 +56,12 @@ pub fn draw(found: &Diagnostic, width: usize, paint: Paint) -> String {
     text
 }
 
-/// The first place, if its lines can be shown.
+/// The first place, if it has lines that can be shown: a file that is missing has none.
 fn shown_span(found: &Diagnostic) -> Option<&Span> {
     let first = &found.labels.first()?.span;
+    if first.file.text.is_empty() {
+        return None;
+    }
     let inside = found.labels.iter().filter(|label| same_file(&label.span, first));
     inside.map(|label| &label.span).all(|span| longest_line_near(span) <= LONGEST_LINE).then_some(first)
 }
@@ -109,7 +112,9 @@ fn add_places(text: &mut String, found: &Diagnostic) {
         let (line, column) = label.span.line_column();
         let place = format!("{}:{line}:{column}", label.span.file.path);
         let elsewhere = !same_file(&label.span, &found.labels[0].span);
-        if (i == 0 || elsewhere) && !text.contains(&place) {
+        // Of a file without a line, its name is the place.
+        let named = label.span.file.text.is_empty() && found.message.contains(&label.span.file.path);
+        if (i == 0 || elsewhere) && !named && !text.contains(&place) {
             text.push_str(&format!("  at {place}: {}\n", label.text));
         }
     }
@@ -191,6 +196,20 @@ mod tests {
             draw(&found, 80, Paint::off());
             Record::of(&found);
         }
+    }
+
+    #[test]
+    fn a_file_without_a_line_has_no_frame() {
+        let found = Diagnostic::error(
+            "file::missing",
+            "workflow file `w.yaml` does not exist",
+            span("", 0..0),
+            "no such file",
+        );
+        assert_eq!(
+            draw(&found, 80, Paint::off()),
+            "file::missing\n\n  × workflow file `w.yaml` does not exist\n"
+        );
     }
 
     #[test]

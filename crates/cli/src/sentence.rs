@@ -26,6 +26,11 @@ pub const FILE: &str = "goal:";
 /// What stands for standard input where a file is named.
 const STDIN: &str = "-";
 
+/// What people are told a run was made from: its file, or that somebody said a sentence.
+pub fn origin(file: &str) -> &str {
+    if file == FILE { "a sentence" } else { file }
+}
+
 /// A prompt that somebody has put into words of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFile {

@@ -257,3 +257,21 @@ agents:
     error: workflow file `w.yaml` is refused: 3 errors and 1 warning
     ");
 }
+
+#[test]
+fn a_file_that_is_not_there_is_told_without_a_frame_and_with_a_next_step() {
+    let world = World::with(BROKEN);
+    let said = world.run(&["check", "v.yaml"]);
+    assert_eq!(said.code, 3);
+    assert_snapshot!(said.stderr, @"
+    file::missing
+
+      × workflow file `v.yaml` does not exist
+    error: workflow file `v.yaml` is refused: 1 error
+    hint: did you mean `w.yaml`?
+    ");
+    let nowhere = world.run(&["plan", "flows/w.yaml"]).stderr;
+    assert!(nowhere.ends_with("hint: there is no folder `flows`"), "{nowhere}");
+    let unlike = world.run(&["run", "something-else.yaml"]).stderr;
+    assert!(unlike.contains("hint: `convoke presets` lists what runs without a file"), "{unlike}");
+}

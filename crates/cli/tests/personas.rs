@@ -413,7 +413,7 @@ fn a_try_is_shown_as_what_it_came_to_and_steps_are_what_people_wrote() {
         let row = shown.lines().find(|line| line.split_whitespace().next() == Some(task));
         row.unwrap_or_else(|| panic!("no {task} in {shown}")).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(shown.contains("steps     1 step, 1 failed\n"), "{shown}");
+    assert!(shown.contains("steps     1 done, 1 failed\n"), "{shown}");
     assert!(row("write/try[1]").starts_with("write/try[1] refused"), "{shown}");
     assert!(row("write/try[1]").ends_with("too short"), "{shown}");
     assert!(row("write/try[2]").starts_with("write/try[2] succeeded"), "{shown}");

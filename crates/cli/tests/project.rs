@@ -14,6 +14,8 @@ fn shown(world: &World) -> Value {
 fn it_is_empty_then_changed_then_shown() {
     let world = World::new();
     assert_eq!(shown(&world)["revision"], 0);
+    let empty = ".convoke/project-context.json (revision 0)\nnothing is shared yet\n";
+    assert_eq!(world.run(&["project"]).stdout, empty);
     assert_eq!(world.run(&["project", "path"]).stdout, ".convoke/project-context.json\n");
     assert_eq!(world.run(&["project", "set", "ready=true", "old"]).code, 0);
     assert_eq!(world.run(&["project", "set", "old="]).code, 0);
@@ -37,6 +39,7 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let wrong = world.run(&["project", "patch", r#"{"flags": {}}"#]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("unknown field `flags`"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("hint: a change is JSON such as"), "{}", wrong.stderr);
     world.write("shared.json", r#"{"schemaVersion": 1, "globalFlags": {"ready": "yes"}}"#);
     let wrong = world.run(&["project", "--file", "shared.json"]);
     assert_eq!(wrong.code, 3);

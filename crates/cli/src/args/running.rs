@@ -90,12 +90,12 @@ pub struct ResumeArgs {
     /// Go on with the workflow file as it is now; of `convoke goal`, with the budget that is configured now
     #[arg(long)]
     pub accept_changes: bool,
-    /// Of a run that `convoke goal` started: how far it may go from here on.
-    #[command(flatten, next_help_heading = "For runs of `convoke goal`")]
-    pub bounds: GoalBounds,
     /// Shared with `run`.
-    #[command(flatten, next_help_heading = "Options")]
+    #[command(flatten)]
     pub flags: RunFlags,
+    /// Of a run that `convoke goal` started: how far it may go from here on.
+    #[command(flatten, next_help_heading = "Options for runs of `convoke goal`")]
+    pub bounds: GoalBounds,
 }
 
 /// `convoke answer`.

@@ -59,13 +59,21 @@ fn change_of(change: &str) -> Result<ProjectPatch, CommandFailure> {
         text.clear();
         std::io::stdin().read_to_string(&mut text)?;
     }
-    serde_json::from_str(&text)
-        .map_err(|error| CommandFailure::new(Exit::Usage, format!("the change cannot be read: {error}")))
+    serde_json::from_str(&text).map_err(|error| {
+        CommandFailure::new(Exit::Usage, format!("the change cannot be read: {error}"))
+            .hint(r#"a change is JSON such as {"globalFlags": {"ready": true}}; `convoke project --help` has all of it"#)
+    })
 }
 
 fn page(path: &Path, shared: &Shared) -> String {
     let mut text = format!("{} (revision {})\n", path.display(), shared.revision);
     let context = &shared.context;
+    if context.global_flags.is_empty()
+        && context.artifact_pointers.is_empty()
+        && context.task_queue.is_empty()
+    {
+        text.push_str("nothing is shared yet\n");
+    }
     for (name, flag) in &context.global_flags {
         writeln!(text, "flag      {name} = {flag}").expect("text takes text");
     }

@@ -3,6 +3,7 @@
 use super::task::{Phase, Wait};
 use super::{State, words};
 use crate::paint::Paint;
+use crate::sentence::origin;
 use crate::tape;
 use convoke_model::{
     Event, Failure, Inquiry, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
@@ -107,7 +108,7 @@ fn call_lost(task: &TaskId, worst: &Usage) -> String {
 
 fn run_started(started: &RunStarted) -> String {
     let tape = tape::words(&started.metadata);
-    format!("run {} of {} ({}){tape}", started.run, started.workflow, started.file)
+    format!("run {} of {} ({}){tape}", started.run, started.workflow, origin(&started.file))
 }
 
 fn plan_changed(dropped: &[TaskId]) -> String {

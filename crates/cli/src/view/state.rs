@@ -70,10 +70,19 @@ impl Ended {
 
     /// In words: `12 steps, 1 failed`.
     pub fn words(&self) -> String {
+        words::plural(self.succeeded, "step") + &self.others()
+    }
+
+    /// The same where it is said already that these are steps: `12 done, 1 failed`.
+    pub fn short_words(&self) -> String {
+        format!("{} done{}", words::count(self.succeeded), self.others())
+    }
+
+    fn others(&self) -> String {
         let others = [(self.failed, "failed"), (self.skipped, "skipped"), (self.cancelled, "cancelled")];
         let others = others.iter().filter(|(count, _)| *count > 0);
         let others = others.map(|(count, word)| format!(", {} {word}", words::count(*count)));
-        words::plural(self.succeeded, "step") + &others.collect::<String>()
+        others.collect()
     }
 
     fn count(&mut self, end: End) -> &mut u64 {

@@ -7,8 +7,9 @@ use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::paint::Paint;
+use crate::sentence::origin;
 use crate::view::{State, words};
-use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
+use convoke_engine::report::{AttemptReport, TaskReport, TaskWord, ToolReport};
 use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -24,14 +25,17 @@ impl Shown {
             |name: &str, value: String| writeln!(text, "{name:<9} {value}").expect("text takes text");
         field("run", self.stored.run.to_string());
         if let Some(started) = &report.started {
-            field("workflow", format!("{} ({} in {})", started.workflow, started.file, started.folder));
+            field(
+                "workflow",
+                format!("{} ({} in {})", started.workflow, origin(&started.file), started.folder),
+            );
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         if let Some(start) = report.started_at {
             field("started", start.rfc3339());
             report.finished_at.into_iter().for_each(|end| field("took", words::duration(end.since(start))));
         }
-        field("steps", State::of(&self.stored.events).ended.words());
+        field("steps", State::of(&self.stored.events).ended.short_words());
         if let Some(used) = words::usage(&report.usage) {
             field("used", used);
         }
@@ -139,7 +143,9 @@ fn more(left: usize) -> String {
 }
 
 fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>) -> String {
-    let took = took(task.started_at, task.ended_at);
+    // What did not run took no time, not even none.
+    let ran = task.state != TaskWord::Skipped;
+    let took = if ran { took(task.started_at, task.ended_at) } else { String::new() };
     // One that stopped to wait for answers and went on is no other try.
     let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
     let tries = if tries > 1 { format!("  {tries} attempts") } else { String::new() };
@@ -211,6 +217,19 @@ fn indented(words: &str) -> String {
 mod tests {
     use super::*;
     use convoke_model::Usage;
+
+    #[test]
+    fn what_was_skipped_took_no_time() {
+        let skipped = TaskReport {
+            state: TaskWord::Skipped,
+            started_at: Some(Timestamp(5)),
+            ended_at: Some(Timestamp(5)),
+            ..TaskReport::default()
+        };
+        assert_eq!(row(&TaskId("a".into()), &skipped, None), format!("{:<32} skipped\n", "a"));
+        let ended = TaskReport { state: TaskWord::Succeeded, ..skipped };
+        assert!(row(&TaskId("a".into()), &ended, None).ends_with("0 ms\n"));
+    }
 
     #[test]
     fn an_attempt_without_an_end_says_so_and_nothing_more() {

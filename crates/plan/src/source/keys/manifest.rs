@@ -4,13 +4,13 @@ use super::super::manifest::{Mode, Protocol};
 use super::super::shape::Shape::{
     Any, Boolean, Choice, Duration, Integer, List, Map, Object, OneOf, Template, Text,
 };
-use super::super::shape::{COUNT, Extended, ObjectType, Shape, TEMPLATES, TEXTS, optional, required};
+use super::super::shape::{COUNT, Extended, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
 use super::super::workflow::Requires;
 use super::flow::LABELS;
-use super::header::{COST, HOOKS, INPUT, LIMITS};
+use super::head;
 use super::reduce::VOTE;
-use super::runtime::{MCP_SERVER, PROVIDER_SHAPE, RUNTIME};
+use super::runtime::PROVIDER_SHAPE;
 
 /// The whole file.
 pub static MANIFEST: ObjectType = ObjectType {
@@ -18,9 +18,9 @@ pub static MANIFEST: ObjectType = ObjectType {
     title: "an execution manifest",
     keys: &[
         optional("kind", Choice(&["execution_manifest"]), "which kind of file this is"),
-        optional("name", Text, "name of the work (default: the file's)"),
-        optional("description", Text, "what it is for"),
-        optional("version", Text, "version of the manifest, in quotes"),
+        head::NAME,
+        head::DESCRIPTION,
+        head::VERSION,
         required("agents", List(&Shape::Extended(&AGENT)), "who does the work"),
         optional("query", Template, "what is to be answered; `-i query=…` goes over it"),
         optional(
@@ -28,7 +28,7 @@ pub static MANIFEST: ObjectType = ObjectType {
             Template,
             "what every agent is told besides its task; `-i context=…` goes over it",
         ),
-        optional("inputs", Map(&Object(&INPUT)), "declared inputs; texts use them as `workflow.input.NAME`"),
+        head::INPUTS,
         optional("mode", Choice(Mode::WORDS), MODE),
         optional("execution_mode", Choice(Mode::WORDS), MODE),
         optional(
@@ -51,13 +51,13 @@ pub static MANIFEST: ObjectType = ObjectType {
         optional("model_roles", Map(&Text), "models by role, for `model_role` of agents"),
         optional("provider", PROVIDER_SHAPE, "model service of all agents: a name, or a name with settings"),
         optional("model", Text, "model of agents that name none"),
-        optional("mcp_servers", Map(&Object(&MCP_SERVER)), "MCP servers by name"),
+        head::MCP_SERVERS,
         optional("tools", TEXTS, "the names of all tools that agents may use"),
-        optional("runtime", Object(&RUNTIME), "the same and more, as in a workflow"),
-        optional("limits", Object(&LIMITS), "bounds of the run, as in a workflow"),
-        optional("cost", Object(&COST), "prices and how they are shown"),
-        optional("hooks", Object(&HOOKS), "what happens at the start and the end"),
-        optional("instructions", TEMPLATES, "texts that are put before every prompt"),
+        head::RUNTIME,
+        head::LIMITS,
+        head::COST,
+        head::HOOKS,
+        head::INSTRUCTIONS,
         optional("labels", Object(&LABELS), "priority, class and tenant of all agents"),
         optional("metadata", Map(&Any), "anything, kept with the run; `verify` and `max_retries` are read"),
         optional("manifest_id", Text, "a name of the writer's own, kept with the run"),

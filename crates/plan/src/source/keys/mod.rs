@@ -7,6 +7,7 @@ pub mod capability;
 pub mod flow;
 pub mod goal;
 pub mod group;
+pub mod head;
 pub mod header;
 pub mod manifest;
 pub mod output;

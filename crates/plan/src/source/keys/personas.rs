@@ -4,11 +4,11 @@ use super::super::personas::Kind;
 use super::super::shape::Shape::{
     Any, Boolean, Choice, Extended as With, Integer, List, Map, Object, OneOf, Template, Text,
 };
-use super::super::shape::{Extended, ObjectType, Shape, TEMPLATES, TEXTS, optional, required};
+use super::super::shape::{Extended, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::{ON_WORDS, TOPOLOGIES, VIOLATIONS};
 use super::flow::LABELS;
-use super::header::{COST, HOOKS, INPUT, LIMITS};
-use super::runtime::{MCP_SERVER, PROVIDER_SHAPE, RUNTIME};
+use super::head;
+use super::runtime::PROVIDER_SHAPE;
 
 /// The whole file.
 pub static PERSONAS: ObjectType = ObjectType {
@@ -17,9 +17,9 @@ pub static PERSONAS: ObjectType = ObjectType {
     keys: &[
         optional("kind", Choice(&["persona_manifest"]), "which kind of file this is"),
         required("schemaVersion", Choice(&["1"]), "version of the format"),
-        optional("name", Text, "name of the work (default: the file's)"),
-        optional("description", Text, "what it is for"),
-        optional("version", Text, "version of the manifest, in quotes"),
+        head::NAME,
+        head::DESCRIPTION,
+        head::VERSION,
         required("personas", List(&Object(&PERSONA)), "the roles"),
         optional("relationships", List(&Object(&RELATIONSHIP)), "who may hand work to whom"),
         optional("topologies", List(&Choice(TOPOLOGIES)), "the kinds of blocks that the pipeline uses"),
@@ -38,16 +38,16 @@ pub static PERSONAS: ObjectType = ObjectType {
             "what a violation of a contract comes to (default hard_abort)",
         ),
         optional("project", OneOf(&[Boolean, Text]), PROJECT),
-        optional("inputs", Map(&Object(&INPUT)), "declared inputs; texts use them as `workflow.input.NAME`"),
+        head::INPUTS,
         optional("provider", PROVIDER_SHAPE, "model service of all actors: a name, or a name with settings"),
         optional("model", Text, "model of personas and actors that name none"),
-        optional("mcp_servers", Map(&Object(&MCP_SERVER)), "MCP servers by name"),
+        head::MCP_SERVERS,
         optional("tools", TEXTS, "the names of all tools that personas may use"),
-        optional("runtime", Object(&RUNTIME), "the same and more, as in a workflow"),
-        optional("limits", Object(&LIMITS), "bounds of the run, as in a workflow"),
-        optional("cost", Object(&COST), "prices and how they are shown"),
-        optional("hooks", Object(&HOOKS), "what happens at the start and the end"),
-        optional("instructions", TEMPLATES, "texts that are put before every prompt"),
+        head::RUNTIME,
+        head::LIMITS,
+        head::COST,
+        head::HOOKS,
+        head::INSTRUCTIONS,
         optional("labels", Object(&LABELS), "priority, class and tenant of all phases"),
         optional("metadata", Map(&Any), "anything, kept with the run"),
     ],

@@ -169,7 +169,7 @@ pub(super) fn judged(manifest: &Manifest, criteria: Option<SuccessCriteria>) -> 
 
 /// The name of a server among tools stands for all its tools.
 fn all_of_servers(manifest: &Manifest, names: Vec<Spanned<String>>) -> Vec<Spanned<String>> {
-    let servers = &manifest.runtime.mcp_servers;
+    let servers = &manifest.head.runtime.mcp_servers;
     let tool = |name: Spanned<String>| match servers.contains_key(&name.value) {
         true => name.map(|server| format!("{server}__*")),
         false => name,
@@ -251,7 +251,7 @@ fn too_large_a_quorum(spec: &AgentSpec, count: usize) -> Option<Diagnostic> {
 
 /// An input that partitions are read from is a list.
 fn no_list(manifest: &Manifest, spec: &AgentSpec, path: &Spanned<String>) -> Option<Diagnostic> {
-    let input = manifest.inputs.as_ref()?.get(input_of(&path.value)?)?;
+    let input = manifest.head.inputs.as_ref()?.get(input_of(&path.value)?)?;
     let kind = input.value.kind.value;
     (kind != ValueType::Array).then(|| {
         let message = format!(

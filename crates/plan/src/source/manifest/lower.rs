@@ -6,8 +6,7 @@ use indexmap::IndexMap;
 
 use super::super::text::{Spanned, Text};
 use super::super::workflow::{
-    AgentStep, ContextSettings, Entry, ForEach, InputField, Names, ParallelGroup, Step, ValueType,
-    VoteSettings, Workflow,
+    AgentStep, Entry, ForEach, InputField, Names, ParallelGroup, Step, ValueType, VoteSettings, Workflow,
 };
 use super::order::Order;
 use super::texts::{Texts, is_rendered, uses_query};
@@ -200,42 +199,11 @@ fn turns(manifest: &Manifest, order: &Order<'_>, mode: Mode) -> Turns {
 }
 
 fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
-    let mut limits = manifest.limits.clone();
-    let concurrency = || Spanned::new(CONCURRENCY, manifest.span.clone());
-    limits.max_concurrency = limits.max_concurrency.or_else(|| Some(concurrency()));
-    Workflow {
-        file: file.clone(),
-        path: path.to_owned(),
-        files: files.to_vec(),
-        span: manifest.span.clone(),
-        name: manifest.name.clone().unwrap_or_else(|| Spanned::new(stem(path), manifest.span.clone())),
-        description: manifest.description.clone(),
-        version: manifest.version.clone(),
-        entry_point: Vec::new(),
-        runtime: manifest.runtime.clone(),
-        input: Some(inputs(manifest)),
-        context: ContextSettings::default(),
-        limits,
-        cost: manifest.cost.clone(),
-        hooks: manifest.hooks.clone(),
-        metadata: manifest.metadata.clone(),
-        instructions: manifest.instructions.clone(),
-        labels: manifest.labels.clone(),
-        tools: manifest.tools.clone(),
-        agents: Vec::new(),
-        parallel: Vec::new(),
-        for_each: Vec::new(),
-        output: None,
-        pipeline: None,
-        from_manifest: true,
-    }
-}
-
-/// The name of a file without folder and ending.
-pub(in crate::source) fn stem(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    if stem.is_empty() { "manifest".to_owned() } else { stem.to_owned() }
+    let mut workflow = manifest.head.workflow(file, path, files);
+    let concurrency = || Spanned::new(CONCURRENCY, manifest.head.span.clone());
+    let limits = &mut workflow.limits;
+    limits.max_concurrency = limits.max_concurrency.take().or_else(|| Some(concurrency()));
+    Workflow { input: Some(inputs(manifest)), from_manifest: true, ..workflow }
 }
 
 /// `query` and `context`, then what the manifest declares.
@@ -251,10 +219,10 @@ fn inputs(manifest: &Manifest) -> IndexMap<String, Entry<InputField>> {
         ("context", manifest.context.as_ref(), false, false, "what every agent is told besides its task"),
     ];
     for (name, text, required, filled, about) in texts {
-        let declared = manifest.inputs.as_ref().is_some_and(|inputs| inputs.contains_key(name));
+        let declared = manifest.head.inputs.as_ref().is_some_and(|inputs| inputs.contains_key(name));
         if !declared {
-            let key = Spanned::new(name.to_owned(), manifest.span.clone());
-            let mut field = text_input(text, required, about, &manifest.span);
+            let key = Spanned::new(name.to_owned(), manifest.head.span.clone());
+            let mut field = text_input(text, required, about, &manifest.head.span);
             if filled {
                 field.rule = InputRule::Filled;
             }
@@ -265,7 +233,7 @@ fn inputs(manifest: &Manifest) -> IndexMap<String, Entry<InputField>> {
             inputs.insert(name.to_owned(), Entry { key, value: field });
         }
     }
-    inputs.extend(manifest.inputs.clone().unwrap_or_default());
+    inputs.extend(manifest.head.inputs.clone().unwrap_or_default());
     for path in manifest.agents.iter().filter_map(path_of_partitions) {
         if let Some(input) = agents::input_of(path).and_then(|name| inputs.get_mut(name)) {
             input.value.rule = InputRule::Parts;
@@ -316,18 +284,5 @@ mod tests {
         }
         assert_eq!(resolve(Mode::Auto, None, false), Mode::Wave);
         assert_eq!(resolve(Mode::Mixed, Some(1), false), Mode::Mixed);
-    }
-
-    #[test]
-    fn a_file_without_a_name_has_the_name_of_its_file() {
-        for (path, name) in [
-            ("a/b.yaml", "b"),
-            ("b.c.json", "b.c"),
-            ("b", "b"),
-            ("preset:x", "preset:x"),
-            (".yaml", "manifest"),
-        ] {
-            assert_eq!(stem(path), name);
-        }
     }
 }

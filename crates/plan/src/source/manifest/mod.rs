@@ -6,6 +6,7 @@
 //! the checks of workflows. Invariant: every step keeps the place of the agent that it came from.
 
 mod agents;
+mod head;
 mod lower;
 mod order;
 mod report;
@@ -13,38 +14,26 @@ mod synthesis;
 mod teams;
 mod texts;
 
-pub(super) use lower::{stem, workflow};
+pub use head::Head;
+pub(super) use lower::workflow;
 pub(super) use texts::{joined, literal};
 
 use std::time::Duration;
 
-use indexmap::IndexMap;
-
-use super::settings::Runtime;
 use super::text::{Spanned, Text};
-use super::workflow::{
-    AgentStep, Common, Cost, Entry, FailureMode, Hooks, InputField, Labels, Limits, Names, ReduceStep,
-    Requires, VerifyStep, VoteSettings,
-};
-use crate::diagnostic::Span;
+use super::workflow::{AgentStep, Common, FailureMode, ReduceStep, Requires, VerifyStep, VoteSettings};
 
 /// A whole manifest, as written.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// Its name; `None` means the file's.
-    pub name: Option<Spanned<String>>,
-    /// What it is for.
-    pub description: Option<Spanned<String>>,
-    /// Its writer's version.
-    pub version: Option<Spanned<String>>,
+    /// What it says about its run.
+    pub head: Head,
     /// Who does the work.
     pub agents: Vec<AgentSpec>,
     /// What is to be answered.
     pub query: Option<Text>,
     /// What every agent is told besides its task.
     pub context: Option<Text>,
-    /// Declared inputs; `None` when the file declares none.
-    pub inputs: Option<IndexMap<String, Entry<InputField>>>,
     /// How agents follow one another.
     pub mode: Mode,
     /// Whether a level begins only when the one before has ended.
@@ -57,24 +46,6 @@ pub struct Manifest {
     pub verify: Verification,
     /// How the agents work together.
     pub team: Option<Team>,
-    /// Provider, models, servers.
-    pub runtime: Runtime,
-    /// The names of all tools.
-    pub tools: Option<Names>,
-    /// Bounds of the run.
-    pub limits: Limits,
-    /// Prices.
-    pub cost: Cost,
-    /// What happens at start and end.
-    pub hooks: Hooks,
-    /// Put before every prompt.
-    pub instructions: Vec<Text>,
-    /// Of all agents.
-    pub labels: Labels,
-    /// Free words, `manifest_id` and `source` among them.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// Where the file begins.
-    pub span: Span,
 }
 
 /// One agent.

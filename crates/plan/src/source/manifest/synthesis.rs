@@ -47,7 +47,7 @@ pub(super) fn add(manifest: &Manifest, work: &mut Work, findings: &mut Vec<Diagn
         let step = examine(manifest, work.leads_back.is_none(), &texts, name, &merged);
         work.steps.push(step);
     }
-    Answer { merged, verified, votes, chooses, span: manifest.span.clone() }
+    Answer { merged, verified, votes, chooses, span: manifest.head.span.clone() }
 }
 
 /// A shape that nobody is asked for, because `auto` came to a strategy without a model or the team decides otherwise.

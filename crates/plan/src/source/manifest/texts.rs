@@ -122,7 +122,7 @@ pub(super) fn introduction(spec: &AgentSpec) -> Text {
 
 /// Whether `query` or `context` is a template: only where there are inputs that it could use.
 pub(super) fn is_rendered(manifest: &Manifest, text: &Text) -> bool {
-    manifest.inputs.is_some() && is_template(&text.value)
+    manifest.head.inputs.is_some() && is_template(&text.value)
 }
 
 /// Whether a task uses the query, also by having none of its own.

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::manifest::stem;
 use super::super::text::Spanned;
 use super::super::workflow::{
-    ContextSettings, Edge as StepEdge, Need, PhaseStep, PipelineSettings, Requires, Step, StepKind, Workflow,
+    Edge as StepEdge, Need, PhaseStep, PipelineSettings, Requires, Step, StepKind, Workflow,
 };
 use super::graph::Graph;
 use super::{Edge, Manifest, judge, roles};
@@ -22,7 +21,8 @@ pub(in crate::source) fn workflow(
 ) -> Workflow {
     let graph = Graph::new(manifest);
     judge::judge(manifest, &graph, findings);
-    let mut workflow = empty(manifest, file, path, files);
+    let mut workflow = manifest.head.workflow(file, path, files);
+    workflow.pipeline = Some(settings(manifest));
     // Where phases go in a circle, what could be said about their texts would be wrong.
     if graph.circles().is_empty() {
         let reached = (0..manifest.nodes.len()).filter(|node| graph.reaches(*node));
@@ -104,34 +104,5 @@ fn settings(manifest: &Manifest) -> PipelineSettings {
             .collect(),
         violation: manifest.violation.as_ref().map(|mode| mode.value),
         project: manifest.project.clone(),
-    }
-}
-
-fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
-    Workflow {
-        from_manifest: false,
-        file: file.clone(),
-        path: path.to_owned(),
-        files: files.to_vec(),
-        span: manifest.span.clone(),
-        name: manifest.name.clone().unwrap_or_else(|| Spanned::new(stem(path), manifest.span.clone())),
-        description: manifest.description.clone(),
-        version: manifest.version.clone(),
-        entry_point: Vec::new(),
-        runtime: manifest.runtime.clone(),
-        input: manifest.inputs.clone(),
-        context: ContextSettings::default(),
-        limits: manifest.limits.clone(),
-        cost: manifest.cost.clone(),
-        hooks: manifest.hooks.clone(),
-        metadata: manifest.metadata.clone(),
-        instructions: manifest.instructions.clone(),
-        labels: manifest.labels.clone(),
-        tools: manifest.tools.clone(),
-        agents: Vec::new(),
-        parallel: Vec::new(),
-        for_each: Vec::new(),
-        output: None,
-        pipeline: Some(settings(manifest)),
     }
 }

@@ -18,25 +18,17 @@ pub(crate) use texts::PROVIDED;
 
 use indexmap::IndexMap;
 
-use super::settings::Runtime;
+use super::manifest::Head;
 use super::text::{Spanned, Text};
-use super::workflow::{
-    Clearance, Common, Condition, Cost, Entry, Hooks, InputField, Labels, Limits, Names, OutputSchema,
-    WorkerKind,
-};
-use crate::diagnostic::Span;
+use super::workflow::{Clearance, Common, Condition, Entry, OutputSchema, WorkerKind};
 use crate::plan::{On, ProjectPlace, Topology};
 use convoke_model::Violation;
 
 /// A whole manifest, as written.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// Its name; `None` means the file's.
-    pub name: Option<Spanned<String>>,
-    /// What it is for.
-    pub description: Option<Spanned<String>>,
-    /// Its writer's version.
-    pub version: Option<Spanned<String>>,
+    /// What it says about its run.
+    pub head: Head,
     /// The roles.
     pub personas: Vec<Persona>,
     /// Who may hand work to whom.
@@ -63,26 +55,6 @@ pub struct Manifest {
     pub violation: Option<Spanned<Violation>>,
     /// Where the context of the project is kept.
     pub project: ProjectPlace,
-    /// Declared inputs; `None` when the file declares none, and anything is taken.
-    pub inputs: Option<IndexMap<String, Entry<InputField>>>,
-    /// Provider, models, servers.
-    pub runtime: Runtime,
-    /// The names of all tools.
-    pub tools: Option<Names>,
-    /// Bounds of the run.
-    pub limits: Limits,
-    /// Prices.
-    pub cost: Cost,
-    /// What happens at start and end.
-    pub hooks: Hooks,
-    /// Put before every prompt.
-    pub instructions: Vec<Text>,
-    /// Of all phases.
-    pub labels: Labels,
-    /// Free words.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// Where the file begins.
-    pub span: Span,
 }
 
 impl Manifest {

@@ -95,7 +95,7 @@ fn agent(manifest: &Manifest, stated: Option<&Actor>, persona: &Persona, asked: 
         agent.repair_model = Some(Spanned::new(model.value.clone(), model.span.clone()));
         agent.provider = persona.provider.clone().or(agent.provider);
     }
-    let usual = agent.tools.take().or_else(|| manifest.tools.clone());
+    let usual = agent.tools.take().or_else(|| manifest.head.tools.clone());
     agent.tools = cleared(usual, persona);
     WorkerKind::Agent(agent)
 }

@@ -5,9 +5,11 @@
 
 mod agent;
 mod answer;
+mod head;
 mod models;
 mod output_schema;
 
+pub(super) use head::head;
 pub(super) use models::{judge_service, parted};
 pub(super) use output_schema::output_schema;
 
@@ -15,17 +17,13 @@ use std::time::Duration;
 
 use super::super::keys::header::INPUT;
 use super::super::keys::manifest::MANIFEST;
-use super::super::manifest::{AgentSpec, Manifest, Mode, Protocol, Team};
-use super::super::settings::Runtime;
+use super::super::manifest::{AgentSpec, Head, Manifest, Mode, Protocol, Team};
 use super::super::text::{Spanned, Text};
 use super::super::tree::Node;
-use super::super::workflow::Limits;
 use super::Reader;
 use super::fields::Fields;
-use super::provider::provider;
 use super::scalars::Of;
-use super::server::server;
-use super::{flow, header, reduce, runtime};
+use super::{header, reduce};
 use crate::diagnostic::Label;
 
 /// What agents have that say nothing of their own.
@@ -39,35 +37,25 @@ struct Defaults {
 pub(in crate::source) fn manifest(cx: &mut Reader<'_>, root: &Node) -> Option<Manifest> {
     let mut fields = Fields::open(cx, root, &MANIFEST, "the manifest".to_owned())?;
     fields.word(cx, "kind");
-    let metadata = metadata(cx, &mut fields);
+    let mut head = head(cx, &mut fields);
+    head.limits.max_concurrency = concurrency(cx, &mut fields, head.limits.max_concurrency.take());
+    keep_origin(cx, &mut fields, &mut head);
     let defaults = Defaults {
         timeout: fields.duration(cx, "timeout"),
-        max_retries: fields.integer(cx, "max_retries").or_else(|| default_retries(&metadata, &fields)),
+        max_retries: fields.integer(cx, "max_retries").or_else(|| default_retries(&head.metadata, &fields)),
         roles: models::roles(cx, &mut fields),
     };
     let manifest = Manifest {
-        name: fields.text(cx, "name").filter(|name| !name.value.trim().is_empty()),
-        description: fields.text(cx, "description"),
-        version: fields.text(cx, "version"),
         agents: agents(cx, &mut fields, &defaults),
         query: fields.template(cx, "query"),
         context: fields.template(cx, "context"),
-        inputs: header::inputs_at(cx, &mut fields, "inputs"),
         mode: mode(cx, &mut fields),
         barrier: fields.flag(cx, "barrier", false),
         batch_size: fields.integer(cx, "batch_size"),
         synthesis: answer::synthesis(cx, &mut fields, &defaults),
-        verify: answer::verification(cx, &mut fields, &metadata, &defaults),
+        verify: answer::verification(cx, &mut fields, &head.metadata, &defaults),
         team: team(cx, &mut fields),
-        runtime: runtime_of(cx, &mut fields),
-        tools: fields.names(cx, "tools"),
-        limits: limits(cx, &mut fields),
-        cost: header::cost(cx, &mut fields),
-        hooks: header::hooks(cx, &mut fields),
-        instructions: fields.templates(cx, "instructions").unwrap_or_default(),
-        labels: flow::labels(cx, &mut fields),
-        metadata,
-        span: fields.head.clone(),
+        head,
     };
     reserved_inputs(cx, &manifest);
     without_effect(cx, &fields, &manifest);
@@ -89,14 +77,12 @@ fn agents(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> 
 }
 
 /// The words of the original are kept with those of the writer.
-fn metadata(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> serde_json::Map<String, serde_json::Value> {
-    let mut metadata = header::metadata(cx, fields);
+fn keep_origin(cx: &mut Reader<'_>, fields: &mut Fields<'_>, head: &mut Head) {
     for key in ["manifest_id", "source"] {
         if let Some(text) = fields.text(cx, key).filter(|text| !text.value.is_empty()) {
-            metadata.entry(key).or_insert(text.value.into());
+            head.metadata.entry(key).or_insert(text.value.into());
         }
     }
-    metadata
 }
 
 /// `metadata.max_retries` of the original.
@@ -138,42 +124,18 @@ fn template_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>, keys: &[&'static st
     found
 }
 
-/// `runtime`, with what stands at the top instead.
-pub(super) fn runtime_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Runtime {
-    let mut read = runtime::runtime(cx, fields);
-    if let Some(pair) = fields.take("provider") {
-        let own = provider(cx, &pair.value, &fields.owner);
-        twice(cx, fields, "provider", read.provider.is_some());
-        read.provider = own.or(read.provider);
+/// `max_concurrency` of the top, or the one of `limits`.
+fn concurrency(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    below: Option<Spanned<u64>>,
+) -> Option<Spanned<u64>> {
+    let Some(limit) = fields.integer(cx, "max_concurrency") else { return below };
+    if below.is_some() {
+        let message = "`max_concurrency` stands at the top of the manifest and in its `limits`";
+        cx.error("workflow::excludes", message, &limit.span, "keep one of the two");
     }
-    if let Some(model) = fields.text(cx, "model") {
-        twice(cx, fields, "model", read.default_model.is_some() || read.models.is_some());
-        models::reject_service_alone(cx, &model.value, &model.span);
-        models::default(&mut read, model);
-    }
-    let servers = fields.map(cx, "mcp_servers", |cx, pair, _| server(cx, &pair.value, &pair.key.value));
-    twice(cx, fields, "mcp_servers", servers.is_some() && !read.mcp_servers.is_empty());
-    read.mcp_servers.extend(servers.unwrap_or_default());
-    read
-}
-
-fn twice(cx: &mut Reader<'_>, fields: &Fields<'_>, key: &str, also_below: bool) {
-    if let (true, Some(place)) = (also_below, fields.place_of(key)) {
-        let message = format!("`{key}` stands at the top of the manifest and in its `runtime`");
-        cx.error("workflow::excludes", message, place, "keep one of the two");
-    }
-}
-
-fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
-    let mut limits = header::limits(cx, fields);
-    if let Some(limit) = fields.integer(cx, "max_concurrency") {
-        if limits.max_concurrency.is_some() {
-            let message = "`max_concurrency` stands at the top of the manifest and in its `limits`";
-            cx.error("workflow::excludes", message, &limit.span, "keep one of the two");
-        }
-        limits.max_concurrency = Some(limit);
-    }
-    limits
+    Some(limit)
 }
 
 fn team(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Team> {
@@ -221,7 +183,7 @@ fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, manifest: &Manifest)
 /// What every manifest takes already cannot be declared.
 fn reserved_inputs(cx: &mut Reader<'_>, manifest: &Manifest) {
     let taken = [("query", manifest.query.is_some()), ("context", manifest.context.is_some())];
-    let declared = manifest.inputs.iter().flatten();
+    let declared = manifest.head.inputs.iter().flatten();
     for (name, entry) in declared {
         if taken.iter().any(|(word, written)| name == word && *written) {
             let message = format!("the manifest has `{name}` and declares an {} of that name", INPUT.name);

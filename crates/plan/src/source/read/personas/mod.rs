@@ -16,9 +16,9 @@ use super::super::tree::{Node as Tree, Value};
 use super::super::words::Words;
 use super::Reader;
 use super::fields::Fields;
-use super::manifest::{output_schema, runtime_of};
+use super::header;
+use super::manifest::{head, output_schema};
 use super::scalars::Of;
-use super::{flow, header};
 use crate::plan::{ProjectPlace, Topology};
 
 /// Reads a manifest from the root of its tree.
@@ -29,9 +29,7 @@ pub(in crate::source) fn personas(cx: &mut Reader<'_>, root: &Tree) -> Option<Ma
     let (entry, nodes, edges) = node::pipeline(cx, &mut fields);
     let (max_depth, max_retries) = node::constraints(cx, &mut fields);
     let manifest = Manifest {
-        name: fields.text(cx, "name").filter(|name| !name.value.trim().is_empty()),
-        description: fields.text(cx, "description"),
-        version: fields.text(cx, "version"),
+        head: head(cx, &mut fields),
         personas: header::items(cx, &mut fields, "personas", "persona", persona::persona),
         relationships: header::items(cx, &mut fields, "relationships", "relationship", persona::relationship),
         topologies: topologies(cx, &mut fields),
@@ -45,16 +43,6 @@ pub(in crate::source) fn personas(cx: &mut Reader<'_>, root: &Tree) -> Option<Ma
         hard_failures: fields.integer(cx, "hardFailures"),
         violation: fields.choice(cx, "violationMode"),
         project: project(cx, &mut fields),
-        inputs: header::inputs_at(cx, &mut fields, "inputs"),
-        runtime: runtime_of(cx, &mut fields),
-        tools: fields.names(cx, "tools"),
-        limits: header::limits(cx, &mut fields),
-        cost: header::cost(cx, &mut fields),
-        hooks: header::hooks(cx, &mut fields),
-        instructions: fields.templates(cx, "instructions").unwrap_or_default(),
-        labels: flow::labels(cx, &mut fields),
-        metadata: header::metadata(cx, &mut fields),
-        span: fields.head.clone(),
     };
     not_empty(cx, &mut fields, "personas");
     fields.finish(cx);

@@ -1,0 +1,24 @@
+//! What every kind of manifest says about its run: the rows that are the same in all of them.
+
+use super::super::shape::Shape::{Map, Object, Text};
+use super::super::shape::{Key, Shape, TEMPLATES, optional};
+use super::header::{COST as COST_KEYS, HOOKS as HOOKS_KEYS, INPUT, LIMITS as LIMITS_KEYS};
+use super::runtime::{MCP_SERVER, RUNTIME as RUNTIME_KEYS};
+
+static DECLARED: Shape = Object(&INPUT);
+static SERVER: Shape = Object(&MCP_SERVER);
+
+pub(super) const NAME: Key = optional("name", Text, "name of the work (default: the file's)");
+pub(super) const DESCRIPTION: Key = optional("description", Text, "what it is for");
+pub(super) const VERSION: Key = optional("version", Text, "version of the manifest, in quotes");
+pub(super) const INPUTS: Key =
+    optional("inputs", Map(&DECLARED), "declared inputs; texts use them as `workflow.input.NAME`");
+pub(super) const MCP_SERVERS: Key = optional("mcp_servers", Map(&SERVER), "MCP servers by name");
+pub(super) const RUNTIME: Key =
+    optional("runtime", Object(&RUNTIME_KEYS), "the same and more, as in a workflow");
+pub(super) const LIMITS: Key =
+    optional("limits", Object(&LIMITS_KEYS), "bounds of the run, as in a workflow");
+pub(super) const COST: Key = optional("cost", Object(&COST_KEYS), "prices and how they are shown");
+pub(super) const HOOKS: Key = optional("hooks", Object(&HOOKS_KEYS), "what happens at the start and the end");
+pub(super) const INSTRUCTIONS: Key =
+    optional("instructions", TEMPLATES, "texts that are put before every prompt");
