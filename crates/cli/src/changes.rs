@@ -11,9 +11,10 @@ use crate::sentence;
 use crate::sources::Disk;
 use crate::view::words;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
-use convoke_model::{Digest, Event, RunId, Stamped};
+use convoke_model::{Digest, Event, RunId, Stamped, TaskId};
 use convoke_plan::{Kind, Plan, Sources};
 use convoke_schedule::{Scheduler, changed, replayable};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -142,8 +143,19 @@ pub fn refusal(journal: &Sqlite, run: &RunId, before: Plan, now: &Plan, differen
 
 fn affected(journal: &Sqlite, before: Plan, now: &Plan) -> Option<u64> {
     let mut scheduler = Scheduler::new(Arc::new(before));
-    replayable(journal.read_all().ok()?).iter().try_for_each(|event| scheduler.apply(event)).ok()?;
-    Some(changed(&scheduler, now).dropped.len() as u64)
+    let events = replayable(journal.read_all().ok()?);
+    events.iter().try_for_each(|event| scheduler.apply(event)).ok()?;
+    let finished: HashSet<&TaskId> = events.iter().filter_map(finished).collect();
+    let again = changed(&scheduler, now).dropped;
+    Some(again.iter().filter(|task| finished.contains(task)).count() as u64)
+}
+
+/// The task that an event ends well.
+fn finished(event: &Stamped) -> Option<&TaskId> {
+    match &event.event {
+        Event::TaskSucceeded { task, .. } | Event::AttemptFinished { task, .. } => Some(task),
+        _ => None,
+    }
 }
 
 /// The plan of before, with addresses and keys as the environment of now has them: a service may have moved.

@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 /// The name under which the workflow of a goal is known.
 pub const FILE: &str = "goal:";
 
+/// What stands for standard input where a file is named.
+const STDIN: &str = "-";
+
 /// What people are told a run was made from: its file, or that somebody said a sentence.
 pub fn origin(file: &str) -> &str {
     if file == FILE { "a sentence" } else { file }
@@ -48,7 +51,7 @@ pub fn of(args: &GoalArgs, config: &Config, prompts: &[PromptFile]) -> Result<Se
     let mut sentence = Sentence {
         goal: args.goal.clone(),
         context: args.context.as_deref().map(context).transpose()?,
-        plan: args.plan.as_deref().map(|file| read(file, "plan")).transpose()?,
+        plan: plan(args)?,
         keys: settings.keys.clone(),
         prompts: prompts.iter().map(|prompt| (prompt.duty, prompt.text.clone())).collect(),
         model: args.model.clone().or_else(|| settings.model.clone()),
@@ -63,6 +66,25 @@ pub fn of(args: &GoalArgs, config: &Config, prompts: &[PromptFile]) -> Result<Se
         }
     }
     Ok(sentence)
+}
+
+/// The plan that was given: a file's, or what comes over standard input.
+fn plan(args: &GoalArgs) -> Result<Option<String>, CommandFailure> {
+    match args.plan.as_deref() {
+        Some(file) if file == Path::new(STDIN) && args.interactive => {
+            let message = "--plan - and --interactive both read standard input";
+            Err(CommandFailure::new(Exit::Usage, message).hint("put the plan into a file"))
+        }
+        Some(file) if file == Path::new(STDIN) => {
+            std::io::read_to_string(std::io::stdin()).map(Some).map_err(|error| {
+                CommandFailure::new(
+                    Exit::Usage,
+                    format!("the plan on standard input cannot be read: {error}"),
+                )
+            })
+        }
+        file => file.map(|file| read(file, "plan")).transpose(),
+    }
 }
 
 /// Whether a person approves the plan. One that was given is approved already.
@@ -103,6 +125,11 @@ fn looks_like_a_file(given: &str) -> bool {
     let has_extension = given.rsplit_once('.').is_some_and(|(_, end)| is_extension(end));
     let is_path = given.contains('/') && !given.contains("://");
     !given.contains(char::is_whitespace) && (is_path || has_extension && !given.contains("://"))
+}
+
+/// How a file is called to people.
+pub fn file_name(file: &Path) -> String {
+    if file == Path::new(STDIN) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 fn read(file: &Path, what: &str) -> Result<String, CommandFailure> {

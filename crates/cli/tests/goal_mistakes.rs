@@ -57,6 +57,9 @@ fn mistakes_of_prompts_are_told_by_file_line_and_column() {
     let said = world.convoke(&["goal", "count"]).exits(3);
     let said = said.mentions(&[".convoke/prompts/goal/plan.md:3:8", "gaol"]);
     assert!(!said.stderr.contains("`goal:`"), "{said}");
+    world.write(".convoke/prompts/goal/plan.md", "Plan {{ whatever }}.");
+    let names = ["available: ", "bounds", "guidance", "skip_threshold", "workflow"];
+    world.convoke(&["goal", "count"]).exits(3).mentions(&names);
     world.write(".convoke/prompts/goal/plan.md", "Plan {{ goal }}.");
     world.write(".convoke/prompts/goal/planner.md", "Plan {{ goal }}.");
     let said = world.convoke(&["goal", "count"]).exits(0);
@@ -121,4 +124,42 @@ fn another_bound_undoes_nothing_that_was_done() {
     world.convoke(&["resume", &run]).exits(3).mentions(&["--accept-changes"]);
     world.convoke(&["resume", &run, "--accept-changes"]).exits(1);
     assert_eq!(calls(&world), 3, "the goal was reached and is not asked for again");
+}
+
+#[test]
+fn a_server_and_scripts_of_the_same_name_are_not_mixed_up() {
+    let settings =
+        "[goal.mcp_servers.scripts]\ncommand = \"serve\"\n[goal.scripts.count]\ncommand = \"wc\"\n";
+    refused(
+        settings,
+        &[],
+        2,
+        &["`goal.mcp_servers.scripts`", "goal.scripts", "give the server another name"],
+    );
+}
+
+#[test]
+fn an_empty_prompt_is_no_prompt() {
+    let world = scripted(&two_tasks(), "");
+    std::fs::create_dir_all(world.work().join(".convoke/prompts/goal")).unwrap();
+    world.write(".convoke/prompts/goal/plan.md", " \n");
+    world.convoke(&["goal", "count"]).exits(3).mentions(&["prompts/goal/plan.md", "is empty"]);
+    world.write("w.yaml", "workflow: {name: w, entry_point: g}\nagents: [{name: g, type: goal, goal: x, roles: {plan: {prompt: ''}}}]\n");
+    world.convoke(&["check", "w.yaml"]).exits(3).mentions(&["`prompt` of", "is empty"]);
+}
+
+#[test]
+fn a_plan_that_stands_in_a_file_is_judged_with_the_file() {
+    let world = scripted(&two_tasks(), "");
+    let text = "workflow: {name: w, entry_point: g}\nagents:\n  - name: g\n    type: goal\n    goal: x\n    plan: |\n      - {id: a, description: look, inputs: [b]}\n";
+    world.write("w.yaml", text);
+    world
+        .convoke(&["check", "w.yaml"])
+        .exits(3)
+        .mentions(&["needs `b`, and there is no such task", "w.yaml:7:45"]);
+    world.write("w.yaml", text.replace("inputs: [b]", "tools: []"));
+    world.convoke(&["check", "w.yaml"]).exits(0);
+    // What a template gives is known only when it is rendered.
+    world.write("w.yaml", text.replace("look", "{{ 'look' }}"));
+    world.convoke(&["check", "w.yaml"]).exits(0);
 }

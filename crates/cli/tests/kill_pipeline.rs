@@ -1,160 +1,255 @@
-//! Kills a pipeline of personas with SIGKILL at random moments and resumes it: the result is that of a run which nobody
-//! disturbed, no try that was over is made again, and what it changes for other runs of the project is changed once.
+//! Kills forty phases of six personas with SIGKILL and resumes them: what the run records is what the simulated one records.
 //!
-//! `CONVOKE_KILLS=N` kills N times (12 unless told); a failure names its seed, and CONVOKE_SEED=N tries the same moments again.
-#![allow(clippy::print_stderr, reason = "a random test must say its seed")]
+//! Manifest, answers, golden record and golden result are those of `testkit/tests/pipelines/forty.rs`, where time is virtual
+//! and every event is a place to be cut off at. Here the program itself runs, and it is killed
+//!
+//! - once, as soon as its journal holds N events, for many N, and resumed to its end;
+//! - again and again, as soon as the journal holds one more event of the record, until there is nothing left to do; with one
+//!   permit, so that each end of an attempt is a commit of its own.
+//!
+//! A commit is written whole or not at all, so a kill leaves the journal after one of its commits: these are the places.
+//! Then the record must equal the golden one without times, names, abandoned attempts and their repeats (`testkit::record`).
+//! On a real clock whoever is faster comes first, with or without a kill, so records are compared phase by phase
+//! (`testkit::by_phase`), and that no phase was decided on too early is asked for apart (`testkit::out_of_order`). The result
+//! must be the golden one, but for the order of what was announced; what the runs of the project share must have been
+//! changed once.
+//!
+//!     CONVOKE_PIPELINE_KILLS=all cargo nextest run -p convoke --test kill_pipeline --no-capture
+//!
+//! kills at every N; a number kills at so many, evenly spread (12 unless told).
+#![allow(clippy::print_stderr, reason = "a test of many kills says where they came")]
 
 mod support;
 
+use convoke_journal::{Reader, StateDir};
+use convoke_model::{Event, RunId, Stamped};
+use convoke_testkit::{by_phase, out_of_order, plan_of, record, unordered};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use support::World;
-use support::journal::Events;
-use support::process::{Process, until};
+use support::process::{PATIENCE, Process};
 
-const MANIFEST: &str = r#"
-schemaVersion: "1"
-name: killed
-topologies: [parallel, retry-unrolled]
-personas:
-  - {id: lead, displayName: Lead, systemPromptTemplate: You lead.}
-  - {id: hand, displayName: Hand, systemPromptTemplate: You do.}
-relationships: [{parentPersonaId: lead, childPersonaId: hand, constraints: {maxChildren: 3}}]
-pipeline:
-  entryNodeId: plan
-  nodes:
-    - {id: plan, actorId: sh, personaId: lead}
-    - {id: left, actorId: sh, personaId: hand}
-    - {id: right, actorId: sh, personaId: hand}
-    - {id: stubborn, actorId: sh, personaId: hand}
-    - {id: never, actorId: sh, personaId: hand}
-    - {id: look, actorId: sh, personaId: hand}
-    - {id: end, actorId: sh, personaId: lead}
-  edges:
-    - {from: plan, to: left, event: tasks_planned}
-    - {from: plan, to: right, event: tasks_planned}
-    - {from: plan, to: stubborn, when: [{type: state_flag, key: go, equals: true}]}
-    - {from: left, to: never, on: failure}
-    - {from: right, to: look, when: [{type: file_exists, path: work.sh}]}
-    - {from: left, to: end}
-    - {from: look, to: end}
-    - {from: stubborn, to: end}
-actors:
-  sh:
-    type: script
-    command: sh
-    args: [work.sh, "{{ phase.id }}", "{{ attempt }}", "{{ phase.depth }}", "{{ children | length }}"]
-    idempotent: true
-"#;
-
-/// `plan` hands work to three and puts it together, `stubborn` is accepted at its third try, `right` and `end` change the project.
-const WORK: &str = r#"
-sleep 0.02
-case "$1 $2 $3 $4" in
-  "plan 1 0 0") echo '{"status": "success", "payload": {}, "children": [{"persona": "hand", "task": 1}, {"persona": "hand", "task": 2}, {"persona": "hand", "task": 3}]}' ;;
-  "plan 1 0 3") echo '{"status": "success", "payload": {"parts": 3}, "events": [{"type": "tasks_planned"}], "flags": {"go": true}}' ;;
-  "stubborn 1 0 0"|"stubborn 2 0 0") echo '{"status": "validation_fail", "payload": {}, "reason": "not yet", "project": {"taskQueue": {"upsert": [{"taskId": "s'$2'", "status": "failed"}]}}}' ;;
-  "right 1 0 0") echo '{"status": "success", "payload": {}, "project": {"globalFlags": {"right": true}}}' ;;
-  "end 1 0 0") echo '{"status": "success", "payload": {}, "project": {"globalFlags": {"ended": true}}}' ;;
-  *) echo '{"status": "success", "payload": {"of": "'$1'"}}' ;;
-esac
-"#;
+const MANIFEST: &str = include_str!("../../testkit/tests/pipelines/forty.yaml");
+const REPLIES: &str = include_str!("../../testkit/tests/pipelines/forty.replies.json");
+const GOLDEN: &str = include_str!("../../testkit/tests/pipelines/forty.golden");
+const RESULT: &str = include_str!("../../testkit/tests/pipelines/forty.result.json");
 
 const CONTEXT: &str = ".convoke/project-context.json";
 
-fn world() -> World {
-    let world = World::with_workflow(MANIFEST);
-    world.write("work.sh", WORK);
-    world
+/// Each answer takes so long that a kill comes between two commits rather than after several.
+const LATENCY_MS: u32 = 10;
+
+/// One run of the forty phases, in a folder of its own.
+struct Forty {
+    world: World,
 }
 
-fn project(world: &World) -> Value {
-    world.convoke(&["project", "show", "--format", "json"]).exits(0).json()
+impl Forty {
+    fn new() -> Forty {
+        let world = World::with_workflow(MANIFEST);
+        world.write("replies.json", REPLIES);
+        world.write("schema.sql", "");
+        let provider = "[provider]\nname = \"scripted\"\nfile = \"replies.json\"\n";
+        world.write("convoke.toml", format!("{provider}latency_ms = {LATENCY_MS}\n"));
+        Forty { world }
+    }
+
+    fn state(&self) -> StateDir {
+        StateDir::for_reading(self.world.state())
+    }
+
+    /// The run, once there is one.
+    fn run(&self) -> Option<RunId> {
+        self.state().runs().unwrap_or_default().pop()
+    }
+
+    fn start(&self) -> Process {
+        match self.run().filter(|_| self.holds() > 0) {
+            Some(run) => self.world.start(&["resume", &run.0, "--silent"]),
+            None => self.world.start(&["run", "w.yaml", "--silent"]),
+        }
+    }
+
+    /// How many events the journal holds.
+    fn holds(&self) -> u64 {
+        self.run().and_then(|run| Tip::open(&self.state(), &run)).map_or(0, |tip| tip.events())
+    }
+
+    fn events(&self) -> Vec<Stamped> {
+        let run = self.run().expect("a run was started");
+        let reader = Reader::open(&self.state(), &run).expect("its journal can be read");
+        reader.read_all().expect("the journal is whole")
+    }
+
+    /// Kills the process as soon as the journal holds so many events; where that was, unless it ended before.
+    fn kill_at(&self, process: Process, events: u64) -> Result<u64, Process> {
+        let mut tip = None;
+        self.kill_when(process, || {
+            tip = tip.take().or_else(|| Tip::open(&self.state(), &self.run()?));
+            tip.as_ref().is_some_and(|tip| tip.events() >= events)
+        })
+    }
+
+    /// Kills the process as soon as the journal holds something new behind these events: neither that somebody else goes on
+    /// nor what begins again, for then it would never come further.
+    fn kill_after(&self, process: Process, seen: u64) -> Result<u64, Process> {
+        let (mut reader, mut from) = (None, seen + 1);
+        self.kill_when(process, || {
+            reader = reader.take().or_else(|| Reader::open(&self.state(), &self.run()?).ok());
+            let Some(reader) = &reader else { return false };
+            let mut found = false;
+            let read = reader.read(from, &mut |stamped| {
+                from = stamped.seq + 1;
+                found |= is_new(&stamped.event);
+            });
+            read.is_ok() && found
+        })
+    }
+
+    fn kill_when(&self, mut process: Process, mut is_time: impl FnMut() -> bool) -> Result<u64, Process> {
+        let begin = Instant::now();
+        while !is_time() {
+            if process.has_ended() {
+                return Err(process);
+            }
+            assert!(begin.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for a moment to kill");
+            std::hint::spin_loop();
+        }
+        match process.kill() {
+            true => Ok(self.holds()),
+            false => Err(process),
+        }
+    }
+
+    fn ends(&self, process: Process, what: &str) {
+        let said = process.wait();
+        assert_eq!(said.code, Some(0), "{what}\n{said}");
+        self.judge(&said.json(), what);
+    }
+
+    /// Everything that must be so at the end.
+    fn judge(&self, result: &Value, what: &str) {
+        let events = self.events();
+        let golden: Vec<String> = GOLDEN.lines().map(str::to_owned).collect();
+        let (expected, found) = (by_phase(&golden), by_phase(&record(&told(&events))));
+        let differs = (0..expected.len().max(found.len())).find(|at| expected.get(*at) != found.get(*at));
+        if let Some(at) = differs {
+            panic!("{what}: line {at}\nexpected {:?}\n   found {:?}", expected.get(at), found.get(at));
+        }
+        assert_eq!(out_of_order(&plan_of(MANIFEST, &[]), &events), None, "{what}");
+        let usual: Value = serde_json::from_str(RESULT).expect("the golden result is JSON");
+        assert_eq!(unordered(result.clone()), usual, "{what}");
+        let shared = self.world.convoke(&["project", "show", "--format", "json"]).exits(0).json();
+        assert_eq!(shared["revision"], 2, "{what}: {shared:#}");
+        assert_eq!(self.remembered(), json!({}), "{what}: nothing is left of a run that has ended well");
+    }
+
+    fn remembered(&self) -> Value {
+        let file: Value = serde_json::from_str(&self.world.read(CONTEXT)).expect("a context");
+        file["convoke"]["made"].clone()
+    }
 }
 
-/// What the file remembers of runs: nothing of one that has ended well.
-fn remembered(world: &World) -> Value {
-    let file: Value = serde_json::from_str(&world.read(CONTEXT)).expect("a context");
-    file["convoke"]["made"].clone()
+/// The end of a journal that somebody else writes.
+struct Tip(Connection);
+
+impl Tip {
+    /// Nothing while there is no journal that can be read.
+    fn open(state: &StateDir, run: &RunId) -> Option<Tip> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(state.run_dir(run).join("journal.db"), flags).ok()?;
+        connection.prepare_cached(Tip::EVENTS).ok()?;
+        Some(Tip(connection))
+    }
+
+    const EVENTS: &str = "SELECT first + count - 1 FROM records ORDER BY first DESC LIMIT 1";
+
+    fn events(&self) -> u64 {
+        let last =
+            self.0.prepare_cached(Tip::EVENTS).and_then(|mut last| last.query_row([], |row| row.get(0)));
+        last.map_or(0, |number: u32| number.into())
+    }
+}
+
+fn is_new(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::RunOwned { .. }
+            | Event::Blocked { .. }
+            | Event::ProjectSeen { task: None, .. }
+            | Event::AttemptLost { .. }
+            | Event::ContractResolved { .. }
+            | Event::AttemptStarted { .. }
+            | Event::Noted { .. }
+    )
+}
+
+/// What is told beside the record is left out.
+fn told(events: &[Stamped]) -> Vec<Stamped> {
+    events.iter().filter(|stamped| !matches!(stamped.event, Event::Noted { .. })).cloned().collect()
 }
 
 #[test]
-fn a_pipeline_that_is_killed_at_any_moment_ends_as_if_nothing_had_happened() {
-    let wanted = number("CONVOKE_KILLS").unwrap_or(12);
-    let mut seed = number("CONVOKE_SEED").unwrap_or_else(|| u64::from(std::process::id()));
-    let usual = world();
-    let begin = Instant::now();
-    let result = usual.convoke(&["run", "w.yaml", "--silent"]).exits(0).json();
-    let (took, shared) = (begin.elapsed(), project(&usual));
-    assert_eq!(shared["revision"], 4, "{shared:#}");
-    assert_eq!(result["phases"]["never"]["status"], json!("skipped"));
-    let (mut kills, mut trials) = (0, 0);
-    while kills < wanted {
-        eprintln!("CONVOKE_SEED={seed}");
-        let world = world();
-        kills += killed(&world, seed, took, &result);
-        assert_eq!(project(&world), shared, "CONVOKE_SEED={seed}");
-        assert_eq!(remembered(&world), json!({}), "CONVOKE_SEED={seed}");
-        (seed, trials) = (seed + 1, trials + 1);
-        assert!(trials <= wanted * 3 + 10, "{trials} trials gave only {kills} kills");
+fn forty_phases_that_nobody_kills_give_the_golden_record() {
+    let forty = Forty::new();
+    forty.ends(forty.start(), "undisturbed");
+}
+
+#[test]
+fn forty_phases_killed_once_give_the_golden_record() {
+    let usual = Forty::new();
+    usual.ends(usual.start(), "undisturbed");
+    let all = usual.holds();
+    let places: Vec<u64> = match std::env::var("CONVOKE_PIPELINE_KILLS").as_deref() {
+        Ok("all") => (1..=all).collect(),
+        wanted => {
+            let wanted = wanted.ok().and_then(|text| text.parse().ok()).unwrap_or(12u64).clamp(1, all);
+            (1..=wanted).map(|place| place * all / (wanted + 1)).collect()
+        }
+    };
+    let mut landed = BTreeSet::new();
+    for place in &places {
+        let forty = Forty::new();
+        let what = format!("killed at {place} of {all} events");
+        match forty.kill_at(forty.start(), *place) {
+            Ok(at) => {
+                landed.insert(at);
+                forty.ends(forty.start(), &what);
+            }
+            Err(process) => forty.ends(process, &what),
+        }
     }
+    eprintln!("{} kills after {} different events of about {all}: {landed:?}", places.len(), landed.len());
+    assert!(landed.len() * 3 >= places.len().min(90), "too many kills came to the same places: {landed:?}");
+}
+
+#[test]
+fn forty_phases_killed_after_every_further_event_give_the_golden_record() {
+    let Forty { world } = Forty::new();
+    let forty = Forty { world: world.env("AGENT_MAX_CONCURRENT", "1") };
+    let (mut kills, mut seen) = (0, 0);
+    loop {
+        match forty.kill_after(forty.start(), seen) {
+            Ok(events) => (kills, seen) = (kills + 1, events),
+            Err(process) => {
+                forty.ends(process, &format!("killed {kills} times"));
+                break;
+            }
+        }
+    }
+    eprintln!("killed {kills} times in one run");
+    assert!(kills > 40, "only {kills} kills: each end of an attempt is one");
 }
 
 #[test]
 fn who_asks_for_a_run_that_was_killed_right_after_its_end_leaves_nothing_of_it_behind() {
-    let world = world();
-    world.convoke(&["run", "w.yaml", "--silent"]).exits(0);
-    let mut file: Value = serde_json::from_str(&world.read(CONTEXT)).expect("a context");
-    file["convoke"]["made"] = json!({ world.run(): ["one/try[1]"], "another": ["x"] });
-    world.write(CONTEXT, file.to_string());
-    world.convoke(&["resume", &world.run(), "--silent"]).exits(0);
-    assert_eq!(remembered(&world), json!({"another": ["x"]}));
-}
-
-/// Runs it with kills on the way; answers how many there were.
-fn killed(world: &World, seed: u64, took: Duration, result: &Value) -> u64 {
-    let mut random = seed;
-    let mut kills = 0;
-    let mut over: BTreeSet<String> = BTreeSet::new();
-    loop {
-        let mut process = start(world);
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let moment = took.mul_f64((random >> 33) as f64 / f64::from(1u32 << 31));
-        let begin = Instant::now();
-        until("a moment to kill", || kills >= 3 || begin.elapsed() >= moment || process.has_ended());
-        if kills < 3 && process.kill() {
-            kills += 1;
-            over.extend(
-                world.runs().first().map(|run| Events::of(world, run).finished()).unwrap_or_default(),
-            );
-            continue;
-        }
-        let said = process.wait();
-        assert_eq!(said.code, Some(0), "CONVOKE_SEED={seed}\n{said}");
-        assert_eq!(phases(&said.json()), phases(result), "CONVOKE_SEED={seed}");
-        break;
-    }
-    let events = Events::of(world, &world.run());
-    let twice: Vec<_> = events.attempts("attempt_finished").into_iter().map(|(task, _)| task).collect();
-    let once: BTreeSet<_> = twice.iter().cloned().collect();
-    assert_eq!(twice.len(), once.len(), "CONVOKE_SEED={seed}: a try ended twice");
-    assert!(over.is_subset(&once), "CONVOKE_SEED={seed}");
-    kills
-}
-
-/// What came of each phase; the order of what was announced is that of who was faster.
-fn phases(result: &Value) -> (&Value, &Value, &Value) {
-    (&result["status"], &result["phases"], &result["critical_path"])
-}
-
-fn start(world: &World) -> Process {
-    match world.runs().first() {
-        Some(run) => world.start(&["resume", run, "--silent"]),
-        None => world.start(&["run", "w.yaml", "--silent"]),
-    }
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
+    let forty = Forty::new();
+    forty.ends(forty.start(), "undisturbed");
+    let mut file: Value = serde_json::from_str(&forty.world.read(CONTEXT)).expect("a context");
+    file["convoke"]["made"] = json!({ forty.world.run(): ["one/try[1]"], "another": ["x"] });
+    forty.world.write(CONTEXT, file.to_string());
+    forty.world.convoke(&["resume", &forty.world.run(), "--silent"]).exits(0);
+    assert_eq!(forty.remembered(), json!({ "another": ["x"] }));
 }

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::permits::{Permits, Said};
 use crate::project::Project;
 use crate::run::{METRICS_PERIOD, Run};
-use crate::spending::{Spending, total};
+use crate::spending::Spending;
 use crate::steward::Steward;
 use crate::store::Store;
 use convoke_capacity::Capacity;
@@ -246,11 +246,17 @@ fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
 
 /// The fold of the events that still count. What the others have cost is spent all the same.
 fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
-    let spent = total(&Spending::of(&events).known);
+    let spent = Spending::of(&events).by_task();
     let kept = replayable(events);
     let mut scheduler = Scheduler::new(plan.clone());
     kept.iter().try_for_each(|event| scheduler.apply(event))?;
-    scheduler.spent_besides(&spent.less(&total(&Spending::of(&kept).known)));
+    let counted = Spending::of(&kept).by_task();
+    for (task, usage) in spent {
+        let besides = counted.get(&task).map_or(usage, |counted| usage.less(counted));
+        if !besides.is_zero() {
+            scheduler.spent_besides(&task, &besides);
+        }
+    }
     Ok(scheduler)
 }
 

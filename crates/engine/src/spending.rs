@@ -56,6 +56,13 @@ impl Spending {
         self.known.iter().chain(&self.lost).chain(self.reserved())
     }
 
+    /// What is known to be spent, by task.
+    pub fn by_task(&self) -> IndexMap<TaskId, Usage> {
+        let mut sums: IndexMap<TaskId, Usage> = IndexMap::new();
+        self.known.iter().for_each(|spent| *sums.entry(spent.task.clone()).or_default() += spent.usage);
+        sums
+    }
+
     /// What is set aside for calls whose usage is not recorded yet.
     pub fn reserved(&self) -> impl Iterator<Item = &Spent> {
         self.open.values().map(|(_, spent)| spent)
@@ -108,18 +115,18 @@ impl Spending {
     }
 }
 
-/// The sum of all of these.
-pub fn total<'a>(spent: impl IntoIterator<Item = &'a Spent>) -> Usage {
-    spent.into_iter().fold(Usage::default(), |mut total, spent| {
-        total += spent.usage;
-        total
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use convoke_model::{JsonText, Payload};
+
+    /// The sum of all of these.
+    fn total<'a>(spent: impl IntoIterator<Item = &'a Spent>) -> Usage {
+        spent.into_iter().fold(Usage::default(), |mut total, spent| {
+            total += spent.usage;
+            total
+        })
+    }
 
     fn cost(cost_micros: u64) -> Usage {
         Usage { calls: 1, cost_micros, ..Usage::default() }

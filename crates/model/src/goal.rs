@@ -27,11 +27,13 @@ pub enum Duty {
     Classify,
     /// Answer, from all results.
     Finalise,
+    /// Make one digest of some of the results that are too many to be put together at once.
+    Collect,
 }
 
 impl Duty {
     /// All of them.
-    pub const ALL: [Duty; 9] = [
+    pub const ALL: [Duty; 10] = [
         Duty::Plan,
         Duty::Analyse,
         Duty::Execute,
@@ -41,6 +43,7 @@ impl Duty {
         Duty::Rescue,
         Duty::Classify,
         Duty::Finalise,
+        Duty::Collect,
     ];
 
     /// Whether it does tasks: with their tools and in a folder.
@@ -60,6 +63,7 @@ impl Duty {
             Duty::Rescue => "rescue",
             Duty::Classify => "classify",
             Duty::Finalise => "finalise",
+            Duty::Collect => "collect",
         }
     }
 }

@@ -72,6 +72,11 @@ pub enum About {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
+    /// Results of a goal's tasks, too many for one question, become one digest.
+    Collect {
+        /// Of these results, or digests of them, in this order.
+        of: Vec<Piece>,
+    },
     /// A phase of a pipeline is tried.
     Try {
         /// The try before it, which was not accepted.
@@ -107,6 +112,7 @@ impl About {
             About::Program { .. } => "rlm",
             About::Item(_) => "task",
             About::Duty { duty, .. } => duty.word(),
+            About::Collect { .. } => Duty::Collect.word(),
             About::Try { .. } => "try",
             About::Intent { .. } => "child",
             About::Aggregate { .. } => "aggregate",

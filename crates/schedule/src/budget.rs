@@ -6,14 +6,18 @@ use crate::ending::FrameResult;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
-use convoke_model::{Class, Event, Failure, RunStatus, Usage, WhenSpent, reason};
+use convoke_model::{Class, Event, Failure, RunStatus, TaskId, Usage, WhenSpent, reason};
 use serde_json::{Map, Value};
 
 impl Scheduler {
-    /// The run has also spent this, on tasks that begin anew or are gone.
-    pub fn spent_besides(&mut self, usage: &Usage) {
+    /// The run has also spent this, on a task that begins anew or is gone.
+    pub fn spent_besides(&mut self, task: &TaskId, usage: &Usage) {
         if let Some(root) = self.frames.first_mut() {
             root.usage += *usage;
+        }
+        let around = std::iter::successors(Some(task.clone()), TaskId::parent);
+        if let Some(nearest) = around.filter_map(|id| self.tasks.find(&id)).next() {
+            self.spent_on_goal(nearest, usage);
         }
     }
 

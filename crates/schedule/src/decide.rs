@@ -39,6 +39,9 @@ impl Scheduler {
             let cause = convoke_model::Cause { kind: convoke_model::CauseKind::Stopped, task: None };
             return self.drop_unstarted(task, &cause);
         }
+        if self.goal_waits(task) {
+            return;
+        }
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }

@@ -7,6 +7,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{Digest, Payload};
+use convoke_plan::Kind;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -49,7 +50,10 @@ impl Scheduler {
             let text = match self.tasks[source].succeeded() {
                 true => {
                     let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);
-                    self.shown_or_kept(seen, each, &mut kept, outputs)
+                    match self.can_read_on(task) {
+                        true => self.shown_or_kept(seen, each, &mut kept, outputs),
+                        false => self.shown(seen, each, outputs),
+                    }
                 }
                 false => format!("(no output: {})", self.absence(source).cause),
             };
@@ -76,6 +80,15 @@ impl Scheduler {
         }
         kept.push(*digest);
         format!("{shown}\n[`read_result` with the name `r{}` reads it]", kept.len())
+    }
+
+    /// Whether whoever does a task has a tool that reads what the prompt shows in part: programs and coding agents
+    /// have tools of their own alone.
+    pub(crate) fn can_read_on(&self, task: TaskIx) -> bool {
+        match &self.node(task).kind {
+            Kind::Agent(agent) => agent.settings.provider.program.is_none(),
+            kind => !matches!(kind, Kind::Script(_)),
+        }
     }
 
     /// The task of an item, where it exists.

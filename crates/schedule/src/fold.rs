@@ -54,9 +54,8 @@ impl Scheduler {
             E::RouteTaken { .. } | E::WorkflowEnding { .. } => self.led_on(event),
             E::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             E::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            E::AttemptTaken { .. } | E::ProcessStarted { .. } | E::ToolCalled { .. } | E::Noted { .. } => {
-                Ok(())
-            }
+            E::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
+            E::AttemptTaken { .. } | E::ProcessStarted { .. } | E::Noted { .. } => Ok(()),
             E::Blocked { .. } | E::Fenced { .. } | E::LimitsSeen { .. } | E::LimitAdapted { .. } => Ok(()),
             E::CallReserved { .. } | E::CallLost { .. } | E::BudgetSpent { .. } => Ok(()),
             E::ContractResolved { .. } | E::ContextTrimmed { .. } => Ok(()),

@@ -159,6 +159,6 @@ fn task_of(event: &Event) -> Option<&TaskId> {
 
 /// A duty that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
 fn forget_duties(task: &TaskId, questions: &mut Vec<Inquiry>, restarted: &HashSet<&TaskId>) {
-    let is_duty = |question: &Inquiry| matches!(question.about, About::Duty { .. });
+    let is_duty = |question: &Inquiry| matches!(question.about, About::Duty { .. } | About::Collect { .. });
     questions.retain(|question| !is_duty(question) || !restarted.contains(&question.child_of(task)));
 }

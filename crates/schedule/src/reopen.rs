@@ -46,7 +46,8 @@ pub enum NotReopened {
 pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     let finished = scheduler.finished().ok_or(NotReopened::NotEnded)?;
     let unreached = match finished.status {
-        RunStatus::Failed | RunStatus::Cancelled => Vec::new(),
+        // What was stopped goes on as if it had not been: goals that had ended then stay as they are.
+        RunStatus::Cancelled => Vec::new(),
         _ => scheduler.unreached_goals(),
     };
     let is_over = match finished.status {
@@ -178,7 +179,9 @@ impl Scheduler {
     fn reopen_unreached(&self, goals: &[TaskIx], found: &mut Reopening) {
         let mut changed: HashSet<TaskIx> = goals.iter().copied().collect();
         for goal in goals {
-            if !found.tasks.contains(&self.tasks[*goal].id) {
+            if let Some(ended) = self.ended_around(*goal) {
+                self.reopen_upwards(ended, found);
+            } else if !found.tasks.contains(&self.tasks[*goal].id) {
                 self.reopen_led(*goal, found);
             }
             changed.extend(self.open_around(*goal, found));
@@ -186,6 +189,16 @@ impl Scheduler {
         if !goals.is_empty() {
             self.restart_followers(&changed, HashSet::new(), found);
         }
+    }
+
+    /// The outermost sub-workflow around a task that its author ended: all of it begins anew.
+    fn ended_around(&self, task: TaskIx) -> Option<TaskIx> {
+        let around = std::iter::successors(self.above(task), |task| self.above(*task));
+        around.filter(|task| self.tasks[*task].frame.is_some_and(|frame| self.was_terminated(frame))).last()
+    }
+
+    fn was_terminated(&self, frame: FrameIx) -> bool {
+        matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Terminated { .. })))
     }
 
     /// What followed from tasks that change, or stands in or follows from what is stale, begins anew, as does what is
@@ -233,7 +246,7 @@ impl Scheduler {
             return found.restarted.push(id);
         }
         if let Some(frame) = self.tasks[task].frame {
-            if matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Terminated { .. }))) {
+            if self.was_terminated(frame) {
                 found.tasks.push(id.clone());
                 return found.restarted.push(id);
             }

@@ -2,16 +2,19 @@
 //!
 //! [`World`] drives the engine's own deciding half ([`convoke_engine::Core`]), so what holds here holds for the code that
 //! ships. Nothing waits: time jumps to the next thing that happens. The same seed gives the same events.
+//! [`record`] is what runs are compared by, simulated or not.
 //! [`ModelServer`] is for what needs a real network: a service on loopback that counts what arrives.
 
 mod model_server;
 mod project;
 mod random;
+mod record;
 mod sources;
 mod world;
 
 pub use model_server::{ModelServer, ModelService, Seen};
 pub use project::Project;
 pub use random::Random;
+pub use record::{by_phase, out_of_order, record, unordered};
 pub use sources::{Files, plan_of};
 pub use world::{Behaviour, Ended, World};

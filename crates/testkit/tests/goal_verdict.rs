@@ -202,3 +202,32 @@ agents:
         assert_eq!(run_file(text, says).0.status, expected);
     }
 }
+
+#[test]
+fn a_goal_that_is_cut_short_by_who_ends_the_run_well_was_not_reached() {
+    fn says(id: &str) -> Value {
+        match id {
+            "g/plan[1]" => json!({"tasks": [task("a"), task("b")]}),
+            "g/finalise[1]" => answer(),
+            "quick" | "slow" => json!({"text": "so"}),
+            _ => work(),
+        }
+    }
+    let text = |last: &str| {
+        format!(
+            "
+workflow: {{name: w, entry_point: first, runtime: {{provider: scripted}}}}
+agents:
+  - {{name: first, type: set, value: x}}
+  - {{name: g, type: goal, goal: find it, needs: [first]}}
+  - {{name: quick, prompt: x, output: {{text: {{type: string}}}}, needs: [first]}}
+  - {{name: slow, prompt: x, output: {{text: {{type: string}}}}, needs: [g]}}
+  - {{name: stop, type: terminate, status: success, reason: fine, needs: [{last}]}}
+"
+        )
+    };
+    let (ended, asked) = run_file(&text("quick"), says);
+    assert!(!asked.contains(&"g/finalise[1]".to_owned()), "{asked:?}");
+    assert_eq!(ended.status, RunStatus::Partial);
+    assert_eq!(run_file(&text("slow"), says).0.status, RunStatus::Succeeded);
+}

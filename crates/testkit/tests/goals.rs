@@ -5,6 +5,10 @@
 mod again;
 #[path = "goals/calls.rs"]
 mod calls;
+#[path = "goals/collecting.rs"]
+mod collecting;
+#[path = "goals/decisions.rs"]
+mod decisions;
 #[path = "goals/golden.rs"]
 mod golden;
 #[path = "goals/honesty.rs"]
@@ -29,5 +33,7 @@ mod random;
 mod recovering;
 #[path = "goals/resuming.rs"]
 mod resuming;
+#[path = "goals/taken_up.rs"]
+mod taken_up;
 #[path = "goals/tools.rs"]
 mod tools;

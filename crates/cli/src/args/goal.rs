@@ -32,7 +32,7 @@ pub struct GoalArgs {
     /// Carry the plan out without asking; the default elsewhere
     #[arg(short, long)]
     pub yes: bool,
-    /// Carry out this plan instead of asking for one
+    /// Carry out this plan instead of asking for one; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
     /// What is typed while it runs is said to whoever is asked next

@@ -10,8 +10,8 @@ use crate::failure::CommandFailure;
 use crate::gate::{self, Given};
 use crate::given_plan;
 use crate::stored::{self, Stored};
-use convoke_journal::{Inbox, Message, StateDir, live_owner};
-use convoke_model::{Ask, TaskId};
+use convoke_journal::{Inbox, InboxMessage, Message, StateDir, live_owner};
+use convoke_model::{Ask, RunId, TaskId};
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to.
 pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
@@ -19,6 +19,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     let stored = Stored::open(&state, &args.run)?;
     let run = stored.run.clone();
     let (task, ask) = stored.question(&args.gate)?;
+    refuse_second(&task, &run, &Inbox::waiting(&state, &run)?)?;
     let values = match &ask {
         Ask::Plan { .. } => plan_given(console, &state, &stored, &task, &args.values)?,
         _ => args.values.clone(),
@@ -42,6 +43,18 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         }
     }
     Ok(Exit::Success)
+}
+
+/// A question is answered once: who answers again would not be heard.
+fn refuse_second(task: &TaskId, run: &RunId, waiting: &[InboxMessage]) -> Result<(), CommandFailure> {
+    let is_answer =
+        |message: &InboxMessage| matches!(&message.body, Message::Answer { task: to, .. } if to == task);
+    if !waiting.iter().any(is_answer) {
+        return Ok(());
+    }
+    let words =
+        format!("`{task}` of run `{run}` is answered already; the answer is heard when the run goes on");
+    Err(CommandFailure::new(Exit::Usage, words).hint(format!("convoke resume {run}")))
 }
 
 /// The words that answer a plan: a decision, or a plan that can be carried out, in a file or as it stands.

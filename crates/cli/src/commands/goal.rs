@@ -12,7 +12,7 @@ use crate::sentence::{self, Authors, Budgeted};
 use crate::subject::Subject;
 use convoke_model::TaskId;
 use convoke_plan::Plan;
-use convoke_plan::generate::goal::STEP;
+use convoke_plan::generate::goal::{STEP, Sentence};
 use std::io::IsTerminal;
 
 /// Makes the workflow and starts it.
@@ -26,14 +26,22 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
     }
     let authors = Authors { args, entries: &console.config.entries, prompts: &prompts };
     let (as_run, subject) = (as_run(args), Subject::made(sentence::FILE, made.clone()));
+    require_plan(console, args, &sentence)?;
     let mut plan = accepted(console, &as_run, &subject, &authors, &made)?;
     let budgeted = Budgeted::at_start(&args.bounds, &console.config.goal.limits);
     Budgeted::name(budgeted.written, &mut plan);
-    if let (Some(file), Some(text)) = (&args.plan, &sentence.plan) {
-        let goal = given_plan::goal_of(&plan, &TaskId(STEP.into())).expect("it is made of one goal");
-        given_plan::require(console, goal, &file.display().to_string(), text)?;
-    }
     begin_with(console, &as_run, &subject, plan)
+}
+
+/// Refuses a plan that was given and cannot be carried out, with its own lines. Where the rest is refused, that is told.
+fn require_plan(console: &Console, args: &GoalArgs, sentence: &Sentence) -> Result<(), CommandFailure> {
+    let (Some(file), Some(text)) = (&args.plan, &sentence.plan) else { return Ok(()) };
+    let without = Sentence { plan: None, ..sentence.clone() };
+    let subject = Subject::made(sentence::FILE, without.yaml());
+    let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
+    let Some(plan) = compiled.plan else { return Ok(()) };
+    let goal = given_plan::goal_of(&plan, &TaskId(STEP.into())).expect("it is made of one goal");
+    given_plan::require(console, goal, &sentence::file_name(file), text)
 }
 
 /// The plan, unless it must not run; what was found is told to who wrote it.

@@ -17,7 +17,8 @@ pub fn of(output: &Value) -> Option<String> {
             let _ = write!(text, "\n{title}: {}\n", words.trim());
         }
     }
-    let open = tasks.iter().filter(|task| status(task) != "succeeded");
+    // What another task made up for is not missing.
+    let open = tasks.iter().filter(|task| status(task) != "succeeded" && task.get("replaced_by").is_none());
     let mut open = open.peekable();
     if open.peek().is_some() {
         text.push_str("\nNot done:\n");
@@ -48,6 +49,15 @@ mod tests {
         });
         let text = of(&output).unwrap();
         assert_eq!(text, "It is 4.\n\nIssues: one source\n\nNot done:\n  2 look (skipped): why\n");
+    }
+
+    #[test]
+    fn what_another_task_made_up_for_is_not_missing() {
+        let output = json!({"message": "It is 4.", "status": "succeeded", "tasks": [
+            {"id": "1", "description": "look", "status": "failed", "reason": "why", "replaced_by": ["2"]},
+            {"id": "2", "description": "ask", "status": "succeeded", "reason": ""},
+        ]});
+        assert_eq!(of(&output).unwrap(), "It is 4.\n");
     }
 
     #[test]

@@ -12,6 +12,7 @@ const KEY: &str = "goal.tools";
 
 /// The flag narrows what the configuration offers; it cannot add anything.
 pub fn state(sentence: &mut Sentence, args: &GoalArgs, config: &Config) -> Result<(), CommandFailure> {
+    refuse_clash(config)?;
     let offered = configured(&config.goal);
     if let Some(name) = offered.iter().flatten().find(|name| !is_there(&config.goal.servers, name)) {
         let origin = config.entries.iter().find(|entry| entry.key == KEY).map(|entry| &entry.origin);
@@ -41,6 +42,19 @@ pub fn state(sentence: &mut Sentence, args: &GoalArgs, config: &Config) -> Resul
         sentence.keys.remove("tools");
     }
     Ok(())
+}
+
+/// Scripts are tools of a server of their own name: another server of that name would be lost without a word.
+fn refuse_clash(config: &Config) -> Result<(), CommandFailure> {
+    let below = |table: &str| config.entries.iter().find(|entry| entry.key.starts_with(table));
+    let (Some(server), Some(_)) = (below("goal.mcp_servers.scripts."), below("goal.scripts.")) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{}: `goal.mcp_servers.scripts` has the name under which the scripts of `goal.scripts` are tools",
+        server.origin
+    );
+    Err(CommandFailure::new(Exit::Usage, message).hint("give the server another name"))
 }
 
 /// The tools that the configuration names, if it names any.

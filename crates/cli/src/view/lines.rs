@@ -112,7 +112,7 @@ fn run_started(started: &RunStarted) -> String {
 }
 
 fn plan_changed(dropped: &[TaskId]) -> String {
-    format!("the workflow file changed: {} again", words::plural(dropped.len() as u64, "finished task"))
+    format!("the workflow file changed: {} begun anew", words::plural(dropped.len() as u64, "task"))
 }
 
 fn task_started(task: &TaskId, until: Option<Timestamp>, at: Timestamp) -> String {

@@ -6,6 +6,7 @@ use super::shapes::{METHODS, Shape};
 use super::texts::{Form, Site, View};
 use super::{pipelines, suggest, visible};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::plan::VARIABLES;
 use crate::source::workflow::{ContextMode, StepKind};
 use crate::template::Reference;
 
@@ -98,6 +99,9 @@ impl Follow<'_, '_> {
             available.extend(["query", "context"].into_iter().chain(inside.then_some("partition")));
         }
         available.push("workflow");
+        if site.is_of_duty() {
+            available.splice(0..0, VARIABLES.iter().copied());
+        }
         if self.outline.workflow.pipeline.is_some() {
             available.extend(pipelines::provided(site.form));
         }

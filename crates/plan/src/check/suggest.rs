@@ -3,7 +3,7 @@
 use crate::source::nearest;
 
 /// More names than this are not listed.
-const LISTED: usize = 12;
+const LISTED: usize = 20;
 
 /// The nearest of the names that would do, and the names themselves.
 pub(crate) fn instead(written: &str, available: &[&str]) -> String {

@@ -74,7 +74,8 @@ impl Goal {
 ///
 /// `goal` and `context`: texts. `guidance`: what a person said meanwhile, a list of texts. `item`: the task, {id,
 /// description, depth, inputs, tools}. `results`: what its inputs came to, [{id, description, summary, result}].
-/// `children`: [{id, description, status, summary, result}]. `failure`: {class, message, attempts, strategies}. `tools`:
+/// `children`: [{id, description, status, summary, result}], of results that were put together before one entry for
+/// all of them. `failure`: {class, message, attempts, strategies}. `tools`:
 /// names. `bounds`: {depth_left, children, tasks_left, rounds_left}. `note`: why it is asked, or what was wrong before.
 /// `tasks`: all tasks of the goal, [{id, description, status, summary, reason}]. `actions`: the ways that are left to
 /// recover a task. `skip_threshold`: in percent.

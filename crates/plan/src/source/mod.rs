@@ -110,12 +110,16 @@ pub fn manifest_data(path: &str, sources: &dyn Sources) -> (Option<serde_json::V
 /// Judges a plan for a goal that a person wrote, under the name that its findings go by. Nothing in it is followed:
 /// neither files nor the environment.
 pub fn check_plan(path: &str, text: &str, terms: PlanTerms) -> Vec<Diagnostic> {
+    check_text(path, text, "the plan", terms)
+}
+
+/// The same, for a plan of this owner.
+fn check_text(path: &str, text: &str, owner: &str, terms: PlanTerms) -> Vec<Diagnostic> {
     let mut loader = load::Loader::new(&sources::Nothing);
-    let owner = format!("the plan `{path}`");
     let file = Arc::new(SourceFile { path: path.to_owned(), text: text.to_owned() });
-    let Some(root) = loader.build(&file, &owner) else { return loader.diagnostics };
+    let Some(root) = loader.build(&file, &format!("the plan `{path}`")) else { return loader.diagnostics };
     let mut reader = read::Reader::new(&sources::Nothing);
-    read::judge_plan(&mut reader, &root, "the plan", terms);
+    read::judge_plan(&mut reader, &root, owner, terms);
     loader.files.push(file);
     loader.diagnostics.append(&mut reader.diagnostics);
     loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));

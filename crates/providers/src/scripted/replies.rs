@@ -2,7 +2,8 @@
 //!
 //! ```yaml
 //! latency_ms: 5                 # every answer takes this long
-//! replies:                      # per step; `NAME/validator`, `NAME/verifier` and `NAME/repair` are its helpers
+//! replies:                      # per step, or of one task by its id, which goes before its step;
+//!                               # `NAME/validator`, `NAME/verifier` and `NAME/repair` are helpers of a step
 //!   writer:
 //!     - "plain text"
 //!     - {title: "an object is a structured answer"}
@@ -96,7 +97,7 @@ impl Script {
             return self.steps.get(&name(request))?.take(0);
         }
         let by_pattern = || self.patterns.iter().find(|(pattern, _)| pattern.is_match(prompt));
-        let listed = self.steps.get(request.step);
+        let listed = self.steps.get(&*request.task.0).or_else(|| self.steps.get(request.step));
         let replies = listed.or_else(|| by_pattern().map(|(_, replies)| replies));
         replies.or(self.default.as_ref())?.take(used_before(request))
     }

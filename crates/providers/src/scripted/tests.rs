@@ -95,6 +95,15 @@ async fn a_new_process_goes_on_with_later_attempts_and_visits() {
 }
 
 #[tokio::test]
+async fn a_task_has_its_own_replies_whatever_was_asked_before_it() {
+    let file = Some("{code/try: [first, second], 'code/try[2]': of the second try}");
+    let second = Asked { task: TaskId("code/try[2]".into()), ..Asked::by("code/try") };
+    assert_eq!(text(&scripted(file), &second).await.unwrap(), "of the second try");
+    let first = Asked { task: TaskId("code/try[1]".into()), ..Asked::by("code/try") };
+    assert_eq!(text(&scripted(file), &first).await.unwrap(), "first");
+}
+
+#[tokio::test]
 async fn steps_come_before_patterns_and_patterns_before_the_default() {
     let file = "replies: {a: own, a/validator: {passed: true}}\nmatch: [{pattern: '(?i)^translate', replies: Bonjour}]\ndefault: [else]";
     let provider = scripted(Some(file));

@@ -39,6 +39,7 @@ impl Scheduler {
         let task = self.known(id, "task_skipped or task_cancelled")?;
         self.expect(task, "its end", |state| !matches!(state, TaskState::Ended(_)))?;
         self.tasks[task].cancelling = Some(Box::new(cause.clone()));
+        self.missed_goals |= end == End::Cancelled && self.was_cut_short(task);
         self.end(task, end);
         Ok(())
     }

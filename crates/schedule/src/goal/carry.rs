@@ -21,6 +21,7 @@ impl Scheduler {
             if touched.is_empty() {
                 return;
             }
+            touched.iter().for_each(|on| self.collect_further(*on, outputs));
             let decisions = self.decisions(goal, &touched, outputs);
             debug_assert!(
                 !decisions.is_empty() || self.is_settled(goal, outputs),
@@ -54,6 +55,9 @@ impl Scheduler {
 
     fn carry_out(&mut self, goal: TaskIx, decision: Decision, outputs: &dyn Outputs) {
         let on = decision.about.as_ref().and_then(|id| self.tasks.find(id)).unwrap_or(goal);
+        if self.collects_first(on, &decision.act, outputs) {
+            return;
+        }
         self.emit(Event::Routed {
             task: self.tasks[goal].id.clone(),
             chosen: decision.chosen.to_owned(),

@@ -23,6 +23,8 @@ pub(crate) enum Said {
     More { done: bool, achieved: Option<bool>, reason: String, tasks: Proposal },
     /// The goal's answer, and whether it was reached.
     Answer { achieved: Option<bool>, reason: String },
+    /// What several results came to.
+    Digest,
     /// Nothing that can be used, and why.
     Refused(String),
 }
@@ -36,6 +38,7 @@ pub(crate) fn read(duty: Duty, said: &Value) -> Said {
         Duty::Recover => way(said),
         Duty::Classify => more(said),
         Duty::Finalise => answer(said),
+        Duty::Collect => text(said, "digest").map(|_| Said::Digest),
     };
     read.unwrap_or_else(Said::Refused)
 }
@@ -51,10 +54,19 @@ fn size(said: &Value) -> Result<Said, String> {
 
 fn work(said: &Value) -> Result<Said, String> {
     let achieved = flag(said, "goal_achieved")?;
-    if achieved && said.get("result").is_none_or(Value::is_null) {
+    if achieved && !has_result(said) {
         return Err("there is no `result`".into());
     }
     Ok(Said::Work { achieved, reason: words(said, "reason") })
+}
+
+/// Whether what a task came to was said. Nothing found is a result; a text without words is none.
+fn has_result(said: &Value) -> bool {
+    match said.get("result") {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(_) => true,
+    }
 }
 
 fn way(said: &Value) -> Result<Said, String> {
@@ -131,6 +143,15 @@ mod tests {
     fn an_achieved_task_has_a_result() {
         let without = read(Duty::Execute, &json!({"goal_achieved": true, "reason": "fine"}));
         assert_eq!(without, Said::Refused("there is no `result`".into()));
+        for nothing in [json!(null), json!(""), json!(" \n")] {
+            let said = read(Duty::Execute, &json!({"result": nothing, "goal_achieved": true, "reason": "r"}));
+            assert_eq!(said, Said::Refused("there is no `result`".into()), "{nothing}");
+        }
+        for something in [json!(0), json!(false), json!([]), json!({}), json!("none")] {
+            let said =
+                read(Duty::Execute, &json!({"result": something, "goal_achieved": true, "reason": "r"}));
+            assert_eq!(said, Said::Work { achieved: true, reason: "r".into() }, "{something}");
+        }
         let not = read(Duty::Execute, &json!({"goal_achieved": false, "reason": "no such file"}));
         assert_eq!(not, Said::Work { achieved: false, reason: "no such file".into() });
         assert!(matches!(read(Duty::Execute, &json!({"result": "x"})), Said::Refused(_)));

@@ -4,7 +4,7 @@ use crate::agenda::Todo;
 use crate::fold::Folded;
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
-use convoke_model::{About, Inquiry, TaskId, Usage};
+use convoke_model::{About, Duty, Inquiry, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
 use std::collections::HashMap;
 
@@ -19,6 +19,8 @@ pub(crate) struct Pursuit {
     pub left_out: Option<String>,
     /// The way that this duty was asked for.
     pub strategy: Option<Action>,
+    /// Of a duty: the tools that it has called, each once.
+    pub called: Vec<String>,
     /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
     pub insisted: bool,
     /// Of a goal: how many tasks were made of it.
@@ -41,6 +43,26 @@ impl Scheduler {
         self.tasks[task].group.get_or_insert_default();
         self.tasks[task].state = TaskState::Open;
         self.todo(Todo::Group(task));
+        self.begin_below(task);
+    }
+
+    /// Whoever could begin but for the goal, which waited for its place, begins now.
+    fn begin_below(&mut self, task: TaskIx) {
+        let members: Vec<TaskIx> =
+            self.tasks[task].group.iter().flat_map(|group| group.members.clone()).collect();
+        for member in members {
+            match self.tasks[member].state {
+                TaskState::Ready => self.todo(Todo::Begin(member)),
+                TaskState::Open => self.begin_below(member),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether somebody works for a goal that waits for its place.
+    pub(crate) fn goal_waits(&self, task: TaskIx) -> bool {
+        let around = self.tasks[task].place.within.and_then(|within| self.goal_of(within));
+        around.is_some_and(|(goal, _)| matches!(self.tasks[goal].state, TaskState::Held | TaskState::Ready))
     }
 
     /// A goal or a task of one goes on where it stood; a goal among others when there is a place for it.
@@ -97,6 +119,17 @@ impl Scheduler {
         }
     }
 
+    /// Somebody called a tool. What is remembered of it is whether a task of a goal was done with it.
+    pub(crate) fn tool_called(&mut self, id: &TaskId, tool: &str) -> Folded {
+        if let Some(task) = self.tasks.find(id).filter(|task| self.duty_of(*task).is_some()) {
+            let called = &mut self.tasks[task].pursuit.get_or_insert_default().called;
+            if !called.iter().any(|known| known == tool) {
+                called.push(tool.to_owned());
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn guided(&mut self, text: &str) -> Folded {
         self.guidance.push(text.to_owned());
         Ok(())
@@ -127,6 +160,7 @@ impl Scheduler {
         match about {
             About::Item(_) => Some(goal.item),
             About::Duty { duty, .. } => goal.duties.get(duty).copied(),
+            About::Collect { .. } => goal.duties.get(&Duty::Collect).copied(),
             _ => None,
         }
     }

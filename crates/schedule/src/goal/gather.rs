@@ -18,6 +18,8 @@ pub(crate) enum Past<'t> {
     Open,
     /// That of these tasks; of the others only those around them are there.
     Of(&'t [TaskIx]),
+    /// That of those of these tasks that have ended; no others are there.
+    Listed(&'t [TaskIx]),
     /// All of it.
     Whole,
 }
@@ -46,6 +48,7 @@ impl Scheduler {
         let mut found = Vec::new();
         match past {
             Past::Of(some) => some.iter().for_each(|own| self.add_around(*own, &mut found)),
+            Past::Listed(some) => found.extend(some),
             Past::Open | Past::Whole => self.add_items(task, &mut found),
         }
         found.sort_unstable();
@@ -53,7 +56,7 @@ impl Scheduler {
         self.values.looked.set(self.values.looked.get() + found.len() as u64);
         let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &found, past, outputs)).collect();
         let pursuit = self.tasks[task].pursuit.as_deref();
-        let all = !matches!(past, Past::Of(_));
+        let all = matches!(past, Past::Open | Past::Whole);
         let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
@@ -74,7 +77,7 @@ impl Scheduler {
         }
     }
 
-    fn add_items(&self, task: TaskIx, found: &mut Vec<TaskIx>) {
+    pub(super) fn add_items(&self, task: TaskIx, found: &mut Vec<TaskIx>) {
         let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
         for member in members.copied().filter(|member| self.item_of(*member).is_some()) {
             found.push(member);
@@ -102,6 +105,7 @@ impl Scheduler {
     pub(crate) fn duty_of(&self, task: TaskIx) -> Option<(Duty, Option<&str>)> {
         match &self.tasks[task].question.as_ref()?.about {
             About::Duty { duty, note } => Some((*duty, note.as_deref())),
+            About::Collect { .. } => Some((Duty::Collect, None)),
             _ => None,
         }
     }
@@ -127,6 +131,7 @@ impl Scheduler {
         let looked_at = match past {
             Past::Open => !state.is_ended() && !self.awaits_answer(task),
             Past::Of(some) => some.binary_search(&task).is_ok(),
+            Past::Listed(_) => state.is_ended(),
             Past::Whole => true,
         };
         ItemState {
@@ -142,7 +147,15 @@ impl Scheduler {
             insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
             skipped: self.skipped(task),
             failure: state.failure.as_deref(),
+            called: if looked_at { self.called_for(task) } else { Vec::new() },
         }
+    }
+
+    /// The tools that whoever was asked for a task has called.
+    fn called_for(&self, task: TaskIx) -> Vec<&str> {
+        let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+        let pursuits = members.filter_map(|member| self.tasks[*member].pursuit.as_deref());
+        pursuits.flat_map(|pursuit| &pursuit.called).map(String::as_str).collect()
     }
 
     /// Its inputs, then those of the tasks that it is a part of: what a task builds on, its parts build on too.
@@ -169,6 +182,7 @@ impl Scheduler {
     fn awaits_answer(&self, task: TaskIx) -> bool {
         let last = self.tasks[task].group.as_ref().and_then(|group| group.members.last().copied());
         last.is_some_and(|last| self.item_of(last).is_none() && !self.tasks[last].is_ended())
+            || self.makes_digests(task)
     }
 
     fn ends_of(&self, ids: &[TaskId]) -> Vec<Option<End>> {
@@ -190,7 +204,9 @@ impl Scheduler {
             Ok(place) => Some(Step::Child(place)),
             Err(_) => {
                 let (duty, _) = self.duty_of(*member)?;
-                Some(Step::Duty(duty, self.told(*member, duty, outputs)))
+                // Digests are made on the way to another question: who made them changes nothing about what comes next.
+                let counts = duty != Duty::Collect || !self.tasks[*member].is_ended();
+                counts.then(|| Step::Duty(duty, self.told(*member, duty, outputs)))
             }
         };
         members.filter_map(step).collect()

@@ -202,8 +202,8 @@ impl Look<'_, '_> {
         let bounds = self.state.goal.bounds;
         let room = bounds.max_children.saturating_sub(self.item.children());
         let (most, because) = match room <= *self.left {
-            true => (room, "max_children"),
-            false => (*self.left, "max_tasks"),
+            true => (room, ("max_children", bounds.max_children)),
+            false => (*self.left, ("max_tasks", bounds.max_tasks)),
         };
         Terms { most, because, known: Some(known), skip_threshold: self.state.goal.skip_threshold }
     }

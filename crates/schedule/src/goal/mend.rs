@@ -73,7 +73,7 @@ impl Look<'_, '_> {
             may_spawn: may_decompose,
             other_tools: !recovers
                 && self.last_work() == Duty::Execute
-                && !goal.tools_besides(&tools::named(self.state, self.item)).is_empty(),
+                && !goal.tools_besides(&tools::used(self.state, self.item)).is_empty(),
             attended: !self.state.unattended,
         }
     }
@@ -124,7 +124,7 @@ impl Look<'_, '_> {
     fn check_tool(&self, action: Action, tool: Option<&str>) -> Result<(), String> {
         match (action, tool) {
             (Action::AlternativeTool, Some(tool)) => {
-                let (allowed, used) = (self.state.goal.allowed(tool), tools::named(self.state, self.item));
+                let (allowed, used) = (self.state.goal.allowed(tool), tools::used(self.state, self.item));
                 match allowed.iter().all(|tool| used.contains(tool)) {
                     _ if allowed.is_empty() => Err(format!("there is no tool `{tool}`")),
                     true => Err(format!("`{tool}` is the tool that failed")),

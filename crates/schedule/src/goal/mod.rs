@@ -10,8 +10,10 @@
 mod absent;
 mod carry;
 mod check;
+mod collect;
 mod contract;
 mod decision;
+mod digest;
 mod fold;
 mod gather;
 mod items;
@@ -53,7 +55,7 @@ impl Scheduler {
 pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
     let terms = check::Terms {
         most: goal.bounds.max_tasks,
-        because: "max_tasks",
+        because: ("max_tasks", goal.bounds.max_tasks),
         known: None,
         skip_threshold: goal.skip_threshold,
     };

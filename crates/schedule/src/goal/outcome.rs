@@ -75,11 +75,17 @@ fn is_lost(state: &State<'_>, item: &ItemState<'_>) -> bool {
 }
 
 /// Whether another task was done instead of it.
-fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
-    state
-        .items
-        .iter()
-        .any(|other| other.item.replaces.contains(&item.id) && other.ended() == Some(End::Succeeded))
+pub(super) fn is_made_up_for(state: &State<'_>, item: &ItemState<'_>) -> bool {
+    instead_of(state, item).next().is_some()
+}
+
+/// The tasks that were done instead of it.
+fn instead_of<'s, 'a>(
+    state: &'s State<'a>,
+    item: &'s ItemState<'_>,
+) -> impl Iterator<Item = &'s ItemState<'a>> {
+    let stands_for = |other: &&ItemState<'_>| other.item.replaces.contains(&item.id);
+    state.items.iter().filter(move |other| other.ended() == Some(End::Succeeded) && stands_for(other))
 }
 
 /// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
@@ -162,9 +168,25 @@ impl Scheduler {
             in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": field("issues"), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
-            "usage": usage_value(&self.asked_so_far(task).1),
+            "issues": self.issues(task, &state, field("issues"), outputs), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
+            "usage": usage_value(&self.spent_on(task)),
         }))
+    }
+
+    /// What whoever answers says is wrong, and what was answered without having been put together.
+    fn issues(&self, goal: TaskIx, state: &State<'_>, said: String, outputs: &dyn Outputs) -> String {
+        let items = state.items.iter().filter(|item| item.ended() == Some(End::Succeeded));
+        let items = items.filter_map(|item| self.tasks.find(&item.id));
+        let lacking = items.chain([goal]).flat_map(|on| self.digests_lacking(on, outputs));
+        let words = |digest: TaskIx| {
+            let why = self.why_lacking(digest);
+            let (names, _) = self.covered(state, digest);
+            format!(
+                "Nobody could put the results of the tasks {names} together ({why}): only their heads were seen."
+            )
+        };
+        let said = Some(said).filter(|said| !said.is_empty());
+        said.into_iter().chain(lacking.map(words)).collect::<Vec<_>>().join("\n")
     }
 
     /// What the finaliser said last.
@@ -195,10 +217,15 @@ fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
 }
 
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {
-    json!({
+    let mut value = json!({
         "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
         "reason": reason(item),
-    })
+    });
+    let instead: Vec<&str> = instead_of(state, item).map(|other| state.short(&other.id)).collect();
+    if item.ended() != Some(End::Succeeded) && !instead.is_empty() {
+        value["replaced_by"] = json!(instead);
+    }
+    value
 }
 
 /// How a task stands, in a word.

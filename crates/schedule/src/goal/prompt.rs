@@ -4,6 +4,7 @@
 //! what a prompt holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
 use super::absent;
+use super::digest::Pieces;
 use super::gather::Past;
 use super::mend;
 use super::outcome::{reason, status_word};
@@ -16,7 +17,7 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::readable;
-use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, TaskId};
+use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, Piece, TaskId};
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
@@ -27,7 +28,7 @@ struct Seen {
     task: TaskIx,
     summary: String,
     text: String,
-    /// Only its head is shown: the rest can be read.
+    /// Only its head is shown.
     cut: bool,
 }
 
@@ -41,6 +42,10 @@ struct About<'a> {
     state: State<'a>,
     /// The task's place among the goal's tasks.
     at: Option<usize>,
+    /// What stands in the place of the tasks' results: digests and parts of them. `None` where the results do.
+    pieces: Option<Vec<Piece>>,
+    /// Whether who is asked can read what is shown in part.
+    reads_on: bool,
 }
 
 impl Scheduler {
@@ -82,16 +87,37 @@ impl Scheduler {
         let (duty, note) = self.duty_of(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
-        // Whoever puts results together is told why each of them is as it is; everybody else sees one task.
-        let mut looked_at = vec![asker];
-        if duty == Duty::Reconcile {
-            looked_at.extend(self.tasks[asker].group.iter().flat_map(|group| &group.members));
-        }
-        looked_at.sort_unstable();
-        let past = if asker == goal_task { Past::Whole } else { Past::Of(&looked_at) };
+        let pieces = match duty {
+            Duty::Collect => self.pieces_of(task).map(<[Piece]>::to_vec),
+            Duty::Reconcile | Duty::Finalise => self.last_pieces(asker, outputs),
+            _ => None,
+        };
+        let looked_at = self.looked_at_by(duty, asker, pieces.as_deref().unwrap_or_default());
+        let past = match duty {
+            Duty::Collect => Past::Listed(&looked_at),
+            _ if asker == goal_task => Past::Whole,
+            _ => Past::Of(&looked_at),
+        };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
-        Some(About { duty, note, goal_task, goal, asker, state, at })
+        let reads_on = self.can_read_on(task);
+        Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on })
+    }
+
+    /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
+    fn looked_at_by(&self, duty: Duty, asker: TaskIx, pieces: &[Piece]) -> Vec<TaskIx> {
+        let members = || self.tasks[asker].group.iter().flat_map(|group| &group.members).copied();
+        let mut all = vec![asker];
+        match duty {
+            Duty::Reconcile => all.extend(members()),
+            Duty::Collect => {
+                all.extend(pieces.iter().filter_map(|piece| self.tasks.find(&piece.task)));
+                all.retain(|task| self.item_of(*task).is_some());
+            }
+            _ => {}
+        }
+        all.sort_unstable();
+        all
     }
 
     /// Gives a duty's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
@@ -110,9 +136,23 @@ impl Scheduler {
             field.choices = Some(about.actions().into_iter().map(Json::from).collect());
         }
         call.settings = Arc::new(settings);
-        let cut = self.seen(&about, outputs).into_iter().filter(|seen| seen.cut);
-        call.kept.extend(cut.filter_map(|seen| self.keep_whole(seen.task, outputs)));
+        if about.reads_on {
+            let mut cut = self.cut_results(&about, outputs);
+            cut.extend(self.pieces_of_duty(&about, cut.len(), outputs).kept);
+            call.kept.extend(cut.into_iter().filter_map(|task| self.keep_whole(task, outputs)));
+        }
         call
+    }
+
+    /// The results of which only heads are shown, in the order of their names.
+    fn cut_results(&self, about: &About<'_>, outputs: &dyn Outputs) -> Vec<TaskIx> {
+        self.seen(about, outputs).into_iter().filter(|seen| seen.cut).map(|seen| seen.task).collect()
+    }
+
+    /// What stands in the place of results; the names for reading on come after those of so many others.
+    fn pieces_of_duty(&self, about: &About<'_>, names: usize, outputs: &dyn Outputs) -> Pieces {
+        let pieces = about.pieces.as_deref().unwrap_or_default();
+        self.pieces_shown(&about.state, pieces, about.reads_on.then_some(names), outputs)
     }
 
     /// Where the whole of what a task came to can be read. What travels inside events has no address of its own yet.
@@ -136,13 +176,14 @@ impl Scheduler {
         let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
-        let heads = share::heads(&texts);
+        let heads = share::heads(&texts, about.reads_on);
         let mut number = 0;
         let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
         seen.map(|((task, said), (text, head))| {
             let (summary, cut) = (super::contract::words(said, "summary"), head < text.len());
             number += usize::from(cut);
-            Seen { task, summary, text: if cut { share::cut(&text, head, number) } else { text }, cut }
+            let name = about.reads_on.then_some(number);
+            Seen { task, summary, text: if cut { share::cut(&text, head, name) } else { text }, cut }
         })
         .collect()
     }
@@ -164,6 +205,11 @@ impl Scheduler {
     fn children_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
         if !about.shows_children() {
             return json!([]);
+        }
+        if about.pieces.is_some() {
+            let names = self.cut_results(about, outputs).len();
+            let pieces = self.pieces_of_duty(about, names, outputs).entries;
+            return about.missing_children().into_iter().chain(pieces).collect();
         }
         let seen = self.seen(about, outputs);
         let seen: HashMap<&TaskId, &Seen> =
@@ -197,6 +243,12 @@ impl Scheduler {
             })
         };
         let mut listed: Vec<&ItemState<'_>> = about.state.items.iter().filter(counts).collect();
+        if about.pieces.is_some() {
+            let counted = counted(&listed);
+            listed.retain(|item| item.ended() != Some(End::Succeeded));
+            listed.truncate(share::SHOWN);
+            return listed.into_iter().map(task).chain([counted]).collect();
+        }
         let further = listed.len().saturating_sub(share::SHOWN);
         if further > 0 {
             listed.sort_by_key(|item| item.ended() == Some(End::Succeeded));
@@ -237,14 +289,43 @@ fn not_listed(further: usize) -> Json {
     json!({ "id": "…", "description": description, "status": "not listed", "summary": "", "reason": "" })
 }
 
+/// The last line of a list of tasks whose results were put together before: all of them by number.
+fn counted(all: &[&ItemState<'_>]) -> Json {
+    let ended = |end: End| all.iter().filter(|item| item.ended() == Some(end)).count();
+    let description = format!(
+        "{} tasks in all: {} succeeded, {} failed, {} skipped, {} stopped; what they came to was put together \
+         before, and those of which there is no result are listed, up to {}",
+        all.len(),
+        ended(End::Succeeded),
+        ended(End::Failed),
+        ended(End::Skipped),
+        ended(End::Cancelled),
+        share::SHOWN,
+    );
+    json!({ "id": "…", "description": description, "status": "counted", "summary": "", "reason": "" })
+}
+
 impl<'a> About<'a> {
+    /// Of a task whose parts were put together before: those of which there is no result.
+    fn missing_children(&self) -> Vec<Json> {
+        let missing = |child: &&ItemState<'_>| child.ended() != Some(End::Succeeded);
+        let shown = |child: &ItemState<'_>| {
+            json!({
+                "id": self.state.short(&child.id), "description": share::line(&child.item.description),
+                "status": status_word(child), "summary": share::line(&reason(child)), "result": "",
+            })
+        };
+        let own = if self.duty == Duty::Reconcile { self.children() } else { Vec::new() };
+        own.into_iter().filter(missing).take(share::SHOWN).map(shown).collect()
+    }
+
     fn own(&self) -> Option<&ItemState<'a>> {
         self.at.map(|at| &self.state.items[at])
     }
 
     /// Whether what tasks came to is put together here.
     fn shows_children(&self) -> bool {
-        matches!(self.duty, Duty::Reconcile | Duty::Finalise)
+        matches!(self.duty, Duty::Reconcile | Duty::Finalise | Duty::Collect)
     }
 
     /// The tasks that are put together: those of the task, or those of the goal.
@@ -268,7 +349,8 @@ impl<'a> About<'a> {
     /// Whose results are shown: what the task builds on, and the children that are put together or that the answer is
     /// made of.
     fn sources(&self) -> Vec<TaskId> {
-        let children = if self.shows_children() { self.children() } else { Vec::new() };
+        let whole = self.shows_children() && self.pieces.is_none();
+        let children = if whole { self.children() } else { Vec::new() };
         self.builds_on().iter().chain(children.iter().map(|child| &child.id)).cloned().collect()
     }
 

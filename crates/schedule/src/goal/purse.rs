@@ -76,9 +76,14 @@ impl Scheduler {
         }
     }
 
+    /// What was spent on a goal, also on what was begun anew when the run was resumed.
+    pub(super) fn spent_on(&self, goal: TaskIx) -> Usage {
+        self.tasks[goal].pursuit.as_ref().map(|pursuit| pursuit.spent).unwrap_or_default()
+    }
+
     /// The budgets of a goal and of the workflows around it.
     pub(super) fn purses(&self, goal: TaskIx) -> Vec<Purse> {
-        let spent = self.tasks[goal].pursuit.as_ref().map(|pursuit| pursuit.spent).unwrap_or_default();
+        let spent = self.spent_on(goal);
         let own = self.node(goal).budget.iter().flat_map(|budget| Purse::of("goal", budget, &spent));
         let around = |task: &TaskIx| self.frame(self.tasks[*task].place.frame).parent;
         let frames = std::iter::successors(Some(goal), around).map(|task| self.tasks[task].place.frame);

@@ -13,7 +13,7 @@ use crate::outputs::Outputs;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{CauseKind, Class, Duty, Failure};
+use convoke_model::{CauseKind, Class, Duty, Failure, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -32,8 +32,16 @@ impl Scheduler {
         match self.tasks[task].state {
             TaskState::Ended(End::Failed) => is_goal,
             TaskState::Ended(End::Succeeded) => is_goal && lacks_something(),
+            TaskState::Ended(End::Cancelled) => self.was_cut_short(task),
             _ => false,
         }
+    }
+
+    /// Whether a goal had begun when something else ended it. Who lost a race was done without on purpose.
+    pub(crate) fn was_cut_short(&self, task: TaskIx) -> bool {
+        let kind = self.tasks[task].cancelling.as_ref().map(|cause| cause.kind);
+        let had_begun = self.tasks[task].group.is_some();
+        matches!(self.node(task).kind, Kind::Goal(_)) && had_begun && kind != Some(CauseKind::JoinDecided)
     }
 
     /// Whether what a task came to is still part of what the run came to: no later visit of its step took its place,
@@ -111,8 +119,23 @@ impl Scheduler {
         // Where only the answer is missing, whether more is needed was said.
         let only_answer = unchanged && self.reason_of(task) == Some(NOT_ANSWERED);
         let later = self.members_of(task).iter().rev().take_while(|member| self.item_of(**member).is_none());
-        for duty in later.copied().filter(|duty| !only_answer || self.is_duty(*duty, Duty::Finalise)) {
+        let later = later.copied().filter(|duty| self.pieces_of(*duty).is_none());
+        for duty in later.filter(|duty| !only_answer || self.is_duty(*duty, Duty::Finalise)) {
             found.restarted.push(self.tasks[duty].id.clone());
+        }
+        self.forget_digests(task, found);
+    }
+
+    /// Digests that nobody could make are asked for anew, and those of what changes. All others stay.
+    fn forget_digests(&self, task: TaskIx, found: &mut Reopening) {
+        let mut changed: HashSet<TaskId> = found.tasks.iter().cloned().collect();
+        // Whoever puts digests together was asked after whoever made them.
+        for digest in self.members_of(task) {
+            let Some(pieces) = self.pieces_of(*digest) else { continue };
+            if !self.tasks[*digest].succeeded() || pieces.iter().any(|piece| changed.contains(&piece.task)) {
+                changed.insert(self.tasks[*digest].id.clone());
+                found.restarted.push(self.tasks[*digest].id.clone());
+            }
         }
     }
 

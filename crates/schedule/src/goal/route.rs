@@ -8,7 +8,7 @@ use super::check::{Known, Terms};
 use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items;
-use super::outcome::{Status, status};
+use super::outcome::{Status, is_made_up_for, status};
 use super::proposal::Proposal;
 use super::state::{State, Step, Told, asked, asked_in_a_row};
 use super::verdict::{is_incomplete, said_so};
@@ -102,7 +102,8 @@ fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Propos
 }
 
 fn terms<'a>(state: &State<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
-    Terms { most, because: "max_tasks", known, skip_threshold: state.goal.skip_threshold }
+    let because = ("max_tasks", state.goal.bounds.max_tasks);
+    Terms { most, because, known, skip_threshold: state.goal.skip_threshold }
 }
 
 /// A plan that can be used: perhaps a person must see it first.
@@ -157,6 +158,7 @@ fn stand_for_all(state: &State<'_>, item: &mut Item) {
 /// Every task has ended: is more needed, or is it time to answer?
 fn closing(state: &State<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
+        Some(Step::Duty(Duty::Collect, _)) => None,
         Some(Step::Duty(Duty::Finalise, told)) => finalised(state, told),
         Some(Step::Duty(Duty::Classify, told)) => classified(state, told, left),
         _ => Some(match (wants_more(state, left), wants_verdict(state)) {
@@ -188,15 +190,20 @@ fn finalised(state: &State<'_>, told: &Told<'_>) -> Option<Decision> {
 
 fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision> {
     let finish = |why: &str| Some(ask_goal(Duty::Finalise, why, None));
+    let is_first = asked_in_a_row(&state.steps, Duty::Classify) == 1;
     let refused = match told {
         Told::Nothing => return None,
         Told::Failed(_) => return finish("nobody could say whether more is needed"),
         Told::Said(said) => match &**said {
-            Said::More { done: true, achieved: Some(false), reason, .. } => {
-                return finish(&said_so("it was not reached, and nothing that is left would help", reason));
+            Said::More { done: true, tasks, .. } if !tasks.tasks.is_empty() && is_first => {
+                contradiction(tasks)
             }
-            Said::More { done: true, reason, .. } => {
-                return finish(&said_so("nothing more is needed", reason));
+            Said::More { done: true, tasks, achieved, reason } if tasks.tasks.is_empty() => {
+                let what = match achieved {
+                    Some(false) => "it was not reached, and nothing that is left would help",
+                    _ => "nothing more is needed",
+                };
+                return finish(&said_so(what, reason));
             }
             Said::More { reason, .. } if is_used_up(state, left) => {
                 return finish(&said_so("more is needed, but no round or task is left", reason));
@@ -212,10 +219,20 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
             _ => "it does not say whether more is needed".to_owned(),
         },
     };
-    match asked_in_a_row(&state.steps, Duty::Classify) {
-        1 => Some(ask_goal(Duty::Classify, &format!("the answer cannot be used: {refused}"), Some(refused))),
-        _ => finish(&format!("further tasks cannot be made: {refused}")),
+    match is_first {
+        true => {
+            Some(ask_goal(Duty::Classify, &format!("the answer cannot be used: {refused}"), Some(refused)))
+        }
+        false => finish(&format!("further tasks cannot be made: {refused}")),
     }
+}
+
+/// Nothing more is needed, and this is: whoever said so says which. Said again, what is missing counts.
+fn contradiction(more: &Proposal) -> String {
+    let count = tasks(more.tasks.len());
+    format!(
+        "`done` is true and `tasks` names {count}: `done` is false if they are needed, else `tasks` is empty"
+    )
 }
 
 fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
@@ -231,7 +248,8 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
     if is_used_up(state, left) {
         return None;
     }
-    let ended = |end: End| state.top().filter(|item| item.ended() == Some(end)).count();
+    let missing = || state.top().filter(|item| !is_made_up_for(state, item));
+    let ended = |end: End| missing().filter(|item| item.ended() == Some(end)).count();
     let (failed, skipped) = (ended(End::Failed) + ended(End::Cancelled), ended(End::Skipped));
     if failed + skipped > 0 {
         let were = if skipped == 1 { "was" } else { "were" };

@@ -3,8 +3,12 @@
 //! Pure. What short results leave over is given to long ones; what is cut says how the rest can be read. Invariant: the
 //! heads of up to [`SHOWN`] results together take no more than [`ALL`] characters; more are not shown.
 
+use crate::merge::Bounds;
+
 /// Characters of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
+/// The same for somebody who has no tool to read on, such as a program with tools of its own.
+const MOST_AT_ONCE: usize = 4 * MOST;
 const ALL: usize = 16 * MOST;
 const LEAST: usize = 200;
 
@@ -34,34 +38,68 @@ fn clipped(text: &str, most: usize) -> String {
     }
 }
 
-/// How many bytes of each text are shown: all of it, or its head.
-pub(super) fn heads(texts: &[String]) -> Vec<usize> {
+/// Results and digests that one question makes a digest of, at most: each has some hundred characters of it.
+const GROUP: usize = 64;
+
+/// Characters of a digest, and of what stands in its place where nobody could make it.
+pub(super) const DIGEST: usize = MOST;
+
+/// Whether results of these lengths are put together by one question: all are listed, and none is shown shorter because
+/// of the others.
+pub(super) fn fit(mut lengths: Vec<usize>, reads_on: bool) -> bool {
+    lengths.sort_unstable();
+    lengths.len() <= SHOWN && level(&lengths, most(reads_on)) == most(reads_on)
+}
+
+/// What one question takes of results that do not.
+pub(super) fn bounds() -> Bounds {
+    Bounds { ratio: GROUP, tokens: tokens(ALL), reshapes: false }
+}
+
+/// So many characters in tokens, as everywhere in this crate.
+pub(super) fn tokens(characters: usize) -> u64 {
+    (characters as u64).div_ceil(4)
+}
+
+/// Characters that what is said about a task takes beside its result.
+pub(super) fn beside(texts: [usize; 2]) -> usize {
+    const HEADING: usize = 64;
+    HEADING + texts.into_iter().map(|length| length.min(LINE)).sum::<usize>()
+}
+
+/// How many bytes of each text are shown: all of it, or its head. Who cannot read on is shown more at once.
+pub(super) fn heads(texts: &[String], reads_on: bool) -> Vec<usize> {
     let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
     lengths.sort_unstable();
-    let most = level(&lengths);
+    let most = level(&lengths, most(reads_on));
     texts
         .iter()
         .map(|text| if text.len() <= most { text.len() } else { text.floor_char_boundary(most) })
         .collect()
 }
 
+fn most(reads_on: bool) -> usize {
+    if reads_on { MOST } else { MOST_AT_ONCE }
+}
+
 /// The height at which texts are cut: as high as what they share allows. They come sorted.
-fn level(lengths: &[usize]) -> usize {
+fn level(lengths: &[usize], most: usize) -> usize {
     let (mut left, mut open) = (ALL, lengths.len());
     for length in lengths {
-        let fair = (left / open).clamp(LEAST, MOST);
+        let fair = (left / open).clamp(LEAST, most);
         if *length > fair {
             return fair;
         }
         (left, open) = (left.saturating_sub(*length), open - 1);
     }
-    MOST
+    most
 }
 
-/// The head of a text, and how to read on.
-pub(super) fn cut(text: &str, head: usize, number: usize) -> String {
+/// The head of a text, and how to read on, for who can.
+pub(super) fn cut(text: &str, head: usize, number: Option<usize>) -> String {
     let left = text[head..].chars().count();
-    format!("{}\n[… {left} more characters; `read_result` with the name `r{number}` reads it]", &text[..head])
+    let how = number.map(|number| format!("; `read_result` with the name `r{number}` reads it"));
+    format!("{}\n[… {left} more characters{}]", &text[..head], how.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -71,7 +109,18 @@ mod tests {
 
     fn of(lengths: &[usize]) -> Vec<usize> {
         let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-        heads(&texts)
+        heads(&texts, true)
+    }
+
+    #[test]
+    fn who_cannot_read_on_is_shown_more_and_told_of_no_tool() {
+        let long = ["x".repeat(40_000)];
+        assert_eq!((heads(&long, true), heads(&long, false)), (vec![MOST], vec![4 * MOST]));
+        assert!(
+            cut(&long[0], MOST, Some(2))
+                .ends_with("[… 32000 more characters; `read_result` with the name `r2` reads it]")
+        );
+        assert!(cut(&long[0], MOST, None).ends_with("x\n[… 32000 more characters]"));
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) struct ItemState<'a> {
     pub skipped: Option<(CauseKind, &'a str)>,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
+    /// Tools that whoever did it has called.
+    pub called: Vec<&'a str>,
 }
 
 /// How a task stands.

@@ -31,9 +31,20 @@ pub(super) fn named(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
     analysed.filter(|tools: &Vec<String>| !tools.is_empty()).unwrap_or(item.item.tools.clone())
 }
 
+/// The tools that a task was done with. One for which none were named had all of them: then those count that were
+/// called, and where none was, no other tool would have been another way.
+pub(super) fn used(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
+    let named = named(state, item);
+    if !named.is_empty() {
+        return named;
+    }
+    let called: Vec<String> = item.called.iter().flat_map(|tool| state.goal.allowed(tool)).collect();
+    if called.is_empty() { state.goal.tools.clone() } else { called }
+}
+
 /// What somebody said to use instead, else everything that the task was not done with.
 fn alternatives(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
-    let used = named(state, item);
+    let used = used(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Recover, Told::Said(said)) => match &**said {
             Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {

@@ -39,7 +39,10 @@ fn denied(state: &State<'_>) -> Option<String> {
 fn unmet(state: &State<'_>) -> Option<String> {
     let heard = state.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Classify, Told::Said(said)) => match &**said {
-            Said::More { done, achieved, reason, .. } => Some((*done, *achieved, reason)),
+            // Who names further tasks needs them, whatever else is said.
+            Said::More { done, achieved, reason, tasks } => {
+                Some((*done && tasks.tasks.is_empty(), *achieved, reason))
+            }
             _ => None,
         },
         _ => None,

@@ -27,7 +27,8 @@ use convoke_plan::{Kind, Reduce, Strategy};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use tree::Tree;
+pub(crate) use texts::part_of;
+pub(crate) use tree::{Answer, Answers, Asks, Bounds, Part, Tree};
 
 /// What a reduce task merges.
 #[derive(Debug, Clone)]

@@ -33,7 +33,7 @@ impl Scheduler {
             }
             (About::Prompt { text }, _) => self.prompt_text(text, outputs)?,
             // What a duty is asked is its own template.
-            (About::Duty { .. }, _) => return Ok(self.put_duty(child, call, outputs)),
+            (About::Duty { .. } | About::Collect { .. }, _) => return Ok(self.put_duty(child, call, outputs)),
             (About::Assess { answer }, Kind::Verify(verify)) => {
                 self.assess_prompt(task, verify, answer, outputs)?
             }

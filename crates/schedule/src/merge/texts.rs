@@ -76,7 +76,7 @@ impl Scheduler {
 }
 
 /// The n-th of so many parts of a text, cut between characters.
-pub(super) fn part_of(text: &str, number: u32, of: u32) -> &str {
+pub(crate) fn part_of(text: &str, number: u32, of: u32) -> &str {
     let at = |number: u32| {
         text.floor_char_boundary((text.len() as u64 * u64::from(number) / u64::from(of.max(1))) as usize)
     };

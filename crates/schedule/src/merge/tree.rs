@@ -79,6 +79,11 @@ impl Tree {
         self.settled.last().is_some_and(|top| top.iter().all(Option::is_some))
     }
 
+    /// The key of the question that is asked last, of all that is left.
+    pub fn last_key(&self) -> String {
+        format!("{}.0", self.settled.len())
+    }
+
     /// Looks at every group.
     pub fn look_at_all(&mut self, answer: &Answers<'_>) -> Asks {
         (0..self.groups.len()).flat_map(|number| self.look_at(1, number, answer)).collect()

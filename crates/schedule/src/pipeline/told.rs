@@ -8,7 +8,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{AgentCall, Blob, Digest, JsonText};
-use convoke_plan::{Kind, Phase};
+use convoke_plan::Phase;
 use serde_json::{Value, json};
 
 /// Of one payload.
@@ -60,7 +60,7 @@ impl Scheduler {
             "children": self.children_json(task, phase, child, outputs),
         });
         let mut cut = Cut::default();
-        let reads_on = self.reads_on(child);
+        let reads_on = self.can_read_on(child);
         if reads_on {
             for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
                 let list = told.pointer_mut(place).and_then(Value::as_array_mut);
@@ -71,11 +71,6 @@ impl Scheduler {
         }
         told["project"] = self.told_project(frame, reads_on.then_some(&mut cut), outputs);
         (told, cut)
-    }
-
-    /// Programs and coding agents cannot ask for the rest.
-    fn reads_on(&self, child: TaskIx) -> bool {
-        matches!(&self.node(child).kind, Kind::Agent(agent) if agent.settings.provider.program.is_none())
     }
 }
 

@@ -216,6 +216,13 @@ fn broken(plan: &Arc<Plan>, seed: u64) -> (Ended, World) {
     (ended, world)
 }
 
+/// A goal of which something fails, to its end.
+pub fn broken_goal(seed: u64) -> (Arc<Plan>, World) {
+    let plan = random_goal(seed);
+    let (_, world) = broken(&plan, seed);
+    (plan, world)
+}
+
 const SEEDS: std::ops::Range<u64> = 0..120;
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The first run, and what the second launches; the second succeeds.
-fn resumed(plan: &Arc<Plan>, first: Says, second: Says, status: RunStatus) -> Vec<String> {
+pub fn resumed(plan: &Arc<Plan>, first: Says, second: Says, status: RunStatus) -> Vec<String> {
     let (ended, before) = run(plan, 4, first);
     assert_eq!(ended.status, status, "{ended:?}");
     let mut again = World::resumed(plan.clone(), 4, before.commits.clone(), &before, model(second));
@@ -22,7 +22,7 @@ fn nothing_more() -> Result<Value, Class> {
     Ok(json!({"done": true, "goal_achieved": true, "reason": "r", "tasks": []}))
 }
 
-fn half(id: &str, _: &str) -> Result<Value, Class> {
+pub fn half(id: &str, _: &str) -> Result<Value, Class> {
     match id.split_once('/').expect("a duty").1 {
         "plan[1]" => {
             Ok(json!({"tasks": [task("a", &[]), impossible("b"), task("c", &["b"]), task("d", &["a"])]}))
@@ -105,7 +105,7 @@ fn what_was_replaced_is_done_again_only_where_something_still_needs_it() {
     assert_eq!(resumed(&plan, needed, needed_well, RunStatus::Partial), expected);
 }
 
-fn steps(entry: &str, text: &str) -> Arc<Plan> {
+pub fn steps(entry: &str, text: &str) -> Arc<Plan> {
     plan_of(
         &format!("workflow: {{name: w, entry_point: {entry}, runtime: {{provider: scripted}}}}\n{text}"),
         &[],

@@ -3,87 +3,21 @@
 use super::kit::*;
 use convoke_model::RunStatus;
 use convoke_plan::Plan;
-use convoke_testkit::{World, plan_of};
-use serde_json::json;
+use convoke_testkit::{World, plan_of, record, unordered};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 fn forty() -> Arc<Plan> {
     plan_of(include_str!("forty.yaml"), &[])
 }
 
+/// What each worker says. The same file answers the real program (`cli/tests/kill_pipeline.rs`).
 fn script() -> Script {
-    let handed = |personas: &[(&str, &str)]| {
-        let children: Vec<_> =
-            personas.iter().map(|(persona, task)| json!({ "persona": persona, "task": task })).collect();
-        says(json!({ "status": "success", "payload": {}, "children": children }))
-    };
-    let commits = |n: u32| {
-        says(json!({
-            "status": "success", "payload": { "part": n }, "events": [{ "type": "code_committed", "payload": { "summary": format!("part {n}") } }],
-        }))
-    };
-    let mut script: Script = vec![
-        (
-            "intake/try[1]",
-            says(json!({
-                "status": "success", "payload": { "goal": "ship" }, "flags": { "ready": true },
-                "events": [{ "type": "requirements_defined" }],
-            })),
-        ),
-        ("plan/try[1]", handed(&[("architect", "outline the server"), ("architect", "outline the client")])),
-        (
-            "plan/aggregate[1]",
-            says(json!({
-                "status": "success", "payload": { "parts": 8 }, "events": [{ "type": "tasks_planned", "payload": { "summary": "8 parts" } }],
-                "project": { "taskQueue": { "upsert": [{ "taskId": "ship", "status": "in_progress" }] } },
-            })),
-        ),
-        (
-            "design_db/try[1]",
-            says(json!({ "status": "success", "payload": { "tables": 7 }, "metadata": { "load": 5 } })),
-        ),
-        ("build_3/try[1]", handed(&[("tester", "try the build")])),
-        ("build_3/child[1.1]", handed(&[("reviewer", "read the build")])),
-        ("build_3/aggregate[1]", commits(3)),
-        ("build_4/try[1]", refused("does not compile")),
-        ("build_4/try[2]", refused("a test fails")),
-        ("build_4/try[3]", commits(4)),
-        (
-            "test_5/try[1]",
-            says(json!({
-                "status": "failure", "payload": { "test": "network" }, "reason": "network: 403 forbidden", "failure_code": "timeout",
-            })),
-        ),
-        (
-            "load_test/try[1]",
-            says(json!({
-                "status": "success", "payload": {}, "events": [{ "type": "load_measured", "payload": { "requests": 900 } }],
-            })),
-        ),
-        (
-            "integrate/try[1]",
-            says(
-                json!({ "status": "success", "payload": {}, "events": [{ "type": "merge_conflict_detected" }] }),
-            ),
-        ),
-        (
-            "resolve/try[1]",
-            says(
-                json!({ "status": "success", "payload": {}, "events": [{ "type": "merge_conflict_resolved" }] }),
-            ),
-        ),
-        (
-            "release/try[1]",
-            says(json!({
-                "status": "success", "payload": { "version": "1.0" },
-                "project": { "globalFlags": { "released": true }, "taskQueue": { "upsert": [{ "taskId": "ship", "status": "completed" }] } },
-            })),
-        ),
-    ];
-    let built = [("build_1/try[1]", 1), ("build_2/try[1]", 2), ("build_5/try[1]", 5), ("build_6/try[1]", 6)];
-    script.extend(built.map(|(task, n)| (task, commits(n))));
-    script.extend([("build_7/try[1]", commits(7)), ("build_8/try[1]", commits(8))]);
-    script
+    let replies: HashMap<String, Value> =
+        serde_json::from_str(include_str!("forty.replies.json")).expect("replies are JSON");
+    replies.into_iter().map(|(task, reply)| (&*task.leak(), says(reply["json"].clone()))).collect()
 }
 
 fn world(plan: &Arc<Plan>, limit: u32) -> World {
@@ -98,16 +32,29 @@ fn forty_phases_give_the_golden_record() {
     let mut world = world(&plan, 64);
     let ended = world.finish();
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:#?}");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pipelines/forty.golden");
     let found = record(&events(&world)).join("\n") + "\n";
-    if std::env::var_os("CONVOKE_BLESS").is_some() {
-        std::fs::write(path, &found).expect("the golden file can be written");
-    }
-    let golden = std::fs::read_to_string(path).expect("the golden file is there");
+    let golden = golden("forty.golden", &found);
     for (number, (expected, found)) in golden.lines().zip(found.lines()).enumerate() {
         assert_eq!(found, expected, "line {}", number + 1);
     }
     assert_eq!(golden.lines().count(), found.lines().count());
+}
+
+#[test]
+fn forty_phases_give_the_golden_result() {
+    let ended = world(&forty(), 64).finish();
+    let found =
+        serde_json::to_string_pretty(&unordered(ended.output.expect("a result"))).expect("JSON") + "\n";
+    assert_eq!(found, golden("forty.result.json", &found));
+}
+
+/// A file beside this one; with `CONVOKE_BLESS` it becomes what was found.
+fn golden(name: &str, found: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pipelines").join(name);
+    if std::env::var_os("CONVOKE_BLESS").is_some() {
+        std::fs::write(&path, found).expect("the golden file can be written");
+    }
+    std::fs::read_to_string(&path).expect("the golden file is there")
 }
 
 #[test]

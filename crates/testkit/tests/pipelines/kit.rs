@@ -2,9 +2,9 @@
 
 use convoke_model::{Assignment, AttemptEnd, Class, Event, Failure, RunStatus, Stamped, Usage, Work};
 use convoke_plan::Plan;
-use convoke_testkit::{Behaviour, Ended, World, plan_of};
+use convoke_testkit::{Behaviour, Ended, World, plan_of, record, unordered};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,98 +155,6 @@ pub fn told(events: &[Stamped]) -> Vec<String> {
     events.iter().filter_map(line).collect()
 }
 
-/// The record of a run as lines of JSON: without times, owners, and what capacity did. An attempt that a crash cut off and its
-/// repeat count as one; nothing else is left out.
-pub fn record(events: &[Stamped]) -> Vec<String> {
-    let mut record = Record { stopped: stopped(events), ..Record::default() };
-    events.iter().for_each(|stamped| record.take(&stamped.event));
-    record.lines
-}
-
-/// Tasks that were told to stop.
-fn stopped(events: &[Stamped]) -> HashSet<String> {
-    let told = events.iter().filter_map(|stamped| match &stamped.event {
-        Event::CancelRequested { task, .. } | Event::TaskCancelled { task, .. } => Some(task.to_string()),
-        _ => None,
-    });
-    told.collect()
-}
-
-#[derive(Default)]
-struct Record {
-    lines: Vec<String>,
-    stopped: HashSet<String>,
-    /// By task, the attempts that crashes cut off.
-    lost: HashMap<String, u64>,
-    /// By kind and task, the beginnings that were left out because they repeat one.
-    repeated: HashMap<(String, String), u64>,
-    /// Owners so far.
-    owners: u64,
-    /// Contracts that were resolved and whose attempt has not begun, by task: under which owner.
-    resolved: HashMap<String, u64>,
-}
-
-const BEGINS: [&str; 2] = ["contract_resolved", "attempt_started"];
-const ENDS: [&str; 2] = ["attempt_finished", "attempt_failed"];
-
-impl Record {
-    fn take(&mut self, event: &Event) {
-        match event {
-            Event::RunOwned { .. } => self.owners += 1,
-            Event::Blocked { .. } | Event::ProjectSeen { task: None, .. } => {}
-            // What was told to stop says so, unless it was gone by then.
-            Event::AttemptFailed { task, failure, .. } if failure.class == Class::Cancelled => {
-                assert!(self.stopped.contains(&*task.0), "{task} was stopped, and nobody has told it to");
-            }
-            Event::AttemptLost { task, .. } => *self.lost.entry(task.to_string()).or_default() += 1,
-            event => self.add(event),
-        }
-    }
-
-    fn add(&mut self, event: &Event) {
-        let mut value = serde_json::to_value(event).expect("events are JSON");
-        let (kind, fields) = value.as_object_mut().expect("an object").iter_mut().next().expect("a kind");
-        let kind = kind.clone();
-        let task = fields.get("task").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let lost = self.lost.get(&task).copied().unwrap_or(0);
-        if kind == "run_started" {
-            ["plan", "version", "seed"]
-                .iter()
-                .for_each(|key| drop(fields.as_object_mut().unwrap().remove(*key)));
-        } else if BEGINS.contains(&kind.as_str()) || ENDS.contains(&kind.as_str()) {
-            fields["attempt"] = json!(fields["attempt"].as_u64().expect("a number") - lost);
-        }
-        let line = value.to_string();
-        // Cut off between the contract and the attempt: the next owner resolves it again.
-        let again = self.is_resolved_again(&kind, &task);
-        if BEGINS.contains(&kind.as_str()) && self.lines.contains(&line) {
-            if again {
-                return;
-            }
-            let repeated = self.repeated.entry((kind, task.clone())).or_default();
-            *repeated += 1;
-            // One for each that was lost, which may have been lost before it began.
-            assert!(*repeated <= lost, "{task} began {repeated} times anew, and {lost} attempts were lost");
-            return;
-        }
-        self.lines.push(line);
-    }
-
-    fn is_resolved_again(&mut self, kind: &str, task: &str) -> bool {
-        match kind {
-            "contract_resolved" => {
-                let before = self.resolved.insert(task.to_owned(), self.owners);
-                before.is_some_and(|owner| owner < self.owners)
-            }
-            "attempt_started" => {
-                self.resolved.remove(task);
-                false
-            }
-            _ => false,
-        }
-    }
-}
-
 pub fn events(world: &World) -> Vec<Stamped> {
     world.events().cloned().collect()
 }
@@ -301,12 +209,9 @@ pub fn goes_on_after_commits(plan: &Arc<Plan>, script: &Script, whole: &World, l
 }
 
 /// How a run ended, whatever the order in which things were announced.
-fn unordered(ended: &Ended) -> (RunStatus, Option<Failure>, Value) {
-    let mut output = ended.output.clone().unwrap_or_default();
-    if let Some(events) = output["events"].as_array_mut() {
-        events.sort_by_key(Value::to_string);
-    }
-    (ended.status, ended.failure.clone(), output)
+fn whatever_the_order(ended: &Ended) -> (RunStatus, Option<Failure>, Value) {
+    let output = ended.output.clone().unwrap_or_default();
+    (ended.status, ended.failure.clone(), unordered(output))
 }
 
 fn goes_on(plan: &Arc<Plan>, script: &Script, whole: &World, limit: u32, at: usize, changes: usize) {
@@ -324,7 +229,8 @@ fn goes_on(plan: &Arc<Plan>, script: &Script, whole: &World, limit: u32, at: usi
             lines.sort();
         }
         // The output tells what was announced in its order; all else of it is the same.
-        assert_eq!(unordered(&ended), unordered(&whole.ended().expect("it has ended")), "cut after {at}");
+        let usual = whole.ended().expect("it has ended");
+        assert_eq!(whatever_the_order(&ended), whatever_the_order(&usual), "cut after {at}");
     }
     let differs = (0..expected.len().max(found.len())).find(|line| expected.get(*line) != found.get(*line));
     if let Some(line) = differs {

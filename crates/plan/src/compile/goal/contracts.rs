@@ -43,6 +43,13 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
             ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal was really reached"))),
             ("reason", text("why the goal counts as reached or not")),
         ]),
+        Duty::Collect => schema([
+            (
+                "digest",
+                OutputField { min_length: Some(1), max_length: Some(8000), ..text("what they came to") },
+            ),
+            ("issues", OutputField { max_length: Some(1000), ..text("what is missing or contradictory") }),
+        ]),
     }
 }
 
@@ -63,16 +70,25 @@ fn recovery() -> OutputSchema {
 
 /// The tasks of a later round, which may make up for failed ones.
 fn further_tasks() -> OutputField {
-    let mut tasks = tasks();
-    let task = tasks.items.as_mut().and_then(|task| task.properties.as_mut());
+    let mut tasks = told(FieldType::Array, "what is missing; empty if nothing more is needed or would help");
+    let mut task = task();
     let replaces = optional(names("ids of failed or skipped tasks that it makes up for"));
-    task.map(|task| task.insert("replaces".to_owned(), replaces));
+    task.properties.as_mut().map(|task| task.insert("replaces".to_owned(), replaces));
+    // They make up for what is there: an answer that nobody gave has nothing to make up for, and would contradict itself.
+    task.refers = true;
+    tasks.items = Some(Box::new(task));
     tasks
 }
 
 /// The tasks of a plan.
 fn tasks() -> OutputField {
-    let task = object([
+    let mut tasks = told(FieldType::Array, "the tasks");
+    tasks.items = Some(Box::new(task()));
+    tasks
+}
+
+fn task() -> OutputField {
+    object([
         ("id", text("a word of yours")),
         ("description", OutputField { min_length: Some(1), ..text("what is to be done, by itself clear") }),
         ("inputs", names("ids of the tasks whose results it needs")),
@@ -82,10 +98,7 @@ fn tasks() -> OutputField {
         ("skip_reason", optional(OutputField { nullable: true, ..text("what can be verified about that") })),
         ("estimated_tokens", optional(told(FieldType::Number, "tokens that it will take"))),
         ("estimated_seconds", optional(told(FieldType::Number, "seconds that it will take"))),
-    ]);
-    let mut tasks = told(FieldType::Array, "the tasks");
-    tasks.items = Some(Box::new(task));
-    tasks
+    ])
 }
 
 fn text(description: &str) -> OutputField {

@@ -130,7 +130,7 @@ fn capabilities(duty: Duty, all: &Capabilities) -> Capabilities {
 }
 
 fn knows_tools(duty: Duty) -> bool {
-    !matches!(duty, Duty::Reconcile | Duty::Finalise)
+    !matches!(duty, Duty::Reconcile | Duty::Finalise | Duty::Collect)
 }
 
 fn bounds(goal: &source::GoalStep) -> Bounds {

@@ -22,6 +22,7 @@ pub fn prompt(duty: Duty) -> String {
         Duty::Reconcile => &[SITUATION, include_str!("prompts/reconcile.md")],
         Duty::Recover => &[SITUATION, include_str!("prompts/recover.md")],
         Duty::Finalise => &[SITUATION, include_str!("prompts/finalise.md")],
+        Duty::Collect => &[SITUATION, include_str!("prompts/collect.md")],
     };
     parts.concat()
 }
@@ -43,6 +44,9 @@ pub(super) fn role(duty: Duty) -> &'static str {
         Duty::Classify => "You judge whether a goal needs further tasks after what was done for it.",
         Duty::Finalise => {
             "You answer a person from results of others. You report failures openly and invent nothing."
+        }
+        Duty::Collect => {
+            "You make a digest of results of others for somebody who cannot read them all. You invent nothing."
         }
     }
 }

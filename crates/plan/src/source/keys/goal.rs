@@ -74,6 +74,11 @@ pub static ROLES: ObjectType = ObjectType {
         optional("rescue", Object(&ROLE), "does a task that recovers a failed one, with half of its limits"),
         optional("classify", Object(&ROLE), "says whether the goal needs further tasks"),
         optional("finalise", Object(&ROLE), "answers, from all results"),
+        optional(
+            "collect",
+            Object(&ROLE),
+            "makes a digest of some of the results, where one question cannot take all",
+        ),
     ],
 };
 

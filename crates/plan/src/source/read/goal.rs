@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::check_text;
 use super::super::keys::goal::ROLES;
 use super::super::text::{Spanned, Text};
 use super::super::tree::{Node, Value};
@@ -17,6 +18,9 @@ use super::scalars::Of;
 use crate::generate::literal;
 use crate::plan::Action;
 use convoke_model::Duty;
+
+/// The name of a plan that is a text of a step, until its places are those of the file.
+const PLAN: &str = "plan";
 
 /// Reads a goal.
 pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
@@ -87,9 +91,18 @@ fn duties(cx: &mut Reader<'_>, fields: &mut Fields<'_>, everyone: &AgentStep) ->
 fn role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, duty: Duty) -> Option<AgentStep> {
     let mut fields = roles.object(cx, duty.word())?;
     let prompt = fields.template(cx, "prompt");
+    refuse_empty(cx, &fields, prompt.as_ref());
     let read = AgentStep { prompt, ..asked(cx, &mut fields) };
     fields.finish(cx);
     Some(read)
+}
+
+/// Nobody can do a duty that is described by nothing.
+fn refuse_empty(cx: &mut Reader<'_>, fields: &Fields<'_>, prompt: Option<&Text>) {
+    if let Some(empty) = prompt.filter(|prompt| prompt.value.trim().is_empty()) {
+        let message = format!("`prompt` of {} is empty", fields.owner);
+        cx.error("workflow::empty_value", message, &empty.span, "leave it out to use the built-in prompt");
+    }
 }
 
 /// Only whoever does tasks works with tools and in a folder.
@@ -166,13 +179,30 @@ fn policy(cx: &mut Reader<'_>, fields: &mut Fields<'_>, class: &str) -> Option<V
 fn given_plan(cx: &mut Reader<'_>, fields: &mut Fields<'_>, terms: PlanTerms) -> Option<Text> {
     let node = &fields.take("plan")?.value;
     match &node.value {
-        Value::Scalar(_) => cx.template(node, fields.of("plan")),
+        Value::Scalar(_) => {
+            let text = cx.template(node, fields.of("plan"))?;
+            judge_literal(cx, &text, &fields.owner_of("plan"), terms);
+            Some(text)
+        }
         Value::Broken => None,
         Value::Map(_) | Value::Seq(_) => {
             goal_plan::plan(cx, node, &fields.owner_of("plan"), terms);
             Some(as_it_stands(cx, node))
         }
     }
+}
+
+/// A text that no run will change is judged where it stands; what a template gives is known when it is rendered.
+fn judge_literal(cx: &mut Reader<'_>, text: &Text, owner: &str, terms: PlanTerms) {
+    let is_template = ["{{", "{%", "{#"].iter().any(|mark| text.value.contains(mark));
+    if is_template || text.value.trim().is_empty() {
+        return;
+    }
+    let mut found = check_text(PLAN, &text.value, owner, terms);
+    for label in found.iter_mut().flat_map(|one| &mut one.labels) {
+        label.span = text.place_of(label.span.range.clone());
+    }
+    cx.diagnostics.append(&mut found);
 }
 
 fn as_it_stands(cx: &mut Reader<'_>, node: &Node) -> Text {

@@ -1,0 +1,144 @@
+//! The end says honestly what came of it, and what was cut off or left out can be taken up again.
+
+use crate::statuses;
+use crate::support::goals::{answer, done, scripted, skipped, task};
+use crate::support::model::Model;
+use crate::support::process::until;
+use crate::support::{Said, World};
+use serde_json::{Value, json};
+
+/// A goal with these tasks, and how it ended.
+fn ended(tasks: &[Value], execute: &Value) -> (World, Said) {
+    let mut replies = json!({
+        "goal/plan": { "json": { "tasks": tasks } },
+        "goal/classify": { "json": { "done": true, "reason": "nothing more helps", "tasks": [] } },
+        "goal/finalise": { "json": answer("This is what there is.") },
+    });
+    if !execute.is_null() {
+        replies["goal/execute"] = json!({ "json": execute });
+    }
+    let world = scripted(&replies, "[goal]\npolicies.any = [\"fail\"]\n");
+    let said = world.convoke(&["goal", "do what you can"]);
+    (world, said)
+}
+
+/// AO-12 of the oracles.
+#[test]
+fn the_end_says_honestly_what_came_of_it() {
+    let (world, said) = ended(&[skipped("a", "no network"), skipped("b", "no key")], &Value::Null);
+    assert_eq!(said.exits(1).json()["status"], "skipped_all");
+    assert_eq!(world.status(), "skipped_all");
+    let (world, said) = ended(&[task("a", "possible", &[]), skipped("b", "no key")], &done("1"));
+    let output = said.exits(1).json();
+    assert_eq!((&output["status"], &output["tasks"][1]["reason"]), (&json!("partial"), &json!("no key")));
+    assert_eq!(world.status(), "partial");
+    let lost = json!({ "result": "", "summary": "", "goal_achieved": false, "reason": "the file is gone" });
+    let (world, said) = ended(&[task("a", "possible", &[])], &lost);
+    said.exits(1).mentions(&["the goal was not achieved", "the file is gone"]);
+    assert_eq!(world.status(), "failed");
+}
+
+#[test]
+fn a_partial_goal_may_count_as_a_success() {
+    let world = scripted(
+        &json!({
+            "goal/plan": { "json": { "tasks": [task("a", "possible", &[]), skipped("b", "no key")] } },
+            "goal/execute": { "json": done("1") },
+            "goal/classify": { "json": { "done": true, "reason": "enough", "tasks": [] } },
+            "goal/finalise": { "json": answer("Half of it.") },
+        }),
+        "",
+    );
+    let said = world.convoke(&["goal", "x", "--allow-partial", "--format", "text"]).exits(0);
+    assert!(
+        said.stdout.starts_with("Half of it.\n") && said.stdout.contains("impossible b (skipped): no key"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_goal_that_was_reached_in_part_is_resumed_to_have_the_rest_done() {
+    for (tasks, status) in [
+        (vec![task("a", "possible", &[]), skipped("b", "no key")], "partial"),
+        (vec![skipped("a", "no key"), task("b", "more", &["a"])], "skipped_all"),
+    ] {
+        let (world, said) = ended(&tasks, &done("1"));
+        said.exits(1).mentions(&[&format!("convoke resume {}", world.run())]);
+        assert_eq!(world.status(), status);
+        let output = world.convoke(&["resume", &world.run()]).exits(0).json();
+        assert_eq!(statuses(&output), ["succeeded", "succeeded"]);
+        assert_eq!((&output["status"], world.status().as_str()), (&json!("succeeded"), "succeeded"));
+    }
+}
+
+/// A workflow with goals, each of which comes to what its words say.
+fn goals_in(steps: &str) -> World {
+    let world = World::with_workflow(&format!(
+        "workflow:
+  name: w
+  entry_point: first
+  runtime: {{provider: {{name: scripted, file: replies.yaml}}}}
+{steps}
+  - {{name: after, type: set, value: done}}
+output: {{said: it went on}}
+"
+    ));
+    let gone = json!({ "result": "", "summary": "", "goal_achieved": false, "reason": "it is gone" });
+    let replies = json!({
+        "first/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+        "first/execute": { "json": gone },
+        "each/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+        "each/execute": [{ "json": gone }, { "json": done("1") }, { "json": done("2") }],
+        "each/finalise": { "json": answer("Found.") },
+        "skips/plan": { "json": { "tasks": [skipped("a", "no key")] } },
+        "skips/classify": { "json": { "done": true, "goal_achieved": false, "reason": "no key", "tasks": [] } },
+        "skips/finalise": { "json": answer("Nothing was done.") },
+    });
+    world.write("replies.yaml", json!({ "replies": replies }).to_string());
+    world
+}
+
+#[test]
+fn a_run_with_a_goal_that_was_not_reached_is_no_success() {
+    let goal = "type: goal, goal: find it, policies: {any: [fail]}";
+    let caught = goals_in(&format!("agents:\n  - {{name: first, {goal}, on_error: [{{to: after}}]}}"));
+    caught.convoke(&["run", "w.yaml"]).exits(1);
+    assert_eq!(caught.status(), "partial");
+    caught.convoke(&["run", "w.yaml", "--allow-partial"]).exits(1);
+    let skipped = goals_in(
+        "agents:\n  - {name: first, type: set, value: x, routes: [{to: skips}]}\n  - {name: skips, type: goal, goal: find it, routes: [{to: after}]}",
+    );
+    for flags in [&["run", "w.yaml"][..], &["run", "w.yaml", "--allow-partial"]] {
+        skipped.convoke(flags).exits(1);
+        assert_eq!(
+            skipped.convoke(&["show", &skipped.runs()[0], "--format", "json"]).json()["status"],
+            "skipped_all"
+        );
+    }
+}
+
+#[test]
+fn a_goal_that_was_killed_goes_on_and_gives_the_same_answer() {
+    let model = Model::answering(|request| {
+        let text = request["messages"].to_string();
+        let reply = match () {
+            () if text.contains("Make a plan") => json!({ "tasks": (1..=4).map(|n| {
+                task(&n.to_string(), &format!("piece {n}"), if n == 4 { &["1", "2", "3"] } else { &[] })
+            }).collect::<Vec<_>>() }),
+            () if text.contains("Answer the person") => answer("Four pieces."),
+            () => done("a piece"),
+        };
+        json!({ "say": reply.to_string(), "delay_ms": 200 })
+    });
+    let world = World::new();
+    let provider =
+        format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+    world.write("convoke.toml", format!("{provider}model = \"m\"\n"));
+    let mut process = world.start(&["goal", "four pieces"]);
+    until("tasks are done", || model.asked().len() >= 3);
+    process.kill();
+    let output = world.convoke(&["resume", &world.run()]).exits(0).json();
+    assert_eq!((&output["message"], statuses(&output)), (&json!("Four pieces."), vec!["succeeded"; 4]));
+    let plans = model.asked().iter().filter(|asked| asked.text.contains("Make a plan")).count();
+    assert_eq!(plans, 1, "what was planned is not planned again");
+}

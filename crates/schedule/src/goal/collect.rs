@@ -1,0 +1,329 @@
+//! Results that are too many for one question become digests first, by levels.
+//!
+//! Which digests are made is the merge tree's decision: results are its pieces, and whoever puts all of them together
+//! (`finalise`, `reconcile`) is asked its last question. So results that fit into that one are a tree of one level, and
+//! nobody else is asked. Which questions there are follows from results and answers alone. Invariants: each task is in one
+//! group of each level, or in the last question; a digest that nobody could make is replaced by the heads of what it was
+//! to be made of, and that is said.
+
+use super::decision::Act;
+use super::gather::Past;
+use super::share;
+use crate::merge::{Answer, Answers, Asks, Part, Tree};
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::{End, TaskIx, TaskState};
+use convoke_model::synthesis::readable;
+use convoke_model::{About, Duty, Event, Inquiry, Piece, TaskId};
+use convoke_plan::Kind;
+use std::cell::RefCell;
+
+impl Scheduler {
+    /// Decide: makes digests before all is put together, where one question cannot take everything. False where it can.
+    pub(super) fn collects_first(&mut self, on: TaskIx, act: &Act, outputs: &dyn Outputs) -> bool {
+        if !matches!(act, Act::Ask { duty: Duty::Finalise | Duty::Reconcile, .. }) {
+            return false;
+        }
+        self.end_collecting(on);
+        let Some(parts) = self.pieces_to_collect(on, outputs) else { return false };
+        let pieces = parts.len();
+        let mut tree = Tree::new(parts, share::bounds());
+        let (asks, _) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of, outputs));
+        if asks.is_empty() {
+            return false;
+        }
+        self.group_mut(on).tree = Some(tree);
+        let reason = format!("{pieces} results do not fit into one question: digests are made of them first");
+        self.ask_for_digests(on, asks, reason);
+        true
+    }
+
+    /// Decide: asks for the digests that the last answers allow.
+    pub(super) fn collect_further(&mut self, on: TaskIx, outputs: &dyn Outputs) {
+        // With nobody at work the router looks at everything.
+        if self.tasks[on].group.as_ref().is_none_or(|group| group.open == 0) || !self.makes_digests(on) {
+            return;
+        }
+        let group = self.group_mut(on);
+        let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
+        let behind = tree.is_some().then_some(answered.as_slice());
+        let new = || Some(Tree::new(self.pieces_to_collect(on, outputs)?, share::bounds()));
+        let Some(mut tree) = tree.or_else(new) else { return };
+        let keys = behind.map(|answered| answered.iter().filter_map(|child| self.key_of_digest(*child)));
+        let keys: Option<Vec<&str>> = keys.map(Iterator::collect);
+        let (asks, _) = look(&mut tree, keys.as_deref(), &|key, of| self.digest_at(on, key, of, outputs));
+        self.group_mut(on).tree = Some(tree);
+        if !asks.is_empty() {
+            self.ask_for_digests(on, asks, "digests are too many as well: they are put together".to_owned());
+        }
+    }
+
+    fn end_collecting(&mut self, on: TaskIx) {
+        if let Some(group) = self.tasks[on].group.as_mut() {
+            group.tree = None;
+            group.answered.clear();
+        }
+    }
+
+    fn ask_for_digests(&mut self, on: TaskIx, asks: Asks, reason: String) {
+        let Some((goal, _)) = self.goal_of(on) else { return };
+        let id = self.tasks[on].id.clone();
+        self.emit(Event::Routed {
+            task: self.tasks[goal].id.clone(),
+            chosen: Duty::Collect.word().to_owned(),
+            reason,
+            about: (goal != on).then(|| id.clone()),
+            role: Some(Duty::Collect.word().to_owned()),
+            from: Vec::new(),
+        });
+        let question = |(key, parts): (String, Vec<Part>)| Inquiry {
+            key,
+            about: About::Collect { of: parts.into_iter().map(|part| part.piece).collect() },
+        };
+        self.emit(Event::Asked { task: id, questions: asks.into_iter().map(question).collect() });
+    }
+
+    /// Whether digests are being made.
+    pub(super) fn makes_digests(&self, on: TaskIx) -> bool {
+        let Some(group) = self.tasks[on].group.as_deref() else { return false };
+        let mut digests = group.members.iter().rev().take_while(|member| self.pieces_of(**member).is_some());
+        group.tree.is_some() || digests.any(|member| !self.tasks[*member].is_ended())
+    }
+
+    /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.
+    pub(super) fn last_pieces(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<Vec<Piece>> {
+        let mut tree = Tree::new(self.pieces_to_collect(on, outputs)?, share::bounds());
+        let (_, last) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of, outputs));
+        Some(last?.into_iter().map(|part| part.piece).collect())
+    }
+
+    /// The digests that nobody could make and whose pieces were handed on by their heads.
+    pub(super) fn digests_lacking(&self, on: TaskIx, outputs: &dyn Outputs) -> Vec<TaskIx> {
+        let members = self.tasks[on].group.iter().flat_map(|group| &group.members);
+        if !members
+            .clone()
+            .any(|member| self.pieces_of(*member).is_some() && !self.tasks[*member].succeeded())
+        {
+            return Vec::new();
+        }
+        let Some(parts) = self.pieces_to_collect(on, outputs) else { return Vec::new() };
+        let lacking = RefCell::new(Vec::new());
+        let answer = |key: &str, of: &[Part]| {
+            let answer = self.digest_at(on, key, of, outputs);
+            if let Some(Answer::Given(part)) = &answer
+                && let Some(child) = self.tasks.find(&part.piece.task)
+                && self.digest_text(child, outputs).is_none()
+            {
+                lacking.borrow_mut().push(child);
+            }
+            answer
+        };
+        look(&mut Tree::new(parts, share::bounds()), None, &answer);
+        lacking.into_inner()
+    }
+
+    /// The results as pieces with their sizes; `None` where one question takes all of them.
+    fn pieces_to_collect(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<Vec<Part>> {
+        let (goal, spec) = self.goal_of(on)?;
+        spec.duties.get(&Duty::Collect)?;
+        let sources = self.put_together_in(goal, on);
+        let sizes: Vec<Size> = sources.iter().map(|source| self.size_in_prompt(*source, outputs)).collect();
+        let lengths = sizes.iter().map(|size| size.result).collect();
+        if share::fit(lengths, self.whole_is_read_on(goal, on)) {
+            return None;
+        }
+        let most = (share::bounds().tokens / 2).max(1);
+        let cut = |(source, size): (TaskIx, Size)| cut(&self.tasks[source].id, size, most);
+        Some(sources.into_iter().zip(sizes).flat_map(cut).collect())
+    }
+
+    /// Whether whoever puts everything together has a tool that reads what is shown in part.
+    fn whole_is_read_on(&self, goal: TaskIx, on: TaskIx) -> bool {
+        let duty = if on == goal { Duty::Finalise } else { Duty::Reconcile };
+        let node = self.goal_of(goal).and_then(|(_, spec)| spec.duties.get(&duty));
+        let kind = node.map(|node| &self.workflow_of(goal).node(*node).kind);
+        matches!(kind, Some(Kind::Agent(agent)) if agent.settings.provider.program.is_none())
+    }
+
+    /// The tasks that are put together, in an order that does not depend on who was faster: the children of a task that
+    /// were made last; of a goal those right below it, and what went wrong further down.
+    fn put_together_in(&self, goal: TaskIx, on: TaskIx) -> Vec<TaskIx> {
+        let Kind::Goal(spec) = &self.node(goal).kind else { return Vec::new() };
+        if on != goal {
+            let state = self.goal_state(goal, spec, Past::Of(&[on]), None);
+            let item = state.find(&self.tasks[on].id).map(|at| state.items[at].batch(&state));
+            let children = item.into_iter().flatten().map(|child| &state.items[child].id);
+            return children.filter_map(|id| self.tasks.find(id)).collect();
+        }
+        let mut items = Vec::new();
+        self.add_items(goal, &mut items);
+        let went_wrong = |task: TaskIx| self.tasks[task].is_ended() && !self.tasks[task].succeeded();
+        items.retain(|item| self.tasks[*item].place.within == Some(goal) || went_wrong(*item));
+        items.sort_by_cached_key(|item| path(&self.tasks[*item].id));
+        items
+    }
+
+    fn size_in_prompt(&self, task: TaskIx, outputs: &dyn Outputs) -> Size {
+        let description = self.item_of(task).map_or(0, |item| item.description.len());
+        if !self.tasks[task].succeeded() {
+            return Size { result: 0, beside: share::beside([description, usize::MAX]) };
+        }
+        let said = self.json_of(task, outputs);
+        let summary = super::contract::words(&said, "summary").len();
+        let result = said.get("result").map_or(0, |result| readable(result).len());
+        Size { result, beside: share::beside([description, summary]) }
+    }
+
+    /// How the digest with a key stands, given what it would be made of now.
+    fn digest_at(&self, on: TaskIx, key: &str, of: &[Part], outputs: &dyn Outputs) -> Option<Answer> {
+        let id = TaskId::new(Some(&self.tasks[on].id), Duty::Collect.word(), Some(key), 1);
+        let child = self.tasks.find(&id)?;
+        let pieces = self.pieces_of(child)?;
+        if pieces.len() != of.len() || pieces.iter().zip(of).any(|(piece, part)| *piece != part.piece) {
+            return Some(Answer::Other);
+        }
+        Some(match self.tasks[child].state {
+            TaskState::Ended(end) => {
+                let text = self.digest_text(child, outputs).filter(|_| end == End::Succeeded);
+                let length = text.map_or(share::DIGEST, |text| text.len());
+                let tokens = share::tokens(length + share::beside([usize::MAX, 0]));
+                Answer::Given(Part { piece: Piece::whole(id), tokens })
+            }
+            _ => Answer::Open,
+        })
+    }
+
+    /// What a digest is to be made of; `None` of everybody else.
+    pub(super) fn pieces_of(&self, task: TaskIx) -> Option<&[Piece]> {
+        match &self.tasks[task].question.as_ref()?.about {
+            About::Collect { of } => Some(of),
+            _ => None,
+        }
+    }
+
+    fn key_of_digest(&self, task: TaskIx) -> Option<&str> {
+        self.pieces_of(task).and(self.tasks[task].question.as_ref()).map(|question| question.key.as_str())
+    }
+}
+
+/// Characters of a result, and of what is said about its task.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    result: usize,
+    beside: usize,
+}
+
+/// A result as pieces of which two fit into one question.
+fn cut(task: &TaskId, size: Size, most: u64) -> Vec<Part> {
+    let tokens = share::tokens(size.result + size.beside);
+    if tokens <= most {
+        return vec![Part { piece: Piece::whole(task.clone()), tokens }];
+    }
+    let room = most.saturating_sub(share::tokens(size.beside)).max(1);
+    let of = share::tokens(size.result).div_ceil(room);
+    let tokens = share::tokens(size.beside) + share::tokens(size.result).div_ceil(of);
+    let part = |number| Piece { task: task.clone(), part: Some([number, of as u32]) };
+    (0..of as u32).map(|number| Part { piece: part(number), tokens }).collect()
+}
+
+/// Looks at a tree, all of it or behind some answers: what can be asked, and what the last question would be about once
+/// nothing else is open. The last question is never asked here: it is somebody else's.
+fn look(tree: &mut Tree, behind: Option<&[&str]>, answer: &Answers<'_>) -> (Asks, Option<Vec<Part>>) {
+    let (key, last) = (tree.last_key(), RefCell::new(None));
+    let below = |asked: &str, parts: &[Part]| match asked == key {
+        true => {
+            *last.borrow_mut() = Some(parts.to_vec());
+            Some(Answer::Open)
+        }
+        false => answer(asked, parts),
+    };
+    let asks = match behind {
+        None => tree.look_at_all(&below),
+        Some(keys) => tree.look_behind(keys.iter().copied(), &below),
+    };
+    (asks, last.into_inner())
+}
+
+/// The numbers in a task's id.
+fn path(id: &TaskId) -> Vec<u32> {
+    id.0.split('/').filter_map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::Bounds;
+    use proptest::prelude::*;
+    use std::collections::{HashMap, HashSet};
+
+    /// What was asked, by key, and what the last question is about.
+    struct Ended {
+        asked: HashMap<String, Vec<Part>>,
+        last: Vec<Part>,
+    }
+
+    /// Makes digests of this size until the last question can be asked, looking only behind what was answered.
+    fn collect(sizes: &[usize], bounds: Bounds, digest: u64) -> Ended {
+        let size = |result: &usize| Size { result: *result, beside: 4 };
+        let pieces = |(at, result): (usize, &usize)| {
+            cut(&TaskId(at.to_string().into()), size(result), (bounds.tokens / 2).max(1))
+        };
+        let mut tree = Tree::new(sizes.iter().enumerate().flat_map(pieces).collect(), bounds);
+        let mut asked: HashMap<String, Vec<Part>> = HashMap::new();
+        let mut behind: Option<Vec<String>> = None;
+        loop {
+            let given = |key: &str, of: &[Part]| {
+                assert!(asked.get(key).is_none_or(|before| before == of), "{key} is about other pieces");
+                let piece = Piece::whole(TaskId(format!("d{key}").into()));
+                asked.contains_key(key).then_some(Answer::Given(Part { piece, tokens: digest }))
+            };
+            let keys = behind.as_ref().map(|keys| keys.iter().map(String::as_str).collect::<Vec<_>>());
+            let (asks, last) = look(&mut tree, keys.as_deref(), &given);
+            if let Some(last) = last {
+                assert!(asks.is_empty(), "the last question while another is asked");
+                return Ended { asked, last };
+            }
+            assert!(!asks.is_empty(), "nothing to ask, and not the last question either");
+            behind = Some(asks.iter().map(|(key, _)| key.clone()).collect());
+            asked.extend(asks);
+        }
+    }
+
+    const SMALL: Bounds = Bounds { ratio: 4, tokens: 100, reshapes: false };
+
+    #[test]
+    fn what_fits_is_the_last_question_itself() {
+        let ended = collect(&[40, 40, 40], SMALL, 10);
+        assert_eq!((ended.asked.len(), ended.last.len()), (0, 3));
+    }
+
+    #[test]
+    fn a_long_result_is_cut_into_parts_of_which_two_fit() {
+        let parts = cut(&TaskId("1".into()), Size { result: 1_000, beside: 40 }, 50);
+        assert_eq!(parts.len(), 7);
+        assert!(parts.iter().all(|part| part.tokens <= 50), "{parts:?}");
+        assert!(parts.iter().zip(0..).all(|(part, number)| part.piece.part == Some([number, 7])));
+    }
+
+    proptest! {
+        #[test]
+        fn every_piece_is_in_one_question_and_none_is_too_large(
+            sizes in prop::collection::vec(0usize..1_000, 2..120), digest in 1u64..40,
+        ) {
+            let ended = collect(&sizes, SMALL, digest);
+            for of in ended.asked.values().chain([&ended.last]) {
+                let total: u64 = of.iter().map(|part| part.tokens).sum();
+                prop_assert!(of.len() <= 2 || total <= SMALL.tokens, "{total}: {of:?}");
+            }
+            let shown: Vec<Piece> =
+                ended.asked.values().chain([&ended.last]).flatten().map(|part| part.piece.clone()).collect();
+            let once: HashSet<Piece> = shown.iter().cloned().collect();
+            prop_assert_eq!(once.len(), shown.len(), "nothing is shown twice");
+            let digests = ended.asked.keys().map(|key| format!("d{key}"));
+            let tasks = (0..sizes.len()).map(|task| task.to_string());
+            let tasks: HashSet<String> = tasks.chain(digests).collect();
+            let found: HashSet<String> = once.iter().map(|piece| piece.task.to_string()).collect();
+            prop_assert_eq!(found, tasks, "every result and every digest is in a question");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a question shows of results that were put together before: digests, parts of results, heads of what nobody could
+//! put together.
+//!
+//! Each entry has the fields of a task, so that a template need not know which of them it shows. Invariant: an entry
+//! names all the tasks that it is about.
+
+use super::contract::words;
+use super::outcome::{reason, status_word};
+use super::share;
+use super::state::State;
+use crate::merge::part_of;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::Piece;
+use convoke_model::synthesis::readable;
+use serde_json::{Value as Json, json};
+
+/// Entries, and whose outputs they were cut from, in the order of the names by which they are read on.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    pub entries: Vec<Json>,
+    pub kept: Vec<TaskIx>,
+}
+
+impl Scheduler {
+    /// Pieces as prompts show them; what is cut is read by the names after the first so many, by who can.
+    pub(super) fn pieces_shown(
+        &self,
+        state: &State<'_>,
+        pieces: &[Piece],
+        names: Option<usize>,
+        outputs: &dyn Outputs,
+    ) -> Pieces {
+        let mut shown = Pieces::default();
+        for (piece, task) in pieces.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
+            let entry = match (self.pieces_of(task), self.digest_text(task, outputs)) {
+                (None, _) => self.result_entry(state, piece, task, outputs),
+                (Some(_), Some(digest)) => self.digest_entry(state, task, &digest),
+                (Some(of), None) => {
+                    let heads = self.heads(state, of, names, &mut shown.kept, outputs);
+                    self.lacking_entry(state, task, &heads)
+                }
+            };
+            shown.entries.push(entry);
+        }
+        shown
+    }
+
+    /// What somebody made of results, with what is wrong with them; `None` where nobody could.
+    pub(super) fn digest_text(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<String> {
+        if !self.tasks[task].succeeded() || self.pieces_of(task).is_none() {
+            return None;
+        }
+        let said = self.json_of(task, outputs);
+        let (digest, issues) = (words(&said, "digest"), words(&said, "issues"));
+        match (digest.is_empty(), issues.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(digest),
+            (false, false) => Some(format!("{digest}\n\nIssues: {issues}")),
+        }
+    }
+
+    /// The tasks that a digest is about, by name and number.
+    pub(super) fn covered(&self, state: &State<'_>, task: TaskIx) -> (String, usize) {
+        let mut tasks = Vec::new();
+        self.add_covered(task, &mut tasks);
+        // Parts of one result stand side by side, here or at the borders of two digests.
+        tasks.dedup();
+        let names: Vec<&str> = tasks.iter().map(|task| state.short(&self.tasks[*task].id)).collect();
+        (ranges(&names), tasks.len())
+    }
+
+    fn add_covered(&self, task: TaskIx, tasks: &mut Vec<TaskIx>) {
+        match self.pieces_of(task) {
+            None => tasks.push(task),
+            Some(of) => {
+                let of = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
+                of.for_each(|task| self.add_covered(task, tasks));
+            }
+        }
+    }
+
+    fn result_entry(&self, state: &State<'_>, piece: &Piece, task: TaskIx, outputs: &dyn Outputs) -> Json {
+        let about = self.item_of(task).map(|item| share::line(&item.description)).unwrap_or_default();
+        let part = piece.part.map(|[number, of]| format!(" (part {} of {of})", number + 1));
+        let item = state.find(&piece.task).map(|at| &state.items[at]);
+        let summary = match self.tasks[task].succeeded() {
+            true => words(&self.json_of(task, outputs), "summary"),
+            false => item.map(reason).unwrap_or_default(),
+        };
+        json!({
+            "id": state.short(&piece.task), "description": about + part.as_deref().unwrap_or_default(),
+            "status": item.map_or("succeeded", status_word), "summary": share::line(&summary),
+            "result": self.result_text(piece, task, outputs),
+        })
+    }
+
+    fn result_text(&self, piece: &Piece, task: TaskIx, outputs: &dyn Outputs) -> String {
+        let said = self.json_of(task, outputs);
+        let text =
+            said.get("result").filter(|_| self.tasks[task].succeeded()).map(readable).unwrap_or_default();
+        match piece.part {
+            None => text,
+            Some([number, of]) => part_of(&text, number, of).to_owned(),
+        }
+    }
+
+    fn digest_entry(&self, state: &State<'_>, task: TaskIx, digest: &str) -> Json {
+        let (names, tasks) = self.covered(state, task);
+        json!({
+            "id": share::note(&names), "description": format!("what {tasks} tasks came to, put together"),
+            "status": "put together", "summary": "", "result": digest,
+        })
+    }
+
+    fn lacking_entry(&self, state: &State<'_>, task: TaskIx, heads: &str) -> Json {
+        let (names, tasks) = self.covered(state, task);
+        let description =
+            format!("what {tasks} tasks came to, which nobody could put together: only the heads are shown");
+        json!({
+            "id": share::note(&names), "description": description, "status": "not put together",
+            "summary": share::line(&self.why_lacking(task)), "result": heads,
+        })
+    }
+
+    /// Why nobody could make a digest.
+    pub(super) fn why_lacking(&self, task: TaskIx) -> String {
+        match self.tasks[task].failure.as_deref() {
+            Some(failure) => failure.message.clone(),
+            None if self.tasks[task].succeeded() => "it was empty".to_owned(),
+            None => "it was stopped".to_owned(),
+        }
+    }
+
+    /// The heads of what a digest was to be made of, which together take no more room than the digest would have.
+    fn heads(
+        &self,
+        state: &State<'_>,
+        of: &[Piece],
+        names: Option<usize>,
+        kept: &mut Vec<TaskIx>,
+        outputs: &dyn Outputs,
+    ) -> String {
+        let most = share::DIGEST / of.len().max(1);
+        let mut heads = Vec::new();
+        for (piece, task) in of.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
+            let text = match self.pieces_of(task) {
+                None => self.result_text(piece, task, outputs),
+                Some(_) => self.digest_text(task, outputs).unwrap_or_else(|| self.why_lacking(task)),
+            };
+            let name = share::note(&self.covered(state, task).0);
+            let head = text.floor_char_boundary(most);
+            let is_cut = head < text.len() && self.tasks[task].succeeded();
+            let shown = match is_cut {
+                true => {
+                    kept.push(task);
+                    share::cut(&text, head, names.map(|names| names + kept.len()))
+                }
+                false => text[..head].to_owned(),
+            };
+            heads.push(format!("Task {name}: {shown}"));
+        }
+        heads.join("\n")
+    }
+}
+
+/// Names of tasks, with those that follow one another as one.
+fn ranges(names: &[&str]) -> String {
+    let mut runs: Vec<(&str, &str)> = Vec::new();
+    for name in names {
+        match runs.last_mut().filter(|(_, last)| follows(last, name)) {
+            Some(run) => run.1 = name,
+            None => runs.push((name, name)),
+        }
+    }
+    let word = |(first, last): (&str, &str)| {
+        if first == last { first.to_owned() } else { format!("{first}–{last}") }
+    };
+    runs.into_iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether two tasks stand side by side below the same one.
+fn follows(one: &str, next: &str) -> bool {
+    let split = |name: &str| -> Option<(String, u32)> {
+        let (above, number) = name.rsplit_once('/').unwrap_or(("", name));
+        Some((above.to_owned(), number.parse().ok()?))
+    };
+    match (split(one), split(next)) {
+        (Some((above, number)), Some((below, later))) => above == below && number + 1 == later,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn tasks_that_follow_one_another_are_named_by_the_first_and_the_last() {
+        assert_eq!(ranges(&["1", "2", "3", "5", "7/1", "7/2", "8"]), "1–3, 5, 7/1–7/2, 8");
+        assert_eq!(ranges(&["9", "10", "11"]), "9–11");
+        assert_eq!(ranges(&[]), "");
+    }
+}

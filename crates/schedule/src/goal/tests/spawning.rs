@@ -1,0 +1,129 @@
+//! When a task is done by children, what bounds that, and how it rejoins them.
+
+use super::play::{Play, chosen, done, draft, goal, planned, tasks};
+use crate::goal::contract::Said;
+use crate::goal::proposal::Draft;
+use crate::goal::purse::Purse;
+use crate::goal::state::Standing;
+use crate::task::End;
+use convoke_model::{Budget, Effort, Usage};
+use convoke_plan::{Bounds, Goal};
+
+#[test]
+fn ao_2_the_analysers_verdict_is_obeyed_and_its_reason_kept() {
+    for (spawn, expected) in [(true, "spawn 1"), (false, "execute 1")] {
+        let two_tools = Draft { tools: vec!["read".into(), "write".into()], ..draft("a", &[]) };
+        let mut play = planned(goal(), vec![two_tools]);
+        assert_eq!(play.asked.last().unwrap(), "g/1/analyse");
+        let decisions = play.say("1", Said::Size { spawn, reason: "two parts".into(), tools: Vec::new() });
+        assert_eq!(chosen(&decisions), [expected]);
+        assert!(decisions[0].reason.contains("two parts"), "{decisions:?}");
+    }
+}
+
+#[test]
+fn large_tasks_spawn_without_asking_and_small_ones_are_done() {
+    let effort = |tokens, seconds| Effort { tokens, seconds };
+    let cases = [
+        (effort(Some(1000), None), "decompose"),
+        (effort(None, Some(60)), "decompose"),
+        (effort(Some(999), Some(59)), "execute"),
+        (effort(None, None), "execute"),
+    ];
+    for (effort, expected) in cases {
+        let play = planned(goal(), vec![Draft { effort, ..draft("a", &[]) }]);
+        assert_eq!(play.asked.last().unwrap(), &format!("g/1/{expected}"));
+    }
+}
+
+#[test]
+fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
+    let mut shallow = goal();
+    shallow.bounds.max_depth = 0;
+    let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
+    let mut play = Play::new(shallow);
+    play.settle();
+    let decisions = play.say("g", tasks(vec![large]));
+    let last = decisions.last().unwrap();
+    assert_eq!(last.chosen, "execute");
+    assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_depth"), "{}", last.reason);
+}
+
+#[test]
+fn a_split_that_the_budget_does_not_allow_is_refused_and_says_so() {
+    let budget = Budget { tokens: Some(10_000), ..Budget::default() };
+    let large = || Draft { effort: Effort { tokens: Some(2_000), seconds: None }, ..draft("a", &[]) };
+    let next = |used: u64| {
+        let used = Usage { input_tokens: used, ..Usage::default() };
+        let mut play = Play { purses: Purse::of("goal", &budget, &used), ..Play::new(goal()) };
+        play.settle();
+        play.say("g", tasks(vec![large()])).pop().expect("something is decided")
+    };
+    assert_eq!(next(5_000).chosen, "spawn");
+    let refused = next(8_000);
+    assert_eq!(refused.chosen, "execute");
+    assert!(refused.reason.contains("only 2000 tokens of the goal's budget"), "{}", refused.reason);
+}
+
+#[test]
+fn the_deeper_a_task_stands_the_larger_it_must_be_to_be_split_unasked() {
+    let sized =
+        |id: &str, tokens| Draft { effort: Effort { tokens: Some(tokens), seconds: None }, ..draft(id, &[]) };
+    let mut play = planned(goal(), vec![sized("a", 1_000)]);
+    play.say("1", tasks(vec![sized("x", 1_999), sized("y", 2_000)]));
+    assert_eq!(play.asked[2..], ["g/1/1/execute", "g/1/2/decompose"]);
+}
+
+#[test]
+fn max_depth_counts_how_often_a_task_can_be_split_on() {
+    let large = |id: &str| Draft { effort: Effort { tokens: Some(9_000), seconds: None }, ..draft(id, &[]) };
+    let mut play =
+        planned(Goal { bounds: Bounds { max_depth: 1, ..goal().bounds }, ..goal() }, vec![large("a")]);
+    assert_eq!(play.asked.last().unwrap(), "g/1/decompose");
+    let decisions = play.say("1", tasks(vec![large("x"), large("y")]));
+    assert_eq!(play.asked[2..], ["g/1/1/execute", "g/1/2/execute"]);
+    assert!(decisions.last().unwrap().reason.contains("max_depth: 1"), "{decisions:?}");
+}
+
+#[test]
+fn ao_3_and_ao_4_children_stand_below_their_parent_and_it_stays_open() {
+    let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
+    let mut play = planned(goal(), vec![large]);
+    let children = vec![Draft { tools: vec!["read".into()], ..draft("x", &[]) }, draft("y", &[])];
+    play.say("1", tasks(children));
+    let ids: Vec<String> = play.items.iter().map(|item| item.id.to_string()).collect();
+    assert_eq!(ids, ["g/1", "g/1/1", "g/1/2"]);
+    assert_eq!(play.standing("1"), Standing::Open);
+    let kept: Vec<_> =
+        play.items.iter().map(|item| (item.item.depth, item.item.description.as_str())).collect();
+    assert_eq!(kept, [(0, "do a"), (1, "do x"), (1, "do y")]);
+    assert_eq!(play.items[1].item.tools, ["read"]);
+}
+
+#[test]
+fn ao_10_a_parent_stays_open_until_all_its_children_have_ended_however_nested() {
+    let large = |id: &str| Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft(id, &[]) };
+    let mut play = planned(goal(), vec![large("a")]);
+    play.say("1", tasks(vec![large("x"), draft("y", &[])]));
+    play.say("1/1", tasks(vec![draft("p", &[]), draft("q", &[])]));
+    play.say("1/2", done());
+    play.say("1/1/1", done());
+    assert_eq!((play.standing("1"), play.standing("1/1")), (Standing::Open, Standing::Open));
+    play.say("1/1/2", done());
+    assert_eq!(play.asked.last().unwrap(), "g/1/1/reconcile");
+    play.say("1/1", done());
+    assert_eq!(play.asked.last().unwrap(), "g/1/reconcile");
+    play.say("1", done());
+    assert_eq!(play.standing("1"), Standing::Ended(End::Succeeded));
+    assert_eq!(play.asked.last().unwrap(), "g/finalise");
+}
+
+#[test]
+fn the_result_of_an_only_child_is_its_parents() {
+    let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
+    let mut play = planned(goal(), vec![large]);
+    play.say("1", tasks(vec![draft("x", &[])]));
+    play.say("1/1", done());
+    assert_eq!(play.standing("1"), Standing::Ended(End::Succeeded));
+    assert!(!play.asked.iter().any(|asked| asked.ends_with("reconcile")));
+}
