@@ -34,6 +34,7 @@ mod texts;
 mod tool;
 
 pub use caps::Caps;
+pub(crate) use fields::schema as shape_of;
 pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 
