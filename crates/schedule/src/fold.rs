@@ -44,8 +44,8 @@ impl Scheduler {
                 self.announced(task, *attempt, kind, payload)
             }
             Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
-            Event::ProjectSeen { task, context, place, .. } => {
-                self.project_seen(task.as_ref(), context, place)
+            Event::ProjectSeen { task, revision, context, place } => {
+                self.project_seen(task.as_ref(), *revision, context, place)
             }
             Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
             Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),

@@ -106,7 +106,7 @@ pub struct Scheduler {
     /// Whether a goal was not reached, or not wholly, at some time; whether that still counts is seen at the end.
     pub(crate) missed_goals: bool,
     /// What the runs of the project share, as it was last seen, by the name of its place.
-    pub(crate) projects: HashMap<String, Payload>,
+    pub(crate) projects: HashMap<String, (u64, Payload)>,
     /// Changes of the project that stand in the journal, by the name of its place, and have not been told to it yet.
     pub(crate) settled: HashMap<String, Vec<String>>,
     /// Tasks for which something outside is looked up or changed right now.

@@ -1,78 +1,32 @@
 //! What an attempt at a tool step is given.
 
-use convoke_model::{
-    Blob, Class, Digest, Event, JsonText, Payload, RunId, RunStarted, Stamped, Timestamp, ToolWork, Work,
-};
+mod kit;
+
+use convoke_model::{Class, Timestamp, ToolWork, Work};
 use convoke_plan::Plan;
-use convoke_plan::compile::{Options, compile};
-use convoke_plan::source::{SourceReadError, Sources};
-use convoke_schedule::{Command, Launch, Outputs, Scheduler, TaskIx};
+use convoke_schedule::{Command, Launch, TaskIx};
+use kit::{Run, planned};
 use serde_json::{Value, json};
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-struct OneFile(String);
-
-impl Sources for OneFile {
-    fn read(&self, _path: &str) -> Result<Vec<u8>, SourceReadError> {
-        Ok(self.0.clone().into_bytes())
-    }
-
-    fn env(&self, _name: &str) -> Option<String> {
-        None
-    }
-}
-
-#[derive(Default)]
-struct Kept(RefCell<HashMap<Digest, JsonText>>);
-
-impl Outputs for Kept {
-    fn get(&self, digest: &Digest) -> Option<JsonText> {
-        self.0.borrow().get(digest).cloned()
-    }
-
-    fn put(&self, blob: Blob) {
-        self.0.borrow_mut().insert(blob.digest, blob.text);
-    }
-}
-
 fn plan(context: &str, steps: &str) -> Arc<Plan> {
-    let text = format!(
+    planned(format!(
         "workflow:\n  name: w\n  context: {{mode: {context}}}\n  runtime: {{mcp_servers: {{fs: {{command: run}}}}}}\nagents:\n{steps}"
-    );
-    let result = compile("w.yaml", &OneFile(text), &Options::default());
-    let found: Vec<&String> = result.diagnostics.iter().map(|found| &found.message).collect();
-    Arc::new(result.plan.unwrap_or_else(|| panic!("{found:?}")))
+    ))
 }
 
 /// A run of a plan, up to where a step asks for its permit.
-fn begun(plan: Arc<Plan>, inputs: &Value, outputs: &Kept) -> (Scheduler, TaskIx) {
-    let started = RunStarted {
-        run: RunId("r".into()),
-        workflow: "w".into(),
-        file: "w.yaml".into(),
-        folder: "/here".into(),
-        plan: plan.digest(),
-        inputs: Payload::Inline(JsonText::of(inputs)),
-        seed: 0,
-        skip_gates: false,
-        version: String::new(),
-        metadata: Default::default(),
-    };
-    let mut scheduler = Scheduler::new(plan);
-    let event = Event::RunStarted(Box::new(started));
-    scheduler.apply(&Stamped { seq: 1, at: Timestamp(1), event }).expect("a run begins so");
-    let turn = scheduler.decide(Timestamp(1), outputs);
+fn begun(plan: Arc<Plan>, inputs: &Value) -> (Run, TaskIx) {
+    let mut run = Run::begun(plan, inputs);
+    let turn = run.scheduler.decide(Timestamp(1), &run.outputs);
     match turn.commands.as_slice() {
-        [Command::Admit { task, .. }] => (scheduler, *task),
+        [Command::Admit { task, .. }] => (run, *task),
         other => panic!("{other:?}"),
     }
 }
 
 fn called(plan: Arc<Plan>, inputs: &Value) -> ToolWork {
-    let outputs = Kept::default();
-    let (mut scheduler, task) = begun(plan, inputs, &outputs);
+    let (Run { mut scheduler, outputs, .. }, task) = begun(plan, inputs);
     match scheduler.launch(task, None, &outputs) {
         Launch::Start(assignment) => match assignment.work {
             Work::Tool(work) => *work,
@@ -123,8 +77,7 @@ fn a_call_without_arguments_has_an_empty_object() {
 #[test]
 fn an_argument_that_cannot_be_rendered_fails_the_step_before_it_starts() {
     let steps = "  - {name: s, type: set, value: '{}'}\n  - {name: t, type: tool, tool: x, needs: [s], arguments: {a: '{{ s.output.missing.deeper }}'}}\n";
-    let outputs = Kept::default();
-    let (mut scheduler, task) = begun(plan("accumulate", steps), &json!({}), &outputs);
+    let (Run { mut scheduler, outputs, .. }, task) = begun(plan("accumulate", steps), &json!({}));
     assert!(matches!(scheduler.launch(task, None, &outputs), Launch::Refused));
     scheduler.decide(Timestamp(2), &outputs);
     let failure = scheduler.failure(task).expect("it failed");

@@ -7,7 +7,7 @@ use convoke_model::{FieldType, OutputField, OutputSchema};
 use indexmap::IndexMap;
 
 /// The shape of an output.
-pub(super) fn schema(source: &SourceSchema) -> OutputSchema {
+pub(crate) fn schema(source: &SourceSchema) -> OutputSchema {
     OutputSchema { fields: properties(&source.fields) }
 }
 

@@ -34,6 +34,7 @@ mod texts;
 mod tool;
 
 pub use caps::Caps;
+pub(crate) use fields::schema as shape_of;
 pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 
@@ -97,13 +98,20 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     Compiled { plan, diagnostics }
 }
 
-/// What holds for two models of one step is found twice, at the place where it is written once.
+/// What holds for two models of one step is found twice, at the place where it is written once; what is wrong with the text of a
+/// persona, for each node that plays it.
 fn say_once(diagnostics: &mut Vec<Diagnostic>) {
     let mut said = HashSet::new();
     diagnostics.retain(|found| {
         let place = found.labels.first().map(|label| (label.span.file.path.clone(), label.span.range.start));
-        said.insert((found.code, found.message.clone(), place))
+        said.insert((found.code, without_name(&found.message).to_owned(), place))
     });
+}
+
+/// A message without the node that it is about.
+fn without_name(message: &str) -> &str {
+    let named = message.starts_with("node `").then(|| message.split_once("`: ")).flatten();
+    named.map_or(message, |(_, what)| what)
 }
 
 /// The root file first, then by path; within a file from top to bottom.
@@ -115,4 +123,46 @@ fn sort(diagnostics: &mut [Diagnostic], root: &str) {
         }
         None => (false, String::new(), 0),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceReadError;
+
+    struct Only(&'static str);
+
+    impl Sources for Only {
+        fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {
+            Ok(self.0.as_bytes().to_vec())
+        }
+        fn env(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_persona_is_said_once_whoever_plays_it() {
+        let text = "
+schemaVersion: '1'
+personas:
+  - {id: p, displayName: P, systemPromptTemplate: 'You {{ nothing.here }}'}
+  - {id: q, displayName: Q, systemPromptTemplate: 'I {{ attempt'}
+topologies: []
+pipeline:
+  entryNodeId: a
+  nodes:
+    - {id: a, actorId: m, personaId: p, task: 'Do {{ neither.here }}'}
+    - {id: b, actorId: m, personaId: p, task: 'Do {{ neither.here }}'}
+    - {id: c, actorId: m, personaId: q}
+    - {id: d, actorId: m, personaId: q}
+  edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]
+";
+        let found = compile("w.yaml", &Only(text), &Options::default()).diagnostics;
+        let told: Vec<&str> = found.iter().map(|found| without_name(&found.message)).collect();
+        let about = |words: &str| told.iter().filter(|message| message.contains(words)).count();
+        assert_eq!((about("`nothing`"), about("cannot be read")), (1, 1), "{told:#?}");
+        // Each task is a text of its own.
+        assert_eq!(about("`neither`"), 2, "{told:#?}");
+    }
 }

@@ -4,7 +4,9 @@
 //! and the most (every step once, whole answers). Loops count as one round. Fan-outs over lists that nobody knows yet
 //! are named, not guessed.
 
-use crate::plan::{Agent, ForEach, Kind, NodeIx, Plan, Reduce, Strategy, Text, Workflow};
+use crate::plan::{
+    Agent, Condition, ForEach, Kind, Node, NodeIx, On, Plan, Reduce, Strategy, Text, Trigger, Workflow,
+};
 use convoke_model::{Duty, Price};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -78,6 +80,7 @@ impl Look<'_> {
                 sure.for_each(|duty| self.node(workflow, *duty, times, depth));
             }
             Kind::Verify(verify) => self.node(workflow, verify.assessor, times, depth),
+            Kind::Phase(phase) => self.node(workflow, phase.worker, times, depth),
             _ => {}
         }
     }
@@ -204,7 +207,7 @@ fn certain(workflow: &Workflow) -> Vec<NodeIx> {
             .indexed()
             .filter(|(ix, node)| {
                 let met = node.needs.iter().all(|need| known.contains(&need.node));
-                !known.contains(ix) && !node.needs.is_empty() && met
+                !known.contains(ix) && !node.needs.is_empty() && met && is_started(node, &known)
             })
             .map(|(ix, _)| ix)
             .collect();
@@ -214,6 +217,15 @@ fn certain(workflow: &Workflow) -> Vec<NodeIx> {
         known.extend(next.iter().copied());
         sure.extend(next);
     }
+}
+
+/// Whether a step that edges lead to starts whatever is answered: one of them asks for nothing.
+fn is_started(node: &Node, known: &HashSet<NodeIx>) -> bool {
+    let asks_nothing = |edge: &Trigger| {
+        let met = edge.when.iter().all(|condition| matches!(condition, Condition::Always));
+        edge.on == Some(On::Always) && edge.event.is_none() && met && known.contains(&edge.from)
+    };
+    node.triggers.is_empty() || node.triggers.iter().any(asks_nothing)
 }
 
 #[cfg(test)]
@@ -281,5 +293,31 @@ agents:
         assert_eq!(asked(4, "synthesis: judge\nverify: true"), (4 + 2 + 2, 6));
         assert_eq!(asked(1, "synthesis: hierarchical"), (2, 1), "one output alone is the answer as it is");
         assert_eq!((by_levels(300, 10), by_levels(11, 10), by_levels(2, 2)), (34, 2, 1));
+    }
+
+    #[test]
+    fn of_a_pipeline_the_phases_count_that_start_whatever_is_answered() {
+        let text = "
+schemaVersion: '1'
+provider: scripted
+personas: [{id: p, displayName: P, systemPromptTemplate: You do it.}]
+topologies: []
+pipeline:
+  entryNodeId: a
+  nodes:
+    - {id: a, actorId: model, personaId: p}
+    - {id: b, actorId: model, personaId: p}
+    - {id: c, actorId: model, personaId: p}
+    - {id: d, actorId: program, personaId: p}
+  edges:
+    - {from: a, to: b, on: always}
+    - {from: a, to: c, on: failure}
+    - {from: b, to: d, on: always}
+    - {from: c, to: d}
+actors: {program: {type: script, command: 'true'}}
+";
+        let found = estimate(&plan(text), &Map::new());
+        // `a` and `b` with a try each, which is a call; whether `d` starts is decided when `c` has ended, which may never run.
+        assert_eq!((found.tasks, found.calls), (4, 2));
     }
 }

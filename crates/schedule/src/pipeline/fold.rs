@@ -25,11 +25,9 @@ impl Scheduler {
         }
         let from = from.iter().map(|id| self.known(id, "routed")).collect::<Result<Vec<_>, _>>()?;
         let course = self.course_mut(task);
+        course.because = reason.to_owned();
         match chosen {
-            "start" => {
-                course.started = Some(from);
-                course.because = reason.to_owned();
-            }
+            "start" => course.started = Some(from),
             _ => course.skipped = true,
         }
         Ok(())
@@ -69,8 +67,19 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(crate) fn project_seen(&mut self, id: Option<&TaskId>, context: &Payload, place: &str) -> Folded {
-        self.projects.insert(place.to_owned(), context.clone());
+    /// Who begins or goes on with a run sees what is there, whatever it was before. Of changes of its own the newest state counts:
+    /// two phases may be answered in another order than their changes were made in.
+    pub(crate) fn project_seen(
+        &mut self,
+        id: Option<&TaskId>,
+        revision: u64,
+        context: &Payload,
+        place: &str,
+    ) -> Folded {
+        let known = self.projects.get(place).map_or(0, |(known, _)| *known);
+        if id.is_none() || revision >= known {
+            self.projects.insert(place.to_owned(), (revision, context.clone()));
+        }
         if let Some(id) = id {
             let task = self.known(id, "project_seen")?;
             self.errands.remove(&task);

@@ -173,6 +173,9 @@ impl Scheduler {
         }
         if let Some(failure) = self.tasks[step].failure.as_deref() {
             told["reason"] = failure.message.as_str().into();
+        } else if let Some(course) = self.tasks[step].course.as_deref().filter(|course| course.skipped) {
+            // What each of its edges waited for.
+            told["reason"] = course.because.as_str().into();
         }
         if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
             let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });

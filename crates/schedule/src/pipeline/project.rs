@@ -19,7 +19,7 @@ impl Scheduler {
     pub(super) fn project_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
         let place = self.workflow_in(frame).project_place();
         let context = place.and_then(|place| self.projects.get(&place));
-        let context = context.and_then(|context| self.read(context, outputs));
+        let context = context.and_then(|(_, context)| self.read(context, outputs));
         context.map_or(Value::Null, |text| text.value())
     }
 

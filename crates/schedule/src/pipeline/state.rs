@@ -43,7 +43,7 @@ pub(crate) struct Announcement {
 pub(crate) struct Course {
     /// Where the edges come from that were taken, once it was decided that it starts.
     pub started: Option<Vec<TaskIx>>,
-    /// Why it started.
+    /// Why it started, or why it does not.
     pub because: String,
     /// It was decided that it does not.
     pub skipped: bool,

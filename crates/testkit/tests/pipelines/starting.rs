@@ -214,3 +214,33 @@ fn there_are_no_barriers_between_blocks() {
         |line: &str| told.iter().position(|told| told == line).unwrap_or_else(|| panic!("{line}: {told:#?}"));
     assert!(at("after/try[1] attempted") < at("slow validation_passed"));
 }
+
+#[test]
+fn a_phase_that_did_not_start_says_what_its_edges_waited_for() {
+    let edges = ["x y event: tasks_planned", "x z event: tasks_planned, on: failure", "y z"];
+    let plan = manifest("x", &["x", "y", "z"], &edges);
+    let (ended, _) = run(&plan, vec![]);
+    assert_eq!(ended.status, RunStatus::Succeeded);
+    let told = &ended.output.expect("a report")["phases"];
+    assert_eq!(told["y"]["reason"], "`x` did not announce tasks_planned");
+    assert_eq!(told["z"]["reason"], "`x` ended in success; `y` did not run");
+    assert_eq!(told["x"].get("reason"), None);
+}
+
+#[test]
+fn workers_are_told_the_shapes_that_what_they_announce_is_held_to() {
+    let events = "events: [deployed, {type: billed, schema: {amount: {type: number}}}]\n";
+    let prompts = heard(&with("x", &["x"], &[], events), vec![]);
+    let (_, prompt) = &prompts[0];
+    let amount: Value = json_behind(prompt, "Also `billed`; its payload fits ");
+    assert_eq!(amount["properties"]["amount"]["type"], "number");
+    assert_eq!(amount["required"], json!(["amount"]));
+    for words in [
+        "taskQueue: {upsert: [{taskId, status,",
+        "`code_committed`",
+        "`summary`, `errorCode`",
+        "`deployed`; its payload is any object",
+    ] {
+        assert!(prompt.contains(words), "{words}: {prompt}");
+    }
+}

@@ -5,7 +5,8 @@
 
 use super::super::manifest::{joined, literal};
 use super::super::text::Text;
-use super::{Manifest, Node, Persona};
+use super::{EventType, Manifest, Node, Persona};
+use crate::compile::shape_of;
 use crate::plan::{ProjectPlace, STANDARD_EVENTS, follows_from};
 
 /// The names that texts of a pipeline see besides those of workflows. Each has a value, null where there is none:
@@ -47,7 +48,10 @@ const ANSWER: &str = "\n\n# Answer\nOne JSON object: `status` is `success` if th
     phases.";
 
 /// Only phases themselves change it, and only where there is something to change.
-const PROJECT: &str = " `project` changes what runs of this project share.";
+const PROJECT: &str = " `project` changes what runs of this project share: `{globalFlags: {NAME: true, false or null}, artifactPointers: \
+    {NAME: text or null}, taskQueue: {upsert: [{taskId, status, worktreePath, metadata}], remove: [taskId]}}`; null takes a value \
+    away, what is not named stays, `status` of a task is pending, in_progress, blocked, review, conflict, resolving_conflict, merged, \
+    completed or failed.";
 
 /// Everything as one object.
 const STDIN: &str = "{{ {\"phase\": phase, \"task\": task, \"input\": workflow.input, \"handoff\": handoff, \"state\": state, \
@@ -77,12 +81,34 @@ fn usual_task(node: &Node, persona: &Persona) -> String {
     format!("Do the part of {} in the phase `{}`.", literal(name), literal(&node.id.value))
 }
 
-/// Those that a worker announces by itself; the others follow from its status.
+/// Those that a worker announces by itself, with the shape that what it says about them is held to; the others follow from
+/// its status.
 fn events(manifest: &Manifest) -> String {
-    let own = manifest.events.iter().map(|event| event.kind.value.as_str());
-    let all = STANDARD_EVENTS.iter().copied().chain(own).filter(|kind| follows_from(kind).is_none());
-    let names: Vec<String> = all.map(|name| format!("`{}`", literal(name))).collect();
-    format!("\nTypes of events: {}.", names.join(", "))
+    let defines = |kind: &&str| manifest.events.iter().any(|event| event.kind.value == **kind);
+    let standard = STANDARD_EVENTS.iter().copied().filter(|kind| follows_from(kind).is_none());
+    let names: Vec<String> = standard.filter(|kind| !defines(kind)).map(quoted).collect();
+    let own: String = manifest.events.iter().map(own_event).collect();
+    format!("\nTypes of events: {}; of their payload {STANDARD_SHAPE}.{own}", names.join(", "))
+}
+
+const STANDARD_SHAPE: &str =
+    "`summary`, `errorCode` and `artifactPointer` are texts, each of them and `details` can be left out";
+
+fn own_event(event: &EventType) -> String {
+    let name = quoted(&event.kind.value);
+    match &event.schema {
+        None => format!("\nAlso {name}; its payload is any object."),
+        Some(schema) => {
+            format!(
+                "\nAlso {name}; its payload fits {}.",
+                literal(&shape_of(schema).json_schema().to_string())
+            )
+        }
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", literal(name))
 }
 
 /// To whom somebody may hand work, in words.
