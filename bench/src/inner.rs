@@ -92,7 +92,10 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
 
 /// The plan of a workflow that needs no other file.
 pub fn compile(text: &str) -> Result<Arc<Plan>, Error> {
-    let compiled = compile::compile("workflow.yaml", &OneFile(text), &compile::Options::default());
+    // As many children as a shape has; how many a process allows is not what is counted.
+    let caps = compile::Caps { relationship_children: u32::MAX, ..compile::Caps::default() };
+    let options = compile::Options { caps, ..compile::Options::default() };
+    let compiled = compile::compile("workflow.yaml", &OneFile(text), &options);
     let findings: Vec<_> = compiled.diagnostics.iter().map(|found| found.message.to_string()).collect();
     compiled.plan.map(Arc::new).ok_or_else(|| Error::Odd(format!("a workflow is refused: {findings:?}")))
 }

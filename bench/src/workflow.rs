@@ -134,6 +134,18 @@ pub fn phases(count: u32) -> String {
     text
 }
 
+/// One phase that hands work to `count` others, who may hand it on.
+pub fn children(count: u32) -> String {
+    format!(
+        "schemaVersion: \"1\"\nname: children\nprovider: {AT_ONCE}\npersonas:\n  - {{id: lead, displayName: Lead, \
+         systemPromptTemplate: You lead.}}\n  - {{id: hand, displayName: Hand, systemPromptTemplate: You do it.}}\n  \
+         - {{id: other, displayName: Other, systemPromptTemplate: You do it.}}\ntopologies: [hierarchical]\n\
+         relationships:\n  - {{parentPersonaId: lead, childPersonaId: hand, constraints: {{maxChildren: {count}}}}}\n  \
+         - {{parentPersonaId: hand, childPersonaId: other}}\npipeline:\n  entryNodeId: all\n  nodes:\n    \
+         - {{id: all, actorId: model, personaId: lead, topology: {{kind: hierarchical}}}}\n  edges: []\n"
+    )
+}
+
 /// One step that computes a value.
 pub const ONE_SET: &str = "workflow: {name: one-set, entry_point: only}
 agents:

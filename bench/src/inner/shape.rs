@@ -31,6 +31,10 @@ pub enum Shape {
     GoalDigests,
     /// Phases of personas, each after the one before.
     Phases,
+    /// A phase that hands work to many.
+    Children,
+    /// A phase that hands work to many, each of whom hands it on to one.
+    Grandchildren,
 }
 
 impl Shape {
@@ -42,6 +46,7 @@ impl Shape {
             Self::Manifest => workflow::departments(count, 60, "hierarchical", workflow::AT_ONCE),
             Self::Goal | Self::GoalChain | Self::GoalDigests => workflow::goal(count),
             Self::Phases => workflow::phases(count),
+            Self::Children | Self::Grandchildren => workflow::children(count),
         })
     }
 
@@ -66,8 +71,12 @@ impl Shape {
                 let long = "done ".repeat(1_000);
                 json!({"result": long, "summary": "done", "goal_achieved": true, "reason": "it is"})
             }
-            Self::Phases => json!({"status": "success", "payload": {"answer": "answer"}}),
+            Self::Phases | Self::Children | Self::Grandchildren => {
+                json!({"status": "success", "payload": {"answer": "answer"}})
+            }
         });
+        let (handed_out, handed_on) =
+            (JsonText::of(&handed("hand", count)), JsonText::of(&handed("other", 1)));
         let planned = JsonText::of(&planned(count, self == Self::GoalChain));
         let finished = JsonText::of(&json!({
             "message": "All is done.", "next_steps": "", "issues": "", "reason": "it is", "goal_achieved": true
@@ -77,9 +86,22 @@ impl Shape {
             "goal/plan[1]" => planned.clone(),
             "goal/finalise[1]" => finished.clone(),
             task if task.starts_with("goal/collect") => digest.clone(),
+            "all/try[1]" => handed_out.clone(),
+            child if self == Self::Grandchildren && is_handed(child) => handed_on.clone(),
             _ => plain.clone(),
         }
     }
+}
+
+/// What somebody answers who hands out work.
+fn handed(persona: &str, count: u32) -> Value {
+    let child = |number: u32| json!({"persona": persona, "task": format!("Do part {number}.")});
+    json!({"status": "success", "payload": {}, "children": (1..=count).map(child).collect::<Vec<Value>>()})
+}
+
+/// Whether a task was handed out by a try itself.
+fn is_handed(task: &str) -> bool {
+    task.starts_with("all/child[") && task.matches('.').count() == 1
 }
 
 /// What a planner answers: the tasks of a goal.

@@ -153,7 +153,10 @@ fn a_plan_that_stands_in_a_file_is_judged_with_the_file() {
     let world = scripted(&two_tasks(), "");
     let text = "workflow: {name: w, entry_point: g}\nagents:\n  - name: g\n    type: goal\n    goal: x\n    plan: |\n      - {id: a, description: look, inputs: [b]}\n";
     world.write("w.yaml", text);
-    world.convoke(&["check", "w.yaml"]).exits(3).mentions(&["there is no task `b`", "w.yaml:7:"]);
+    world
+        .convoke(&["check", "w.yaml"])
+        .exits(3)
+        .mentions(&["needs `b`, and there is no such task", "w.yaml:7:45"]);
     world.write("w.yaml", text.replace("inputs: [b]", "tools: []"));
     world.convoke(&["check", "w.yaml"]).exits(0);
     // What a template gives is known only when it is rendered.

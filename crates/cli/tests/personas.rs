@@ -400,3 +400,30 @@ fn a_program_that_breaks_off_has_failed_and_says_why() {
     assert!(reason.contains("exit code 3: no module named plum") && !reason.contains("schema"), "{reason}");
     assert_eq!(result["events"][0]["type"], "task_blocked");
 }
+
+#[test]
+fn a_try_is_shown_as_what_it_came_to_and_steps_are_what_people_wrote() {
+    let replies = "replies:\n  write/try:\n    - {status: validation_fail, reason: too short}\n    - {status: success, payload: {n: 2}}\n  \
+                   copy/try: {status: failure, reason: no paper}\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    let said = world.convoke(&["run", "w.yaml", "-q"]).exits(1);
+    assert!(said.stderr.contains(": 1 step, 1 failed, about "), "{said}");
+    let shown = world.convoke(&["show", &world.run()]).exits(0).stdout;
+    let row = |task: &str| {
+        let row = shown.lines().find(|line| line.split_whitespace().next() == Some(task));
+        row.unwrap_or_else(|| panic!("no {task} in {shown}")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(shown.contains("steps     1 step, 1 failed\n"), "{shown}");
+    assert!(row("write/try[1]").starts_with("write/try[1] refused"), "{shown}");
+    assert!(row("write/try[1]").ends_with("too short"), "{shown}");
+    assert!(row("write/try[2]").starts_with("write/try[2] succeeded"), "{shown}");
+    assert!(row("copy/try[1]").starts_with("copy/try[1] failed"), "{shown}");
+    let task = world.convoke(&["show", &world.run(), "write", "--format", "json"]).exits(0).json();
+    let first = world.convoke(&["show", &world.run(), "write/try[1]", "--format", "json"]).exits(0).json();
+    assert_eq!((&first["status"], &first["came_to"]), (&json!("succeeded"), &json!("refused")));
+    assert!(
+        task["started_at"].as_str() <= first["started_at"].as_str(),
+        "a phase begins when it asks first: {task:#}"
+    );
+    assert_ne!(task["started_at"], task["ended_at"], "a phase lasts as long as its tries: {task:#}");
+}

@@ -136,7 +136,8 @@ impl RunReport {
             Event::PlanChanged { dropped, .. } => self.supersede(dropped),
             Event::TaskStarted { task, .. }
             | Event::FannedOut { task, .. }
-            | Event::MergeStarted { task, .. } => self.started(task, at),
+            | Event::MergeStarted { task, .. }
+            | Event::Asked { task, .. } => self.started(task, at),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at),
             Event::AttemptTaken { task, pid, .. } => self.attempt_taken(task, *pid),
             Event::AttemptFinished { task, output, usage, .. } => {

@@ -73,7 +73,10 @@ impl Scheduler {
     fn over_task_limit(&self) -> Option<Failure> {
         let limit = self.plan.root().limits.max_tasks;
         (self.tasks.len() as u64 > u64::from(limit)).then(|| {
-            let message = format!("the run reached its limit of {limit} tasks (limits.max_tasks)");
+            let message = format!(
+                "the run reached its limit of {} (limits.max_tasks)",
+                convoke_model::counted(limit, "task", "tasks")
+            );
             Failure::new(Class::Budget, message).reason(reason::MAX_TASKS)
         })
     }

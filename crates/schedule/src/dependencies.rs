@@ -50,7 +50,7 @@ impl Scheduler {
             let text = match self.tasks[source].succeeded() {
                 true => {
                     let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);
-                    match self.reads_on(task) {
+                    match self.can_read_on(task) {
                         true => self.shown_or_kept(seen, each, &mut kept, outputs),
                         false => self.shown(seen, each, outputs),
                     }
@@ -84,8 +84,11 @@ impl Scheduler {
 
     /// Whether whoever does a task has a tool that reads what the prompt shows in part: programs and coding agents
     /// have tools of their own alone.
-    pub(crate) fn reads_on(&self, task: TaskIx) -> bool {
-        matches!(&self.node(task).kind, Kind::Agent(agent) if agent.settings.provider.program.is_none())
+    pub(crate) fn can_read_on(&self, task: TaskIx) -> bool {
+        match &self.node(task).kind {
+            Kind::Agent(agent) => agent.settings.provider.program.is_none(),
+            kind => !matches!(kind, Kind::Script(_)),
+        }
     }
 
     /// The task of an item, where it exists.

@@ -5,8 +5,8 @@
 //! those are left on the agenda for `decide`.
 
 use crate::agenda::Todo;
-use crate::scheduler::{Finished, IllegalEvent, Scheduler};
-use crate::task::{End, TaskIx, TaskState};
+use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::task::{TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Event, Payload, TaskId, Timestamp};
 use convoke_plan::Kind;
@@ -14,98 +14,52 @@ use convoke_plan::Kind;
 mod attempt;
 mod end;
 mod place;
+mod subject;
 mod time;
 mod workflow;
 
 pub(crate) type Folded = Result<(), IllegalEvent>;
 
 impl Scheduler {
-    /// Takes one event into the state.
+    /// Takes one event into the state. Every event has its line here; what it does stands with its subject.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
+        use Event as E;
         match event {
-            Event::RunStarted(started) => self.run_started(started),
-            Event::RunOwned { .. } => self.run_owned(),
-            Event::TaskStarted { task, until, inputs } => self.task_started(task, *until, inputs.as_ref()),
-            Event::FannedOut { task, count, items, keys } => {
-                self.fanned_out(task, *count, items, keys.as_deref())
+            E::RunStarted(_) | E::RunOwned { .. } | E::RunReopened { .. } | E::PlanChanged { .. } => {
+                self.owned(event)
             }
-            Event::MergeStarted { task, strategy, sources, missing, closed } => {
-                self.merge_started(task, strategy, sources, missing, *closed)
+            E::BudgetExceeded { .. } | E::StopRequested { .. } | E::RunFinished { .. } => self.closing(event),
+            E::TaskStarted { .. } | E::FannedOut { .. } | E::RetryScheduled { .. } | E::TaskWoken { .. } => {
+                self.going_on(event)
             }
-            Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
-            Event::Asked { task, questions } => self.asked(task, questions),
-            Event::Routed { task, chosen, reason, from, about, .. } => {
-                self.routed(about.as_ref(), chosen, reason)?;
-                self.phase_routed(task, chosen, reason, from)
+            E::TaskSucceeded { .. }
+            | E::TaskFailed { .. }
+            | E::TaskSkipped { .. }
+            | E::TaskCancelled { .. } => self.ended(event),
+            E::CancelRequested { task, cause } => self.cancel_requested(task, cause),
+            E::SummaryStarted { task, covers, .. } => self.summary_wanted(task, covers),
+            E::MergeStarted { .. } | E::OutputsMissed { .. } | E::Asked { .. } => self.questioned(event),
+            E::Routed { .. } | E::Guided { .. } | E::StateChanged { .. } | E::Announced { .. } => {
+                self.steered(event)
             }
-            Event::Guided { text, .. } => self.guided(text),
-            Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
-            Event::Announced { task, attempt, kind, payload, .. } => {
-                self.announced(task, *attempt, kind, payload)
+            E::FilesSeen { .. } | E::ProjectSeen { .. } => self.looked(event),
+            E::AttemptStarted { .. } | E::AttemptFinished { .. } | E::AttemptFailed { .. } => {
+                self.attempted(event)
             }
-            Event::FilesSeen { task, present, absent } => self.files_seen(task, present, absent),
-            Event::ProjectSeen { task, context, place, .. } => {
-                self.project_seen(task.as_ref(), context, place)
+            E::AttemptSuspended { .. } | E::TurnRecorded { .. } | E::AttemptLost { .. } => {
+                self.left_off(event)
             }
-            Event::AttemptStarted { task, attempt, .. } => self.attempt_started(task, *attempt),
-            Event::AttemptFinished { task, output, usage, .. } => self.attempt_finished(task, output, usage),
-            Event::AttemptFailed { task, failure, usage, .. } => self.attempt_failed(task, failure, usage),
-            Event::AttemptSuspended { task, state, waits_for, usage, .. } => {
-                self.attempt_suspended(task, state, waits_for, usage)
-            }
-            Event::TurnRecorded { task, attempt, piece, usage, .. } => {
-                self.turn_recorded(task, *attempt, piece, usage)
-            }
-            Event::AttemptLost { task, usage, .. } => self.attempt_lost(task, usage),
-            Event::RetryScheduled { task, at } => self.retry_scheduled(task, *at),
-            Event::TaskWoken { task } => self.task_woken(task),
-            Event::TaskSucceeded { task, output } => self.task_succeeded(task, output),
-            Event::TaskFailed { task, failure } => self.task_failed(task, failure),
-            Event::TaskSkipped { task, cause } => self.task_skipped(task, cause),
-            Event::TaskCancelled { task, cause } => self.task_over(task, End::Cancelled, cause),
-            Event::CancelRequested { task, cause } => self.cancel_requested(task, cause),
-            Event::RouteTaken { from, to, output, on_error } => {
-                self.route_taken(from, to.as_ref(), output.as_ref(), *on_error)
-            }
-            Event::WorkflowEnding { within, ending } => self.workflow_ending(within.as_ref(), ending),
-            Event::GateOpened { task, ask } => self.gate_opened(task, ask),
-            Event::GateAnswered { task, answer, .. } => self.gate_answered(task, answer),
-            Event::BudgetExceeded { .. } => self.budget_exceeded(),
-            Event::StopRequested { now, .. } => self.stop_requested(*now),
-            Event::RunFinished { status, output, failure } => {
-                self.finished =
-                    Some(Finished { status: *status, output: output.clone(), failure: failure.clone() });
-                Ok(())
-            }
-            Event::SummaryStarted { task, covers, .. } => self.summary_wanted(task, covers),
-            Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
-            Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, restarted, retried, superseded, rewound } => {
-                self.restarted(restarted);
-                self.phases_retried(retried);
-                self.phases_superseded(superseded);
-                self.reopened(tasks, rewound)
-            }
-            Event::PlanChanged { dropped, superseded, .. } => {
-                self.restarted(dropped);
-                self.phases_superseded(superseded);
-                self.reopened(&[], &[])
-            }
-            Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
-            Event::AttemptTaken { .. }
-            | Event::ProcessStarted { .. }
-            | Event::Blocked { .. }
-            | Event::Fenced { .. }
-            | Event::LimitsSeen { .. }
-            | Event::LimitAdapted { .. }
-            | Event::CallReserved { .. }
-            | Event::CallLost { .. }
-            | Event::BudgetSpent { .. }
-            | Event::ContractResolved { .. }
-            | Event::ContextTrimmed { .. }
-            | Event::Noted { .. }
-            | Event::RunParked { .. }
-            | Event::RunInterrupted { .. } => Ok(()),
+            E::GateOpened { task, ask } => self.gate_opened(task, ask),
+            E::GateAnswered { task, answer, .. } => self.gate_answered(task, answer),
+            E::RouteTaken { .. } | E::WorkflowEnding { .. } => self.led_on(event),
+            E::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
+            E::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
+            E::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
+            E::AttemptTaken { .. } | E::ProcessStarted { .. } | E::Noted { .. } => Ok(()),
+            E::Blocked { .. } | E::Fenced { .. } | E::LimitsSeen { .. } | E::LimitAdapted { .. } => Ok(()),
+            E::CallReserved { .. } | E::CallLost { .. } | E::BudgetSpent { .. } => Ok(()),
+            E::ContractResolved { .. } | E::ContextTrimmed { .. } => Ok(()),
+            E::RunParked { .. } | E::RunInterrupted { .. } => Ok(()),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::plan_text;
 use crate::stored;
 use crate::subject::Subject;
 use crate::tape::Tape;
+use crate::view::words;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{JsonText, Payload, ProviderSettings, RunStarted};
@@ -102,7 +103,7 @@ fn dry_run(
     console.complain(&plan_text::text(plan, console.paint));
     let limit = driving::run_limit(&console.config, &args.flags, plan);
     console.complain(&format!("inputs: {}", serde_json::to_string(inputs).expect("inputs are JSON")));
-    console.complain(&format!("at most {limit} attempts at once"));
+    console.complain(&format!("at most {} at once", words::plural(limit.into(), "attempt")));
     console.complain(&driving::admission::words(&estimate(plan, inputs)));
     console.complain("nothing was run (--dry-run)");
     Ok(Exit::Success)

@@ -80,15 +80,7 @@ impl Ended<'_> {
         let paint = self.console.paint;
         let painted = if word == "succeeded" { paint.good(word) } else { paint.warn(word) };
         let took = words::duration(view.last.since(view.started));
-        let mut parts = vec![words::plural(view.ended.succeeded, "step")];
-        let others = [
-            (view.ended.failed, "failed"),
-            (view.ended.skipped, "skipped"),
-            (view.ended.cancelled, "cancelled"),
-        ];
-        parts.extend(
-            others.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")),
-        );
+        let mut parts = vec![view.ended.words()];
         parts.extend(words::usage(&view.usage));
         format!("{} {painted} in {took}: {} (run {})", view.workflow, parts.join(", "), self.run)
     }

@@ -4,8 +4,10 @@
 //! that a run of 100 000 tasks can be watched.
 
 use super::task::{End, Members, Phase, Task, Wait};
-use super::{Growing, Outline};
-use convoke_model::{Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor};
+use super::{Growing, Outline, words};
+use convoke_model::{
+    About, Ending, Event, Inquiry, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A run, folded for people.
@@ -29,7 +31,7 @@ pub struct State {
     pub holding: BTreeMap<u64, TaskId>,
     /// Tasks that wait, oldest first.
     pub waiting: BTreeMap<u64, TaskId>,
-    /// Tasks that ended, by how.
+    /// Steps that ended, by how.
     pub ended: Ended,
     /// What all attempts used.
     pub usage: Usage,
@@ -41,9 +43,13 @@ pub struct State {
     pub outline: Outline,
     expected: HashSet<TaskId>,
     announced: u64,
+    /// What is asked on the way of a step, and is none itself.
+    questions: HashSet<TaskId>,
+    /// How many of the tasks are questions, or stand below one.
+    asides: u64,
 }
 
-/// How many tasks ended, and how.
+/// How many steps ended, and how. Questions that steps ask on their way are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ended {
     /// Well.
@@ -60,6 +66,14 @@ impl Ended {
     /// All of them.
     pub fn total(&self) -> u64 {
         self.succeeded + self.failed + self.skipped + self.cancelled
+    }
+
+    /// In words: `12 steps, 1 failed`.
+    pub fn words(&self) -> String {
+        let others = [(self.failed, "failed"), (self.skipped, "skipped"), (self.cancelled, "cancelled")];
+        let others = others.iter().filter(|(count, _)| *count > 0);
+        let others = others.map(|(count, word)| format!(", {} {word}", words::count(*count)));
+        words::plural(self.succeeded, "step") + &others.collect::<String>()
     }
 
     fn count(&mut self, end: End) -> &mut u64 {
@@ -94,9 +108,9 @@ impl State {
         state
     }
 
-    /// How many tasks there are or will be, as far as that is known.
+    /// How many steps there are or will be, as far as that is known. What a step asks on its way is none.
     pub fn total(&self) -> u64 {
-        self.tasks.len() as u64 + self.announced + self.expected.len() as u64
+        self.tasks.len() as u64 - self.asides + self.announced + self.expected.len() as u64
     }
 
     /// Steps of the plan that were not reached yet and wait for others, with what is still missing.
@@ -128,7 +142,7 @@ impl State {
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
             Event::MergeStarted { task, .. } => self.open(task, None, at, seq),
-            Event::Asked { task, questions } => self.asked(task, questions.len() as u32, at, seq),
+            Event::Asked { task, questions } => self.asked(task, questions, at, seq),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at, seq),
             Event::AttemptFinished { task, usage, .. } => {
                 self.attempt_ended(task, usage, Some(End::Succeeded), at)
@@ -178,17 +192,21 @@ impl State {
         }
     }
 
-    fn asked(&mut self, task: &TaskId, count: u32, at: Timestamp, seq: u64) {
-        let before = self.members(task);
-        let members = Members { total: Some(before.total.unwrap_or(0) + count), ..before };
+    /// Tasks of a goal are steps of their own; whatever else is asked belongs to the step that asks.
+    fn asked(&mut self, task: &TaskId, questions: &[Inquiry], at: Timestamp, seq: u64) {
+        let is_step = |question: &&Inquiry| matches!(question.about, About::Item(_));
+        let (steps, asides): (Vec<_>, Vec<_>) = questions.iter().partition(is_step);
+        let members = self.members(task).asked(steps.len() as u32, asides.len() as u32);
         self.enter(task, Phase::Holding(members), at, seq);
-        self.announced += u64::from(count);
+        self.expected.extend(steps.iter().map(|step| step.child_of(task)));
+        self.questions.extend(asides.iter().map(|aside| aside.child_of(task)));
     }
 
     fn fan_out(&mut self, task: &TaskId, count: u32, at: Timestamp, seq: u64) {
-        let members = Members { total: Some(count), ..self.members(task) };
-        self.enter(task, Phase::Holding(members), at, seq);
-        self.announced += u64::from(count.saturating_sub(members.seen));
+        let before = self.members(task);
+        let announced = count.saturating_sub(before.seen);
+        self.enter(task, Phase::Holding(Members { total: Some(count), announced, ..before }), at, seq);
+        self.announced += u64::from(announced);
     }
 
     fn attempt(&mut self, task: &TaskId, attempt: u32, at: Timestamp, seq: u64) {
@@ -216,7 +234,7 @@ impl State {
 
     fn enter(&mut self, task: &TaskId, phase: Phase, at: Timestamp, seq: u64) {
         let entry = self.seen(task, at);
-        let (before, ended) = (entry.order, entry.end());
+        let (before, ended) = (entry.order, entry.counted());
         self.leave(before);
         if let Some(end) = ended {
             *self.ended.count(end) -= 1;
@@ -244,19 +262,23 @@ impl State {
         if entry.is_ended() {
             return;
         }
-        let order = entry.order;
+        let (order, aside) = (entry.order, entry.aside);
         let took = at.since(entry.started);
         let before = std::mem::replace(&mut entry.phase, Phase::Ended { end, took });
         self.leave(order);
-        self.drop_announced(&before);
-        *self.ended.count(end) += 1;
-        self.count_in_owner(task, |members| members.ended += 1);
+        self.drop_announced(task, &before);
+        if !aside {
+            *self.ended.count(end) += 1;
+        }
+        self.change_owner(task, |members| members.end(aside));
     }
 
-    /// Items of a group that is no longer open will not come any more.
-    fn drop_announced(&mut self, phase: &Phase) {
-        if let Phase::Holding(Members { total: Some(total), seen, .. }) = phase {
-            self.announced = self.announced.saturating_sub(u64::from(total.saturating_sub(*seen)));
+    /// What a group had announced will not come any more when it is no longer open.
+    fn drop_announced(&mut self, task: &TaskId, phase: &Phase) {
+        let Phase::Holding(members) = phase else { return };
+        self.announced = self.announced.saturating_sub(u64::from(members.announced));
+        if members.steps > 0 {
+            self.expected.retain(|id| !lies_below(id, task));
         }
     }
 
@@ -264,20 +286,30 @@ impl State {
     fn seen(&mut self, task: &TaskId, at: Timestamp) -> &mut Task {
         if !self.tasks.contains_key(task) {
             self.expected.remove(task);
-            let announced = self.count_in_owner(task, |members| members.seen += 1);
-            self.announced = self.announced.saturating_sub(u64::from(announced));
+            let aside = self.is_aside(task);
+            self.asides += u64::from(aside);
+            let was_announced = self.change_owner(task, |members| members.see(aside)).unwrap_or(false);
+            self.announced = self.announced.saturating_sub(u64::from(was_announced));
+            self.tasks.insert(task.clone(), Task::new(at, aside));
         }
-        self.tasks.entry(task.clone()).or_insert_with(|| Task::new(at))
+        self.tasks.get_mut(task).expect("just put there")
     }
 
-    /// Changes the numbers of the group that a task stands in; whether that group had announced it.
-    fn count_in_owner(&mut self, task: &TaskId, change: impl FnOnce(&mut Members)) -> bool {
+    /// Whether a task is a question, or stands below one.
+    fn is_aside(&self, task: &TaskId) -> bool {
+        let above = |task: &TaskId| self.tasks.get(task).is_some_and(|task| task.aside);
+        self.questions.contains(task)
+            || owner(task).is_some_and(|owner| above(&owner))
+            || task.parent().is_some_and(|parent| above(&parent))
+    }
+
+    /// Changes the numbers of the group that a task stands in, if that is open.
+    fn change_owner<R>(&mut self, task: &TaskId, change: impl FnOnce(&mut Members) -> R) -> Option<R> {
         // A question `s/merge[2]` has no group `s/merge`: it stands in the task that asks it.
         let owner = owner(task).filter(|owner| self.tasks.contains_key(owner)).or_else(|| task.parent());
         let owner = owner.and_then(|owner| self.tasks.get_mut(&owner));
-        let Some(Task { phase: Phase::Holding(members), .. }) = owner else { return false };
-        change(members);
-        members.total.is_some_and(|total| members.seen <= total)
+        let Some(Task { phase: Phase::Holding(members), .. }) = owner else { return None };
+        Some(change(members))
     }
 
     /// Tasks that are open again are expected, not seen; what lies below a restarted one is neither.
@@ -294,8 +326,9 @@ impl State {
     fn remove(&mut self, id: &TaskId) {
         let Some(task) = self.tasks.remove(id) else { return };
         self.leave(task.order);
-        self.drop_announced(&task.phase);
-        if let Some(end) = task.end() {
+        self.drop_announced(id, &task.phase);
+        self.asides -= u64::from(task.aside);
+        if let Some(end) = task.counted() {
             *self.ended.count(end) -= 1;
         }
     }

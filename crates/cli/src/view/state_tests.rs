@@ -1,5 +1,5 @@
 use super::*;
-use convoke_model::{Cause, CauseKind, Class, Digest, Failure, JsonText, Payload, RunStarted};
+use convoke_model::{Cause, CauseKind, Class, Digest, Duty, Failure, JsonText, Payload, RunStarted};
 
 pub(in crate::view) fn id(text: &str) -> TaskId {
     TaskId(text.into())
@@ -92,7 +92,7 @@ fn items_are_counted_once_whether_announced_or_seen() {
     let state = fold(&[("g", &[]), ("after", &["g"])], events);
     assert_eq!(state.total(), 1 + 5 + 1);
     let Phase::Holding(members) = state.tasks[&id("g")].phase else { panic!("still open") };
-    assert_eq!(members, Members { total: Some(5), seen: 2, ended: 1 });
+    assert_eq!(members, Members { total: Some(5), seen: 2, ended: 1, announced: 3, steps: 0 });
 }
 
 #[test]
@@ -162,4 +162,57 @@ fn events_in_any_order_give_a_state() {
     events.reverse();
     let state = fold(&[], events);
     assert_eq!(state.tasks.len(), 4);
+}
+
+fn asks(task: &str, abouts: Vec<(&str, About)>) -> Event {
+    let questions = abouts.into_iter().map(|(key, about)| Inquiry { key: key.into(), about });
+    Event::Asked { task: id(task), questions: questions.collect() }
+}
+
+#[test]
+fn what_a_step_asks_on_its_way_is_no_step() {
+    let tried = |key| (key, About::Try { after: None });
+    let events = vec![
+        started(),
+        asks("write", vec![tried("1")]),
+        attempt("write/try[1]", 1),
+        done("write/try[1]"),
+        asks("write/try[1]", vec![tried("1")]),
+        attempt("write/try[1]/try[1]", 1),
+        done("write/try[1]/try[1]"),
+        asks("write", vec![tried("2")]),
+        attempt("write/try[2]", 1),
+    ];
+    let state = fold(&[("write", &[]), ("copy", &["write"])], events);
+    assert_eq!((state.ended.total(), state.total()), (0, 2));
+    let Phase::Holding(members) = state.tasks[&id("write")].phase else { panic!("still open") };
+    assert_eq!((members.ended, members.total), (1, Some(2)), "its own line says how far it is");
+}
+
+#[test]
+fn tasks_of_a_goal_are_steps_and_its_duties_are_not() {
+    let duty = |key, duty| (key, About::Duty { duty, note: None });
+    let item = |key: &'static str| {
+        (key, About::Item(Box::new(serde_json::from_value(serde_json::json!({"description": "d"})).unwrap())))
+    };
+    let mut events = vec![
+        started(),
+        group("goal"),
+        asks("goal", vec![duty("1", Duty::Plan)]),
+        attempt("goal/plan[1]", 1),
+        done("goal/plan[1]"),
+        asks("goal", vec![item("1"), item("2")]),
+        asks("goal/1", vec![duty("1", Duty::Execute)]),
+        attempt("goal/1/execute[1]", 1),
+        done("goal/1/execute[1]"),
+        done("goal/1"),
+    ];
+    let state = fold(&[("goal", &[])], events.clone());
+    assert_eq!((state.ended.total(), state.total()), (1, 3));
+    let Phase::Holding(members) = state.tasks[&id("goal")].phase else { panic!("still open") };
+    assert_eq!((members.ended, members.total), (1, Some(2)));
+    events.push(done("goal"));
+    let state = fold(&[("goal", &[])], events);
+    assert_eq!((state.ended.total(), state.total()), (2, 2), "what was never begun does not come any more");
+    assert_eq!(state.ended.words(), "2 steps");
 }

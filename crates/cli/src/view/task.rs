@@ -14,6 +14,8 @@ pub struct Task {
     pub attempts: u32,
     /// What its attempts used.
     pub usage: Usage,
+    /// Whether it is a question that a step asks on its way, or stands below one; then it is no step.
+    pub aside: bool,
     /// Where it stands among the running or waiting ones.
     pub(super) order: u64,
 }
@@ -45,6 +47,39 @@ pub struct Members {
     pub seen: u32,
     /// How many have ended.
     pub ended: u32,
+    /// How many of an announced number are still to be seen.
+    pub(super) announced: u32,
+    /// How many of them are steps of their own, as the tasks of a goal are.
+    pub(super) steps: u32,
+}
+
+impl Members {
+    /// With these steps and questions besides. Where there are steps, only they are counted: questions are how they are made.
+    pub(super) fn asked(mut self, steps: u32, questions: u32) -> Members {
+        if self.steps == 0 && steps > 0 {
+            self = Members { total: Some(0), announced: self.announced, ..Members::default() };
+        }
+        self.steps += steps;
+        let more = if self.steps > 0 { steps } else { questions };
+        Members { total: Some(self.total.unwrap_or(0) + more), ..self }
+    }
+
+    /// One of them is seen; whether it was announced.
+    pub(super) fn see(&mut self, aside: bool) -> bool {
+        self.seen += u32::from(self.counts(aside));
+        let announced = !aside && self.announced > 0;
+        self.announced -= u32::from(announced);
+        announced
+    }
+
+    /// One of them has ended.
+    pub(super) fn end(&mut self, aside: bool) {
+        self.ended += u32::from(self.counts(aside));
+    }
+
+    fn counts(self, aside: bool) -> bool {
+        self.steps == 0 || !aside
+    }
 }
 
 /// What a task waits for.
@@ -77,9 +112,14 @@ pub enum End {
 
 impl Task {
     /// A task that has just been seen.
-    pub(super) fn new(at: Timestamp) -> Task {
+    pub(super) fn new(at: Timestamp, aside: bool) -> Task {
         let phase = Phase::Holding(Members::default());
-        Task { phase, started: at, attempts: 0, usage: Usage::default(), order: 0 }
+        Task { phase, started: at, attempts: 0, usage: Usage::default(), aside, order: 0 }
+    }
+
+    /// How it ended, if it has and is a step.
+    pub(super) fn counted(&self) -> Option<End> {
+        self.end().filter(|_| !self.aside)
     }
 
     /// How it ended, if it has.

@@ -144,7 +144,7 @@ fn a_plan_is_read_from_standard_input() {
         let said = crate::support::process::Process::start(command).wait().exits(code);
         match code {
             0 => assert_eq!(said.json()["tasks"][0]["description"], "count"),
-            _ => drop(said.mentions(&["standard input", "there is no task `y`"])),
+            _ => drop(said.mentions(&["standard input", "needs `y`, and there is no such task"])),
         }
     }
     let world = scripted(&replies, "");

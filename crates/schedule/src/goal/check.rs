@@ -15,12 +15,23 @@ const TOLD: usize = 12;
 pub(crate) struct Terms<'a> {
     /// Tasks at most.
     pub most: u32,
-    /// What sets that limit, in words.
-    pub because: &'a str,
+    /// What sets that limit, in words, and how many it allows in all.
+    pub because: (&'a str, u32),
     /// Tasks that are there already and may be referred to.
     pub known: Option<&'a Known>,
     /// From here on, in percent, a reason to skip is demanded.
     pub skip_threshold: u8,
+}
+
+impl Terms<'_> {
+    /// Why these are too many.
+    fn refusal(&self, count: usize) -> String {
+        let (most, (because, all)) = (self.most, self.because);
+        match most == all {
+            true => format!("there are {count} tasks, and at most {most} are allowed ({because})"),
+            false => format!("there are {count} tasks, and {most} more can be made ({because}: {all})"),
+        }
+    }
 }
 
 /// Tasks that are there already: how each ended, and what it was to do.
@@ -52,8 +63,7 @@ impl Proposal {
             return Err("there must be at least one task".into());
         }
         if self.tasks.len() as u64 > u64::from(terms.most) {
-            let (count, most, because) = (self.tasks.len(), terms.most, terms.because);
-            return Err(format!("there are {count} tasks, and at most {most} are allowed ({because})"));
+            return Err(terms.refusal(self.tasks.len()));
         }
         let places = self.places()?;
         self.check_descriptions()?;

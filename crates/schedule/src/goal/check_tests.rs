@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn terms(most: u32) -> Terms<'static> {
-    Terms { most, because: "max_tasks", known: None, skip_threshold: 70 }
+    Terms { most, because: ("max_tasks", most), known: None, skip_threshold: 70 }
 }
 
 fn proposal(tasks: Value) -> Proposal {
@@ -121,4 +121,13 @@ proptest! {
             done.insert(&next.unwrap().id);
         }
     }
+}
+
+#[test]
+fn how_many_may_be_made_is_told_beside_what_allows_them() {
+    let two = || proposal(json!([{"id": "a", "description": "a"}, {"id": "b", "description": "b"}]));
+    let told =
+        |most: u32, all: u32| two().check(Terms { because: ("max_tasks", all), ..terms(most) }).unwrap_err();
+    assert_eq!(told(1, 1), "there are 2 tasks, and at most 1 are allowed (max_tasks)");
+    assert_eq!(told(1, 12), "there are 2 tasks, and 1 more can be made (max_tasks: 12)");
 }

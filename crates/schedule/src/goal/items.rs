@@ -10,7 +10,7 @@ use super::proposal::Proposal;
 use super::purse;
 use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
 use crate::task::End;
-use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId};
+use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
 
 /// Whoever did a task says that its aim was not reached.
@@ -143,7 +143,10 @@ impl Look<'_, '_> {
             return Some(format!("tasks at depth {depth} are not split (max_depth: {})", bounds.max_depth));
         }
         if self.item.children() >= bounds.max_children {
-            return Some(format!("a task has at most {} children (max_children)", bounds.max_children));
+            return Some(format!(
+                "a task has at most {} (max_children)",
+                counted(bounds.max_children, "child", "children")
+            ));
         }
         if *self.left == 0 {
             return Some(format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks));
@@ -199,8 +202,8 @@ impl Look<'_, '_> {
         let bounds = self.state.goal.bounds;
         let room = bounds.max_children.saturating_sub(self.item.children());
         let (most, because) = match room <= *self.left {
-            true => (room, "max_children"),
-            false => (*self.left, "max_tasks"),
+            true => (room, ("max_children", bounds.max_children)),
+            false => (*self.left, ("max_tasks", bounds.max_tasks)),
         };
         Terms { most, because, known: Some(known), skip_threshold: self.state.goal.skip_threshold }
     }
@@ -210,7 +213,7 @@ impl Look<'_, '_> {
         let known = |short: &str| full(self.state, short);
         let items = tasks.items(&self.item.id, first, self.item.item.depth + 1, &known);
         *self.left -= items.len() as u32;
-        let reason = format!("it is done by {} children", items.len());
+        let reason = format!("it is done by {}", counted(items.len(), "child", "children"));
         self.decide("add_tasks", reason, None, Act::Add(items))
     }
 

@@ -55,7 +55,7 @@ impl Scheduler {
 pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
     let terms = check::Terms {
         most: goal.bounds.max_tasks,
-        because: "max_tasks",
+        because: ("max_tasks", goal.bounds.max_tasks),
         known: None,
         skip_threshold: goal.skip_threshold,
     };

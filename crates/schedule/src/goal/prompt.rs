@@ -100,7 +100,7 @@ impl Scheduler {
         };
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
-        let reads_on = self.reads_on(task);
+        let reads_on = self.can_read_on(task);
         Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on })
     }
 

@@ -9,7 +9,7 @@ fn proposal(tasks: Value) -> Proposal {
 #[test]
 fn ao_5_one_task_is_one_task() {
     let one = proposal(json!([{"id": "only", "description": "do it", "inputs": [], "tools": ["grep"]}]));
-    let terms = Terms { most: 1, because: "max_tasks", known: None, skip_threshold: 70 };
+    let terms = Terms { most: 1, because: ("max_tasks", 1), known: None, skip_threshold: 70 };
     assert_eq!(one.check(terms), Ok(()));
     let items = one.items(&TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
     assert_eq!((items.len(), items[0].description.as_str(), items[0].depth), (1, "do it", 0));

@@ -102,7 +102,8 @@ fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Propos
 }
 
 fn terms<'a>(state: &State<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
-    Terms { most, because: "max_tasks", known, skip_threshold: state.goal.skip_threshold }
+    let because = ("max_tasks", state.goal.bounds.max_tasks);
+    Terms { most, because, known, skip_threshold: state.goal.skip_threshold }
 }
 
 /// A plan that can be used: perhaps a person must see it first.

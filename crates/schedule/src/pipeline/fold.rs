@@ -94,6 +94,7 @@ impl Scheduler {
     /// A step has ended; of a phase that counts for what follows.
     pub(crate) fn phase_ended(&mut self, task: TaskIx, end: End) {
         self.errands.remove(&task);
+        self.note_end(task);
         if !matches!(self.node(task).kind, Kind::Phase(_)) || !matches!(end, End::Succeeded | End::Failed) {
             return;
         }
@@ -108,6 +109,7 @@ impl Scheduler {
         let Some(course) = self.tasks[task].course.as_mut() else { return };
         course.skipped = false;
         course.files.clear();
+        course.news = None;
     }
 
     pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {

@@ -9,6 +9,7 @@ use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{About, Inquiry, ProjectPatch, TaskId, fit};
 use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace, follows_from};
+use indexmap::IndexMap;
 
 impl Scheduler {
     /// The questions that a child's wishes become.
@@ -40,6 +41,20 @@ impl Scheduler {
     pub(super) fn aggregate_of(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
         let key = &self.tasks[child].question.as_ref()?.key;
         self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "aggregate", Some(key), 1))
+    }
+
+    /// Who has handed its work to a child; to whoever puts results together, who has handed that work out.
+    pub(super) fn handed_by(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
+        let question = self.tasks[child].question.as_ref()?;
+        match &question.about {
+            About::Aggregate { of } => self.tasks.find(of),
+            About::Intent { .. } => {
+                let (above, _) = question.key.rsplit_once('.')?;
+                let role = if above.contains('.') { "child" } else { "try" };
+                self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), role, Some(above), 1))
+            }
+            _ => None,
+        }
     }
 
     /// How deep a child of a phase stands: a try not at all.
@@ -155,10 +170,9 @@ impl Scheduler {
             return Some(format!("children at depth {depth}: the limit is {} (maxDepth)", phase.max_depth));
         }
         let own = self.role_of(phase, about);
-        said.children.iter().find_map(|wanted| {
-            let count = said.children.iter().filter(|other| other.persona == wanted.persona).count();
-            role_refuses(phase, own, &wanted.persona, depth, count)
-        })
+        let mut counts: IndexMap<&str, usize> = IndexMap::new();
+        said.children.iter().for_each(|wanted| *counts.entry(&wanted.persona).or_default() += 1);
+        counts.into_iter().find_map(|(persona, count)| role_refuses(phase, own, persona, depth, count))
     }
 }
 

@@ -11,6 +11,7 @@ mod contract;
 mod fold;
 mod handoff;
 mod intents;
+mod news;
 mod outcome;
 mod project;
 mod record;

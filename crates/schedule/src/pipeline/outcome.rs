@@ -8,7 +8,7 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::reason::PROJECT_UNWRITTEN;
-use convoke_model::{Class, Failure, RunStatus, Superseded, Violation};
+use convoke_model::{Class, Failure, RunStatus, Superseded, Violation, counted};
 use convoke_plan::Kind;
 use serde_json::{Map, Value, json};
 
@@ -25,8 +25,11 @@ impl Scheduler {
             return self.end_frame_by(frame, Some(task), failure);
         }
         if let Some(hard) = self.frame(frame).kept.too_many(task) {
-            let message =
-                format!("{hard} hard failures in a row (hardFailures); the last: {}", failure.message);
+            let message = format!(
+                "{} (hardFailures); the last: {}",
+                counted(hard, "hard failure", "hard failures in a row"),
+                failure.message
+            );
             let failure = Failure { message, ..failure }.reason(reason::TOO_MANY_HARD);
             return self.end_frame_by(frame, Some(task), failure);
         }

@@ -60,7 +60,7 @@ impl Scheduler {
             "children": self.children_json(task, phase, child, outputs),
         });
         let mut cut = Cut::default();
-        let reads_on = self.reads_on(child);
+        let reads_on = self.can_read_on(child);
         if reads_on {
             for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
                 let list = told.pointer_mut(place).and_then(Value::as_array_mut);

@@ -15,11 +15,10 @@ use convoke_model::{About, Cause, CauseKind, Class, Event, Failure, Inquiry, Tas
 use convoke_plan::Phase;
 
 impl Scheduler {
-    /// The tries of a phase, first to last.
+    /// The tries of a phase, first to last. They are found by their names: it may have many other children.
     pub(crate) fn tries(&self, task: TaskIx) -> Vec<TaskIx> {
-        let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
-        let is_try = |child: &TaskIx| matches!(self.asked_about(*child), Some(About::Try { .. }));
-        children.iter().copied().filter(is_try).collect()
+        let id = |number: u32| TaskId::new(Some(&self.tasks[task].id), "try", Some(&number.to_string()), 1);
+        (1..).map_while(|number| self.tasks.find(&id(number))).collect()
     }
 
     pub(super) fn asked_about(&self, child: TaskIx) -> Option<&About> {
@@ -43,7 +42,7 @@ impl Scheduler {
         if self.is_judged(task) {
             return self.ask_try(task, Some(self.tasks[last].id.clone()));
         }
-        match self.came_to(task, phase, last, outputs) {
+        match self.came_since(task, phase, last, outputs) {
             Came::Waits => {}
             Came::Stopped if self.tries_since(task) == 0 => {
                 self.ask_try(task, Some(self.tasks[last].id.clone()));
@@ -55,12 +54,10 @@ impl Scheduler {
             Came::Stopped => {}
             Came::HandsOut(said, questions) => {
                 if self.record(task, &Unit::of_hand_out(&said), outputs) {
-                    self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+                    self.ask_children(task, questions);
                 }
             }
-            Came::Asks(questions) => {
-                self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-            }
+            Came::Asks(questions) => self.ask_children(task, questions),
             Came::Ended(outcome) if self.group(task).open > 0 => {
                 self.stop_siblings(task, outcome.by.unwrap_or(last), outputs);
             }
@@ -72,8 +69,16 @@ impl Scheduler {
         }
     }
 
+    fn ask_children(&mut self, task: TaskIx, questions: Vec<Inquiry>) {
+        let id = self.tasks[task].id.clone();
+        let asked: Vec<TaskId> = questions.iter().map(|question| question.child_of(&id)).collect();
+        self.emit(Event::Asked { task: id, questions });
+        self.note_asked(task, &asked);
+    }
+
     /// The failure of a child ends what else a try has handed out.
     fn stop_siblings(&mut self, task: TaskIx, failed: TaskIx, outputs: &dyn Outputs) {
+        self.note_failing(task);
         let cause = Cause { kind: CauseKind::GroupFailed, task: Some(self.tasks[failed].id.clone()) };
         for child in self.group(task).members.clone() {
             self.cancel(child, &cause, outputs);

@@ -7,6 +7,7 @@
 use super::Shown;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::view::words;
 use convoke_agent::{Account, Message, ResultOf, Role};
 use convoke_engine::report::TaskWord;
 use convoke_model::{Event, JsonText, Payload, TaskId};
@@ -115,7 +116,7 @@ impl Teller {
         let mut out = String::new();
         if skipped > 0 {
             self.is_cut = true;
-            let _ = writeln!(out, "  … {skipped} turns before these");
+            let _ = writeln!(out, "  … {} before these", words::plural(skipped as u64, "turn"));
         }
         let first = starts.get(skipped).copied().filter(|_| skipped > 0).unwrap_or(0);
         let mut turn = skipped;

@@ -77,6 +77,7 @@ impl Shown {
             |key: &str, value: Option<Value>| drop(value.map(|value| record.insert(key.to_owned(), value)));
         put("task", Some(json!(id)));
         put("status", Some(json!(word(task.state))));
+        put("came_to", self.came(id, task)?.map(|came| json!(came.word)));
         put("started_at", Some(json!(task.started_at.map(Timestamp::rfc3339))));
         put("finished_at", Some(json!(task.ended_at.map(Timestamp::rfc3339))));
         put("usage", Some(json!(task.usage)));

@@ -3,6 +3,7 @@
 mod asked;
 mod below;
 mod budgets;
+mod came;
 mod capacity;
 mod conversation;
 mod goal;
@@ -26,6 +27,7 @@ use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
 use convoke_plan::Plan;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A run that is shown.
@@ -41,6 +43,8 @@ struct Shown {
     budgets: Vec<Standing>,
     /// Merges whose text grows.
     growing: Growing,
+    /// Tries that another one came after.
+    retried: HashSet<TaskId>,
     /// How it used its capacity, as it has counted itself.
     metrics: Option<Value>,
 }
@@ -88,7 +92,8 @@ impl Shown {
         let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let growing = Growing::of(&stored.events);
-        Ok(Shown { growing, stored, report, status, plan, budget, budgets, metrics })
+        let retried = came::retried(&stored.events);
+        Ok(Shown { growing, retried, stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

@@ -1,12 +1,13 @@
 //! A run and its tasks, for people.
 
+use super::came::Came;
 use super::capacity::{self, Fared};
 use super::conversation::{self, Extent};
 use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::paint::Paint;
-use crate::view::words;
+use crate::view::{State, words};
 use convoke_engine::report::{AttemptReport, TaskReport, ToolReport};
 use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
@@ -30,6 +31,7 @@ impl Shown {
             field("started", start.rfc3339());
             report.finished_at.into_iter().for_each(|end| field("took", words::duration(end.since(start))));
         }
+        field("steps", State::of(&self.stored.events).ended.words());
         if let Some(used) = words::usage(&report.usage) {
             field("used", used);
         }
@@ -42,9 +44,11 @@ impl Shown {
         let fared = Fared::of(&self.stored.events, self.metrics.as_ref());
         fared.fields().into_iter().for_each(|(name, value)| field(name, value));
         text.push('\n');
-        report.tasks.iter().take(MOST_TASKS).for_each(|(id, task)| text.push_str(&row(id, task)));
+        for (id, task) in report.tasks.iter().take(MOST_TASKS) {
+            text.push_str(&row(id, task, self.came(id, task)?.as_ref()));
+        }
         if report.tasks.len() > MOST_TASKS {
-            text.push_str(&format!("… and {} more tasks\n", report.tasks.len() - MOST_TASKS));
+            text.push_str(&format!("… and {}\n", more(report.tasks.len() - MOST_TASKS)));
         }
         text.push_str(&self.goals_text());
         text.push_str(&self.notes_text());
@@ -78,7 +82,9 @@ impl Shown {
         paint: Paint,
     ) -> Result<String, CommandFailure> {
         let superseded = if task.superseded { " (what follows is of before it began anew)" } else { "" };
-        let mut text = format!("{} {}{superseded}\n", paint.strong(&id.to_string()), word(task.state));
+        let came = self.came(id, task)?;
+        let stands = came.as_ref().map_or(word(task.state), |came| came.word);
+        let mut text = format!("{} {stands}{superseded}\n", paint.strong(&id.to_string()));
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
         task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
         if let Some(cause) = &task.cause {
@@ -86,6 +92,9 @@ impl Shown {
         }
         if let Some(failure) = &task.failure {
             text.push_str(&format!("failed: {}\n", failed(failure)));
+        }
+        if let Some(Came { word, why: Some(why) }) = &came {
+            text.push_str(&format!("{word}: {why}\n"));
         }
         text.push_str(&self.task_notes_text(id));
         for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {
@@ -99,7 +108,7 @@ impl Shown {
         }
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
-        text.push_str(&self.below_text(id));
+        text.push_str(&self.below_text(id)?);
         if let Some(so_far) = self.so_far(id)? {
             let merges = words::plural(so_far["merges"].as_u64().unwrap_or(0), "merge");
             text.push_str(&asked_section(&format!("so far ({merges})"), &so_far["text"]));
@@ -111,19 +120,25 @@ impl Shown {
 
 impl Shown {
     /// What is inside, each with the name by which it is shown.
-    fn below_text(&self, id: &TaskId) -> String {
-        let rows: Vec<String> = self.below(id).map(|(id, task)| format!("  {}", row(id, task))).collect();
+    fn below_text(&self, id: &TaskId) -> Result<String, CommandFailure> {
+        let below = self.below(id);
+        let rows = below.map(|(id, task)| Ok(format!("  {}", row(id, task, self.came(id, task)?.as_ref()))));
+        let rows = rows.collect::<Result<Vec<String>, CommandFailure>>()?;
         if rows.is_empty() {
-            return String::new();
+            return Ok(String::new());
         }
         let left = rows.len().saturating_sub(MOST_TASKS);
-        let rest = if left > 0 { format!("  … and {left} more tasks\n") } else { String::new() };
+        let rest = if left > 0 { format!("  … and {}\n", more(left)) } else { String::new() };
         let shown: String = rows.into_iter().take(MOST_TASKS).collect();
-        format!("\ntasks (convoke show {} TASK):\n{shown}{rest}", self.stored.run)
+        Ok(format!("\ntasks (convoke show {} TASK):\n{shown}{rest}", self.stored.run))
     }
 }
 
-fn row(id: &TaskId, task: &TaskReport) -> String {
+fn more(left: usize) -> String {
+    words::plural(left as u64, "more task")
+}
+
+fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>) -> String {
     let took = took(task.started_at, task.ended_at);
     // One that stopped to wait for answers and went on is no other try.
     let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
@@ -132,11 +147,16 @@ fn row(id: &TaskId, task: &TaskReport) -> String {
     let why = match (&task.failure, &task.cause) {
         (Some(failure), _) => format!("  {}", words::first_line(&failure.message)),
         (None, Some(cause)) => format!("  {cause}"),
-        _ => String::new(),
+        (None, None) => came.and_then(|came| came.why.as_deref()).map(said).unwrap_or_default(),
     };
+    let stands = came.map_or(word(task.state), |came| came.word);
     let before = if task.superseded { "  superseded" } else { "" };
-    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}{before}", id.to_string(), word(task.state));
+    let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}{before}", id.to_string(), stands);
     format!("{}\n", line.trim_end())
+}
+
+fn said(why: &str) -> String {
+    format!("  {}", words::first_line(why))
 }
 
 fn attempt_row(attempt: &AttemptReport) -> String {

@@ -1,0 +1,148 @@
+//! What the children of a phase came to since it was last looked at: the same as looking at all of them (`came`), without doing so
+//! whenever one ends, which with many children would be work that grows with their square.
+//!
+//! Looks upwards from those that have ended: who is still below somebody with open work changes nothing above. Where that is not
+//! enough (nothing is open any more, a child was stopped or has failed, nobody has looked yet) all are looked at. Invariant: what
+//! is answered here is what `came_to` answers for the whole try, but for whether it waits or is being stopped.
+
+use super::came::Came;
+use super::state::News;
+use super::trigger::Status;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::{About, Inquiry, TaskId};
+use convoke_plan::{Kind, Phase};
+use std::collections::HashSet;
+
+/// What those that have ended come to.
+enum Found {
+    /// Nothing above them can have changed but for these questions.
+    Questions(Vec<Inquiry>),
+    /// All must be looked at.
+    Unclear,
+}
+
+impl Scheduler {
+    /// What the newest try of a phase came to, as far as something has changed.
+    pub(super) fn came_since(
+        &mut self,
+        task: TaskIx,
+        phase: &Phase,
+        last: TaskIx,
+        outputs: &dyn Outputs,
+    ) -> Came {
+        let known = self.course_mut(task).news.take();
+        let Some(mut news) = known.filter(|_| self.group(task).open > 0) else {
+            self.course_mut(task).news = Some(self.no_news(task));
+            return self.came_to(task, phase, last, outputs);
+        };
+        let ended = std::mem::take(&mut news.ended);
+        self.close_below(task, &ended, &mut news);
+        let found = match news.failing {
+            true => Found::Questions(Vec::new()),
+            false => self.look_up(task, phase, &ended, &news, outputs),
+        };
+        match found {
+            Found::Unclear => self.came_to(task, phase, last, outputs),
+            Found::Questions(questions) => {
+                self.course_mut(task).news = Some(news);
+                if questions.is_empty() { Came::Waits } else { Came::Asks(questions) }
+            }
+        }
+    }
+
+    /// Everybody has been looked at.
+    fn no_news(&self, task: TaskIx) -> News {
+        let mut news = News::default();
+        let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
+        for child in children.iter().filter(|child| !self.tasks[**child].is_ended()) {
+            for above in self.all_above(task, *child) {
+                *news.open.entry(above).or_default() += 1;
+            }
+        }
+        news
+    }
+
+    fn all_above(&self, task: TaskIx, child: TaskIx) -> impl Iterator<Item = TaskIx> {
+        std::iter::successors(self.handed_by(task, child), move |above| self.handed_by(task, *above))
+    }
+
+    fn close_below(&self, task: TaskIx, ended: &[TaskIx], news: &mut News) {
+        for child in ended {
+            for above in self.all_above(task, *child) {
+                if let Some(open) = news.open.get_mut(&above) {
+                    *open = open.saturating_sub(1);
+                }
+            }
+        }
+    }
+
+    fn look_up(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        ended: &[TaskIx],
+        news: &News,
+        outputs: &dyn Outputs,
+    ) -> Found {
+        let (mut questions, mut seen) = (Vec::new(), HashSet::new());
+        for child in ended {
+            let mut next = Some(self.doer(task, *child));
+            while let Some(at) = next.filter(|at| seen.insert(*at)) {
+                next = match self.came_to(task, phase, at, outputs) {
+                    Came::Waits => None,
+                    Came::Asks(asked) => {
+                        questions.extend(asked);
+                        None
+                    }
+                    Came::Ended(outcome) if outcome.status == Status::Success => {
+                        let Some(above) = self.handed_by(task, at) else { return Found::Unclear };
+                        (news.open.get(&above).copied().unwrap_or(0) == 0).then_some(above)
+                    }
+                    Came::Ended(_) | Came::Stopped | Came::HandsOut(..) => return Found::Unclear,
+                };
+            }
+        }
+        questions.sort_by_key(|question| path(&question.key));
+        Found::Questions(questions)
+    }
+
+    /// Whose result changes with the end of a child: its own, or that of whoever handed the work out that it puts together.
+    fn doer(&self, task: TaskIx, child: TaskIx) -> TaskIx {
+        let puts_together = matches!(self.asked_about(child), Some(About::Aggregate { .. }));
+        self.handed_by(task, child).filter(|_| puts_together).unwrap_or(child)
+    }
+
+    /// Fold: a child of a phase has ended.
+    pub(super) fn note_end(&mut self, child: TaskIx) {
+        let Some(task) = self.tasks[child].place.within else { return };
+        if self.tasks[child].question.is_some() && matches!(self.node(task).kind, Kind::Phase(_)) {
+            let news = self.tasks[task].course.as_mut().and_then(|course| course.news.as_mut());
+            news.into_iter().for_each(|news| news.ended.push(child));
+        }
+    }
+
+    /// Children have been asked.
+    pub(super) fn note_asked(&mut self, task: TaskIx, asked: &[TaskId]) {
+        let Some(mut news) = self.course_mut(task).news.take() else { return };
+        for child in asked.iter().filter_map(|id| self.tasks.find(id)) {
+            for above in self.all_above(task, child) {
+                *news.open.entry(above).or_default() += 1;
+            }
+        }
+        self.course_mut(task).news = Some(news);
+    }
+
+    /// The children of a phase are being stopped.
+    pub(super) fn note_failing(&mut self, task: TaskIx) {
+        let mut news = self.no_news(task);
+        news.failing = true;
+        self.course_mut(task).news = Some(news);
+    }
+}
+
+/// Where a child stands among all, in the order in which they are looked at.
+fn path(key: &str) -> Vec<u32> {
+    key.split('.').map(|part| part.parse().unwrap_or(u32::MAX)).collect()
+}
