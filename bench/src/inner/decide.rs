@@ -93,7 +93,8 @@ mod tests {
     #[test]
     fn every_shape_ends_well() {
         use Shape::*;
-        for shape in [FanOut, Chain, Manifest, Goal, GoalChain, Phases, Children, Grandchildren] {
+        for shape in [FanOut, Chain, Manifest, Goal, GoalChain, GoalDigests, Phases, Children, Grandchildren]
+        {
             let core = counted_decisions(begin(shape, 12, 7).unwrap(), &shape.answers(12)).unwrap();
             let finished = core.scheduler.finished().unwrap();
             assert_eq!(finished.status, RunStatus::Succeeded, "{shape:?}: {finished:?}");

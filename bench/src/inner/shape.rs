@@ -27,6 +27,8 @@ pub enum Shape {
     Goal,
     /// A goal's tasks, each of which needs the one before.
     GoalChain,
+    /// A goal's tasks, whose results become digests before they are answered from.
+    GoalDigests,
     /// Phases of personas, each after the one before.
     Phases,
     /// A phase that hands work to many.
@@ -42,7 +44,7 @@ impl Shape {
             Self::FanOut => workflow::fan_out(workflow::AT_ONCE),
             Self::Chain => workflow::chain(count as usize),
             Self::Manifest => workflow::departments(count, 60, "hierarchical", workflow::AT_ONCE),
-            Self::Goal | Self::GoalChain => workflow::goal(count),
+            Self::Goal | Self::GoalChain | Self::GoalDigests => workflow::goal(count),
             Self::Phases => workflow::phases(count),
             Self::Children | Self::Grandchildren => workflow::children(count),
         })
@@ -65,6 +67,10 @@ impl Shape {
             Self::Goal | Self::GoalChain => {
                 json!({"result": "done", "summary": "done", "goal_achieved": true, "reason": "it is"})
             }
+            Self::GoalDigests => {
+                let long = "done ".repeat(1_000);
+                json!({"result": long, "summary": "done", "goal_achieved": true, "reason": "it is"})
+            }
             Self::Phases | Self::Children | Self::Grandchildren => {
                 json!({"status": "success", "payload": {"answer": "answer"}})
             }
@@ -75,9 +81,11 @@ impl Shape {
         let finished = JsonText::of(&json!({
             "message": "All is done.", "next_steps": "", "issues": "", "reason": "it is", "goal_achieved": true
         }));
+        let digest = JsonText::of(&json!({"digest": "all of it", "issues": ""}));
         move |task| match task {
             "goal/plan[1]" => planned.clone(),
             "goal/finalise[1]" => finished.clone(),
+            task if task.starts_with("goal/collect") => digest.clone(),
             "all/try[1]" => handed_out.clone(),
             child if self == Self::Grandchildren && is_handed(child) => handed_on.clone(),
             _ => plain.clone(),
