@@ -142,3 +142,14 @@ fn a_goal_that_was_killed_goes_on_and_gives_the_same_answer() {
     let plans = model.asked().iter().filter(|asked| asked.text.contains("Make a plan")).count();
     assert_eq!(plans, 1, "what was planned is not planned again");
 }
+
+#[test]
+fn an_answer_that_nobody_gave_does_not_contradict_itself() {
+    let world = World::new();
+    let plan = "- {id: a, description: possible}\n- {id: b, description: not, skip_probability: 95, skip_reason: no key}\n";
+    world.write("plan.yaml", plan);
+    let output =
+        world.convoke(&["goal", "do what you can", "-p", "scripted", "--plan", "plan.yaml"]).exits(1).json();
+    assert_eq!((&output["status"], statuses(&output)), (&json!("partial"), vec!["succeeded", "skipped"]));
+    assert_eq!(output["usage"]["calls"], 3, "one task, one look at what is missing, the answer");
+}
