@@ -639,3 +639,25 @@ fn tries_that_the_process_does_not_grant_are_warned_of_where_they_are_asked_for(
     warned(&piped(all, &["a constraints: {maxRetries: 1}"], &[]), &[]);
     warned(&piped("", &["a constraints: {maxRetries: 2}"], &[]), &[]);
 }
+
+#[test]
+fn a_cheaper_model_that_a_persona_may_not_be_played_by_is_refused() {
+    let excluded = [
+        ("workflow::no_effect", "`Write`"),
+        ("workflow::model_excluded", "`modelConstraint` of persona `writer` excludes it"),
+    ];
+    let spent = |model: &str| format!("when_spent: degrade, degrade_to: {model}");
+    let of_run = |model: &str| {
+        format!("{TWO}limits: {{budget_tokens: 9000, budget_mode: enforce, {}}}\n", spent(model))
+    };
+    let of_node = |node: &str, model: &str| {
+        let (from, budget) = (format!("id: {node},"), format!("budget: {{tokens: 900, {}}}", spent(model)));
+        TWO.replace(&from, &format!("{from} {budget},"))
+    };
+    refused(&of_run("small"), &excluded);
+    refused(&of_node("write", "small"), &excluded);
+    let plan_of_big = plan(&of_run("big"));
+    assert_eq!(phase(plan_of_big.root(), "write").clearance.model.as_deref(), Some("big"));
+    assert_eq!(phase(plan_of_big.root(), "copy").clearance.model, None);
+    plan(&of_node("copy", "small"));
+}

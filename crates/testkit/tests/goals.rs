@@ -5,6 +5,8 @@
 mod again;
 #[path = "goals/calls.rs"]
 mod calls;
+#[path = "goals/contracts.rs"]
+mod contracts;
 #[path = "goals/golden.rs"]
 mod golden;
 #[path = "goals/honesty.rs"]

@@ -22,7 +22,7 @@ impl Scheduler {
         children.iter().copied().filter(is_try).collect()
     }
 
-    pub(super) fn asked_about(&self, child: TaskIx) -> Option<&About> {
+    pub(crate) fn asked_about(&self, child: TaskIx) -> Option<&About> {
         self.tasks[child].question.as_ref().map(|question| &question.about)
     }
 

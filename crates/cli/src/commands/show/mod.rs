@@ -4,6 +4,7 @@ mod asked;
 mod below;
 mod budgets;
 mod capacity;
+mod contract;
 mod conversation;
 mod goal;
 mod json;
