@@ -7,7 +7,7 @@ use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
 use crate::{Admitted, CallDemand, CallPermit, Question, Reply, Report, Request, Sink, Timeouts};
-use convoke_model::{Contract, Failure};
+use convoke_model::{Class, Contract, Failure, reason};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
@@ -39,6 +39,7 @@ impl Talk<'_> {
         ledger: &mut Ledger<'_>,
         heard: &Heard<'_>,
     ) -> Result<Reply, Failure> {
+        self.require_named(model)?;
         let (permit, input_tokens, model) = self.admit(question, model).await?;
         let model = &*model;
         heard.forget();
@@ -75,11 +76,38 @@ impl Talk<'_> {
             match self.line.admit(demand).await? {
                 Admitted::Go(permit) => return Ok((permit, input_tokens, model)),
                 Admitted::Instead(cheaper) => {
+                    self.require_cheaper(&model, &cheaper)?;
                     self.line.report(degraded(&self.assignment.step, &model, &cheaper));
                     model = Cow::Owned(cheaper);
                 }
             }
         }
+    }
+
+    /// Whatever led to it, a model that the contract does not name is not asked.
+    fn require_named(&self, model: &str) -> Result<(), Failure> {
+        if self.contract.is_none_or(|contract| contract.admits_model(model)) {
+            return Ok(());
+        }
+        let message = format!("the model `{model}` may not answer: the contract does not name it");
+        Err(self.named(Failure::new(Class::Security, message).reason(reason::MODEL_NOT_ALLOWED)))
+    }
+
+    /// The same where a budget wants a cheaper one: then there is none that it can pay.
+    fn require_cheaper(&self, model: &str, cheaper: &str) -> Result<(), Failure> {
+        if self.contract.is_none_or(|contract| contract.admits_model(cheaper)) {
+            return Ok(());
+        }
+        let message = format!(
+            "the budget cannot pay model `{model}` any more, and `{cheaper}` may not answer in its place: the contract \
+             does not name it"
+        );
+        let failure = Failure::new(Class::Budget, message).reason(reason::MODEL_NOT_ALLOWED);
+        Err(self.named(
+            failure.hint(
+                "`modelConstraint` of the persona and `degrade_to` of the budget name different models",
+            ),
+        ))
     }
 
     fn demand(&self, question: &Question<'_>, model: &str) -> CallDemand {
@@ -98,12 +126,12 @@ impl Talk<'_> {
     }
 
     fn max_tokens(&self) -> u64 {
-        let agreed = self.assignment.contract.as_deref().and_then(|contract| contract.max_tokens);
+        let agreed = self.contract.and_then(|contract| contract.max_tokens);
         agreed.or(self.call.settings.max_tokens).unwrap_or(MAX_TOKENS)
     }
 
     fn working_dir(&self) -> Option<&str> {
-        let agreed = self.assignment.contract.as_deref().and_then(|contract| contract.working_dir.as_deref());
+        let agreed = self.contract.and_then(|contract| contract.working_dir.as_deref());
         agreed.or(self.call.working_dir.as_deref())
     }
 
@@ -117,7 +145,7 @@ impl Talk<'_> {
             tools: question.tools,
             answered: question.answered,
             working_dir: self.working_dir(),
-            contract: self.assignment.contract.as_deref(),
+            contract: self.contract,
             temperature: settings.temperature,
             max_tokens: Some(self.max_tokens()),
             reasoning_effort: self.call.reasoning_effort.as_deref(),

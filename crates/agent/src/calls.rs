@@ -1,12 +1,13 @@
 //! Calls the tools that a model asked for: some at a time, results in the order of the calls.
 //!
 //! Whatever goes wrong with a call is told to the model, which may know another way. Cancellation ends the talk, and so does
-//! a call of a tool that there is and that the persona may not use: then no call of the turn is made.
+//! a call of a tool that there is and that the persona may not use: then no call of the turn is made. Where the contract
+//! has it told, the model is told instead. Whether a tool may be used is the settled contract's to say, and nobody else's.
 //! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
 
 use crate::capability::recall::{self, Wish};
 use crate::{Asker, Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
-use convoke_model::{AgentSettings, Class, Contract, Failure, reason};
+use convoke_model::{AgentSettings, Class, Contract, Failure, Violation, reason};
 use futures::future::join_all;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -50,17 +51,27 @@ impl Caller<'_> {
         join_all(made).await.into_iter().collect()
     }
 
-    /// A call of a tool that a persona may not use. Tools are listed for it only where a name is not among those offered.
+    /// A call of a tool that a persona may not use: one that there was when its tools were settled. Where none were to be
+    /// had, nobody has asked for them yet, and that is done now.
     async fn violation(&self, calls: &[ToolCall]) -> Option<Failure> {
-        let (contract, persona) =
-            self.contract.and_then(|contract| Some((contract, contract.persona.as_ref()?)))?;
+        let contract = self.contract.filter(|contract| contract.violation != Violation::Told)?;
+        let persona = contract.persona.as_ref()?;
         let unknown: Vec<&ToolCall> = calls.iter().filter(|call| !self.is_offered(call)).collect();
         if unknown.is_empty() || self.settings.servers.is_empty() {
             return None;
         }
-        let listed = self.toolbox.list(self.asker, &self.settings.servers).await.unwrap_or_default();
-        let tool = unknown.iter().find_map(|call| barred(contract, &listed, &call.name))?;
+        let listed = match self.offer.barred() {
+            Some(_) => Vec::new(),
+            None => self.toolbox.list(self.asker, &self.settings.servers).await.unwrap_or_default(),
+        };
+        let tools = self.offer.barred().unwrap_or(&listed);
+        let tool = unknown.iter().find_map(|call| barred(contract, tools, &call.name))?;
         Some(violation(persona, &tool.spec.name))
+    }
+
+    /// The tool that a call means, where there is one and the contract does not admit it.
+    fn refused(&self, call: &ToolCall) -> Option<&Tool> {
+        barred(self.contract?, self.offer.barred()?, &call.name)
     }
 
     /// Whether a name stands for something that the model was shown, if only nearly.
@@ -103,7 +114,13 @@ impl Caller<'_> {
             true => "there are no tools".to_owned(),
             false => format!("the tools are {}", names.join(", ")),
         };
-        went_wrong(format!("there is no tool `{}`; {known}", call.name))
+        let Some(refused) = self.refused(call) else {
+            return went_wrong(format!("there is no tool `{}`; {known}", call.name));
+        };
+        let name = &refused.spec.name;
+        let message = format!("the tool `{name}` was called and not used: the contract does not admit it");
+        self.line.report(Report::Noted { code: "tool_refused", message });
+        went_wrong(format!("the tool `{name}` may not be used here; {known}"))
     }
 }
 

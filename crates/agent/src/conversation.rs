@@ -22,7 +22,7 @@ use crate::capability::Memory;
 use crate::shelf::Shelf;
 use crate::transcript::Transcript;
 use crate::{Answered, Asks, Finish, Message, Misfit, Offer, Reply, Role, ToolCall, wording};
-use convoke_model::{AgentCall, Answer, Digest, Failure, JsonText, OutputSchema};
+use convoke_model::{AgentCall, Answer, Contract, Digest, Failure, JsonText, OutputSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -35,6 +35,21 @@ pub struct Premise<'a> {
     pub step: &'a str,
     /// The tools that may be used.
     pub offer: &'a Offer,
+    /// What the attempt may do and use, where that is stated.
+    pub contract: Option<&'a Contract>,
+}
+
+impl Premise<'_> {
+    /// The most rounds of tool calls: the contract's, where there is one.
+    pub(crate) fn max_iterations(&self) -> u32 {
+        let agreed = self.contract.and_then(|contract| contract.max_iterations);
+        agreed.unwrap_or(self.call.settings.capabilities.max_iterations)
+    }
+
+    /// The most tokens of an answer, where that is stated.
+    pub(crate) fn max_tokens(&self) -> Option<u64> {
+        self.contract.and_then(|contract| contract.max_tokens).or(self.call.settings.max_tokens)
+    }
 }
 
 /// One agent's conversation with its model.

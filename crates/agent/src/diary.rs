@@ -12,6 +12,10 @@ pub trait Diary: Send + Sync {
     /// Makes a piece durable, with the large values that it names.
     fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>>;
 
+    /// Makes durable which tools the attempt may use, by their full names: its contract's from here on. Once, and before its
+    /// first call.
+    fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>>;
+
     /// A large value that was recorded earlier, by this attempt or one before it.
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>>;
 }
@@ -38,6 +42,10 @@ pub struct Alone;
 
 impl Diary for Alone {
     fn record(&self, _page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn settle_tools(&self, _allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

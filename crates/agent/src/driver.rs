@@ -2,7 +2,10 @@
 
 use crate::talk::Talk;
 use crate::{Commands, Line, Programmer, Programs, Providers, Toolbox, script, tool};
-use convoke_model::{AgentCall, Assignment, AttemptEnd, Failure, ProgramCall, ScriptCall, Usage, Work};
+use convoke_model::{
+    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work,
+};
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +40,7 @@ impl Attempts {
     ) -> AttemptEnd {
         match &assignment.work {
             Work::Agent(call) => self.talk(&assignment, call, line, &cancel).await,
-            Work::Script(call) => self.run(&assignment.step, call, line, cancel).await,
+            Work::Script(call) => self.run(&assignment, call, line, cancel).await,
             Work::Program(call) => self.program(&assignment, call, line, &cancel).await,
             Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, line, cancel).await,
         }
@@ -53,7 +56,8 @@ impl Attempts {
         match self.providers.get(&call.settings.provider) {
             Ok(provider) => {
                 let toolbox = &*self.toolbox;
-                Talk { assignment, call, provider: &*provider, toolbox, line }.perform(cancel).await
+                let contract = assignment.contract.as_deref();
+                Talk { assignment, contract, call, provider: &*provider, toolbox, line }.perform(cancel).await
             }
             Err(failure) => unused(failure),
         }
@@ -69,7 +73,9 @@ impl Attempts {
         match self.providers.get(&call.agent.settings.provider) {
             Ok(provider) => {
                 let toolbox = &*self.toolbox;
-                let talk = Talk { assignment, call: &call.agent, provider: &*provider, toolbox, line };
+                let contract = assignment.contract.as_deref();
+                let talk =
+                    Talk { assignment, contract, call: &call.agent, provider: &*provider, toolbox, line };
                 Programmer { talk, call, programs: &*self.programs }.perform(cancel).await
             }
             Err(failure) => unused(failure),
@@ -78,11 +84,12 @@ impl Attempts {
 
     async fn run(
         &self,
-        step: &str,
+        assignment: &Assignment,
         call: &ScriptCall,
         line: &dyn Line,
         cancel: CancellationToken,
     ) -> AttemptEnd {
+        let (step, call) = (&assignment.step, &*placed(call, assignment.contract.as_deref()));
         let result = match self.commands.run(call, cancel, line).await {
             Ok(result) => result,
             Err(mut failure) => {
@@ -97,6 +104,14 @@ impl Attempts {
                 AttemptEnd::Failed { failure, usage: Usage::default(), partial }
             }
         }
+    }
+}
+
+/// The call in the folder of its contract, where there is one.
+fn placed<'a>(call: &'a ScriptCall, contract: Option<&Contract>) -> Cow<'a, ScriptCall> {
+    match contract.and_then(|contract| contract.working_dir.clone()) {
+        Some(folder) => Cow::Owned(ScriptCall { working_dir: Some(folder), ..call.clone() }),
+        None => Cow::Borrowed(call),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which tools an agent may see.
 //!
-//! Decided once, before a model sees any: what an allow list leaves out is neither shown nor called. Reading back what
-//! was cut away is a tool of our own, shown only where there is something to read.
+//! Decided once, before a model sees any: what an allow list leaves out is neither shown nor called. Under a contract this
+//! settles it: from then on only its names count. Reading back what was cut away is a tool of our own, shown only where
+//! there is something to read.
 
 use crate::capability::recall;
 use crate::{Tool, ToolCall, ToolSpec};
@@ -15,6 +16,8 @@ pub struct Offer {
     specs: Vec<ToolSpec>,
     tokens: u64,
     missing: Vec<String>,
+    /// Tools that there are and that may not be used; `None` where nobody was asked which there are.
+    barred: Option<Vec<Tool>>,
 }
 
 impl Offer {
@@ -25,12 +28,13 @@ impl Offer {
         Offer::of(tools, missing.unwrap_or_default())
     }
 
-    /// The tools that a contract admits.
-    pub fn under(contract: &Contract, mut tools: Vec<Tool>) -> Offer {
-        let named = |entry: &str, tool: &Tool| tool.names().is_in_any_case(entry);
-        let missing = contract.allowed_tools.as_deref().map(|allowed| sift(&mut tools, allowed, named));
-        tools.retain(|tool| contract.admits(tool.names()));
-        Offer::of(tools, missing.unwrap_or_default())
+    /// Settles a contract by the tools that there are, and offers what it then admits.
+    pub fn settle(contract: &Contract, tools: Vec<Tool>) -> (Offer, Contract) {
+        let is_missing = |entry: &&String| !tools.iter().any(|tool| tool.names().is_in_any_case(entry));
+        let missing = contract.allowed_tools.iter().flatten().filter(is_missing).cloned().collect();
+        let settled = contract.settled(tools.iter().map(Tool::names));
+        let (offered, barred) = tools.into_iter().partition(|tool| settled.admits(tool.names()));
+        (Offer { barred: Some(barred), ..Offer::of(offered, missing) }, settled)
     }
 
     fn of(tools: Vec<Tool>, missing: Vec<String>) -> Offer {
@@ -39,14 +43,14 @@ impl Offer {
             specs.push(recall::spec());
         }
         let tokens = specs.iter().map(ToolSpec::tokens).sum();
-        Offer { tools, specs, tokens, missing }
+        Offer { tools, specs, tokens, missing, barred: None }
     }
 
     /// Nothing but the tool that reads back.
     pub fn of_recall() -> Offer {
         let specs = vec![recall::spec()];
         let tokens = specs.iter().map(ToolSpec::tokens).sum();
-        Offer { tools: Vec::new(), specs, tokens, missing: Vec::new() }
+        Offer { specs, tokens, ..Offer::default() }
     }
 
     /// The tools as a model sees them, with or without the one that reads back.
@@ -78,6 +82,11 @@ impl Offer {
     /// Entries of the allow list that name nothing.
     pub fn missing(&self) -> &[String] {
         &self.missing
+    }
+
+    /// Tools that there were when it was settled and that may not be used; `None` where nobody was asked for any.
+    pub fn barred(&self) -> Option<&[Tool]> {
+        self.barred.as_deref()
     }
 
     /// Whether a call may be made again when nobody knows what became of it.
@@ -142,7 +151,12 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
         let contract =
             Contract { allowed_tools: allowed.map(words), banned_tools: words(banned), ..contract() };
-        Offer::under(&contract, all()).names().map(str::to_owned).collect()
+        let (offer, settled) = Offer::settle(&contract, all());
+        let mut names: Vec<String> = offer.names().map(str::to_owned).collect();
+        assert_eq!(offer.barred().unwrap().len() + names.len(), all().len());
+        names.sort();
+        assert_eq!(settled.allowed_tools, Some(names.clone()), "what is offered is what is settled");
+        names
     }
 
     fn contract() -> Contract {
@@ -159,7 +173,7 @@ mod tests {
     fn a_banned_tool_is_not_offered_however_either_list_writes_it() {
         assert_eq!(cleared(Some(&["LOG", "Read_File"]), &["Git.Log"]), ["fs__log", "fs__read_file"]);
         assert_eq!(cleared(Some(&["fs__log"]), &["FS__*"]), Vec::<String>::new());
-        assert_eq!(cleared(None, &["log"]), ["git__diff_stat", "fs__read_file"]);
+        assert_eq!(cleared(None, &["log"]), ["fs__read_file", "git__diff_stat"]);
         assert_eq!(cleared(None, &[]).len(), 4);
         assert_eq!(cleared(Some(&[]), &[]).len(), 0);
         assert_eq!(cleared(Some(&["log & FS.*", "git__log & fs__log"]), &[]), ["fs__log"]);

@@ -11,7 +11,7 @@ use crate::fallback::Models;
 use crate::ledger::Ledger;
 use crate::shown;
 use crate::{
-    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Toolbox,
+    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Tool, Toolbox,
 };
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, WaitsFor, reason,
@@ -25,8 +25,11 @@ use tokio_util::sync::CancellationToken;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Everything that a talk needs and does not change.
+#[derive(Clone, Copy)]
 pub(crate) struct Talk<'a> {
     pub assignment: &'a Assignment,
+    /// What it may do and use, where that is stated: once its tools are settled, with these.
+    pub contract: Option<&'a Contract>,
     pub call: &'a AgentCall,
     pub provider: &'a dyn Provider,
     pub toolbox: &'a dyn Toolbox,
@@ -62,19 +65,25 @@ impl Talk<'_> {
     /// Talks to the end, or until `cancel` or the session's time cuts it off.
     pub async fn perform(&self, cancel: &CancellationToken) -> AttemptEnd {
         let mut cut_off = pin!(self.cut_off(cancel));
-        let offer = tokio::select! {
+        let agreed = tokio::select! {
             biased;
             failure = &mut cut_off => return unused(failure),
-            offer = self.offer() => offer,
+            agreed = self.agree() => agreed,
         };
-        let offer = match offer {
-            Ok(offer) => offer,
-            Err(failure) => return unused(failure),
-        };
+        match agreed {
+            Ok((offer, None)) => self.begin(&offer, cut_off).await,
+            Ok((offer, Some(settled))) => {
+                Talk { contract: Some(&settled), ..*self }.begin(&offer, cut_off).await
+            }
+            Err(failure) => unused(failure),
+        }
+    }
+
+    async fn begin(&self, offer: &Offer, cut_off: impl Future<Output = Failure>) -> AttemptEnd {
         let shown =
-            self.call.settings.show_tools.then(|| (shown::named(self.call, &offer), self.uncallable()));
-        let (call, offer) = shown.as_ref().map_or((self.call, &offer), |(call, offer)| (call, offer));
-        let premise = Premise { call, step: &self.assignment.step, offer };
+            self.call.settings.show_tools.then(|| (shown::named(self.call, offer), self.uncallable()));
+        let (call, offer) = shown.as_ref().map_or((self.call, offer), |(call, offer)| (call, offer));
+        let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract };
         match self.conversation(&premise) {
             Ok(conversation) => self.go_on(&premise, conversation, cut_off).await,
             Err(failure) => unused(failure),
@@ -95,7 +104,7 @@ impl Talk<'_> {
             calling: &calling,
             was_cut_off: !self.assignment.continues.is_empty(),
         };
-        let heard = Heard::new(self.line, self.assignment.contract.as_deref());
+        let heard = Heard::new(self.line, self.contract);
         let closing = {
             let mut talk = pin!(self.converse(premise, &mut going, &heard));
             tokio::select! {
@@ -128,39 +137,55 @@ impl Talk<'_> {
         }
     }
 
-    /// The tools that the agent may use. Where there are none, or it is a program that has its own, nobody is asked for
-    /// them.
-    async fn offer(&self) -> Result<Offer, Failure> {
+    /// The tools that the agent may use, and the contract with these. Where there are none, or it is a program that has its
+    /// own, nobody is asked for them.
+    async fn agree(&self) -> Result<(Offer, Option<Contract>), Failure> {
         let settings = &self.call.settings;
-        let contract = self.assignment.contract.as_deref();
-        let has_its_own = settings.provider.program.is_some();
-        let is_limited = contract.map_or(settings.tools.is_some(), Contract::is_limit);
-        if has_its_own && is_limited {
+        if settings.provider.program.is_some() {
             self.tell_unenforced();
+            return Ok((self.uncallable(), None));
         }
-        let none = match contract {
+        let allows_nothing = match self.contract.filter(|_| !settings.show_tools) {
             Some(contract) => contract.allows_nothing(),
             None => settings.tools.as_deref().is_some_and(<[String]>::is_empty),
         };
-        if has_its_own || settings.servers.is_empty() || none {
-            return Ok(self.uncallable());
+        if settings.servers.is_empty() || allows_nothing {
+            return Ok((self.uncallable(), None));
         }
         let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
         let listed = listed.map_err(|failure| self.named(failure))?;
-        let offer = match contract {
-            Some(contract) => Offer::under(contract, listed),
-            None => Offer::new(listed, settings.tools.as_deref()),
-        };
+        // Those that are only named are nobody's right.
+        match self.contract.filter(|_| !settings.show_tools) {
+            Some(contract) => self.settle(contract, listed).await,
+            None => Ok((self.told(Offer::new(listed, settings.tools.as_deref())), None)),
+        }
+    }
+
+    /// From here on the contract's tools are names, and on disk before anything is asked.
+    async fn settle(
+        &self,
+        contract: &Contract,
+        listed: Vec<Tool>,
+    ) -> Result<(Offer, Option<Contract>), Failure> {
+        let (offer, settled) = Offer::settle(contract, listed);
+        let names = settled.allowed_tools.clone().unwrap_or_default();
+        self.line.settle_tools(names).await.map_err(|failure| self.named(failure))?;
+        Ok((self.told(offer), Some(settled)))
+    }
+
+    /// Says which entries name nothing.
+    fn told(&self, offer: Offer) -> Offer {
         for entry in offer.missing().iter().filter(|_| self.assignment.continues.is_empty()) {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
             self.line.report(Report::Noted { code: "tool_missing", message });
         }
-        Ok(offer)
+        offer
     }
 
     /// A program that has tools of its own is not held to `tools` or to a clearance; that must not go unsaid.
     fn tell_unenforced(&self) {
-        if self.assignment.continues.is_empty() {
+        let is_limited = self.contract.map_or(self.call.settings.tools.is_some(), Contract::is_limit);
+        if is_limited && self.assignment.continues.is_empty() {
             let step = &self.assignment.step;
             let message = format!(
                 "step `{step}`: its agent has tools of its own, which `tools` and clearances do not reach"
@@ -185,8 +210,8 @@ impl Talk<'_> {
     }
 
     async fn converse(&self, premise: &Premise<'_>, going: &mut Going<'_>, heard: &Heard<'_>) -> Closing {
-        let (contract, step) = (self.assignment.contract.as_deref(), &self.assignment.step);
-        let mut models = Models::new(self.call, contract, step, self.assignment.attempt);
+        let mut models =
+            Models::new(self.call, self.contract, &self.assignment.step, self.assignment.attempt);
         loop {
             for Note { code, message } in going.conversation.take_notes() {
                 self.line.report(Report::Noted { code, message });
@@ -237,7 +262,7 @@ impl Talk<'_> {
             asker: self.assignment.into(),
             settings: &self.call.settings,
             offer: premise.offer,
-            contract: self.assignment.contract.as_deref(),
+            contract: self.contract,
             line: self.line,
             stop: &going.stop,
             was_cut_off: going.was_cut_off,
@@ -264,7 +289,9 @@ impl Talk<'_> {
 
     /// Ready when the talk must end, with the reason.
     pub(crate) async fn cut_off(&self, cancel: &CancellationToken) -> Failure {
+        let agreed = self.contract.and_then(|contract| contract.timeout_ms).map(Duration::from_millis);
         let session = self.call.settings.session_timeout;
+        let session = session.map(|session| agreed.map_or(session, |agreed| agreed.min(session)));
         tokio::select! {
             biased;
             () = cancel.cancelled() => self.cancelled(),

@@ -64,6 +64,25 @@ fn a_banned_tool_ends_the_run_and_show_says_who_called_what() {
 }
 
 #[test]
+fn the_tools_that_were_settled_stand_in_the_journal_before_the_first_call_and_in_show() {
+    let world = tempted("validation_fail");
+    world.convoke(&["run", "w.yaml", "--silent"]).exits(0);
+    let events = world.convoke(&["events", &world.run()]).exits(0).stdout;
+    let at = |kind: &str| {
+        let found = events.lines().position(|line| line.contains(kind) && line.contains("code/try[2]"));
+        found.unwrap_or_else(|| panic!("no {kind} in\n{events}"))
+    };
+    assert!(at("contract_resolved") < at("attempt_started") && at("attempt_started") < at("tools_settled"));
+    assert!(at("tools_settled") < at("attempt_finished"));
+    let shown = world.convoke(&["show", &world.run(), "code/try[2]", "--format", "json"]).exits(0).json();
+    let contract = &shown["contracts"][0]["contract"];
+    assert_eq!(contract["allowed_tools"], json!(["box__look"]), "{shown:#}");
+    assert_eq!((&contract["tools_settled"], &contract["banned_tools"]), (&json!(true), &json!(["Drop"])));
+    let shown = world.convoke(&["show", &world.run(), "code/try[2]"]).exits(0).stdout;
+    assert!(shown.contains("contract of attempt 1:") && shown.contains("tools: box__look"), "{shown}");
+}
+
+#[test]
 fn where_it_counts_as_a_failed_validation_the_next_try_knows_it_and_the_output_tells_it() {
     let world = tempted("validation_fail");
     let result = world.convoke(&["run", "w.yaml", "--silent"]).exits(0).json();

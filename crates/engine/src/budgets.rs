@@ -42,15 +42,12 @@ pub struct Standing {
 
 /// Every budget that tasks of a run were under, and those of the run itself.
 pub fn standings(plan: &Arc<Plan>, limits: &Limits, events: &[Stamped]) -> Vec<Standing> {
-    let by_name = Scheduler::new(plan.clone());
-    let purses = Purses::new(limits);
-    if purses.are_needless(&by_name) {
+    let mut by_name = Scheduler::new(plan.clone());
+    by_name.keep_house(limits.house());
+    if Purses::new(limits).are_needless(&by_name) {
         return Vec::new();
     }
-    let scopes = |task: &TaskId| {
-        let (payers, tenant) = by_name.payers_of(task);
-        purses.scopes(payers, tenant.as_ref())
-    };
+    let scopes = |task: &TaskId| by_name.payers_of(task).0.into_iter().map(Scope::from).collect::<Vec<_>>();
     let mut all: IndexMap<String, Standing> = IndexMap::new();
     for task in tasks(events) {
         scopes(&task).iter().for_each(|scope| add(&mut all, scope));

@@ -74,6 +74,17 @@ pub enum What {
         /// Told once it is.
         written: oneshot::Sender<()>,
     },
+    /// An attempt knows its tools, and wants that to be on disk before it asks anybody.
+    ToolsSettled {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// Their full names.
+        allowed: Vec<String>,
+        /// Told once it is.
+        written: oneshot::Sender<()>,
+    },
     /// A person answered a gate.
     Answered {
         /// The gate.

@@ -5,6 +5,7 @@
 use crate::durations::Durations;
 use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
+use convoke_schedule::House;
 use std::time::Duration;
 
 /// Everything that is limited besides what a workflow says about itself.
@@ -39,6 +40,15 @@ pub struct Limits {
     pub learned: Learned,
     /// How long steps have taken in earlier runs.
     pub durations: Durations,
+}
+
+impl Limits {
+    /// The budgets among them.
+    pub fn house(&self) -> House {
+        let tenants = self.tenants.iter();
+        let tenants = tenants.filter_map(|tenant| Some((tenant.name.clone(), tenant.budget.clone()?)));
+        House { day: self.day.clone(), run: self.run.clone(), tenants: tenants.collect() }
+    }
 }
 
 /// A limit and where it comes from.

@@ -166,6 +166,15 @@ impl Diary for Line {
         })
     }
 
+    fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
+        let (written, answer) = oneshot::channel();
+        self.handle.send(What::ToolsSettled { task: self.task, attempt: self.attempt, allowed, written });
+        Box::pin(async move {
+            let gone = |_| Failure::new(Class::Cancelled, "the run ended before its tools were on disk");
+            answer.await.map_err(gone)
+        })
+    }
+
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         let (reply, answer) = oneshot::channel();
         self.writer.ask(move |journal| {

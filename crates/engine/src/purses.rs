@@ -54,12 +54,6 @@ struct Account {
 #[derive(Debug, Default)]
 pub(crate) struct Purses {
     of: HashMap<TaskIx, Arc<Purse>>,
-    /// Of all runs of a day.
-    day: Option<Budget>,
-    /// Of a run whose file says nothing.
-    run: Option<Budget>,
-    /// Of tenants, in a day.
-    tenants: HashMap<String, Budget>,
     /// What is played back costs nothing.
     costs_nothing: bool,
     /// What was said of budgets that are spent.
@@ -73,21 +67,9 @@ pub(crate) struct Purses {
 }
 
 impl Purses {
-    /// The budgets that the machine's owner states.
+    /// Nobody's yet. Which budgets a task is under is the scheduler's to say.
     pub fn new(limits: &Limits) -> Purses {
-        let tenants = limits.tenants.iter();
-        let tenants = tenants.filter_map(|tenant| Some((tenant.name.clone(), tenant.budget.clone()?)));
-        Purses {
-            of: HashMap::new(),
-            day: limits.day.clone(),
-            run: limits.run.clone(),
-            tenants: tenants.collect(),
-            costs_nothing: limits.asks_nobody,
-            told: HashSet::new(),
-            news: Vec::new(),
-            words: HashMap::new(),
-            allowed: HashMap::new(),
-        }
+        Purses { costs_nothing: limits.asks_nobody, ..Purses::default() }
     }
 
     /// Settles what a task's calls draw from.
@@ -95,8 +77,7 @@ impl Purses {
         if self.are_needless(scheduler) || self.of.contains_key(&task) {
             return;
         }
-        let (payers, tenant) = (scheduler.payers(task), scheduler.tenant(task));
-        let purse = self.purse(payers, tenant, governor);
+        let purse = self.purse(scheduler.payers(task), governor);
         if !purse.is_empty() {
             self.of.insert(task, Arc::new(purse));
         }
@@ -104,26 +85,16 @@ impl Purses {
 
     /// Whether nobody is under any budget.
     pub fn are_needless(&self, scheduler: &Scheduler) -> bool {
-        let stated = self.day.is_some() || self.run.is_some() || !self.tenants.is_empty();
-        self.costs_nothing || !stated && !scheduler.has_budgets()
+        self.costs_nothing || !scheduler.has_budgets()
     }
 
-    fn purse(&mut self, payers: Vec<Payer>, tenant: Option<&Arc<str>>, governor: &mut Governor) -> Purse {
+    fn purse(&mut self, payers: Vec<Payer>, governor: &mut Governor) -> Purse {
         let mut purse = Purse::default();
-        for scope in self.scopes(payers, tenant) {
+        for scope in payers.into_iter().map(Scope::from) {
             purse.money.extend(self.account(&scope, Unit::Money, governor));
             purse.tokens.extend(self.account(&scope, Unit::Tokens, governor));
         }
         purse
-    }
-
-    pub fn scopes(&self, payers: Vec<Payer>, tenant: Option<&Arc<str>>) -> Vec<Scope> {
-        let run = self.run.as_ref().filter(|_| !payers.iter().any(|payer| payer.owner == Owner::Run));
-        let run = run.map(|budget| scope("budget of the run".into(), budget, Period::Whole));
-        let tenant = tenant.and_then(|name| Some((name, self.tenants.get(&**name)?)));
-        let tenant = tenant.map(|(name, budget)| of_tenant(name, budget));
-        let day = self.day.as_ref().map(of_day);
-        payers.into_iter().map(of_payer).chain(run).chain(tenant).chain(day).collect()
     }
 
     fn account(&mut self, scope: &Scope, unit: Unit, governor: &mut Governor) -> Option<Account> {
@@ -246,8 +217,8 @@ impl Purses {
         if self.are_needless(scheduler) {
             return;
         }
-        let (payers, tenant) = scheduler.payers_of(&spent.task);
-        let purse = self.purse(payers, tenant.as_ref(), governor);
+        let (payers, _) = scheduler.payers_of(&spent.task);
+        let purse = self.purse(payers, governor);
         purse.used(&spent.usage).into_iter().for_each(|amount| governor.charge(amount, spent.at));
     }
 }
@@ -270,9 +241,13 @@ impl Purse {
 
 /// The budgets of a day that all processes count together, and whose they are.
 pub(crate) fn of_days(limits: &Limits) -> Vec<(Option<String>, Arc<Shared>)> {
-    let purses = Purses::new(limits);
-    let tenants = purses.tenants.iter().map(|(name, budget)| (Some(name.clone()), of_tenant(name, budget)));
-    let scopes: Vec<_> = purses.day.iter().map(|budget| (None, of_day(budget))).chain(tenants).collect();
+    let scope = |owner: Owner, budget: &Budget| Scope::from(Payer { owner, budget: budget.clone() });
+    let tenants = limits.tenants.iter().filter_map(|tenant| {
+        let owner = Owner::Tenant(tenant.name.as_str().into());
+        Some((Some(tenant.name.clone()), scope(owner, tenant.budget.as_ref()?)))
+    });
+    let day = limits.day.iter().map(|budget| (None, scope(Owner::Day, budget)));
+    let scopes: Vec<_> = day.chain(tenants).collect();
     let both = [Unit::Money, Unit::Tokens];
     let accounts = scopes.into_iter().flat_map(|(tenant, scope)| {
         both.map(|unit| {
@@ -283,14 +258,6 @@ pub(crate) fn of_days(limits: &Limits) -> Vec<(Option<String>, Arc<Shared>)> {
         })
     });
     accounts.flatten().collect()
-}
-
-fn of_tenant(name: &str, budget: &Budget) -> Scope {
-    scope(format!("budget of tenant {name}"), budget, Period::Day)
-}
-
-fn of_day(budget: &Budget) -> Scope {
-    scope("budget of the day".into(), budget, Period::Day)
 }
 
 fn word(scope: &Scope, unit: Unit) -> &'static str {
@@ -311,19 +278,18 @@ pub(crate) fn account_name(scope: &Scope, unit: Unit) -> String {
     format!("{} ({word})", scope.name)
 }
 
-fn scope(name: String, budget: &Budget, period: Period) -> Scope {
-    Scope { name, budget: budget.clone(), period, ends_run: true, told_elsewhere: false }
-}
-
-fn of_payer(payer: Payer) -> Scope {
-    let ends_run = payer.owner == Owner::Run;
-    let name = match payer.owner {
-        Owner::Run => "budget of the run".into(),
-        Owner::Workflow(task) => format!("budget of workflow {task}"),
-        Owner::Group(task) => format!("budget of group {task}"),
-        Owner::Step(name) => format!("budget of step {name}"),
-    };
-    Scope { name, budget: payer.budget, period: Period::Whole, ends_run, told_elsewhere: ends_run }
+impl From<Payer> for Scope {
+    fn from(payer: Payer) -> Scope {
+        let is_part = matches!(payer.owner, Owner::Workflow(_) | Owner::Group(_) | Owner::Step(_));
+        let is_of_days = matches!(payer.owner, Owner::Tenant(_) | Owner::Day);
+        Scope {
+            name: payer.owner.budget_name(),
+            period: if is_of_days { Period::Day } else { Period::Whole },
+            ends_run: !is_part,
+            told_elsewhere: payer.owner == Owner::Run,
+            budget: payer.budget,
+        }
+    }
 }
 
 /// A budget of a day as all processes count it. One that only reports is counted by each run alone.

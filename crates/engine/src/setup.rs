@@ -100,13 +100,14 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
     let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
-    let (scheduler, opening) = match setup.start {
+    let (mut scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => {
             replay(&setup.plan, history, &changes, &|digest| setup.journal.blob(digest).ok().flatten())
                 .inspect_err(|error| settle_if_over(&setup.projects, error))?
         }
     };
+    scheduler.keep_house(setup.options.limits.house());
     let writer = Arc::new(Writer::start(setup.journal)?);
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();

@@ -50,7 +50,9 @@ impl Desk {
             metadata: Default::default(),
         };
         let store = Store::new(Box::new(|_| None));
-        let mut core = Core::new(Scheduler::new(plan), Permits::new(8, limits), store, 1, Timestamp(1));
+        let mut scheduler = Scheduler::new(plan);
+        scheduler.keep_house(limits.house());
+        let mut core = Core::new(scheduler, Permits::new(8, limits), store, 1, Timestamp(1));
         let begun = core.stamp(Timestamp(1), Event::RunStarted(Box::new(started)));
         core.scheduler.apply(&begun).unwrap();
         let mut desk = Desk { core, now: Timestamp(1) };

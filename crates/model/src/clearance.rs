@@ -40,8 +40,12 @@ impl ToolName<'_> {
 }
 
 impl Contract {
-    /// Whether a tool may be used: it is allowed, and no ban names it. In whatever case either is written.
+    /// Whether a tool may be used: once settled, its name is among the allowed ones; before, an entry allows it and none
+    /// bans it, in whatever case either is written.
     pub fn admits(&self, tool: ToolName<'_>) -> bool {
+        if self.tools_settled {
+            return self.allowed_tools.iter().flatten().any(|name| name == tool.known);
+        }
         let named = |entries: &[String]| entries.iter().any(|entry| tool.is_in_any_case(entry));
         self.allowed_tools.as_deref().is_none_or(named) && !named(&self.banned_tools)
     }
@@ -58,7 +62,7 @@ impl Contract {
         self.banned_tools.iter().any(|entry| is_word(entry, word))
     }
 
-    /// Whether it leaves out anything at all.
+    /// Whether entries leave out anything at all.
     pub fn is_limit(&self) -> bool {
         self.allowed_tools.is_some() || !self.banned_tools.is_empty()
     }

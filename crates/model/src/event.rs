@@ -232,6 +232,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lease: Option<u64>,
     },
+    /// The servers have said which tools there are: of these an attempt may use so many, whatever they offer later. Before
+    /// its first call.
+    ToolsSettled {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// Their full names, sorted: the contract's from here on.
+        allowed_tools: Vec<String>,
+    },
     /// Another process performs the attempt; everything else about it stays here.
     AttemptTaken {
         /// The task.

@@ -204,6 +204,8 @@ pub mod reason {
     pub const INTERRUPTED: &str = "interrupted";
     /// A worker called a tool that its contract does not admit.
     pub const TOOL_NOT_ALLOWED: &str = "tool_not_allowed";
+    /// A model that the contract does not name was to answer.
+    pub const MODEL_NOT_ALLOWED: &str = "model_not_allowed";
     /// A `terminate` step with status failed.
     pub const TERMINATED: &str = "terminated";
 }

@@ -102,6 +102,7 @@ impl Scheduler {
             | Event::CallLost { .. }
             | Event::BudgetSpent { .. }
             | Event::ContractResolved { .. }
+            | Event::ToolsSettled { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
             | Event::RunParked { .. }

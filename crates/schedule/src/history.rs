@@ -127,6 +127,7 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::FilesSeen { task, .. }
         | Event::ProjectSeen { task: Some(task), .. }
         | Event::ContractResolved { task, .. }
+        | Event::ToolsSettled { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }

@@ -1,9 +1,12 @@
 //! Who pays for a task: every budget that it stands under, nearest first.
+//!
+//! The one place that says so: what is drawn from when calls are made and what a contract names both come from here.
 
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Budget, Segment, TaskId};
+use convoke_model::{Allowance, Budget, Segment, TaskId};
 use convoke_plan::{Kind, Limits, Node, Plan, Workflow};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Whose a budget is.
@@ -17,6 +20,53 @@ pub enum Owner {
     Group(TaskId),
     /// A step's, all its tasks together.
     Step(Arc<str>),
+    /// The run's, as the machine's owner says for runs whose file says nothing.
+    AnyRun,
+    /// A tenant's, in a day.
+    Tenant(Arc<str>),
+    /// Everybody's, in a day.
+    Day,
+}
+
+impl Owner {
+    /// How messages and contracts name its budget.
+    pub fn budget_name(&self) -> String {
+        match self {
+            Owner::Run | Owner::AnyRun => "budget of the run".into(),
+            Owner::Workflow(task) => format!("budget of workflow {task}"),
+            Owner::Group(task) => format!("budget of group {task}"),
+            Owner::Step(name) => format!("budget of step {name}"),
+            Owner::Tenant(name) => format!("budget of tenant {name}"),
+            Owner::Day => "budget of the day".into(),
+        }
+    }
+}
+
+/// Budgets that stand in no plan: those of the machine's owner.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct House {
+    /// Of all runs of a day.
+    pub day: Option<Budget>,
+    /// Of a run whose file says nothing.
+    pub run: Option<Budget>,
+    /// Of tenants, in a day.
+    pub tenants: HashMap<String, Budget>,
+}
+
+impl House {
+    fn has_budgets(&self) -> bool {
+        self.day.is_some() || self.run.is_some() || !self.tenants.is_empty()
+    }
+
+    /// Adds those that a task of this tenant is under, behind those of its plan.
+    fn add_to(&self, payers: &mut Vec<Payer>, tenant: Option<&Arc<str>>) {
+        let is_stated = payers.iter().any(|payer| payer.owner == Owner::Run);
+        let run = self.run.iter().filter(|_| !is_stated).map(|budget| (Owner::AnyRun, budget));
+        let tenant = tenant.and_then(|name| Some((Owner::Tenant(name.clone()), self.tenants.get(&**name)?)));
+        let day = self.day.iter().map(|budget| (Owner::Day, budget));
+        let all = run.chain(tenant).chain(day);
+        payers.extend(all.map(|(owner, budget)| Payer { owner, budget: budget.clone() }));
+    }
 }
 
 /// A budget that a task draws from.
@@ -28,14 +78,32 @@ pub struct Payer {
     pub budget: Budget,
 }
 
+impl From<Payer> for Allowance {
+    fn from(payer: Payer) -> Allowance {
+        Allowance { name: payer.owner.budget_name(), budget: payer.budget }
+    }
+}
+
 impl Scheduler {
+    /// Learns which budgets there are besides those of the plan.
+    pub fn keep_house(&mut self, house: House) {
+        self.house = house;
+    }
+
     /// Whether any task of the run can stand under a budget.
     pub fn has_budgets(&self) -> bool {
-        self.index.iter().any(|workflow| workflow.budgeted)
+        self.house.has_budgets() || self.index.iter().any(|workflow| workflow.budgeted)
     }
 
     /// Every budget that a task draws from, nearest first.
     pub fn payers(&self, task: TaskIx) -> Vec<Payer> {
+        let mut payers = self.stated_payers(task);
+        self.house.add_to(&mut payers, self.tenant(task));
+        payers
+    }
+
+    /// Those that the plan states.
+    fn stated_payers(&self, task: TaskIx) -> Vec<Payer> {
         let mut payers: Vec<_> = of_step(self.node(task)).into_iter().collect();
         let mut frame = self.tasks[task].place.frame;
         self.add_groups(task, &mut payers);
@@ -66,6 +134,7 @@ impl Scheduler {
         let _ = id.segments().try_for_each(|segment| path.descend(&segment));
         let tenant = path.node.and_then(|node| node.labels.tenant.clone());
         path.payers.extend(path.node.and_then(of_step));
+        self.house.add_to(&mut path.payers, tenant.as_ref());
         (path.payers, tenant)
     }
 

@@ -4,6 +4,7 @@ use crate::agenda::Todo;
 use crate::frame::{Frame, FrameIx};
 use crate::index::{WorkflowIndex, index};
 use crate::outputs::Outputs;
+use crate::payers::House;
 use crate::task::{Task, TaskIx, TaskState, Tasks};
 use crate::timer::Timers;
 use crate::values::Values;
@@ -90,6 +91,8 @@ pub struct Scheduler {
     pub(crate) seed: u64,
     /// Where the run was started.
     pub(crate) folder: String,
+    /// Budgets besides those of the plan.
+    pub(crate) house: House,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -136,6 +139,7 @@ impl Scheduler {
             timers: Timers::default(),
             seed: 0,
             folder: String::new(),
+            house: House::default(),
             restarted: HashMap::new(),
             skip_gates: false,
             now: Timestamp::default(),

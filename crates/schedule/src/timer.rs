@@ -52,6 +52,11 @@ impl Timers {
         self.0.retain(|Reverse((_, alarm))| !drops(*alarm));
     }
 
+    /// When a timer fires.
+    pub fn armed(&self, alarm: Alarm) -> Option<Timestamp> {
+        self.0.iter().filter(|Reverse((_, known))| *known == alarm).map(|Reverse((at, _))| *at).min()
+    }
+
     pub fn next(&self) -> Option<Timestamp> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }

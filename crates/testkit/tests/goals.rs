@@ -7,6 +7,8 @@ mod again;
 mod calls;
 #[path = "goals/collecting.rs"]
 mod collecting;
+#[path = "goals/contracts.rs"]
+mod contracts;
 #[path = "goals/decisions.rs"]
 mod decisions;
 #[path = "goals/golden.rs"]

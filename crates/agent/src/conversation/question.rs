@@ -113,7 +113,7 @@ impl Conversation {
 
     /// The tools that the model sees now.
     pub(super) fn tools<'a>(&self, premise: &Premise<'a>) -> &'a [ToolSpec] {
-        let most = premise.call.settings.capabilities.max_iterations;
+        let most = premise.max_iterations();
         match limits::may_call(self.state.memory.rounds, most) && !self.state.last_chance {
             true => premise.offer.specs(!self.shelf.is_empty()),
             false => &[],

@@ -10,7 +10,7 @@ use crate::{Message, Reply, ToolCall, ToolResult};
 
 impl Conversation {
     pub(super) fn wants_tools(&mut self, premise: &Premise<'_>, reply: &Reply) -> Stage {
-        let most = premise.call.settings.capabilities.max_iterations;
+        let most = premise.max_iterations();
         if !limits::may_call(self.state.memory.rounds, most) {
             return Stage::failed(limits::exceeded(premise.step, most));
         }
@@ -69,7 +69,7 @@ impl Conversation {
                 Verdict::Stuck(what) => return Err(Stage::failed(stuck::failure(premise.step, &what))),
             }
         }
-        words.extend(limits::note(memory.rounds, capabilities.max_iterations));
+        words.extend(limits::note(memory.rounds, premise.max_iterations()));
         Ok(words)
     }
 

@@ -53,6 +53,10 @@ impl Diary for Wired<'_> {
         Alone.record(page)
     }
 
+    fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
+        Alone.settle_tools(allowed)
+    }
+
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         Alone.recall(digest)
     }
@@ -118,6 +122,10 @@ impl Commands for Echo {
     ) -> BoxFuture<'a, Result<ScriptResult, Failure>> {
         let result = match call.command.as_str() {
             "none" => Err(Failure::new(Class::Fatal, "command `none` was not found")),
+            "pwd" => Ok(ScriptResult {
+                stdout: call.working_dir.clone().unwrap_or_default(),
+                ..ScriptResult::default()
+            }),
             other => Ok(ScriptResult { stdout: other.into(), ..ScriptResult::default() }),
         };
         Box::pin(std::future::ready(result))
@@ -302,7 +310,7 @@ async fn only_models_of_the_contract_are_asked_where_there_is_one() {
     for (others, wanted) in [(&[][..], &["m"][..]), (&["p"], &["m", "p"])] {
         let (attempts, told) = attempts([failing(Class::RateLimit), said("{\"n\": 1}")]);
         let other_models = others.iter().map(|model| model.to_string()).collect();
-        let contract = Contract { other_models, ..Contract::default() };
+        let contract = Contract { model: "m".into(), other_models, ..Contract::default() };
         let assignment = Assignment { contract: Some(Box::new(contract)), ..with_models(agent(None), 1) };
         run(&attempts, assignment).await;
         assert_eq!(*told.models.lock().unwrap(), wanted);
@@ -386,4 +394,68 @@ fn an_attempt_can_move_between_threads() {
     fn is_send<T: Send>(_: &T) {}
     let (attempts, _) = attempts([]);
     is_send(&attempts.attempt(agent(None), &Alone, CancellationToken::new()));
+}
+
+#[tokio::test]
+async fn a_command_runs_in_the_folder_of_its_contract() {
+    let (attempts, _) = attempts([]);
+    let place = |stated: Option<&str>, agreed: Option<&str>| {
+        let mut assignment = script("pwd");
+        let Work::Script(call) = &mut assignment.work else { panic!("a script") };
+        call.working_dir = stated.map(str::to_owned);
+        let contract = |folder: &str| Contract { working_dir: Some(folder.into()), ..Contract::default() };
+        assignment.contract = agreed.map(|folder| Box::new(contract(folder)));
+        assignment
+    };
+    for (stated, agreed, runs_in) in [
+        (Some("in"), Some("/work/in"), "/work/in"),
+        (None, Some("/work"), "/work"),
+        (Some("in"), None, "in"),
+        (None, None, ""),
+    ] {
+        let end = run(&attempts, place(stated, agreed)).await;
+        let AttemptEnd::Finished { output, .. } = end else { panic!("{end:?}") };
+        assert_eq!(output.value()["stdout"], runs_in);
+    }
+}
+
+/// A budget that can only pay the cheap model.
+struct Poor;
+
+impl Admission for Poor {
+    fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
+        match call.model.as_str() {
+            "cheap" => Unlimited.admit(call),
+            _ => Box::pin(std::future::ready(Ok(Admitted::Instead("cheap".into())))),
+        }
+    }
+
+    fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
+}
+
+#[tokio::test]
+async fn a_budget_goes_on_with_a_cheaper_model_only_if_the_contract_names_it() {
+    let contract = |cheaper: &[&str]| Contract {
+        model: "m".into(),
+        cheaper_models: cheaper.iter().map(|model| model.to_string()).collect(),
+        ..Contract::default()
+    };
+    for (cheaper, asked) in [(&[][..], 0), (&["cheap"], 1)] {
+        let (attempts, told) = attempts([said("{\"n\": 1}")]);
+        let assignment = Assignment { contract: Some(Box::new(contract(cheaper))), ..agent(None) };
+        let line = Wired::new(&Poor, &Silent);
+        let end = attempts.attempt(assignment, &line, CancellationToken::new()).await;
+        assert_eq!(told.models.lock().unwrap().len(), asked, "{cheaper:?}");
+        match end {
+            AttemptEnd::Finished { .. } => assert_eq!(*told.models.lock().unwrap(), ["cheap"]),
+            AttemptEnd::Failed { failure, .. } => {
+                assert_eq!(
+                    (failure.class, failure.reason.as_deref()),
+                    (Class::Budget, Some("model_not_allowed"))
+                );
+                assert!(cheaper.is_empty(), "{failure:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }

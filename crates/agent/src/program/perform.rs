@@ -57,7 +57,7 @@ impl<'a> Programmer<'a> {
             Err(failure) => return unused(self.talk.named(failure)),
         };
         let mut ledger = Ledger::new(&self.call.agent.settings.pricing);
-        let heard = Heard::new(self.talk.line, self.talk.assignment.contract.as_deref());
+        let heard = Heard::new(self.talk.line, self.talk.contract);
         let closing = tokio::select! {
             biased;
             failure = self.talk.cut_off(cancel) => Err(failure),

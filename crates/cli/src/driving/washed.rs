@@ -86,6 +86,11 @@ impl Diary for WashedLine {
         self.line.record(Page { piece: json(&self.scrubber, piece), kept, usage: page.usage })
     }
 
+    /// Names of tools are offered and called as they are, so they stay so.
+    fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
+        self.line.settle_tools(allowed)
+    }
+
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         let new = self.renamed.lock().expect("nobody panics while holding it").get(&digest).copied();
         self.line.recall(new.unwrap_or(digest))

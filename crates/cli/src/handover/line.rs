@@ -82,6 +82,17 @@ impl Distant {
         (number, Box::pin(async move { answer.await.ok() }))
     }
 
+    /// Has something on the owner's disk before anything follows from it.
+    fn write(&self, what: impl FnOnce(u64) -> FromThief) -> BoxFuture<'static, Result<(), Failure>> {
+        let (_, answer) = self.ask(what);
+        Box::pin(async move {
+            match answer.await {
+                Some(FromOwner::Recorded { answer, .. }) => answer,
+                _ => Err(gone()),
+            }
+        })
+    }
+
     async fn admitted(&self, call: CallDemand) -> Result<Admitted, Failure> {
         self.require_claim()?;
         let (number, answer) = self.ask(|number| FromThief::Admit { number, demand: call });
@@ -132,13 +143,11 @@ impl Admission for Distant {
 
 impl Diary for Distant {
     fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        let (_, answer) = self.ask(|number| FromThief::Record { number, page });
-        Box::pin(async move {
-            match answer.await {
-                Some(FromOwner::Recorded { answer, .. }) => answer,
-                _ => Err(gone()),
-            }
-        })
+        self.write(|number| FromThief::Record { number, page })
+    }
+
+    fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
+        self.write(|number| FromThief::SettleTools { number, allowed })
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {

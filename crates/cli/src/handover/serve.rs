@@ -166,6 +166,10 @@ impl Service {
                 let line = self.line.clone();
                 self.ask(async move { Answer::Recorded(number, line.record(page).await) });
             }
+            FromThief::SettleTools { number, allowed } => {
+                let line = self.line.clone();
+                self.ask(async move { Answer::Recorded(number, line.settle_tools(allowed).await) });
+            }
             FromThief::Recall { number, digest } => {
                 let line = self.line.clone();
                 self.ask(async move { Answer::Recalled(number, line.recall(digest).await) });

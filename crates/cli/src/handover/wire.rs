@@ -45,6 +45,8 @@ pub enum FromThief {
     Dropped { number: u64 },
     /// A page of the diary.
     Record { number: u64, page: Page },
+    /// The tools that the attempt may use, by their names.
+    SettleTools { number: u64, allowed: Vec<String> },
     /// A large value is wanted back.
     Recall { number: u64, digest: Digest },
     /// The attempt has ended.
@@ -65,7 +67,7 @@ pub enum FromOwner {
     Cancel,
     /// A call may be made, or not.
     Admitted { number: u64, answer: Result<Permission, Failure> },
-    /// A page is on disk, or not.
+    /// A page, or what was settled, is on disk, or not.
     Recorded { number: u64, answer: Result<(), Failure> },
     /// The large value.
     Recalled { number: u64, text: Option<JsonText> },

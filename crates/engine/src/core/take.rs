@@ -37,6 +37,11 @@ impl Core {
                 self.take_page(fact.at, task, attempt, page, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
+            What::ToolsSettled { task, attempt, allowed, written } => {
+                let task = self.scheduler.id(task).clone();
+                self.happen(fact.at, Event::ToolsSettled { task, attempt, allowed_tools: allowed }, turn);
+                turn.effects.push(Effect::Acknowledge(written));
+            }
             What::Answered { task, answer, by, message } => {
                 turn.consumed.extend(message);
                 self.take_answer(fact.at, task, &answer, by, turn);

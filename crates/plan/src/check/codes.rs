@@ -21,6 +21,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::missing_key", "a program, a server or a source that must be named is not"),
     ("workflow::missing_skill", "a skill's text is not there"),
     ("workflow::missing_sub_workflow", "a workflow file that a step runs is not there"),
+    ("workflow::model_excluded", "a budget goes on with a model that may not play a persona"),
     ("workflow::need_on_loop", "something needs a step that may run several times"),
     ("workflow::needs_across_groups", "needs join steps that are not on one level"),
     ("workflow::never_before", "a reference to something that cannot have run by then"),

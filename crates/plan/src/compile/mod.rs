@@ -12,6 +12,7 @@ mod build;
 mod calls;
 mod caps;
 mod coders;
+mod constraints;
 mod extras;
 mod fields;
 mod goal;
@@ -90,6 +91,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     programs::check(&bundle, options, &mut diagnostics);
     prices::check(&bundle, options, &mut diagnostics);
     phase::check(&bundle, &options.caps, &mut diagnostics);
+    constraints::check(&bundle, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     let refused =

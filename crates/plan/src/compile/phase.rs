@@ -176,5 +176,6 @@ fn repairer(agent: &Agent) -> Option<String> {
 
 fn clearance(source: &source::Clearance) -> Clearance {
     let names = |names: &source::Names| names.iter().map(|name| name.value.clone()).collect();
-    Clearance { allow: source.allow.as_ref().map(names), ban: names(&source.ban) }
+    let model = source.model.as_ref().map(|model| model.value.clone());
+    Clearance { allow: source.allow.as_ref().map(names), ban: names(&source.ban), model }
 }

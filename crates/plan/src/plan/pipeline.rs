@@ -35,13 +35,16 @@ pub struct Phase {
     pub max_depth: u32,
 }
 
-/// The tools of a persona: a ban wins over an allowance.
+/// What a persona may use. Of tools, a ban wins over an allowance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clearance {
-    /// Those allowed; `None` where nothing is said, which means all.
+    /// Tools that are allowed; `None` where nothing is said, which means all.
     pub allow: Option<Vec<String>>,
-    /// Those banned.
+    /// Tools that are banned.
     pub ban: Vec<String>,
+    /// The only model that may play it; `None` where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// How the members of a block run.

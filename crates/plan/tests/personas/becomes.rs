@@ -135,3 +135,25 @@ fn no_other_model_repairs_what_only_one_may_answer() {
     let runtime = piped("runtime: {repair_model: cheap}\n", &["a"], &[]).replacen("You lead.", bound, 1);
     assert_eq!(repairs(&runtime), None);
 }
+
+#[test]
+fn a_cheaper_model_that_a_persona_may_not_be_played_by_is_refused() {
+    let excluded = [
+        ("workflow::no_effect", "`Write`"),
+        ("workflow::model_excluded", "`modelConstraint` of persona `writer` excludes it"),
+    ];
+    let spent = |model: &str| format!("when_spent: degrade, degrade_to: {model}");
+    let of_run = |model: &str| {
+        format!("{TWO}limits: {{budget_tokens: 9000, budget_mode: enforce, {}}}\n", spent(model))
+    };
+    let of_node = |node: &str, model: &str| {
+        let (from, budget) = (format!("id: {node},"), format!("budget: {{tokens: 900, {}}}", spent(model)));
+        TWO.replace(&from, &format!("{from} {budget},"))
+    };
+    refused(&of_run("small"), &excluded);
+    refused(&of_node("write", "small"), &excluded);
+    let plan_of_big = plan(&of_run("big"));
+    assert_eq!(phase(plan_of_big.root(), "write").clearance.model.as_deref(), Some("big"));
+    assert_eq!(phase(plan_of_big.root(), "copy").clearance.model, None);
+    plan(&of_node("copy", "small"));
+}

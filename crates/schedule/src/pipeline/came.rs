@@ -269,7 +269,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn violation(&self, task: TaskIx) -> Violation {
+    pub(crate) fn violation(&self, task: TaskIx) -> Violation {
         self.workflow_of(task).pipeline.as_ref().map(|pipeline| pipeline.violation).unwrap_or_default()
     }
 }

@@ -58,7 +58,7 @@ impl Scheduler {
     }
 
     /// How deep a child of a phase stands: a try not at all.
-    pub(super) fn depth_of(&self, child: TaskIx) -> u32 {
+    pub(crate) fn depth_of(&self, child: TaskIx) -> u32 {
         match self.asked_about(child) {
             Some(About::Intent { depth, .. }) => *depth,
             Some(About::Aggregate { of }) => self.tasks.find(of).map_or(0, |of| self.depth_of(of)),
@@ -67,7 +67,7 @@ impl Scheduler {
     }
 
     /// The role that a child plays; the phase's own where there is none.
-    pub(super) fn role_of<'p>(&self, phase: &'p Phase, about: &About) -> Option<&'p ChildRole> {
+    pub(crate) fn role_of<'p>(&self, phase: &'p Phase, about: &About) -> Option<&'p ChildRole> {
         match about {
             About::Intent { persona, .. } => phase.children.iter().find(|role| *role.persona == **persona),
             About::Aggregate { of } => {

@@ -21,7 +21,7 @@ impl Scheduler {
         (1..).map_while(|number| self.tasks.find(&id(number))).collect()
     }
 
-    pub(super) fn asked_about(&self, child: TaskIx) -> Option<&About> {
+    pub(crate) fn asked_about(&self, child: TaskIx) -> Option<&About> {
         self.tasks[child].question.as_ref().map(|question| &question.about)
     }
 

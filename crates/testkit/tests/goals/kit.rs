@@ -156,7 +156,9 @@ pub fn told(world: &World) -> Vec<Value> {
         .collect();
     let counts = |event: &Event| match event {
         Event::RunOwned { .. } | Event::AttemptLost { .. } | Event::Blocked { .. } => false,
-        Event::AttemptStarted { task, attempt, .. } => !lost.contains(&(task.clone(), *attempt)),
+        Event::ContractResolved { task, attempt, .. } | Event::AttemptStarted { task, attempt, .. } => {
+            !lost.contains(&(task.clone(), *attempt))
+        }
         _ => true,
     };
     let mut started: BTreeMap<String, u64> = BTreeMap::new();
@@ -175,7 +177,8 @@ pub fn without_times(mut event: Value, started: &mut BTreeMap<String, u64>) -> V
         if fields.contains_key("attempt") {
             let count = started.entry(fields["task"].to_string()).or_default();
             *count += u64::from(kind == "attempt_started");
-            fields.insert("attempt".into(), json!(count));
+            // A contract is resolved before its attempt starts.
+            fields.insert("attempt".into(), json!(*count + u64::from(kind == "contract_resolved")));
         }
     }
     event

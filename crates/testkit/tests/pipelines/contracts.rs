@@ -1,11 +1,12 @@
 //! What workers may use and how long they may take: the contract of each attempt.
 
 use super::kit::*;
-use convoke_model::{Class, Contract, Event, RunStatus};
+use convoke_model::{Assignment, Class, Contract, Event, RunStatus};
 use convoke_plan::Plan;
-use convoke_testkit::{World, plan_of};
+use convoke_testkit::{Behaviour, World, plan_of};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One phase of `lead`, who may hand work to `hand`; both are played by actors of their own.
 fn team(lead: &str, actors: &str) -> Arc<Plan> {
@@ -89,6 +90,68 @@ fn a_child_has_the_bounds_of_its_own_actor() {
     assert_eq!(bound("x/try[1]"), Some(50_000));
     assert_eq!(bound("x/child[1.1]"), Some(5_000));
     assert_eq!(bound("x/aggregate[1]"), Some(50_000));
+}
+
+#[test]
+fn what_nothing_offers_is_settled_at_once_and_what_servers_have_is_not() {
+    let (_, world) = run(&manifest("x", &["x"], &[]), vec![]);
+    let without = contract(&world, "x/try[1]");
+    assert_eq!((without.allowed_tools, without.tools_settled), (Some(Vec::new()), true));
+    let tools = |lead: &str, actors: &str| {
+        let (_, world) = run(&team(lead, actors), vec![]);
+        let contract = contract(&world, "x/try[1]");
+        (contract.allowed_tools, contract.tools_settled)
+    };
+    assert_eq!(tools("", PLAIN), (None, false));
+    assert_eq!(tools("", "  first: {type: agent, tools: []}\n"), (Some(Vec::new()), true));
+    assert_eq!(tools("", "  first: {type: script, command: 'true'}\n"), (Some(Vec::new()), true));
+    // A coding agent has tools that nobody can list: entries stay entries.
+    let own = "  first: {type: agent, tools: [fs__read], provider: {name: acp, command: agent}}\n";
+    assert_eq!(tools("", own), (Some(vec!["fs__read".to_owned()]), false));
+}
+
+#[test]
+fn the_deadline_that_is_enforced_is_the_contracts() {
+    let actors = "  first: {type: agent, timeout: 50s}\n";
+    let hangs = |_: &Assignment| Behaviour::gives(Duration::from_secs(3600), json!({"status": "success"}));
+    let mut world = World::new(team("", actors), json!({}), 4, 1, Box::new(hangs));
+    assert_eq!(world.finish().status, RunStatus::Failed);
+    let at = |wanted: fn(&Event) -> bool| {
+        world.events().find(|stamped| wanted(&stamped.event)).map(|stamped| stamped.at).expect("it happened")
+    };
+    let begun = at(|event| matches!(event, Event::AttemptStarted { .. }));
+    let stopped = at(|event| matches!(event, Event::CancelRequested { .. }));
+    let allowed = contract(&world, "x/try[1]").timeout_ms.expect("a bound");
+    assert_eq!((stopped.since(begun).as_millis() as u64, allowed), (50_000, 50_000));
+}
+
+#[test]
+fn a_contract_names_every_budget_that_is_drawn_from_and_no_other() {
+    let limits =
+        "limits: {budget_tokens: 90000, budget_mode: enforce, when_spent: degrade, degrade_to: small}\n";
+    let nodes = ["x personaId: a, budget: {tokens: 5000}", "y personaId: b"];
+    let plan = with("x", &nodes, &["x y"], limits);
+    let hands_out = json!({"status": "success", "children": [{"persona": "b", "task": "1"}]});
+    let (_, world) = run(&plan, vec![("x/try[1]", says(hands_out))]);
+    let mut scheduler = convoke_schedule::Scheduler::new(plan);
+    let mut looked = 0;
+    for stamped in world.events() {
+        scheduler.apply(stamped).expect("it happened");
+        if let Event::ContractResolved { task, contract, .. } = &stamped.event {
+            let (payers, _) = scheduler.payers_of(task);
+            let drawn: Vec<_> = payers.into_iter().map(convoke_model::Allowance::from).collect();
+            assert_eq!(contract.budgets, drawn, "{task}");
+            assert_eq!(contract.cheaper_models, ["small"], "{task}");
+            looked += 1;
+        }
+    }
+    assert_eq!(looked, 4);
+    let named = |worker: &str| {
+        let budgets = contract(&world, worker).budgets;
+        budgets.into_iter().map(|allowance| allowance.name).collect::<Vec<_>>()
+    };
+    assert_eq!(named("x/try[1]"), ["budget of step x", "budget of the run"]);
+    assert_eq!(named("y/try[1]"), ["budget of the run"]);
 }
 
 #[test]

@@ -149,7 +149,8 @@ fn what_children_say_about_the_run_counts_once_all_have_succeeded() {
 #[test]
 fn a_child_is_held_to_the_clearance_of_its_own_persona() {
     let script = vec![("x/try[1]", hands(&[("b", "1")])), ("x/child[1.1]", hands(&[("c", "deep")]))];
-    let (_, world) = run(&one(), script);
+    let more = "topologyConstraints: {maxDepth: 3, maxRetries: 0}\nmcp_servers: {fs: {command: fs}}\n";
+    let (_, world) = run(&with("x", &["x personaId: a"], &[], more), script);
     let contract = world.events().find_map(|stamped| match &stamped.event {
         Event::ContractResolved { task, contract, .. } if task.0.contains("1.1.1") => Some(contract.clone()),
         _ => None,

@@ -76,7 +76,8 @@ fn sd_4_a_run_of_two_phases_is_told_in_this_order() {
 
 #[test]
 fn sd_6_a_tool_in_both_lists_is_banned() {
-    let (_, world) = run(&manifest("x", &["x"], &[]), vec![]);
+    let plan = with("x", &["x"], &[], "mcp_servers: {fs: {command: fs}}\n");
+    let (_, world) = run(&plan, vec![]);
     let contract = world.events().find_map(|stamped| match &stamped.event {
         Event::ContractResolved { contract, .. } => Some(contract.clone()),
         _ => None,

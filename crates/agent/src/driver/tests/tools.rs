@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{Answered, Asker, Asks, Message, NoPrograms, Tool, ToolCall, ToolResult, ToolSpec};
-use convoke_model::{Answer, Ask, Contract, Server, Servers, Transport, WaitsFor};
+use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
+mod contracts;
 mod reviewed;
 
 /// A provider that plays a list of replies and keeps what it was asked.
@@ -46,6 +47,8 @@ impl Providers for Arc<Model> {
 #[derive(Default)]
 struct Bench {
     lists: AtomicU32,
+    /// What further tools there are.
+    more: Vec<&'static str>,
     /// Its servers do not start.
     hangs: bool,
     called: Mutex<Vec<String>>,
@@ -75,7 +78,8 @@ impl Toolbox for Bench {
                 repeatable: name != "act",
             }
         };
-        Box::pin(std::future::ready(Ok(["look", "act", "lost", "slow", "long"].map(tool).to_vec())))
+        let names = ["look", "act", "lost", "slow", "long"].iter().chain(&self.more);
+        Box::pin(std::future::ready(Ok(names.map(|name| tool(name)).collect())))
     }
 
     fn call<'a>(
@@ -114,6 +118,8 @@ struct Desk {
     reports: Mutex<Vec<Report>>,
     /// The model of each call that was admitted, and how it fared.
     calls: Mutex<Vec<(String, Option<Class>)>>,
+    /// What was settled, each time.
+    settled: Mutex<Vec<Vec<String>>>,
     is_full: bool,
 }
 
@@ -156,6 +162,14 @@ impl Diary for Desk {
             return Box::pin(std::future::ready(Err(Failure::new(Class::Fatal, "the disk is full"))));
         }
         self.pages.lock().unwrap().push(page);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
+        if self.is_full {
+            return Box::pin(std::future::ready(Err(Failure::new(Class::Fatal, "the disk is full"))));
+        }
+        self.settled.lock().unwrap().push(allowed);
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -270,93 +284,6 @@ async fn what_is_not_allowed_is_not_seen() {
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__lost", "s__long"]);
     assert_eq!(scene.called(), [""; 0]);
     assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
-}
-
-fn contract(allowed: Option<&[&str]>, banned: &[&str]) -> Option<Box<Contract>> {
-    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-    Some(Box::new(Contract {
-        phase: "write".into(),
-        persona: None,
-        allowed_tools: allowed.map(words),
-        banned_tools: words(banned),
-        ..Contract::default()
-    }))
-}
-
-#[tokio::test]
-async fn what_a_contract_bans_is_neither_offered_nor_called() {
-    let mut scene = Scene::new([wants(&[("s__act", "{}"), ("s__look", "{}")]), answers("done")]);
-    scene.assignment.contract = contract(Some(&["LOOK", "act", "s__lost"]), &["S__ACT"]);
-    finished(scene.run().await);
-    assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__lost"]);
-    assert_eq!(scene.called(), ["look"]);
-    assert_eq!(scene.texts(1)[1], "there is no tool `s__act`; the tools are s__look, s__lost");
-}
-
-/// What a worker of persona `coder` comes to that calls these tools.
-async fn coder(allowed: Option<&[&str]>, banned: &[&str], calls: &[(&str, &str)]) -> (Scene, AttemptEnd) {
-    let mut scene = Scene::new([wants(calls), answers("done")]);
-    let contract =
-        contract(allowed, banned).map(|contract| Contract { persona: Some("coder".into()), ..*contract });
-    scene.assignment.contract = contract.map(Box::new);
-    let end = scene.run().await;
-    (scene, end)
-}
-
-#[tokio::test]
-async fn a_call_of_a_tool_that_a_persona_may_not_use_ends_the_attempt_before_any_call() {
-    /// What is allowed, what is banned, and what is called.
-    type Case = (Option<&'static [&'static str]>, &'static [&'static str], &'static str);
-    let cases: [Case; 4] = [
-        (None, &["S__ACT"], "s__act"),
-        (Some(&["look"]), &[], "s__act"),
-        (Some(&[]), &[], "s__act"),
-        (None, &["act"], "Act"),
-    ];
-    for (allowed, banned, name) in cases {
-        let (scene, end) = coder(allowed, banned, &[(name, "{}"), ("s__look", "{}")]).await;
-        let AttemptEnd::Failed { failure, .. } = end else { panic!("{end:?}") };
-        let said = "persona `coder` called the tool `s__act`, which it may not use";
-        assert_eq!((failure.class, failure.reason.as_deref()), (Class::Security, Some("tool_not_allowed")));
-        assert_eq!(failure.message, format!("step `a`: {said}"));
-        assert_eq!(scene.desk.noted("security_violation"), [said]);
-        assert_eq!(scene.called(), [""; 0], "nothing of the turn is done");
-    }
-}
-
-#[tokio::test]
-async fn a_tool_that_does_not_exist_is_a_mistake_that_a_persona_can_correct() {
-    for name in ["nope", "LOOK", "*"] {
-        let (scene, end) = coder(None, &["act", "nope"], &[(name, "{}")]).await;
-        assert_eq!(finished(end), "done", "{name}");
-        assert!(scene.texts(1)[1].starts_with("there is no tool"), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn what_a_coding_agent_tells_of_its_own_tools_is_held_against_its_bans() {
-    let told = |failed: bool| Report::ToolCalled { tool: "Bash".into(), ms: 1, failed };
-    for (failed, expected) in [(false, Some(Class::Security)), (true, None)] {
-        let (desk, contract) = (Desk::default(), contract(None, &["bash"]).unwrap());
-        let contract = Contract { persona: Some("coder".into()), ..*contract };
-        let heard = crate::ask::Heard::new(&desk, Some(&contract));
-        heard.report(told(failed));
-        assert_eq!(heard.take_barred().map(|failure| failure.class), expected);
-    }
-}
-
-#[tokio::test]
-async fn what_is_offered_is_what_the_contract_says_and_nothing_else_is_asked() {
-    let mut scene = Scene::new([answers("done")]);
-    scene.settings(|settings| settings.tools = Some(vec!["LOOK".into(), "web".into()]));
-    scene.assignment.contract = contract(Some(&["LOOK", "web"]), &[]);
-    finished(scene.run().await);
-    assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look"]);
-    assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
-    let mut none = Scene::new([answers("done")]);
-    none.assignment.contract = contract(Some(&[]), &[]);
-    finished(none.run().await);
-    assert_eq!(none.bench.lists.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]

@@ -128,6 +128,10 @@ impl Diary for Book {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    fn settle_tools(&self, _allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         let kept = self.kept.lock().unwrap().get(&digest).cloned();
         Box::pin(std::future::ready(kept))

@@ -55,6 +55,9 @@ impl Shown {
         asked: Option<&Value>,
     ) -> Result<Value, CommandFailure> {
         let mut record = self.task_json(id, task, asked)?;
+        if let Some(contracts) = self.contracts_json(id) {
+            record["contracts"] = contracts;
+        }
         if let Some(conversations) = conversation::json(&self.conversations(id)?) {
             record["conversations"] = conversations;
         }

@@ -5,6 +5,7 @@ mod below;
 mod budgets;
 mod came;
 mod capacity;
+mod contract;
 mod conversation;
 mod goal;
 mod json;

@@ -101,6 +101,7 @@ impl Shown {
             text.push_str(&format!("{word}: {why}\n"));
         }
         text.push_str(&self.task_notes_text(id));
+        text.push_str(&self.contract_text(id));
         for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {
             text.push_str(&asked_section(name, value));
         }

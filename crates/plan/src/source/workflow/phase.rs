@@ -82,13 +82,15 @@ impl Worker {
     }
 }
 
-/// The tools of a persona, as written.
+/// What a persona may use, as written.
 #[derive(Debug, Clone, Default)]
 pub struct Clearance {
-    /// Those allowed; `None` means all.
+    /// Tools that are allowed; `None` means all.
     pub allow: Option<Names>,
-    /// Those banned.
+    /// Tools that are banned.
     pub ban: Names,
+    /// The only model that may play it.
+    pub model: Option<Spanned<String>>,
 }
 
 /// An edge that can start a phase.

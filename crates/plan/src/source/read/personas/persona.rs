@@ -27,13 +27,14 @@ pub(super) fn persona(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option
         Some((provider, model)) => (Some(provider), Some(model)),
         None => (None, model),
     };
+    let only = model.as_ref().map(|model| Spanned::new(model.value.clone(), model.span.clone()));
     let persona = Persona {
         id,
         display_name: fields.text(cx, "displayName"),
         prompt: prompt(cx, &mut fields),
         model,
         provider,
-        clearance: clearance(cx, &mut fields),
+        clearance: Clearance { model: only, ..clearance(cx, &mut fields) },
         actor: filled(cx, &mut fields, "actorId"),
     };
     fields.finish(cx);
@@ -61,6 +62,7 @@ fn clearance(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Clearance {
     let clearance = Clearance {
         allow: fields.names(cx, "allowlist"),
         ban: fields.names(cx, "banlist").unwrap_or_default(),
+        model: None,
     };
     let banned: Vec<&str> = clearance.ban.iter().map(|name| name.value.as_str()).collect();
     let both = |tool: &&Spanned<String>| is_within(&tool.value, &banned);
