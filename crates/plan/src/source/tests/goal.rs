@@ -20,7 +20,7 @@ fn goal(body: &str) -> GoalStep {
 fn every_key_of_a_goal_is_read() {
     let step = goal(
         "context: c, max_depth: 2, max_children: 3, max_tasks: 9, max_rounds: 1, max_recoveries: 0, skip_threshold: 50, \
-         spawn: {tokens: 10, seconds: 20, tools: 3}, backoff: 2s, approve: true, plan: 'tasks: []'",
+         spawn: {tokens: 10, seconds: 20, tools: 3}, backoff: 2s, approve: true, plan: '- description: look'",
     );
     assert_eq!(step.context.unwrap().value, "c");
     let numbers = [step.max_depth, step.max_children, step.max_tasks, step.max_rounds, step.max_recoveries];
@@ -31,7 +31,7 @@ fn every_key_of_a_goal_is_read() {
     );
     assert_eq!(step.spawn.tokens.unwrap().value, 10);
     assert!(step.approve && !step.plan_only);
-    assert_eq!(step.plan.unwrap().value, "tasks: []");
+    assert_eq!(step.plan.unwrap().value, "- description: look");
 }
 
 #[test]
@@ -127,6 +127,7 @@ fn what_is_wrong_with_a_goal_is_found_where_it_stands() {
             "workflow::unknown_key",
             &["did you mean `tasks`?"],
         ),
+        ("type: goal, goal: g, plan: 'tasks: []'", "workflow::empty_value", &["`plan` of", "has no tasks"]),
         ("type: goal, goal: g, plan: [{id: x}]", "workflow::missing_key", &["`description`"]),
         ("type: goal, prompt: p, goal: g", "workflow::not_allowed_here", &["a goal has `goal`"]),
         ("type: agent, goal: g", "workflow::not_allowed_here", &["`goal` belongs to steps of type goal"]),
