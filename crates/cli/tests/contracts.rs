@@ -67,7 +67,7 @@ fn a_banned_tool_ends_the_run_and_show_says_who_called_what() {
 fn the_tools_that_were_settled_stand_in_the_journal_before_the_first_call_and_in_show() {
     let world = tempted("validation_fail");
     world.convoke(&["run", "w.yaml", "--silent"]).exits(0);
-    let events = world.convoke(&["events", &world.run()]).exits(0).stdout;
+    let events = world.convoke(&["events", &world.run(), "--format", "json"]).exits(0).stdout;
     let at = |kind: &str| {
         let found = events.lines().position(|line| line.contains(kind) && line.contains("code/try[2]"));
         found.unwrap_or_else(|| panic!("no {kind} in\n{events}"))
