@@ -16,7 +16,8 @@ fn waiting() -> (World, String) {
 
 /// Plans that cannot be carried out, where that is told, and in which words.
 const WRONG: &[(&str, &str, &str)] = &[
-    ("", "plan.yaml:1:1", "is empty"),
+    ("", "the plan `plan.yaml` is empty", "a plan is a list of tasks"),
+    ("# later\n", "plan.yaml:1:1", "is empty"),
     ("tasks: []\n", "plan.yaml:1:1", "has no tasks"),
     ("tasks:\n- {id: x\n", "plan.yaml:2:3", "yaml::syntax"),
     (

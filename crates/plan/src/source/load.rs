@@ -57,6 +57,7 @@ impl<'a> Loader<'a> {
             Built::Root(root) if !root.is_null() => return Some(root),
             Built::Root(_) | Built::Empty => {
                 Diagnostic::error("file::empty", format!("{what} is empty"), start_of(file), "nothing here")
+                    .help("a plan is a list of tasks; `convoke goal … --plan-only` prints one to begin with")
             }
             Built::Failed(finding) => *finding,
         };
