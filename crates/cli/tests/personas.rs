@@ -427,3 +427,13 @@ fn a_try_is_shown_as_what_it_came_to_and_steps_are_what_people_wrote() {
     );
     assert_ne!(task["started_at"], task["ended_at"], "a phase lasts as long as its tries: {task:#}");
 }
+
+#[test]
+fn the_last_try_that_was_not_accepted_is_not_shown_as_a_success() {
+    let replies = "replies:\n  write/try: {status: success, flags: {ready: 1}}\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    world.convoke(&["run", "w.yaml", "-q"]).exits(1);
+    let shown = world.convoke(&["show", &world.run()]).exits(0).stdout;
+    let tries: Vec<&str> = shown.lines().filter(|line| line.starts_with("write/try[")).collect();
+    assert!(!tries.is_empty() && tries.iter().all(|row| row.contains(" refused ")), "{shown}");
+}

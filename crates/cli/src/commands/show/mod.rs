@@ -44,8 +44,8 @@ struct Shown {
     budgets: Vec<Standing>,
     /// Merges whose text grows.
     growing: Growing,
-    /// Tries that another one came after.
-    retried: HashSet<TaskId>,
+    /// Tries that were not accepted.
+    refused: HashSet<TaskId>,
     /// How it used its capacity, as it has counted itself.
     metrics: Option<Value>,
 }
@@ -93,8 +93,8 @@ impl Shown {
         let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let growing = Growing::of(&stored.events);
-        let retried = came::retried(&stored.events);
-        Ok(Shown { growing, retried, stored, report, status, plan, budget, budgets, metrics })
+        let refused = came::refused(&stored.events);
+        Ok(Shown { growing, refused, stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 /// Rows of the task list; the rest is counted. `--format json` has all of them.
 const MOST_TASKS: usize = 200;
 
+/// Characters of a goal's sentence; `--format json` has all of it.
+const LONGEST_SENTENCE: usize = 200;
+
 impl Shown {
     pub(super) fn run_text(&self, paint: Paint) -> Result<String, CommandFailure> {
         let report = &self.report;
@@ -29,6 +32,9 @@ impl Shown {
                 "workflow",
                 format!("{} ({} in {})", started.workflow, origin(&started.file), started.folder),
             );
+        }
+        if let Some(sentence) = report.started.as_ref().and_then(|started| started.sentence()) {
+            field("goal", words::fit(&words::first_line(sentence), LONGEST_SENTENCE));
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         if let Some(start) = report.started_at {
