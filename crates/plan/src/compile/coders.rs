@@ -49,7 +49,7 @@ fn calls_tools(workflow: &Workflow) -> bool {
     steps.any(|step| matches!(step.kind, StepKind::Tool(_)))
 }
 
-fn is_program(agent: &AgentStep, providers: &Providers<'_>) -> bool {
+pub(super) fn is_program(agent: &AgentStep, providers: &Providers<'_>) -> bool {
     PROGRAMS.contains(&providers.agent(agent.provider.as_ref()).name.as_str())
 }
 

@@ -11,6 +11,7 @@ mod budget;
 mod build;
 mod calls;
 mod caps;
+mod clearances;
 mod coders;
 mod constraints;
 mod extras;
@@ -92,6 +93,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     prices::check(&bundle, options, &mut diagnostics);
     phase::check(&bundle, &options.caps, &mut diagnostics);
     constraints::check(&bundle, &mut diagnostics);
+    clearances::check(&bundle, options, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     let refused =

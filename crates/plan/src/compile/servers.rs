@@ -102,7 +102,7 @@ pub(super) fn references(source: &References) -> Vec<(String, String)> {
 }
 
 /// The tools that may be used; `None` means all, whatever they are called.
-fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> {
+pub(super) fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> {
     let all = server.tools.iter().any(|name| name.value == ALL);
     let stated = server.tools.iter().map(|name| name.value.as_str()).filter(move |_| !all);
     // Scripts stand in the file, so their names are known.
