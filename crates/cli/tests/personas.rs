@@ -129,6 +129,15 @@ fn a_try_that_is_not_accepted_is_followed_by_one_that_knows_it() {
     assert_eq!(payloads, [1, 2, 3], "every try is kept");
 }
 
+/// What the run says about bounds that were not granted, in `show`.
+fn cut(world: &World) -> Vec<String> {
+    let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
+    let notes = shown["notes"].as_array().unwrap_or_else(|| panic!("{shown:#}"));
+    let notes = notes.iter().filter(|note| note["code"] == "bounds_cut");
+    let words = notes.filter_map(|note| note["message"].as_str()?.split("`maxRetries` is ").nth(1));
+    words.filter_map(|words| Some(words.split(" (").next()?.to_owned())).collect()
+}
+
 #[test]
 fn the_environment_bounds_tries() {
     let replies = "replies:\n  write/try: {status: validation_fail, reason: never good}\ndefault: [{status: success}]\n";
@@ -138,6 +147,10 @@ fn the_environment_bounds_tries() {
         run(&world).exits(1);
         let events = Events::of(&world, &world.run());
         assert_eq!(events.count("attempt_started"), tries, "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+        assert_eq!(
+            cut(&world),
+            [format!("{retries} instead of 4")].into_iter().filter(|_| tries < 5).collect::<Vec<_>>()
+        );
     }
     let wrong = scripted("", WRITE_AND_COPY, "").env("AGENT_MAX_RECURSIVE_DEPTH", "0");
     run(&wrong).exits(2).mentions(&["AGENT_MAX_RECURSIVE_DEPTH", "from 1 to"]).prints_nothing();
@@ -322,6 +335,10 @@ fn the_environment_of_now_bounds_a_resumed_run() {
         world.convoke(&["resume", &id, "--silent"]).exits(1);
         let made = Events::of(&world, &id).count("attempt_started") - before;
         assert_eq!((before, made), (3, tries), "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+        world.convoke(&["resume", &id, "--silent"]).exits(1);
+        let told: Vec<String> =
+            [format!("{retries} instead of 2")].into_iter().filter(|_| tries < 3).collect();
+        assert_eq!(cut(&world), told, "it is said once");
     }
 }
 

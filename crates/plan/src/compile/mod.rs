@@ -14,6 +14,7 @@ mod caps;
 mod clearances;
 mod coders;
 mod constraints;
+mod cuts;
 mod extras;
 mod fields;
 mod goal;
