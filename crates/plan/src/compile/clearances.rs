@@ -25,12 +25,13 @@ type Tool<'a> = (&'a str, &'a str);
 pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagnostic>) {
     for (workflow, providers) in bundle.workflows.iter().zip(providers(bundle, options)) {
         let Some(tools) = known_tools(bundle, workflow) else { continue };
-        let players: Vec<_> = phases(workflow).flat_map(players).collect();
-        let plays_unlisted = |(_, _, worker): &&Player<'_>| has_own_tools(*worker, &providers);
-        let unlisted: HashSet<&str> =
-            players.iter().filter(plays_unlisted).map(|(persona, ..)| *persona).collect();
-        for (persona, clearance, _) in players.iter().filter(|(persona, ..)| !unlisted.contains(persona)) {
-            findings.extend(misspelt(persona, clearance, &tools));
+        let players = || phases(workflow).flat_map(PhaseStep::players);
+        let unlisted = players().filter(|(_, _, worker)| has_own_tools(worker, &providers));
+        let unlisted: HashSet<&str> = unlisted.map(|(persona, ..)| persona.value.as_str()).collect();
+        for (persona, clearance, _) in players() {
+            if !unlisted.contains(persona.value.as_str()) {
+                findings.extend(misspelt(&persona.value, clearance, &tools));
+            }
         }
     }
 }
@@ -42,18 +43,8 @@ fn phases(workflow: &Workflow) -> impl Iterator<Item = &PhaseStep> {
     })
 }
 
-/// A persona, what it may use, and who plays it.
-type Player<'a> = (&'a str, &'a Clearance, Option<&'a Worker>);
-
-fn players(phase: &PhaseStep) -> impl Iterator<Item = Player<'_>> {
-    let own = (phase.persona.value.as_str(), &phase.clearance, Some(&phase.worker));
-    let roles = phase.roles.iter();
-    let roles = roles.map(|role| (role.persona.value.as_str(), &role.clearance, role.worker.as_ref()));
-    [own].into_iter().chain(roles)
-}
-
-fn has_own_tools(worker: Option<&Worker>, providers: &Providers<'_>) -> bool {
-    worker.and_then(Worker::agent).is_some_and(|agent| is_program(agent, providers))
+fn has_own_tools(worker: &Worker, providers: &Providers<'_>) -> bool {
+    worker.agent().is_some_and(|agent| is_program(agent, providers))
 }
 
 /// Every tool of a workflow's servers; `None` where there is no server, or one whose tools are not known.

@@ -30,13 +30,10 @@ fn phase(step: &Step) -> Option<&PhaseStep> {
 
 /// The phase's own persona, and those that work is handed to.
 fn of_phase(phase: &PhaseStep, around: &[&Spanned<String>]) -> Vec<Diagnostic> {
-    let own = (&phase.persona, &phase.clearance, Some(&phase.worker));
-    let roles = phase.roles.iter().map(|role| (&role.persona, &role.clearance, role.worker.as_ref()));
-    let all = [own].into_iter().chain(roles);
-    let found = all.flat_map(|(persona, clearance, worker)| {
-        let asks_a_model = worker.is_none_or(|worker| worker.agent().is_some());
-        let of_worker = worker.and_then(|worker| worker.common.budget.as_ref()).and_then(cheaper);
-        let models = around.iter().copied().chain(of_worker).filter(|_| asks_a_model);
+    let models = phase.players().filter(|(_, _, worker)| worker.agent().is_some());
+    let found = models.flat_map(|(persona, clearance, worker)| {
+        let of_worker = worker.common.budget.as_ref().and_then(cheaper);
+        let models = around.iter().copied().chain(of_worker);
         models.filter_map(|model| excluded(persona, clearance, model)).collect::<Vec<_>>()
     });
     found.collect()
