@@ -444,3 +444,22 @@ fn a_try_is_shown_as_what_it_came_to_and_steps_are_what_people_wrote() {
     );
     assert_ne!(task["started_at"], task["ended_at"], "a phase lasts as long as its tries: {task:#}");
 }
+
+#[test]
+fn a_cheaper_model_of_the_configuration_that_a_persona_excludes_is_told_before_it_is_needed() {
+    let world = scripted(
+        "",
+        WRITE_AND_COPY,
+        "replies:\n  write/try: {status: success}\n  copy/try: {status: success}\n",
+    );
+    let text = world.read("w.yaml");
+    world.write("w.yaml", text.replace("You write.", "You write., modelConstraint: large"));
+    world.write(
+        "convoke.toml",
+        "[budgets]\nday = {tokens = 900000, when_spent = 'degrade', degrade_to = 'small'}\n",
+    );
+    let words = ["workflow::model_excluded", "`budgets.day.degrade_to` of the configuration names `small`"];
+    world.convoke(&["check", "w.yaml"]).exits(0).mentions(&words);
+    world.convoke(&["check", "w.yaml", "--strict"]).exits(3);
+    world.convoke(&["run", "w.yaml"]).exits(0).mentions(&words);
+}
