@@ -191,6 +191,29 @@ fn a_phase_that_nothing_starts_is_skipped_and_says_why() {
 }
 
 #[test]
+fn show_says_what_the_edges_of_a_phase_waited_for_and_why_one_was_taken() {
+    let waits = WRITE_AND_COPY.replace("to: copy}", "to: copy, event: code_committed}");
+    let (all, one) = (shown_copy(&waits, &[]), shown_copy(&waits, &["copy"]));
+    let why = "`write` did not announce code_committed";
+    let row = all.lines().find(|line| line.starts_with("copy ")).unwrap_or_else(|| panic!("{all}"));
+    assert!(row.contains("skipped") && row.ends_with(why), "{all}");
+    assert_eq!(one, format!("copy skipped\nbecause {why}\n"));
+    let taken = shown_copy(WRITE_AND_COPY, &["copy"]);
+    assert!(taken.contains("started: `write` on success\n"), "{taken}");
+    let record: Value = serde_json::from_str(&shown_copy(&waits, &["copy", "--format", "json"])).unwrap();
+    assert_eq!(record["decided"], why);
+}
+
+/// What `show` prints about a run of two phases.
+fn shown_copy(pipeline: &str, more: &[&str]) -> String {
+    let world = scripted("", pipeline, "default: [{status: success}]\n");
+    run(&world).exits(0);
+    let id = world.run();
+    let args: Vec<&str> = ["show", &id].into_iter().chain(more.iter().copied()).collect();
+    world.convoke(&args).exits(0).stdout.clone()
+}
+
+#[test]
 fn work_is_handed_down_with_one_permit() {
     let more =
         "limits: {max_concurrency: 1}\nrelationships: [{parentPersonaId: writer, childPersonaId: copier}]\n";
