@@ -10,6 +10,7 @@ mod conversation;
 mod goal;
 mod json;
 mod notes;
+mod routed;
 mod shape;
 mod text;
 
@@ -28,7 +29,7 @@ use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
 use convoke_plan::Plan;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A run that is shown.
@@ -46,6 +47,8 @@ struct Shown {
     growing: Growing,
     /// Tries that were not accepted.
     refused: HashSet<TaskId>,
+    /// Why phases of pipelines started, or did not.
+    decided: HashMap<TaskId, String>,
     /// How it used its capacity, as it has counted itself.
     metrics: Option<Value>,
 }
@@ -94,7 +97,8 @@ impl Shown {
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let growing = Growing::of(&stored.events);
         let refused = came::refused(&stored.events);
-        Ok(Shown { growing, refused, stored, report, status, plan, budget, budgets, metrics })
+        let decided = routed::decided(&stored.events);
+        Ok(Shown { growing, refused, decided, stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {
