@@ -4,7 +4,7 @@ use super::outline::Outline;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
 use crate::source::settings::Timeouts;
-use crate::source::workflow::{Step, StepKind};
+use crate::source::workflow::{ScriptStep, Step, StepKind, WorkerKind};
 use std::time::Duration;
 
 /// The workflow's own, then those of every agent.
@@ -17,28 +17,51 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
         for agent in step.models() {
             findings.extend(too_long(&step.owner(), &agent.timeouts, total));
         }
-        if let StepKind::Script(script) = &step.kind {
-            findings.extend(script.timeouts.stated().filter_map(|one| void(step, one)));
+        for (owner, script, whole) in scripts(step) {
+            findings.extend(script.timeouts.stated().filter_map(|one| void(&owner, whole, one)));
         }
     }
 }
 
-/// A bound of a script that bounds nothing.
-fn void(step: &Step, (key, stated): (&'static str, &Spanned<Duration>)) -> Option<Diagnostic> {
+/// The programs of a step, with who they belong to and how long each may take.
+fn scripts(step: &Step) -> Vec<(String, &ScriptStep, Option<&Spanned<Duration>>)> {
     let name = &step.name.value;
-    let (message, label) = match (key, &step.common.timeout) {
+    match &step.kind {
+        StepKind::Script(script) => {
+            vec![(format!("script `{name}`"), script, step.common.timeout.as_ref())]
+        }
+        StepKind::Phase(phase) => {
+            let scripts = phase.workers().filter_map(|worker| match &worker.kind {
+                WorkerKind::Script(script) => {
+                    Some((format!("node `{name}`"), &**script, worker.common.timeout.as_ref()))
+                }
+                WorkerKind::Agent(_) => None,
+            });
+            scripts.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A bound of a script that bounds nothing.
+fn void(
+    owner: &str,
+    whole: Option<&Spanned<Duration>>,
+    (key, stated): (&'static str, &Spanned<Duration>),
+) -> Option<Diagnostic> {
+    let (message, label) = match (key, whole) {
         ("idle", Some(whole)) if stated.value >= whole.value => (
-            format!("script `{name}`: `timeouts.idle` is not shorter than the whole step may take"),
-            format!("the step ends after {} s", whole.value.as_secs_f64()),
+            format!("{owner}: `timeouts.idle` is not shorter than the whole may take (`timeout`)"),
+            format!("it ends after {} s", whole.value.as_secs_f64()),
         ),
         ("idle", _) => return None,
         _ => (
-            format!("script `{name}`: `timeouts.{key}` is for requests to a model"),
+            format!("{owner}: `timeouts.{key}` is for requests to a model"),
             "a script makes none".to_owned(),
         ),
     };
     let finding = Diagnostic::warning("workflow::no_effect", message, stated.span.clone(), label);
-    Some(finding.help("`timeouts.idle` bounds how long a script may write nothing, `timeout` the whole step"))
+    Some(finding.help("`timeouts.idle` bounds how long a script may write nothing, `timeout` the whole"))
 }
 
 /// A part that may take longer than the whole: a warning, because the request ends in time all the same.

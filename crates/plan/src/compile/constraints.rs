@@ -3,10 +3,11 @@
 //! A manifest that says both is refused. Budgets of the configuration are another's word: of these it is only warned, and the
 //! model that they name is held back when a call is made (`Contract`).
 
+use super::around::{Cheaper, cheaper_around, of_budget};
 use super::load::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::source::text::Spanned;
-use crate::source::workflow::{Budget, BudgetMode, Clearance, Limits, PhaseStep, Step, StepKind, Workflow};
+use crate::source::workflow::{Clearance, PhaseStep, Step, StepKind, Workflow};
 
 /// A budget of the configuration that goes on with a cheaper model once it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,13 +53,11 @@ impl Degrade {
 
 /// Cheaper models of budgets that a persona under them may not be played by.
 pub(super) fn check(bundle: &Bundle, configured: &[Degrade], findings: &mut Vec<Diagnostic>) {
-    // What the run may spend binds the workflows in it as well.
-    let run = bundle.workflows.first().and_then(|root| of_limits(&root.limits));
-    for workflow in &bundle.workflows {
+    for (workflow, around) in bundle.workflows.iter().zip(cheaper_around(bundle)) {
         let phases = workflow.agents.iter().filter_map(|step| Some((step, phase(step)?)));
         for (step, phase) in phases {
-            let around = [run, of_limits(&workflow.limits), step.common.budget.as_ref().and_then(cheaper)];
-            let around: Vec<_> = around.into_iter().flatten().collect();
+            let own = of_budget(step.common.budget.as_ref());
+            let around: Vec<Cheaper<'_>> = around.iter().copied().chain(own).collect();
             findings.extend(of_phase(phase, &around));
             let configured = configured.iter().filter(|one| one.binds(&bundle.workflows[0], workflow, step));
             findings.extend(configured.flat_map(|degrade| of_configuration(phase, degrade)));
@@ -74,11 +73,10 @@ fn phase(step: &Step) -> Option<&PhaseStep> {
 }
 
 /// The phase's own persona, and those that work is handed to.
-fn of_phase(phase: &PhaseStep, around: &[&Spanned<String>]) -> Vec<Diagnostic> {
+fn of_phase(phase: &PhaseStep, around: &[Cheaper<'_>]) -> Vec<Diagnostic> {
     let models = phase.players().filter(|(_, _, worker)| worker.agent().is_some());
     let found = models.flat_map(|(persona, clearance, worker)| {
-        let of_worker = worker.common.budget.as_ref().and_then(cheaper);
-        let models = around.iter().copied().chain(of_worker);
+        let models = around.iter().copied().chain(of_budget(worker.common.budget.as_ref()));
         models.filter_map(|model| excluded(persona, clearance, model)).collect::<Vec<_>>()
     });
     found.collect()
@@ -98,14 +96,6 @@ fn of_configuration(phase: &PhaseStep, degrade: &Degrade) -> Vec<Diagnostic> {
         Some(found.help("once that budget is spent, what this persona does fails (`model_not_allowed`)"))
     });
     found.collect()
-}
-
-fn of_limits(limits: &Limits) -> Option<&Spanned<String>> {
-    limits.consequence.degrade_to.as_ref().filter(|_| limits.budget_mode == BudgetMode::Enforce)
-}
-
-fn cheaper(budget: &Budget) -> Option<&Spanned<String>> {
-    budget.consequence.degrade_to.as_ref()
 }
 
 fn excluded(persona: &Spanned<String>, clearance: &Clearance, model: &Spanned<String>) -> Option<Diagnostic> {

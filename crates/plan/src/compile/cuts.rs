@@ -10,6 +10,9 @@ use convoke_model::Violation;
 /// More names than this are not listed.
 const LISTED: usize = 5;
 
+/// What a plan states that is not bounded.
+const NONE: u64 = u64::MAX;
+
 /// Which bounds were cut, and where.
 #[derive(Default)]
 pub(super) struct Cuts(Vec<Cut>);
@@ -37,7 +40,8 @@ impl Cuts {
         self.0.iter().map(|cut| {
             let (bound, stated, granted) = (cut.bound, cut.stated, cut.granted);
             let places = listed(&cut.places);
-            format!("`{bound}` is {granted} instead of {stated}{places}: the process allows no more")
+            let stated = if stated == NONE { String::new() } else { format!(" instead of {stated}") };
+            format!("`{bound}` is {granted}{stated}{places}: the process allows no more")
         })
     }
 }
@@ -88,8 +92,8 @@ pub(super) fn of_plan(workflow: &Workflow, caps: &Caps) -> Vec<String> {
             cuts.note("maxChildren", Some(role.max_children.into()), caps.children(None), persona);
         }
     }
-    let limit = workflow.limits.max_concurrency.map(u64::from);
-    cuts.note("limits.max_concurrency", limit, caps.concurrent.unwrap_or(u32::MAX), None);
+    let limit = workflow.limits.max_concurrency.map_or(NONE, u64::from);
+    cuts.note("limits.max_concurrency", Some(limit), caps.concurrent.unwrap_or(u32::MAX), None);
     let before = workflow.pipeline.as_ref().map(|pipeline| pipeline.violation);
     let tighter = caps.violation == Some(Violation::HardAbort);
     let mode = before.filter(|_| tighter).and_then(|before| another_mode(before, caps));

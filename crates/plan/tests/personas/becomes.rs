@@ -186,3 +186,39 @@ fn a_cheaper_model_of_the_configuration_that_a_persona_excludes_is_warned_of() {
     let own = format!("{TWO}limits: {{budget_tokens: 9000, budget_mode: enforce}}\n");
     assert_eq!(warned(&own, DegradeOf::Run, "small"), Vec::<String>::new(), "the file says it itself");
 }
+
+/// Puts a budget that goes on with a model around what a text calls.
+type Around<'a> = &'a dyn Fn(&str, &str) -> String;
+
+#[test]
+fn a_cheaper_model_of_whatever_calls_the_manifest_is_refused_too() {
+    let calls = |file: &str| {
+        let calls = format!("type: workflow, workflow: {file}");
+        format!(
+            "workflow: {{name: w, entry_point: g, limits: {{}}}}\nagents:\n  - {{name: t, {calls}}}\n  - {{name: u, type: set, value: '1'}}\nparallel:\n  - {{name: g, agents: [t, u]}}\n"
+        )
+    };
+    let found = |text: &str, between: &str| {
+        let world = World::default().file("main.yaml", text).file("mid.yaml", between);
+        let result = world.file("team.yaml", TWO).compile();
+        let excluded = result.diagnostics.iter().filter(|found| found.code == "workflow::model_excluded");
+        assert_eq!(result.errors(), excluded.clone().count(), "{}", shown(&result));
+        excluded.count()
+    };
+    let spent = |model: &str| format!("when_spent: degrade, degrade_to: {model}");
+    let group = |text: &str, model: &str| {
+        text.replace("agents: [t, u]", &format!("agents: [t, u], budget: {{tokens: 900, {}}}", spent(model)))
+    };
+    let limits = |text: &str, model: &str| {
+        let limits = format!("limits: {{budget_tokens: 900, budget_mode: enforce, {}}}", spent(model));
+        text.replace("limits: {}", &limits)
+    };
+    let (team, mid) = (calls("team.yaml"), calls("mid.yaml"));
+    assert_eq!((found(&team, &team), found(&mid, &team)), (0, 0));
+    let ways: [Around<'_>; 2] = [&group, &limits];
+    for around in ways {
+        assert_eq!((found(&around(&team, "small"), &team), found(&around(&team, "big"), &team)), (1, 0));
+        assert_eq!(found(&around(&mid, "small"), &team), 1, "two files above");
+        assert_eq!(found(&mid, &around(&team, "small")), 1, "in the middle");
+    }
+}

@@ -114,4 +114,9 @@ fn what_the_process_does_not_grant_is_told_with_the_plan() {
     assert_eq!(told(&resumed), expected);
     resumed.bound_by(&tight);
     assert_eq!(told(&resumed), expected, "what was cut is not cut again");
+    let mut free =
+        World::default().file("main.yaml", &piped("name: free\n", &["a"], &[])).compile().plan.unwrap();
+    free.bound_by(&Caps { concurrent: Some(2), ..Caps::default() });
+    let limited = "pipeline `free`: `limits.max_concurrency` is 2: the process allows no more";
+    assert_eq!(told(&free), [limited], "a run that was started without");
 }

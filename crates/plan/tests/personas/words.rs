@@ -56,6 +56,13 @@ fn what_actors_and_nodes_say_is_told_with_the_node() {
     only(&actor("capabilities: {compaction: {at: 50, to: 60}}"), "node `a`: `compaction` begins at 50");
     only(&actor("timeouts: {idle: 900s}"), "node `a`: `timeouts.idle` of 900 s");
     only(&actor("model: '{{ nobody }}'"), "node `a`: model refers to `nobody`");
+    let script = |timeouts: &str| {
+        let actors =
+            format!("actors: {{m: {{type: script, command: work, timeout: 9s, timeouts: {timeouts}}}}}\n");
+        piped(&actors, &["a", "b"], &["from: a, to: b"])
+    };
+    only(&script("{connect: 5s}"), "node `a`: `timeouts.connect` is for requests to a model");
+    only(&script("{idle: 9s}"), "node `a`: `timeouts.idle` is not shorter than the whole may take");
     let tasks = |text: &str| piped("", &[&format!("a task: '{text}'"), "b-1"], &["from: a, to: b-1"]);
     only(&tasks("{{ b.x }}"), "templates read `b-1` as a subtraction; call the node `b_1`");
     let budget = "limits: {budget_usd: 1, budget_mode: enforce}\n";

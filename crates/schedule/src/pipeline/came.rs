@@ -139,7 +139,7 @@ fn said_failure(said: &Said) -> Failure {
     let class = said.class();
     let hard = said.hard.unwrap_or(class.is_some_and(super::state::is_hard_class));
     let mut message = said.reason.clone().unwrap_or_else(|| "its worker failed".to_owned());
-    if let Some(code) = said.code.as_deref().filter(|_| class.is_none()) {
+    if let Some(code) = said.code.as_deref().filter(|code| class.is_none() && !code.is_empty()) {
         message = format!("{message} ({code})");
     }
     let word = if hard { reason::HARD } else { reason::SOFT };

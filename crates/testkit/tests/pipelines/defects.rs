@@ -72,7 +72,10 @@ fn a_worker_that_only_says_that_it_failed_has_no_fatal_failure_and_is_asked_once
         let (_, world) = run(&chain(1, ""), vec![(TASKS[0], says(answer))]);
         assert_eq!(world.launches.len(), 1);
         let found = world.events().find_map(|stamped| match &stamped.event {
-            Event::TaskFailed { failure, .. } => Some((failure.class, failure.reason.clone())),
+            Event::TaskFailed { failure, .. } => {
+                assert!(!failure.message.contains("()"), "{}", failure.message);
+                Some((failure.class, failure.reason.clone()))
+            }
             _ => None,
         });
         found.map(|(class, reason)| (class, reason.unwrap_or_default())).expect("it failed")
@@ -81,6 +84,7 @@ fn a_worker_that_only_says_that_it_failed_has_no_fatal_failure_and_is_asked_once
     assert_eq!(class_of(json!({"status": "failure", "reason": "no"})), soft);
     assert_eq!(class_of(json!({"status": "failure", "failure_kind": "soft"})), soft);
     assert_eq!(class_of(json!({"status": "failure", "failure_code": "E42"})), soft);
+    assert_eq!(class_of(json!({"status": "failure", "failure_code": ""})), soft);
     let hard = |class| (class, "hard_failure".to_owned());
     assert_eq!(class_of(json!({"status": "failure", "failure_kind": "hard"})), hard(Class::Fatal));
     assert_eq!(class_of(json!({"status": "failure", "failure_code": "fatal"})), hard(Class::Fatal));
