@@ -25,6 +25,8 @@ mod leaving_out;
 mod many;
 #[path = "goals/material.rs"]
 mod material;
+#[path = "goals/not_collected.rs"]
+mod not_collected;
 #[path = "goals/people.rs"]
 mod people;
 #[path = "goals/planning.rs"]

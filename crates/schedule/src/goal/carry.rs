@@ -67,7 +67,10 @@ impl Scheduler {
             from: Vec::new(),
         });
         match decision.act {
-            Act::Ask { duty, note } => self.ask_duty(on, duty, note),
+            Act::Ask { duty, note } => {
+                self.ask_duty(on, duty, note);
+                self.note_inputs_in_part(on, outputs);
+            }
             Act::Add(items) => self.ask_items(goal, on, items),
             Act::Skip(cause) => self.emit(Event::TaskSkipped { task: self.tasks[on].id.clone(), cause }),
             Act::Retry => self.retry_item(goal, on),

@@ -3,20 +3,23 @@
 //! Which digests are made is the merge tree's decision: results are its pieces, and whoever puts all of them together
 //! (`finalise`, `reconcile`) is asked its last question. So results that fit into that one are a tree of one level, and
 //! nobody else is asked. Which questions there are follows from results and answers alone. Invariants: each task is in one
-//! group of each level, or in the last question; a digest that nobody could make is replaced by the heads of what it was
-//! to be made of, and that is said.
+//! group of each level, or in the last question, if it has a result; a digest that nobody could make is replaced by the
+//! heads of what it was to be made of, which is said, and the goal lacks something; one that nobody may make (for lack of
+//! money or leave, or because it was stopped) is not replaced: nothing further is asked, and there is no answer.
 
+use super::contract::words;
 use super::decision::Act;
 use super::gather::Past;
-use super::share;
+use super::share::{self, Size};
 use crate::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::synthesis::readable;
-use convoke_model::{About, Duty, Event, Inquiry, Piece, TaskId};
+use convoke_model::{About, Class, Duty, Event, Inquiry, Piece, TaskId};
 use convoke_plan::Kind;
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 impl Scheduler {
     /// Decide: makes digests before all is put together, where one question cannot take everything. False where it can.
@@ -40,6 +43,9 @@ impl Scheduler {
 
     /// Decide: asks for the digests that the last answers allow.
     pub(super) fn collect_further(&mut self, on: TaskIx, outputs: &dyn Outputs) {
+        if self.digests_of(on).any(|digest| self.ends_collecting(digest)) {
+            return self.end_collecting(on);
+        }
         // With nobody at work the router looks at everything.
         if self.tasks[on].group.as_ref().is_none_or(|group| group.open == 0) || !self.makes_digests(on) {
             return;
@@ -97,29 +103,43 @@ impl Scheduler {
         Some(last?.into_iter().map(|part| part.piece).collect())
     }
 
-    /// The digests that nobody could make and whose pieces were handed on by their heads.
-    pub(super) fn digests_lacking(&self, on: TaskIx, outputs: &dyn Outputs) -> Vec<TaskIx> {
-        let members = self.tasks[on].group.iter().flat_map(|group| &group.members);
-        if !members
-            .clone()
-            .any(|member| self.pieces_of(*member).is_some() && !self.tasks[*member].succeeded())
-        {
-            return Vec::new();
-        }
-        let Some(parts) = self.pieces_to_collect(on, outputs) else { return Vec::new() };
-        let lacking = RefCell::new(Vec::new());
-        let answer = |key: &str, of: &[Part]| {
-            let answer = self.digest_at(on, key, of, outputs);
-            if let Some(Answer::Given(part)) = &answer
-                && let Some(child) = self.tasks.find(&part.piece.task)
-                && self.digest_text(child, outputs).is_none()
-            {
-                lacking.borrow_mut().push(child);
-            }
-            answer
+    /// The digests that were made since the last child was: those of what is put together now, last first.
+    fn digests_of(&self, on: TaskIx) -> impl Iterator<Item = TaskIx> {
+        let members = self.tasks[on].group.iter().flat_map(|group| group.members.iter().rev().copied());
+        let is_later = |member: &TaskIx| {
+            self.item_of(*member).is_none() && !self.duty_of(*member).is_some_and(|(duty, _)| duty.works())
         };
-        look(&mut Tree::new(parts, share::bounds()), None, &answer);
-        lacking.into_inner()
+        members.take_while(is_later).filter(|member| self.pieces_of(*member).is_some())
+    }
+
+    /// Whether a digest ended in a way that heads do not make up for: others could not be made either, or must not be.
+    pub(super) fn ends_collecting(&self, digest: TaskIx) -> bool {
+        let is_final = |class: Class| {
+            matches!(class, Class::Budget | Class::Security | Class::Permission | Class::Cancelled)
+        };
+        let failure = self.tasks[digest].failure.as_deref();
+        match self.tasks[digest].state {
+            TaskState::Ended(End::Succeeded) => false,
+            TaskState::Ended(_) => failure.is_none_or(|failure| is_final(failure.class)),
+            _ => false,
+        }
+    }
+
+    /// Whether something of what was put together is there by its heads only, or not at all.
+    pub(super) fn lacks_digests(&self, on: TaskIx) -> bool {
+        self.digests_of(on).any(|digest| self.tasks[digest].is_ended() && !self.tasks[digest].succeeded())
+    }
+
+    /// The digests that nobody could make, without those that another one of them was to be made of.
+    pub(super) fn digests_lacking(&self, on: TaskIx, outputs: &dyn Outputs) -> Vec<TaskIx> {
+        let is_lacking =
+            |digest: &TaskIx| self.tasks[*digest].is_ended() && self.digest_text(*digest, outputs).is_none();
+        let mut lacking: Vec<TaskIx> = self.digests_of(on).filter(is_lacking).collect();
+        let pieces = lacking.iter().filter_map(|digest| self.pieces_of(*digest)).flatten();
+        let below: HashSet<TaskIx> = pieces.filter_map(|piece| self.tasks.find(&piece.task)).collect();
+        lacking.retain(|digest| !below.contains(digest));
+        lacking.reverse();
+        lacking
     }
 
     /// The results as pieces with their sizes; `None` where one question takes all of them.
@@ -127,9 +147,10 @@ impl Scheduler {
         let (goal, spec) = self.goal_of(on)?;
         spec.duties.get(&Duty::Collect)?;
         let sources = self.put_together_in(goal, on);
-        let sizes: Vec<Size> = sources.iter().map(|source| self.size_in_prompt(*source, outputs)).collect();
-        let lengths = sizes.iter().map(|size| size.result).collect();
-        if share::fit(lengths, self.whole_is_read_on(goal, on)) {
+        let reads_on = self.whole_is_read_on(goal, on);
+        let size = |source: &TaskIx| self.size_in_prompt(*source, on == goal, reads_on, outputs);
+        let sizes: Vec<Size> = sources.iter().map(size).collect();
+        if share::fit(&sizes) {
             return None;
         }
         let most = (share::bounds().tokens / 2).max(1);
@@ -145,33 +166,33 @@ impl Scheduler {
         matches!(kind, Some(Kind::Agent(agent)) if agent.settings.provider.program.is_none())
     }
 
-    /// The tasks that are put together, in an order that does not depend on who was faster: the children of a task that
-    /// were made last; of a goal those right below it, and what went wrong further down.
+    /// The tasks whose results are put together, in an order that does not depend on who was faster: the children of a task
+    /// that were made last; of a goal those right below it. What has no result is listed for whoever is asked last.
     fn put_together_in(&self, goal: TaskIx, on: TaskIx) -> Vec<TaskIx> {
         let Kind::Goal(spec) = &self.node(goal).kind else { return Vec::new() };
+        let has_result = |task: &TaskIx| self.tasks[*task].succeeded();
         if on != goal {
             let state = self.goal_state(goal, spec, Past::Of(&[on]), None);
             let item = state.find(&self.tasks[on].id).map(|at| state.items[at].batch(&state));
             let children = item.into_iter().flatten().map(|child| &state.items[child].id);
-            return children.filter_map(|id| self.tasks.find(id)).collect();
+            return children.filter_map(|id| self.tasks.find(id)).filter(has_result).collect();
         }
-        let mut items = Vec::new();
-        self.add_items(goal, &mut items);
-        let went_wrong = |task: TaskIx| self.tasks[task].is_ended() && !self.tasks[task].succeeded();
-        items.retain(|item| self.tasks[*item].place.within == Some(goal) || went_wrong(*item));
+        let members = self.tasks[goal].group.iter().flat_map(|group| &group.members).copied();
+        let items = members.filter(|member| self.item_of(*member).is_some());
+        let mut items: Vec<TaskIx> = items.filter(has_result).collect();
         items.sort_by_cached_key(|item| path(&self.tasks[*item].id));
         items
     }
 
-    fn size_in_prompt(&self, task: TaskIx, outputs: &dyn Outputs) -> Size {
-        let description = self.item_of(task).map_or(0, |item| item.description.len());
-        if !self.tasks[task].succeeded() {
-            return Size { result: 0, beside: share::beside([description, usize::MAX]) };
-        }
+    fn size_in_prompt(&self, task: TaskIx, of_goal: bool, reads_on: bool, outputs: &dyn Outputs) -> Size {
+        let about = self.item_of(task).map_or("", |item| &item.description);
         let said = self.json_of(task, outputs);
-        let summary = super::contract::words(&said, "summary").len();
-        let result = said.get("result").map_or(0, |result| readable(result).len());
-        Size { result, beside: share::beside([description, summary]) }
+        let (summary, reason) = (words(&said, "summary"), words(&said, "reason"));
+        let text = said.get("result").map(readable).unwrap_or_default();
+        let beside = share::beside(&[about, &summary]);
+        // The answer's question lists every task besides showing its result.
+        let listed = if of_goal { share::beside(&[about, &summary, about, &reason]) } else { beside };
+        Size::of(&text, beside, listed, reads_on)
     }
 
     /// How the digest with a key stands, given what it would be made of now.
@@ -185,8 +206,8 @@ impl Scheduler {
         Some(match self.tasks[child].state {
             TaskState::Ended(end) => {
                 let text = self.digest_text(child, outputs).filter(|_| end == End::Succeeded);
-                let length = text.map_or(share::DIGEST, |text| text.len());
-                let tokens = share::tokens(length + share::beside([usize::MAX, 0]));
+                let length = text.map_or(share::DIGEST, |text| share::marked(&text));
+                let tokens = share::tokens(length + share::BESIDE_DIGEST);
                 Answer::Given(Part { piece: Piece::whole(id), tokens })
             }
             _ => Answer::Open,
@@ -204,13 +225,6 @@ impl Scheduler {
     fn key_of_digest(&self, task: TaskIx) -> Option<&str> {
         self.pieces_of(task).and(self.tasks[task].question.as_ref()).map(|question| question.key.as_str())
     }
-}
-
-/// Characters of a result, and of what is said about its task.
-#[derive(Debug, Clone, Copy)]
-struct Size {
-    result: usize,
-    beside: usize,
 }
 
 /// A result as pieces of which two fit into one question.
@@ -254,7 +268,7 @@ mod tests {
     use super::*;
     use crate::merge::Bounds;
     use proptest::prelude::*;
-    use std::collections::{HashMap, HashSet};
+    use std::collections::HashMap;
 
     /// What was asked, by key, and what the last question is about.
     struct Ended {
@@ -264,7 +278,7 @@ mod tests {
 
     /// Makes digests of this size until the last question can be asked, looking only behind what was answered.
     fn collect(sizes: &[usize], bounds: Bounds, digest: u64) -> Ended {
-        let size = |result: &usize| Size { result: *result, beside: 4 };
+        let size = |result: &usize| sized(*result, 4);
         let pieces = |(at, result): (usize, &usize)| {
             cut(&TaskId(at.to_string().into()), size(result), (bounds.tokens / 2).max(1))
         };
@@ -289,6 +303,10 @@ mod tests {
         }
     }
 
+    fn sized(result: usize, beside: usize) -> Size {
+        Size { head: result, marked_head: result, result, beside, listed: beside }
+    }
+
     const SMALL: Bounds = Bounds { ratio: 4, tokens: 100, reshapes: false };
 
     #[test]
@@ -299,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_long_result_is_cut_into_parts_of_which_two_fit() {
-        let parts = cut(&TaskId("1".into()), Size { result: 1_000, beside: 40 }, 50);
+        let parts = cut(&TaskId("1".into()), sized(1_000, 40), 50);
         assert_eq!(parts.len(), 7);
         assert!(parts.iter().all(|part| part.tokens <= 50), "{parts:?}");
         assert!(parts.iter().zip(0..).all(|(part, number)| part.piece.part == Some([number, 7])));

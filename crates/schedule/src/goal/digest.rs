@@ -133,7 +133,8 @@ impl Scheduler {
         }
     }
 
-    /// The heads of what a digest was to be made of, which together take no more room than the digest would have.
+    /// The heads of what a digest was to be made of, which together take no more room than the digest would have. Of a
+    /// digest that nobody could make either, the heads of what lies below it.
     fn heads(
         &self,
         state: &State<'_>,
@@ -142,27 +143,65 @@ impl Scheduler {
         kept: &mut Vec<TaskIx>,
         outputs: &dyn Outputs,
     ) -> String {
-        let most = share::DIGEST / of.len().max(1);
-        let mut heads = Vec::new();
-        for (piece, task) in of.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
-            let text = match self.pieces_of(task) {
-                None => self.result_text(piece, task, outputs),
-                Some(_) => self.digest_text(task, outputs).unwrap_or_else(|| self.why_lacking(task)),
-            };
-            let name = share::note(&self.covered(state, task).0);
-            let head = text.floor_char_boundary(most);
-            let is_cut = head < text.len() && self.tasks[task].succeeded();
-            let shown = match is_cut {
-                true => {
+        const WORDS: usize = 240;
+        let mut below = Vec::new();
+        self.add_below(of, &mut below, outputs);
+        let shown = below.len().min(share::HEADS);
+        let mut lines = vec![heads_of(below.len(), shown, names.is_some())];
+        let mut left = share::DIGEST - WORDS;
+        for number in 0..shown {
+            // Spread over all of them: what comes first is worth no more than the rest.
+            let (piece, task) = below[number * below.len() / shown];
+            let text = self.text_below(piece, task, outputs);
+            let name = share::clipped(&self.covered(state, task).0, 40);
+            let whole = format!("Task {name}: {text}");
+            let room = left / (shown - number);
+            let line = match share::marked(&whole) <= room {
+                true => whole,
+                false => {
                     kept.push(task);
-                    share::cut(&text, head, names.map(|names| names + kept.len()))
+                    let read_by = names.map(|names| format!(" (`r{}`)", names + kept.len()));
+                    head_line(&format!("Task {name}{}: ", read_by.unwrap_or_default()), &text, room)
                 }
-                false => text[..head].to_owned(),
             };
-            heads.push(format!("Task {name}: {shown}"));
+            left = left.saturating_sub(share::marked(&line));
+            lines.push(line);
         }
-        heads.join("\n")
+        lines.join("\n")
     }
+
+    /// What there is of pieces: results, digests, and what lies below digests that nobody could make.
+    fn add_below<'p>(&'p self, of: &'p [Piece], found: &mut Vec<(&'p Piece, TaskIx)>, outputs: &dyn Outputs) {
+        for (piece, task) in of.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
+            match self.pieces_of(task).filter(|_| self.digest_text(task, outputs).is_none()) {
+                Some(below) => self.add_below(below, found, outputs),
+                None => found.push((piece, task)),
+            }
+        }
+    }
+
+    fn text_below(&self, piece: &Piece, task: TaskIx, outputs: &dyn Outputs) -> String {
+        match self.pieces_of(task) {
+            None => self.result_text(piece, task, outputs),
+            Some(_) => self.digest_text(task, outputs).unwrap_or_default(),
+        }
+    }
+}
+
+/// What the heads that follow are heads of.
+fn heads_of(all: usize, shown: usize, reads_on: bool) -> String {
+    let further = match all - shown {
+        0 => String::new(),
+        further => format!("; nothing of {further} others is shown"),
+    };
+    let how = if reads_on { "; `read_result` reads one whole by the name in brackets" } else { "" };
+    format!("The heads of {shown} results, cut where a line ends with …{how}{further}:")
+}
+
+/// As much of a text as there is room for behind its name.
+fn head_line(name: &str, text: &str, room: usize) -> String {
+    let room = room.saturating_sub(name.len() + "…".len());
+    format!("{name}{}…", &text[..share::head(text, room)])
 }
 
 /// Names of tasks, with those that follow one another as one.

@@ -72,6 +72,7 @@ impl Scheduler {
             steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
             made: pursuit.map_or(0, |pursuit| pursuit.made),
             rounds: pursuit.map_or(0, |pursuit| pursuit.rounds),
+            lacks_digests: self.lacks_digests(task),
             items,
             places: OnceCell::new(),
         }
@@ -146,6 +147,7 @@ impl Scheduler {
             due: pursuit.and_then(|pursuit| pursuit.due),
             insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
             skipped: self.skipped(task),
+            lacks_digests: self.lacks_digests(task),
             failure: state.failure.as_deref(),
             called: if looked_at { self.called_for(task) } else { Vec::new() },
         }
@@ -159,7 +161,7 @@ impl Scheduler {
     }
 
     /// Its inputs, then those of the tasks that it is a part of: what a task builds on, its parts build on too.
-    fn builds_on(&self, task: TaskIx) -> Vec<TaskId> {
+    pub(super) fn builds_on(&self, task: TaskIx) -> Vec<TaskId> {
         let above = |task: &TaskIx| self.tasks[*task].place.within;
         let items = std::iter::successors(Some(task), above).map_while(|task| self.item_of(task));
         let mut all: Vec<TaskId> = Vec::new();
@@ -204,8 +206,10 @@ impl Scheduler {
             Ok(place) => Some(Step::Child(place)),
             Err(_) => {
                 let (duty, _) = self.duty_of(*member)?;
-                // Digests are made on the way to another question: who made them changes nothing about what comes next.
-                let counts = duty != Duty::Collect || !self.tasks[*member].is_ended();
+                // Digests are made on the way to another question: who made them changes nothing about what comes next,
+                // unless nobody may go on that way.
+                let counts =
+                    duty != Duty::Collect || !self.tasks[*member].is_ended() || self.ends_collecting(*member);
                 counts.then(|| Step::Duty(duty, self.told(*member, duty, outputs)))
             }
         };

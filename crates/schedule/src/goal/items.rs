@@ -46,6 +46,7 @@ pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<De
         Some(Step::Duty(Duty::Analyse, told)) => Some(look.analysed(told)),
         Some(Step::Duty(Duty::Decompose, told)) => Some(look.decomposed(told)),
         Some(Step::Duty(Duty::Recover, told)) => Some(look.judged(told)),
+        Some(Step::Duty(Duty::Collect, told)) => look.not_collected(told),
         Some(Step::Duty(_, told)) => Some(look.worked(told)),
     }
 }
@@ -250,6 +251,15 @@ impl Look<'_, '_> {
                 self.ask("reconcile", Duty::Reconcile, reason, None)
             }
         })
+    }
+
+    /// Nobody may make a digest of its parts: no other way to put them together could be taken either.
+    fn not_collected(&self, told: &Told<'_>) -> Option<Decision> {
+        let Told::Failed(failure) = told else { return None };
+        let failure = failure.cloned().unwrap_or_else(unknown);
+        let message = format!("its parts could not be put together: {}", failure.message);
+        let failure = Failure { message: message.clone(), ..failure };
+        Some(self.decide("end", message, None, Act::Fail(failure)))
     }
 
     /// Whoever did it, or put its parts together, has ended.

@@ -34,6 +34,8 @@ pub(crate) const NOT_ANSWERED: &str = "not_answered";
 /// Characters of the message and of the next steps.
 const MESSAGE: usize = 4000;
 const NEXT_STEPS: usize = 1000;
+/// Lines of what is wrong.
+const ISSUES: usize = 24;
 
 impl Status {
     pub fn word(self) -> &'static str {
@@ -55,7 +57,9 @@ pub(crate) fn status(state: &State<'_>) -> Status {
         && state.top().filter(ended(End::Skipped)).count() == state.top().count()
     {
         Status::SkippedAll
-    } else if state.top().any(|item| lacks(state, item) && !is_made_up_for(state, item)) {
+    } else if state.lacks_digests
+        || state.top().any(|item| lacks(state, item) && !is_made_up_for(state, item))
+    {
         Status::Partial
     } else {
         Status::Succeeded
@@ -89,10 +93,12 @@ fn instead_of<'s, 'a>(
 }
 
 /// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
-/// skipped, or accepted as failed by who put them together.
+/// skipped, or accepted as failed by who put them together, or of which only the head was seen.
 fn lacks(state: &State<'_>, item: &ItemState<'_>) -> bool {
     match item.ended() {
-        Some(End::Succeeded) => item.batch(state).iter().any(|child| lacks(state, &state.items[*child])),
+        Some(End::Succeeded) => {
+            item.lacks_digests || item.batch(state).iter().any(|child| lacks(state, &state.items[*child]))
+        }
         _ => true,
     }
 }
@@ -131,7 +137,9 @@ impl Scheduler {
             return Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED));
         }
         match state.steps.last() {
-            Some(Step::Duty(Duty::Finalise, Told::Failed(failure))) => Some(not_answered(*failure)),
+            Some(Step::Duty(Duty::Finalise | Duty::Collect, Told::Failed(failure))) => {
+                Some(not_answered(*failure))
+            }
             Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
                 super::contract::Said::Refused(why) => {
                     let message = format!("the tasks were done, but the answer cannot be used: {why}");
@@ -181,12 +189,16 @@ impl Scheduler {
         let words = |digest: TaskIx| {
             let why = self.why_lacking(digest);
             let (names, _) = self.covered(state, digest);
-            format!(
-                "Nobody could put the results of the tasks {names} together ({why}): only their heads were seen."
-            )
+            let seen =
+                if self.ends_collecting(digest) { "they were not read" } else { "only heads were seen" };
+            format!("Nobody could put the results of the tasks {names} together ({why}): {seen}.")
         };
         let said = Some(said).filter(|said| !said.is_empty());
-        said.into_iter().chain(lacking.map(words)).collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = said.into_iter().chain(lacking.map(words)).collect();
+        let further = lines.len().saturating_sub(ISSUES);
+        lines.truncate(ISSUES);
+        lines.extend((further > 0).then(|| format!("… and {further} further groups of tasks.")));
+        lines.join("\n")
     }
 
     /// What the finaliser said last.

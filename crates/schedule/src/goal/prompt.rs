@@ -17,11 +17,18 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::readable;
-use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, Piece, TaskId};
+use convoke_model::{AgentCall, Blob, Digest, Duty, Event, Failure, Payload, Piece, TaskId};
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The first of the inputs of a task that have results, how many there are besides, and what the results share.
+struct Inputs {
+    tasks: Vec<TaskIx>,
+    further: usize,
+    all: usize,
+}
 
 /// A result as a prompt shows it.
 struct Seen {
@@ -168,16 +175,49 @@ impl Scheduler {
         }
     }
 
-    /// The results that a duty is shown, in order.
+    /// The results that a duty is shown, in order: what the task builds on, and the children that are put together or that
+    /// the answer is made of. Neither takes room from the other.
     fn seen(&self, about: &About<'_>, outputs: &dyn Outputs) -> Vec<Seen> {
-        let ids = about.sources();
-        let sources: Vec<TaskIx> = ids.iter().filter_map(|id| self.tasks.find(id)).collect();
-        let done: Vec<TaskIx> = sources.into_iter().filter(|task| self.tasks[*task].succeeded()).collect();
+        let inputs = self.inputs_shown(about, outputs);
+        let mut seen = self.seen_of(about, inputs.tasks, inputs.all, 0, outputs);
+        let cut = seen.iter().filter(|seen| seen.cut).count();
+        let children = self.with_results(about.shown_children().into_iter().map(|child| &child.id));
+        seen.extend(self.seen_of(about, children, share::ALL, cut, outputs));
+        seen
+    }
+
+    fn with_results<'i>(&self, ids: impl Iterator<Item = &'i TaskId>) -> Vec<TaskIx> {
+        ids.filter_map(|id| self.tasks.find(id)).filter(|task| self.tasks[*task].succeeded()).collect()
+    }
+
+    fn inputs_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Inputs {
+        let mut tasks = self.with_results(about.builds_on().iter());
+        let size = |task: &TaskIx| {
+            let said = self.json_of(*task, outputs);
+            let description = self.item_of(*task).map_or("", |item| &item.description);
+            let beside = share::beside(&[description, &super::contract::words(&said, "summary")]);
+            (beside, said.get("result").map_or(0, |result| share::marked(&readable(result))))
+        };
+        let share::Inputs { shown, all } = share::inputs(tasks.iter().map(size));
+        let further = tasks.len() - shown;
+        tasks.truncate(shown);
+        Inputs { tasks, further, all }
+    }
+
+    /// Results that share so many bytes; the names for reading on come after those of so many others.
+    fn seen_of(
+        &self,
+        about: &About<'_>,
+        done: Vec<TaskIx>,
+        all: usize,
+        names: usize,
+        outputs: &dyn Outputs,
+    ) -> Vec<Seen> {
         let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
-        let heads = share::heads(&texts, about.reads_on);
-        let mut number = 0;
+        let heads = share::heads(&texts, about.reads_on, all);
+        let mut number = names;
         let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
         seen.map(|((task, said), (text, head))| {
             let (summary, cut) = (super::contract::words(said, "summary"), head < text.len());
@@ -191,7 +231,38 @@ impl Scheduler {
     fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
         let is_built_on = |seen: &Seen| about.builds_on().contains(&self.tasks[seen.task].id);
         let seen = self.seen(about, outputs).into_iter().filter(is_built_on);
-        seen.map(|seen| self.seen_value(about, &seen)).collect()
+        let further = Some(self.inputs_shown(about, outputs).further).filter(|further| *further > 0);
+        seen.map(|seen| self.seen_value(about, &seen)).chain(further.map(not_shown)).collect()
+    }
+
+    /// Decide: says that whoever was just asked does not see all of what the task builds on, and cannot.
+    pub(super) fn note_inputs_in_part(&mut self, on: TaskIx, outputs: &dyn Outputs) {
+        let Some(message) = self.inputs_in_part(on, outputs) else { return };
+        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
+        self.emit(Event::Noted { task, code, message });
+    }
+
+    fn inputs_in_part(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<String> {
+        // Who can read on misses something only where there are very many.
+        const FEW: usize = 64;
+        let asked = *self.tasks[on].group.as_ref()?.members.last()?;
+        let inputs = self.item_of(on).map_or(0, |_| self.builds_on(on).len());
+        if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
+            return None;
+        }
+        let about = self.about_duty(asked, outputs)?;
+        let Inputs { tasks, further, all } = self.inputs_shown(&about, outputs);
+        let cut = match about.reads_on {
+            true => 0,
+            false => self.seen_of(&about, tasks, all, 0, outputs).iter().filter(|seen| seen.cut).count(),
+        };
+        let word = about.duty.word();
+        (cut + further > 0).then(|| {
+            format!(
+                "whoever is asked (`{word}`) does not see all that the task builds on: {cut} results are cut and cannot \
+                 be read on, {further} are not shown"
+            )
+        })
     }
 
     fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
@@ -233,28 +304,31 @@ impl Scheduler {
         let counts = |item: &&ItemState<'_>| {
             item.parent.is_none() || matches!(item.ended(), Some(End::Failed | End::Skipped | End::Cancelled))
         };
-        let task = |item: &ItemState<'_>| {
+        let summary = |item: &ItemState<'_>| {
             let output = self.tasks.find(&item.id).filter(|task| self.tasks[*task].succeeded());
-            let said = output.map(|task| self.json_of(task, outputs)).unwrap_or_default();
-            json!({
-                "id": about.state.short(&item.id), "description": share::line(&item.item.description),
-                "status": status_word(item), "summary": share::line(&super::contract::words(&said, "summary")),
-                "reason": share::line(&reason(item)),
-            })
+            output.map(|task| super::contract::words(&self.json_of(task, outputs), "summary"))
+        };
+        let row = |item: &&ItemState<'_>| {
+            [item.item.description.clone(), summary(item).unwrap_or_default(), reason(item)]
+        };
+        let shown = |listed: Vec<&ItemState<'_>>| -> Vec<Json> {
+            let mut rows: Vec<[String; 3]> = listed.iter().map(row).collect();
+            share::shorten(&mut rows);
+            listed.iter().zip(rows).map(|(item, row)| listed_value(about, item, row)).collect()
         };
         let mut listed: Vec<&ItemState<'_>> = about.state.items.iter().filter(counts).collect();
         if about.pieces.is_some() {
             let counted = counted(&listed);
             listed.retain(|item| item.ended() != Some(End::Succeeded));
             listed.truncate(share::SHOWN);
-            return listed.into_iter().map(task).chain([counted]).collect();
+            return shown(listed).into_iter().chain([counted]).collect();
         }
         let further = listed.len().saturating_sub(share::SHOWN);
         if further > 0 {
             listed.sort_by_key(|item| item.ended() == Some(End::Succeeded));
             listed.truncate(share::SHOWN);
         }
-        listed.into_iter().map(task).chain((further > 0).then(|| not_listed(further))).collect()
+        shown(listed).into_iter().chain((further > 0).then(|| not_listed(further))).collect()
     }
 
     fn failure_shown(&self, about: &About<'_>) -> Json {
@@ -280,6 +354,24 @@ impl Scheduler {
         own.and_then(|item| tools::for_task(&about.state, item, strategy))
             .unwrap_or_else(|| about.goal.tools.clone())
     }
+}
+
+/// A task in a list.
+fn listed_value(
+    about: &About<'_>,
+    item: &ItemState<'_>,
+    [description, summary, reason]: [String; 3],
+) -> Json {
+    json!({
+        "id": about.state.short(&item.id), "description": description, "status": status_word(item),
+        "summary": summary, "reason": reason,
+    })
+}
+
+/// The last of the results that a task builds on, where not all are shown.
+fn not_shown(further: usize) -> Json {
+    let description = format!("{further} further results that it builds on, for which there is no room here");
+    json!({ "id": "…", "description": description, "summary": "", "result": null })
 }
 
 /// The last line of a list that does not hold all tasks.
@@ -309,14 +401,18 @@ impl<'a> About<'a> {
     /// Of a task whose parts were put together before: those of which there is no result.
     fn missing_children(&self) -> Vec<Json> {
         let missing = |child: &&ItemState<'_>| child.ended() != Some(End::Succeeded);
-        let shown = |child: &ItemState<'_>| {
+        let own = if self.duty == Duty::Reconcile { self.children() } else { Vec::new() };
+        let own: Vec<&ItemState<'_>> = own.into_iter().filter(missing).take(share::SHOWN).collect();
+        let row = |child: &&ItemState<'_>| [child.item.description.clone(), reason(child), String::new()];
+        let mut rows: Vec<[String; 3]> = own.iter().map(row).collect();
+        share::shorten(&mut rows);
+        let shown = |(child, [description, why, _]): (&&ItemState<'_>, [String; 3])| {
             json!({
-                "id": self.state.short(&child.id), "description": share::line(&child.item.description),
-                "status": status_word(child), "summary": share::line(&reason(child)), "result": "",
+                "id": self.state.short(&child.id), "description": description,
+                "status": status_word(child), "summary": why, "result": "",
             })
         };
-        let own = if self.duty == Duty::Reconcile { self.children() } else { Vec::new() };
-        own.into_iter().filter(missing).take(share::SHOWN).map(shown).collect()
+        own.iter().zip(rows).map(shown).collect()
     }
 
     fn own(&self) -> Option<&ItemState<'a>> {
@@ -332,8 +428,16 @@ impl<'a> About<'a> {
     fn children(&self) -> Vec<&ItemState<'a>> {
         match self.own() {
             Some(item) => item.batch(&self.state).into_iter().map(|child| &self.state.items[child]).collect(),
-            None => self.state.top().take(share::SHOWN).collect(),
+            None => self.top_shown(),
         }
+    }
+
+    /// The tasks right below the goal; where they are too many, those that have results.
+    fn top_shown(&self) -> Vec<&ItemState<'a>> {
+        let all: Vec<&ItemState<'a>> = self.state.top().collect();
+        let few = all.len() <= share::SHOWN;
+        let has_result = |item: &&ItemState<'_>| few || item.ended() == Some(End::Succeeded);
+        all.into_iter().filter(has_result).take(share::SHOWN).collect()
     }
 
     /// What whoever is asked should know besides: of this question, else of the task.
@@ -346,12 +450,9 @@ impl<'a> About<'a> {
         self.own().map_or(&[], |item| &item.builds_on)
     }
 
-    /// Whose results are shown: what the task builds on, and the children that are put together or that the answer is
-    /// made of.
-    fn sources(&self) -> Vec<TaskId> {
-        let whole = self.shows_children() && self.pieces.is_none();
-        let children = if whole { self.children() } else { Vec::new() };
-        self.builds_on().iter().chain(children.iter().map(|child| &child.id)).cloned().collect()
+    /// The children whose results are shown.
+    fn shown_children(&self) -> Vec<&ItemState<'a>> {
+        if self.shows_children() && self.pieces.is_none() { self.children() } else { Vec::new() }
     }
 
     fn item(&self) -> Json {

@@ -193,12 +193,13 @@ impl Scheduler {
         because.is_some_and(|input| inputs.contains(input))
     }
 
-    /// Whether a task succeeded without some of the children that it is made of.
+    /// Whether a task succeeded without some of the children that it is made of, or with heads of them only.
     fn is_incomplete_item(&self, item: TaskIx) -> bool {
         let mut later =
             self.members_of(item).iter().rev().take_while(|member| self.item_of(**member).is_none());
         let done_otherwise = later.any(|duty| self.is_duty(*duty, Duty::Execute));
-        !done_otherwise && !self.again_among(&self.last_batch(item)).is_empty()
+        let lacks_some = || !self.again_among(&self.last_batch(item)).is_empty();
+        self.lacks_digests(item) || !done_otherwise && lacks_some()
     }
 
     /// The tasks that a goal is made of; of a task, the children that were made together last.

@@ -158,8 +158,7 @@ fn stand_for_all(state: &State<'_>, item: &mut Item) {
 /// Every task has ended: is more needed, or is it time to answer?
 fn closing(state: &State<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
-        Some(Step::Duty(Duty::Collect, _)) => None,
-        Some(Step::Duty(Duty::Finalise, told)) => finalised(state, told),
+        Some(Step::Duty(Duty::Finalise | Duty::Collect, told)) => finalised(state, told),
         Some(Step::Duty(Duty::Classify, told)) => classified(state, told, left),
         _ => Some(match (wants_more(state, left), wants_verdict(state)) {
             (Some(why), _) => ask_goal(Duty::Classify, &why, None),

@@ -1,15 +1,14 @@
 //! How much of each result a prompt shows, so that all of them together stay within bounds.
 //!
-//! Pure. What short results leave over is given to long ones; what is cut says how the rest can be read. Invariant: the
-//! heads of up to [`SHOWN`] results together take no more than [`ALL`] characters; more are not shown.
+//! Pure. Sizes are bytes, because tokens follow bytes rather than letters. What short results leave over is given to long
+//! ones; what is cut says how the rest can be read. Invariant: the heads of up to [`SHOWN`] results together take no more
+//! than [`ALL`], with the marks before their lines no more than [`with_marks`] of it; more are not shown.
 
 use crate::merge::Bounds;
 
-/// Characters of one result, of all that a prompt shows, and what every result has whatever their number.
+/// Bytes of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
-/// The same for somebody who has no tool to read on, such as a program with tools of its own.
-const MOST_AT_ONCE: usize = 4 * MOST;
-const ALL: usize = 16 * MOST;
+pub(super) const ALL: usize = 16 * MOST;
 const LEAST: usize = 200;
 
 /// Tasks that a prompt lists, and results that it shows: as many as have their [`LEAST`] within [`ALL`].
@@ -18,8 +17,20 @@ pub(super) const SHOWN: usize = ALL / LEAST;
 /// Characters of one thing that is said about a task: what it is, what it came to in a sentence, why.
 const LINE: usize = 400;
 
+/// Bytes of what stands around the things that are said about a task.
+const HEADING: usize = 64;
+
 /// Characters of what whoever is asked is told about the last try.
 const NOTE: usize = 4_000;
+
+/// Results and digests that one question makes a digest of, at most: each has some hundred characters of it.
+const GROUP: usize = 64;
+
+/// Bytes of a digest, and of what stands in its place where nobody could make it.
+pub(super) const DIGEST: usize = MOST;
+
+/// Heads that stand in the place of a digest: as many as one question would have made it of.
+pub(super) const HEADS: usize = GROUP;
 
 /// What is said about a task, as lists of tasks show it.
 pub(super) fn line(text: &str) -> String {
@@ -31,24 +42,43 @@ pub(super) fn note(text: &str) -> String {
     clipped(text, NOTE)
 }
 
-fn clipped(text: &str, most: usize) -> String {
+pub(super) fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-/// Results and digests that one question makes a digest of, at most: each has some hundred characters of it.
-const GROUP: usize = 64;
+/// How large a result and what is said about its task are in prompts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// As much of the result as whoever puts everything together is shown at most, and the same with its marks.
+    pub head: usize,
+    pub marked_head: usize,
+    /// All of the result, with the marks.
+    pub result: usize,
+    /// What is said about the task where its result becomes a part of a digest.
+    pub beside: usize,
+    /// What whoever puts everything together is told about the task.
+    pub listed: usize,
+}
 
-/// Characters of a digest, and of what stands in its place where nobody could make it.
-pub(super) const DIGEST: usize = MOST;
+impl Size {
+    /// Of a result.
+    pub fn of(text: &str, beside: usize, listed: usize, reads_on: bool) -> Size {
+        let head = most_of(text, reads_on);
+        Size { head, marked_head: marked(&text[..head]), result: marked(text), beside, listed }
+    }
+}
 
-/// Whether results of these lengths are put together by one question: all are listed, and none is shown shorter because
-/// of the others.
-pub(super) fn fit(mut lengths: Vec<usize>, reads_on: bool) -> bool {
-    lengths.sort_unstable();
-    lengths.len() <= SHOWN && level(&lengths, most(reads_on)) == most(reads_on)
+/// Whether results of these sizes are put together by one question: all are listed, none is shown shorter because of the
+/// others, and none is cut for somebody who cannot read on.
+pub(super) fn fit(sizes: &[Size]) -> bool {
+    let total = |size: fn(&Size) -> usize| sizes.iter().map(size).sum::<usize>();
+    sizes.len() <= SHOWN
+        && total(|size| size.head) <= ALL
+        && total(|size| size.marked_head) <= with_marks(ALL)
+        && total(|size| size.listed) <= ALL
 }
 
 /// What one question takes of results that do not.
@@ -61,38 +91,109 @@ pub(super) fn tokens(characters: usize) -> u64 {
     (characters as u64).div_ceil(4)
 }
 
-/// Characters that what is said about a task takes beside its result.
-pub(super) fn beside(texts: [usize; 2]) -> usize {
-    const HEADING: usize = 64;
-    HEADING + texts.into_iter().map(|length| length.min(LINE)).sum::<usize>()
+/// Bytes that what is said about a task takes beside its result.
+pub(super) fn beside(texts: &[&str]) -> usize {
+    let length = |text: &&str| text.char_indices().nth(LINE).map_or(text.len(), |(end, _)| end + 2);
+    HEADING + texts.iter().map(length).sum::<usize>()
 }
 
-/// How many bytes of each text are shown: all of it, or its head. Who cannot read on is shown more at once.
-pub(super) fn heads(texts: &[String], reads_on: bool) -> Vec<usize> {
-    let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
+/// The same of a digest.
+pub(super) const BESIDE_DIGEST: usize = HEADING + LINE;
+
+/// What texts of so many bytes may take with the mark before each line: of usual lines it is much less.
+fn with_marks(bytes: usize) -> usize {
+    bytes + bytes / 8
+}
+
+/// Bytes that a text takes where `> ` stands before each of its lines.
+pub(super) fn marked(text: &str) -> usize {
+    if text.is_empty() {
+        0
+    } else {
+        text.len() + 2 * (1 + text.bytes().filter(|byte| *byte == b'\n').count())
+    }
+}
+
+/// Where the head of a text ends that takes at most so many bytes with its marks.
+pub(super) fn head(text: &str, most: usize) -> usize {
+    if marked(text) <= most {
+        return text.len();
+    }
+    let mut taken = 2;
+    let is_over = |(_, letter): &(usize, char)| {
+        taken += letter.len_utf8() + if *letter == '\n' { 2 } else { 0 };
+        taken > most
+    };
+    text.char_indices().find(is_over).map_or(text.len(), |(end, _)| end)
+}
+
+/// How many bytes of each text are shown where all share so many: all of it, or its head. Who cannot read on is shown as
+/// much as there is room for.
+pub(super) fn heads(texts: &[String], reads_on: bool, all: usize) -> Vec<usize> {
+    let ends: Vec<usize> = texts.iter().map(|text| most_of(text, reads_on)).collect();
+    let mut sizes: Vec<usize> = texts.iter().zip(&ends).map(|(text, end)| marked(&text[..*end])).collect();
+    if ends.iter().sum::<usize>() <= all && sizes.iter().sum::<usize>() <= with_marks(all) {
+        return ends;
+    }
+    sizes.sort_unstable();
+    let most = level(&sizes, all, LEAST);
+    texts.iter().zip(ends).map(|(text, end)| head(&text[..end], most)).collect()
+}
+
+/// Of what a task builds on, how many are shown, given what is said beside each and the size of its result: those that
+/// have their [`LEAST`].
+pub(super) fn inputs(sizes: impl Iterator<Item = (usize, usize)>) -> Inputs {
+    let (mut shown, mut beside, mut least) = (0, 0, 0);
+    for (said, result) in sizes.take(SHOWN) {
+        (beside, least) = (beside + said, least + result.min(LEAST));
+        if beside + least > ALL {
+            beside -= said;
+            break;
+        }
+        shown += 1;
+    }
+    Inputs { shown, all: ALL.min(with_marks(ALL) - beside) }
+}
+
+/// How many results are shown, and what they share.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Inputs {
+    pub shown: usize,
+    pub all: usize,
+}
+
+/// Shortens what is said about tasks so that a list of them stays within [`ALL`].
+pub(super) fn shorten(rows: &mut [[String; 3]]) {
+    let room = ALL.saturating_sub(rows.len() * HEADING);
+    let mut lengths: Vec<usize> = Vec::new();
+    for text in rows.iter_mut().flatten() {
+        *text = line(text);
+        lengths.push(marked(text));
+    }
     lengths.sort_unstable();
-    let most = level(&lengths, most(reads_on));
-    texts
-        .iter()
-        .map(|text| if text.len() <= most { text.len() } else { text.floor_char_boundary(most) })
-        .collect()
+    let most = level(&lengths, room, HEADING / 4);
+    for text in rows.iter_mut().flatten().filter(|text| marked(text) > most) {
+        text.truncate(head(text, most - "…".len()));
+        text.push('…');
+    }
 }
 
-fn most(reads_on: bool) -> usize {
-    if reads_on { MOST } else { MOST_AT_ONCE }
+/// The end of what is shown of a text however few there are.
+fn most_of(text: &str, reads_on: bool) -> usize {
+    if reads_on { text.floor_char_boundary(MOST) } else { text.len() }
 }
 
-/// The height at which texts are cut: as high as what they share allows. They come sorted.
-fn level(lengths: &[usize], most: usize) -> usize {
-    let (mut left, mut open) = (ALL, lengths.len());
+/// The height at which texts are cut: as high as what they share allows, where that is not all. They come sorted.
+fn level(lengths: &[usize], all: usize, least: usize) -> usize {
+    let (mut left, mut open) = (all, lengths.len());
     for length in lengths {
-        let fair = (left / open).clamp(LEAST, most);
+        let fair = (left / open).max(least);
         if *length > fair {
             return fair;
         }
         (left, open) = (left.saturating_sub(*length), open - 1);
     }
-    most
+    usize::MAX
 }
 
 /// The head of a text, and how to read on, for who can.
@@ -109,13 +210,13 @@ mod tests {
 
     fn of(lengths: &[usize]) -> Vec<usize> {
         let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-        heads(&texts, true)
+        heads(&texts, true, ALL)
     }
 
     #[test]
-    fn who_cannot_read_on_is_shown_more_and_told_of_no_tool() {
+    fn who_cannot_read_on_is_shown_all_that_there_is_room_for_and_told_of_no_tool() {
         let long = ["x".repeat(40_000)];
-        assert_eq!((heads(&long, true), heads(&long, false)), (vec![MOST], vec![4 * MOST]));
+        assert_eq!((heads(&long, true, ALL), heads(&long, false, ALL)), (vec![MOST], vec![40_000]));
         assert!(
             cut(&long[0], MOST, Some(2))
                 .ends_with("[… 32000 more characters; `read_result` with the name `r2` reads it]")
@@ -129,7 +230,51 @@ mod tests {
         let mut lengths = vec![100; 20];
         lengths.extend([8_000; 15]);
         assert_eq!(of(&lengths), lengths, "all of it fits");
-        assert!(of(&[8_000; 32]).iter().all(|head| *head == ALL / 32));
+        assert!(of(&[8_000; 32]).iter().all(|head| *head == ALL / 32 - 2));
+    }
+
+    fn fits(results: &[&str], listed: usize, reads_on: bool) -> bool {
+        let sizes: Vec<Size> = results.iter().map(|text| Size::of(text, 0, listed, reads_on)).collect();
+        fit(&sizes)
+    }
+
+    #[test]
+    fn as_much_as_is_shown_whole_side_by_side_fits() {
+        let long = "x".repeat(20_000);
+        assert!(fits(&vec![long.as_str(); 16], 100, true));
+        assert!(!fits(&vec![long.as_str(); 17], 100, true));
+    }
+
+    #[test]
+    fn what_is_said_beside_results_counts() {
+        assert!(fits(&["short"; 600], 200, true));
+        assert!(!fits(&["short"; 600], 1_500, true), "900 000 characters are no question");
+    }
+
+    #[test]
+    fn the_marks_before_lines_count() {
+        let lines = "x\n".repeat(4_000);
+        assert!(fits(&vec![lines.as_str(); 8], 100, true));
+        assert!(!fits(&vec![lines.as_str(); 16], 100, true), "twice as much as its letters");
+        let cut = &lines[..head(&lines, 1_000)];
+        assert!(marked(cut) <= 1_000 && marked(cut) > 990, "{}", marked(cut));
+    }
+
+    #[test]
+    fn who_cannot_read_on_is_asked_about_whole_results_only() {
+        let (long, longer) = ("x".repeat(60_000), "x".repeat(130_000));
+        assert!(fits(&[&long, &long], 100, false));
+        assert!(!fits(&[&long, &long, &long], 100, false) && fits(&[&long, &long, &long], 100, true));
+        assert!(!fits(&[&longer], 100, false));
+    }
+
+    #[test]
+    fn inputs_are_shown_as_long_as_each_has_its_least() {
+        assert_eq!(inputs(std::iter::repeat_n((100, 3_000), 10)), Inputs { shown: 10, all: ALL });
+        let many = inputs(std::iter::repeat_n((364, 3_000), 1_500));
+        assert_eq!(many.shown, ALL / 564);
+        assert!(many.all + many.shown * 364 <= with_marks(ALL));
+        assert_eq!(inputs(std::iter::repeat_n((1, 1), 1_500)).shown, SHOWN);
     }
 
     proptest! {
@@ -138,7 +283,18 @@ mod tests {
             let heads = of(&lengths);
             prop_assert!(heads.iter().sum::<usize>() <= ALL);
             prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| head <= length && *head <= MOST));
-            prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| *head >= LEAST.min(*length)));
+            prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| *head >= (LEAST - 2).min(*length)));
+        }
+
+        #[test]
+        fn a_list_of_tasks_stays_within_bounds(lengths in prop::collection::vec(0usize..1_000, 1..640)) {
+            let row = |length: &usize| [(); 3].map(|()| "é".repeat(*length));
+            let mut rows: Vec<[String; 3]> = lengths.iter().map(row).collect();
+            shorten(&mut rows);
+            let total: usize = rows.iter().flatten().map(|text| marked(text)).sum();
+            prop_assert!(total + rows.len() * HEADING <= ALL, "{}", total);
+            prop_assert!(rows.iter().flatten().zip(lengths.iter().flat_map(|length| [length; 3]))
+                .all(|(text, length)| !text.is_empty() || *length == 0));
         }
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct State<'a> {
     pub made: u32,
     /// How often it was planned: the plan, and each later round that made tasks.
     pub rounds: u32,
+    /// Some digest that the answer is made of could not be made.
+    pub lacks_digests: bool,
     /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
     pub items: Vec<ItemState<'a>>,
     /// The places of the tasks, once somebody wants to know them.
@@ -60,6 +62,8 @@ pub(crate) struct ItemState<'a> {
     pub insisted: bool,
     /// Why it was skipped: the kind, and in words as far as somebody decided it.
     pub skipped: Option<(CauseKind, &'a str)>,
+    /// Some digest of what it is made of could not be made.
+    pub lacks_digests: bool,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
     /// Tools that whoever did it has called.

@@ -46,7 +46,13 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
         Duty::Collect => schema([
             (
                 "digest",
-                OutputField { min_length: Some(1), max_length: Some(8000), ..text("what they came to") },
+                OutputField {
+                    min_length: Some(1),
+                    max_length: Some(8000),
+                    // Something must be said: blanks are no digest.
+                    pattern: Some(r"\S".to_owned()),
+                    ..text("what they came to")
+                },
             ),
             ("issues", OutputField { max_length: Some(1000), ..text("what is missing or contradictory") }),
         ]),

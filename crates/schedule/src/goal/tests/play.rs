@@ -128,6 +128,7 @@ impl Play {
             steps: self.steps.iter().map(step).collect(),
             made: self.items.len() as u32,
             rounds: self.rounds(),
+            lacks_digests: false,
             items: self.items.iter().map(|item| self.item_state(item)).collect(),
             places: Default::default(),
         }
@@ -155,6 +156,7 @@ impl Play {
             due: piece.due,
             insisted: false,
             skipped: None,
+            lacks_digests: false,
             failure: piece.failure.as_ref(),
             called: piece.called.iter().map(String::as_str).collect(),
         }
