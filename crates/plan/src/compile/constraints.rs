@@ -2,6 +2,7 @@
 //!
 //! Budgets of the configuration are not seen here; what they name instead is held back when a call is made (`Contract`).
 
+use super::around::Callers;
 use super::load::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::source::text::Spanned;
@@ -9,16 +10,29 @@ use crate::source::workflow::{Budget, BudgetMode, Clearance, Limits, PhaseStep, 
 
 /// Cheaper models of budgets that a persona under them may not be played by.
 pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
-    // What the run may spend binds the workflows in it as well.
-    let run = bundle.workflows.first().and_then(|root| of_limits(&root.limits));
-    for workflow in &bundle.workflows {
-        let phases = workflow.agents.iter().filter_map(|step| Some((step, phase(step)?)));
+    let callers = Callers::new(bundle);
+    for (file, workflow) in bundle.workflows.iter().enumerate() {
+        let mut phases = workflow.agents.iter().filter_map(|step| Some((step, phase(step)?))).peekable();
+        if phases.peek().is_none() {
+            continue;
+        }
+        let above = of_callers(bundle, &callers, file);
         for (step, phase) in phases {
-            let around = [run, of_limits(&workflow.limits), step.common.budget.as_ref().and_then(cheaper)];
-            let around: Vec<_> = around.into_iter().flatten().collect();
+            let own = [of_limits(&workflow.limits), step.common.budget.as_ref().and_then(cheaper)];
+            let around: Vec<_> = own.into_iter().flatten().chain(above.iter().copied()).collect();
             findings.extend(of_phase(phase, &around));
         }
     }
+}
+
+/// What the workflows and groups around a file may spend binds what is in it as well.
+fn of_callers<'a>(bundle: &'a Bundle, callers: &Callers<'a>, file: usize) -> Vec<&'a Spanned<String>> {
+    let mut models = Vec::new();
+    for caller in callers.above(file) {
+        models.extend(of_limits(&bundle.workflows[caller.file].limits));
+        models.extend(caller.groups.iter().filter_map(|group| group.budget.as_ref()).filter_map(cheaper));
+    }
+    models
 }
 
 fn phase(step: &Step) -> Option<&PhaseStep> {

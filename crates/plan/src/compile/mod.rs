@@ -7,6 +7,7 @@
 //! so `build` may rely on every name it meets.
 
 mod agent;
+mod around;
 mod budget;
 mod build;
 mod calls;

@@ -1,7 +1,7 @@
 //! What a persona manifest becomes: phases, workers, members, actors.
 
 use crate::kit::{TWO, agent, node, phase, piped, plan, refused, text};
-use crate::world::{compiled, shown};
+use crate::world::{World, compiled, shown};
 use convoke_plan::{Condition, Kind, NodeIx, On, Plan, ProjectPlace, Requires, Topology};
 
 #[test]
@@ -160,4 +160,35 @@ fn a_cheaper_model_that_a_persona_may_not_be_played_by_is_refused() {
     assert_eq!(phase(plan_of_big.root(), "write").clearance.model.as_deref(), Some("big"));
     assert_eq!(phase(plan_of_big.root(), "copy").clearance.model, None);
     plan(&of_node("copy", "small"));
+}
+
+#[test]
+fn a_cheaper_model_of_anything_around_a_pipeline_is_held_against_its_personas() {
+    let spent = "when_spent: degrade, degrade_to: small";
+    let root = |to: &str| {
+        format!(
+            "workflow: {{name: w, entry_point: s}}\nagents:\n  - {{name: s, type: workflow, workflow: {to}}}\n"
+        )
+    };
+    let between = root("pipe.yaml").replace(
+        "{name: w,",
+        &format!("{{name: m, limits: {{budget_tokens: 9, budget_mode: enforce, {spent}}},"),
+    );
+    let group = format!(
+        "workflow: {{name: m, entry_point: g}}\nagents: []\nfor_each:\n  - {{name: g, type: for_each, items: [1], as: n, budget: {{tokens: 9, {spent}}}, agent: {{name: s, type: workflow, workflow: pipe.yaml}}}}\n"
+    );
+    let members = format!(
+        "workflow: {{name: m, entry_point: g}}\nagents:\n  - {{name: s, type: workflow, workflow: pipe.yaml}}\n  - {{name: t, prompt: x}}\nparallel: [{{name: g, agents: [s, t], budget: {{tokens: 9, {spent}}}}}]\n"
+    );
+    for mid in [between, group, members] {
+        let compile = |mid: &str| {
+            let world = World::default().file("main.yaml", &root("mid.yaml"));
+            world.file("mid.yaml", mid).file("pipe.yaml", TWO).compile()
+        };
+        let result = compile(&mid);
+        let found = result.diagnostics.iter().filter(|found| found.code == "workflow::model_excluded");
+        assert_eq!(found.count(), 1, "{mid}\n{}", shown(&result));
+        let allowed = compile(&mid.replace("small", "big"));
+        assert!(allowed.plan.is_some(), "{}", shown(&allowed));
+    }
 }
