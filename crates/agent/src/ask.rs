@@ -160,6 +160,7 @@ impl Talk<'_> {
             purpose: question.purpose,
             task: &self.assignment.task,
             attempt: self.assignment.attempt,
+            cut_off: self.assignment.cut_off,
             call: question.call,
             seed: self.assignment.seed,
         }

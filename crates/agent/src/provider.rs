@@ -87,6 +87,8 @@ pub struct Request<'a> {
     pub task: &'a TaskId,
     /// Which try of the task this is, from 1.
     pub attempt: u32,
+    /// How many of the tries before it were cut off, without an answer that anybody knows.
+    pub cut_off: u32,
     /// Which request of the attempt this is, from 1.
     pub call: u32,
     /// Random choices start from here.

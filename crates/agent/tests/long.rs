@@ -288,6 +288,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        cut_off: 0,
         contract: None,
     }
 }

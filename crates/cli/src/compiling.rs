@@ -7,8 +7,9 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::presets;
 use crate::sources::{Disk, Made};
-use convoke_model::ProviderSettings;
-use convoke_plan::compile::{Compiled, Options, compile};
+use convoke_engine::Limits;
+use convoke_model::{Budget, ProviderSettings, WhenSpent};
+use convoke_plan::compile::{Compiled, Degrade, DegradeOf, Options, compile};
 use convoke_plan::{Kind, Plan, Sources, Text};
 use std::path::Path;
 use std::sync::Arc;
@@ -104,8 +105,21 @@ fn options(config: &Config, provider: Option<&str>) -> Options {
         default_provider: config.provider.as_ref().map(|provider| resolved(config, provider).settings),
         prices: config.prices.clone(),
         caps: config.caps,
+        degrades: degrades(&config.limits),
         provider_map: config.providers.iter().map(|(name, p)| (name.clone(), p.settings.clone())).collect(),
     }
+}
+
+/// Cheaper models that budgets of the configuration go on with.
+fn degrades(limits: &Limits) -> Vec<Degrade> {
+    let tenants = limits.tenants.iter();
+    let tenants = tenants.map(|tenant| (DegradeOf::Tenant(tenant.name.clone()), &tenant.budget));
+    let budgets = [(DegradeOf::Day, &limits.day), (DegradeOf::Run, &limits.run)].into_iter().chain(tenants);
+    let degrade = |(of, budget): (DegradeOf, &Option<Budget>)| match &budget.as_ref()?.when_spent {
+        WhenSpent::Degrade(model) => Some(Degrade { of, model: model.clone() }),
+        _ => None,
+    };
+    budgets.filter_map(degrade).collect()
 }
 
 /// The name of who is asked where neither a file nor the command line says it.

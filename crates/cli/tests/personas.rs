@@ -129,6 +129,15 @@ fn a_try_that_is_not_accepted_is_followed_by_one_that_knows_it() {
     assert_eq!(payloads, [1, 2, 3], "every try is kept");
 }
 
+/// What the run says about bounds that were not granted, in `show`.
+fn cut(world: &World) -> Vec<String> {
+    let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
+    let notes = shown["notes"].as_array().unwrap_or_else(|| panic!("{shown:#}"));
+    let notes = notes.iter().filter(|note| note["code"] == "bounds_cut");
+    let words = notes.filter_map(|note| note["message"].as_str()?.split("`maxRetries` is ").nth(1));
+    words.filter_map(|words| Some(words.split(" (").next()?.to_owned())).collect()
+}
+
 #[test]
 fn the_environment_bounds_tries() {
     let replies = "replies:\n  write/try: {status: validation_fail, reason: never good}\ndefault: [{status: success}]\n";
@@ -138,6 +147,10 @@ fn the_environment_bounds_tries() {
         run(&world).exits(1);
         let events = Events::of(&world, &world.run());
         assert_eq!(events.count("attempt_started"), tries, "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+        assert_eq!(
+            cut(&world),
+            [format!("{retries} instead of 4")].into_iter().filter(|_| tries < 5).collect::<Vec<_>>()
+        );
     }
     let wrong = scripted("", WRITE_AND_COPY, "").env("AGENT_MAX_RECURSIVE_DEPTH", "0");
     run(&wrong).exits(2).mentions(&["AGENT_MAX_RECURSIVE_DEPTH", "from 1 to"]).prints_nothing();
@@ -175,6 +188,29 @@ fn a_phase_that_nothing_starts_is_skipped_and_says_why() {
     let skip = routed.clone().find(|routed| routed["task"] == "copy").expect("a decision");
     assert_eq!(skip["chosen"], "skip");
     assert!(skip["reason"].as_str().unwrap().contains("code_committed"), "{skip}");
+}
+
+#[test]
+fn show_says_what_the_edges_of_a_phase_waited_for_and_why_one_was_taken() {
+    let waits = WRITE_AND_COPY.replace("to: copy}", "to: copy, event: code_committed}");
+    let (all, one) = (shown_copy(&waits, &[]), shown_copy(&waits, &["copy"]));
+    let why = "`write` did not announce code_committed";
+    let row = all.lines().find(|line| line.starts_with("copy ")).unwrap_or_else(|| panic!("{all}"));
+    assert!(row.contains("skipped") && row.ends_with(why), "{all}");
+    assert_eq!(one, format!("copy skipped\nbecause {why}\n"));
+    let taken = shown_copy(WRITE_AND_COPY, &["copy"]);
+    assert!(taken.contains("started: `write` on success\n"), "{taken}");
+    let record: Value = serde_json::from_str(&shown_copy(&waits, &["copy", "--format", "json"])).unwrap();
+    assert_eq!(record["decided"], why);
+}
+
+/// What `show` prints about a run of two phases.
+fn shown_copy(pipeline: &str, more: &[&str]) -> String {
+    let world = scripted("", pipeline, "default: [{status: success}]\n");
+    run(&world).exits(0);
+    let id = world.run();
+    let args: Vec<&str> = ["show", &id].into_iter().chain(more.iter().copied()).collect();
+    world.convoke(&args).exits(0).stdout.clone()
 }
 
 #[test]
@@ -322,6 +358,10 @@ fn the_environment_of_now_bounds_a_resumed_run() {
         world.convoke(&["resume", &id, "--silent"]).exits(1);
         let made = Events::of(&world, &id).count("attempt_started") - before;
         assert_eq!((before, made), (3, tries), "AGENT_TOPOLOGY_MAX_RETRIES={retries}");
+        world.convoke(&["resume", &id, "--silent"]).exits(1);
+        let told: Vec<String> =
+            [format!("{retries} instead of 2")].into_iter().filter(|_| tries < 3).collect();
+        assert_eq!(cut(&world), told, "it is said once");
     }
 }
 
@@ -426,4 +466,33 @@ fn a_try_is_shown_as_what_it_came_to_and_steps_are_what_people_wrote() {
         "a phase begins when it asks first: {task:#}"
     );
     assert_ne!(task["started_at"], task["ended_at"], "a phase lasts as long as its tries: {task:#}");
+}
+
+#[test]
+fn the_last_try_that_was_not_accepted_is_not_shown_as_a_success() {
+    let replies = "replies:\n  write/try: {status: success, flags: {ready: 1}}\n";
+    let world = scripted("", WRITE_AND_COPY, replies);
+    world.convoke(&["run", "w.yaml", "-q"]).exits(1);
+    let shown = world.convoke(&["show", &world.run()]).exits(0).stdout;
+    let tries: Vec<&str> = shown.lines().filter(|line| line.starts_with("write/try[")).collect();
+    assert!(!tries.is_empty() && tries.iter().all(|row| row.contains(" refused ")), "{shown}");
+}
+
+#[test]
+fn a_cheaper_model_of_the_configuration_that_a_persona_excludes_is_told_before_it_is_needed() {
+    let world = scripted(
+        "",
+        WRITE_AND_COPY,
+        "replies:\n  write/try: {status: success}\n  copy/try: {status: success}\n",
+    );
+    let text = world.read("w.yaml");
+    world.write("w.yaml", text.replace("You write.", "You write., modelConstraint: large"));
+    world.write(
+        "convoke.toml",
+        "[budgets]\nday = {tokens = 900000, when_spent = 'degrade', degrade_to = 'small'}\n",
+    );
+    let words = ["workflow::model_excluded", "`budgets.day.degrade_to` of the configuration names `small`"];
+    world.convoke(&["check", "w.yaml"]).exits(0).mentions(&words);
+    world.convoke(&["check", "w.yaml", "--strict"]).exits(3);
+    world.convoke(&["run", "w.yaml"]).exits(0).mentions(&words);
 }

@@ -7,6 +7,7 @@
 mod adrift;
 mod attempts;
 mod berth;
+mod bounds;
 pub mod budgets;
 mod calls;
 mod clock;

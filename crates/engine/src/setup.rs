@@ -3,6 +3,7 @@
 //! Both replay a journal; a new run's is empty.
 
 use crate::attempts::Attempts;
+use crate::bounds;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::error::EngineError;
@@ -100,6 +101,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
     let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
+    let cut = bounds::untold(&setup.plan, &history);
     let (mut scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => {
@@ -146,7 +148,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         Event::ProjectSeen { task: None, revision: state.revision, context, place }
     });
     let seen: Vec<Event> = seen.collect();
-    for event in opening.into_iter().chain([owned]).chain(spending.left_open()).chain(seen) {
+    for event in opening.into_iter().chain([owned]).chain(cut).chain(spending.left_open()).chain(seen) {
         let stamped = run.core.stamp(clock.now(), event);
         run.core.scheduler.apply(&stamped)?;
         run.opening.push(stamped);

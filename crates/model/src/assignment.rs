@@ -33,6 +33,9 @@ pub struct Assignment {
     pub retry: Retry,
     /// Attempts that have failed before this one.
     pub failures: u32,
+    /// Attempts before this one that were cut off, so that whatever they were answered is not known.
+    #[serde(default)]
+    pub cut_off: u32,
     /// What the attempt may do and use, where that was resolved for it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<Box<crate::Contract>>,

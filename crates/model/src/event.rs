@@ -10,7 +10,7 @@ mod cause;
 mod run;
 
 pub use cause::{Cause, CauseKind, Ending};
-pub use run::{RunStarted, RunStatus};
+pub use run::{GOAL, RunStarted, RunStatus};
 
 use crate::{Digest, Failure, Inquiry, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
 use indexmap::IndexMap;

@@ -84,6 +84,7 @@ impl Scheduler {
             answer: self.answer_to(task, outputs),
             retry: node.retry.clone(),
             failures: self.tasks[task].failures,
+            cut_off: self.tasks[task].cut_off,
             contract,
         })
     }

@@ -41,6 +41,8 @@ pub(crate) struct Task {
     pub state: TaskState,
     /// Attempts started.
     pub attempts: u32,
+    /// Attempts that came to nothing because somebody or something cut them off.
+    pub cut_off: u32,
     /// Attempts that count against the retry policy.
     pub failures: u32,
     /// Whether the governor was asked for a permit.
@@ -156,6 +158,7 @@ impl Tasks {
             state: TaskState::Waiting,
             attempts: 0,
             failures: 0,
+            cut_off: 0,
             queued: false,
             placed: false,
             met: 0,

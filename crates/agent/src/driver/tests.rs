@@ -204,6 +204,7 @@ fn assignment(work: Work) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
+        cut_off: 0,
         contract: None,
     }
 }

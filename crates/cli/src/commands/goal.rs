@@ -72,7 +72,7 @@ fn as_run(args: &GoalArgs) -> RunArgs {
     RunArgs {
         file: sentence::FILE.into(),
         inputs: InputArgs { inputs: Vec::new(), input_file: None },
-        metadata: Vec::new(),
+        metadata: vec![(convoke_model::GOAL.to_owned(), args.goal.clone())],
         dry_run: args.dry_run,
         print_manifest: false,
         replies: None,

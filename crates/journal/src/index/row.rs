@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub struct RunRow {
     /// The run's name.
     pub id: RunId,
-    /// The workflow's name.
+    /// The workflow's name; of a sentence, with its beginning.
     pub workflow: String,
     /// The workflow file, as it was given.
     pub file: String,
@@ -39,6 +39,18 @@ pub fn summarize<'a>(run: &RunId, events: impl IntoIterator<Item = &'a Stamped>)
     let mut summary = Summary::new(run);
     events.into_iter().for_each(|event| summary.add(event));
     summary.row()
+}
+
+/// Characters of a sentence that a line has room for.
+const SENTENCE: usize = 48;
+
+/// The beginning of a sentence, in one line.
+fn head(sentence: &str) -> String {
+    let line = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SENTENCE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// How a task stands.
@@ -90,7 +102,10 @@ impl Summary {
         let row = &mut self.row;
         match &stamped.event {
             Event::RunStarted(started) => {
-                row.workflow.clone_from(&started.workflow);
+                row.workflow = match started.sentence() {
+                    Some(sentence) => format!("{}: {}", started.workflow, head(sentence)),
+                    None => started.workflow.clone(),
+                };
                 row.file.clone_from(&started.file);
                 row.folder.clone_from(&started.folder);
                 row.started_at = stamped.at;

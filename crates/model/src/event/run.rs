@@ -83,3 +83,13 @@ impl RunStatus {
         !matches!(self, RunStatus::Running | RunStatus::Parked | RunStatus::Interrupted)
     }
 }
+
+/// Under which a run that was made from a sentence keeps it (`metadata`).
+pub const GOAL: &str = "goal";
+
+impl RunStarted {
+    /// The sentence that the run was made from.
+    pub fn sentence(&self) -> Option<&str> {
+        self.metadata.get(GOAL).filter(|_| self.workflow == GOAL).and_then(serde_json::Value::as_str)
+    }
+}

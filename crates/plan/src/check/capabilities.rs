@@ -10,7 +10,7 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let runtime = &outline.workflow.runtime;
     let steps = outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
     let agents = steps.flat_map(|step| {
-        let owner = format!("agent `{}`", step.name.value);
+        let owner = step.owner();
         step.models().map(move |agent| (owner.clone(), agent))
     });
     let nobody = AgentStep::default();

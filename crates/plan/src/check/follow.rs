@@ -109,10 +109,9 @@ impl Follow<'_, '_> {
             available.iter().find(|name| name.strip_prefix(root).is_some_and(|rest| rest.starts_with('-')));
         let help = match dashed {
             Some(name) => {
-                format!(
-                    "templates read `{name}` as a subtraction; call the step `{}`",
-                    name.replace('-', "_")
-                )
+                let what = if self.outline.workflow.pipeline.is_some() { "node" } else { "step" };
+                let better = name.replace('-', "_");
+                format!("templates read `{name}` as a subtraction; call the {what} `{better}`")
             }
             None if root == "partition" && self.outline.workflow.from_manifest => {
                 "an agent has a partition where it has `partitions`".to_owned()
@@ -130,7 +129,21 @@ impl Follow<'_, '_> {
             format!("{}: {} refers to `{name}`, which cannot have run by then", site.owner, site.key);
         Diagnostic::error("workflow::never_before", message, place, "has no output here")
             .also(item.name().span.clone(), format!("`{name}` stands here"))
-            .help(self.why_not(site.view, ix))
+            .help(match self.outline.workflow.pipeline {
+                Some(_) => self.why_not_in_pipeline(site, ix),
+                None => self.why_not(site.view, ix),
+            })
+    }
+
+    /// A persona's text is read by each node that it plays; this names the one that cannot see what is meant.
+    fn why_not_in_pipeline(&self, site: &Site<'_>, ix: usize) -> String {
+        let node = site.step.map_or("here", |step| &step.name.value);
+        match self.outline.name(ix) == node {
+            true => "a node has no output before it has run".to_owned(),
+            false => {
+                format!("no edge leads from it to `{node}`; `is defined` and `default` ask whether it ran")
+            }
+        }
     }
 
     fn why_not(&self, view: View, ix: usize) -> String {

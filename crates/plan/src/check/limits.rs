@@ -24,9 +24,10 @@ fn check_budgets(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
             "usd",
             &budget.usd,
             ("limits.budget_usd", &limits.budget_usd),
+            outline.kind(),
         ));
         let whole = ("limits.budget_tokens", &limits.budget_tokens);
-        findings.extend(more(&item.name().value, "tokens", &budget.tokens, whole));
+        findings.extend(more(&item.name().value, "tokens", &budget.tokens, whole, outline.kind()));
     }
 }
 
@@ -35,12 +36,13 @@ fn more<T: PartialOrd + std::fmt::Display>(
     key: &str,
     part: &Option<Spanned<T>>,
     (whole_key, whole): (&str, &Option<Spanned<T>>),
+    kind: &str,
 ) -> Option<Diagnostic> {
     let (part, whole) = (part.as_ref()?, whole.as_ref()?);
     let message = format!("`budget.{key}` of `{name}` is {}, more than `{whole_key}`", part.value);
     (part.value > whole.value).then(|| {
         Diagnostic::error("workflow::out_of_range", message, part.span.clone(), "more than the whole")
-            .also(whole.span.clone(), format!("the workflow may spend {}", whole.value))
+            .also(whole.span.clone(), format!("the {kind} may spend {}", whole.value))
     })
 }
 

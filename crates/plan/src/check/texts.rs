@@ -1,12 +1,12 @@
 //! Every text of a workflow that is rendered or evaluated, with who it belongs to and what it may see.
 
 use super::outline::{Item, Outline};
-use crate::source::Text;
 use crate::source::workflow::{
-    AgentStep, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep, ReduceStep,
-    Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep,
-    WaitDuration, WaitStep, WorkerKind, WorkflowStep,
+    AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep,
+    ReduceStep, Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep,
+    VerifyStep, WaitDuration, WaitStep, WorkerKind, WorkflowStep,
 };
+use crate::source::{Spanned, Text};
 
 /// How a text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,9 +173,9 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn phase(&mut self, phase: &'a PhaseStep) {
-        for worker in phase.workers() {
+        for (persona, clearance, worker) in phase.players() {
             match &worker.kind {
-                WorkerKind::Agent(agent) => self.persona(agent),
+                WorkerKind::Agent(agent) => self.persona(persona, clearance, agent),
                 WorkerKind::Script(script) => self.script(script),
             }
         }
@@ -192,10 +192,17 @@ impl<'a> Collector<'a, '_> {
         self.owner = node;
     }
 
-    /// A model in a role: its texts stand under other keys than those of an agent.
-    fn persona(&mut self, agent: &'a AgentStep) {
-        self.optional("model", agent.model.as_ref());
+    /// A model in a role: its texts stand under other keys than those of an agent, and some of them with the persona.
+    fn persona(&mut self, persona: &Spanned<String>, clearance: &Clearance, agent: &'a AgentStep) {
+        let (of_persona, of_actor) = match clearance.model {
+            Some(_) => (agent.model.as_ref(), None),
+            None => (None, agent.model.as_ref()),
+        };
+        let node = std::mem::replace(&mut self.owner, format!("persona `{}`", persona.value));
+        self.optional("modelConstraint", of_persona);
         self.optional("systemPromptTemplate", agent.system_prompt.as_ref());
+        self.owner = node;
+        self.optional("model", of_actor);
         self.optional("task", agent.prompt.as_ref());
         self.optional("reasoning.effort", agent.reasoning_effort.as_ref());
         self.optional("working_dir", agent.working_dir.as_ref());

@@ -15,7 +15,7 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let steps = outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
     for step in steps {
         for agent in step.models() {
-            findings.extend(too_long(&format!("agent `{}`", step.name.value), &agent.timeouts, total));
+            findings.extend(too_long(&step.owner(), &agent.timeouts, total));
         }
         if let StepKind::Script(script) = &step.kind {
             findings.extend(script.timeouts.stated().filter_map(|one| void(step, one)));

@@ -55,7 +55,9 @@ impl Plan {
     /// counts, so a run that is resumed elsewhere never does more than either allows.
     pub fn bound_by(&mut self, caps: &Caps) {
         for workflow in &mut self.workflows {
+            let cut = super::cuts::of_plan(workflow, caps);
             let Some(pipeline) = &mut workflow.pipeline else { continue };
+            pipeline.cut.extend(cut);
             if caps.violation == Some(Violation::HardAbort) {
                 pipeline.violation = Violation::HardAbort;
             }

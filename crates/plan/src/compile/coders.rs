@@ -49,14 +49,14 @@ fn calls_tools(workflow: &Workflow) -> bool {
     steps.any(|step| matches!(step.kind, StepKind::Tool(_)))
 }
 
-fn is_program(agent: &AgentStep, providers: &Providers<'_>) -> bool {
+pub(super) fn is_program(agent: &AgentStep, providers: &Providers<'_>) -> bool {
     PROGRAMS.contains(&providers.agent(agent.provider.as_ref()).name.as_str())
 }
 
-/// A coding agent has tools of its own, and is offered no others.
+/// A coding agent has tools of its own, and is offered no others. In a pipeline the list is what its wishes are held to.
 fn useless_tools(step: &Step, agent: &AgentStep, providers: &Providers<'_>) -> Option<Diagnostic> {
     let tool = agent.tools.as_ref()?.first()?;
-    if !is_program(agent, providers) {
+    if !is_program(agent, providers) || matches!(step.kind, StepKind::Phase(_)) {
         return None;
     }
     let message = format!("agent `{}`: `tools` has no effect on a coding agent", step.name.value);

@@ -1,15 +1,58 @@
 //! Models that may not play a persona: a budget that goes on with one would break its `modelConstraint`.
 //!
-//! Budgets of the configuration are not seen here; what they name instead is held back when a call is made (`Contract`).
+//! A manifest that says both is refused. Budgets of the configuration are another's word: of these it is only warned, and the
+//! model that they name is held back when a call is made (`Contract`).
 
 use super::around::Callers;
 use super::load::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::source::text::Spanned;
-use crate::source::workflow::{Budget, BudgetMode, Clearance, Limits, PhaseStep, Step, StepKind};
+use crate::source::workflow::{Budget, BudgetMode, Clearance, Limits, PhaseStep, Step, StepKind, Workflow};
+
+/// A budget of the configuration that goes on with a cheaper model once it is spent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Degrade {
+    /// Whose budget it is.
+    pub of: DegradeOf,
+    /// The cheaper model.
+    pub model: String,
+}
+
+/// Whose budget it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DegradeOf {
+    /// All runs of a day.
+    Day,
+    /// A run whose file says nothing about what it may spend.
+    Run,
+    /// A tenant.
+    Tenant(String),
+}
+
+impl Degrade {
+    /// The key that names the model.
+    fn key(&self) -> String {
+        match &self.of {
+            DegradeOf::Day => "budgets.day.degrade_to".to_owned(),
+            DegradeOf::Run => "budgets.run.degrade_to".to_owned(),
+            DegradeOf::Tenant(name) => format!("budgets.tenants.{name}.degrade_to"),
+        }
+    }
+
+    fn binds(&self, root: &Workflow, workflow: &Workflow, step: &Step) -> bool {
+        match &self.of {
+            DegradeOf::Day => true,
+            DegradeOf::Run => root.limits.budget_usd.is_none() && root.limits.budget_tokens.is_none(),
+            DegradeOf::Tenant(name) => {
+                let tenant = step.common.labels.tenant.as_ref().or(workflow.labels.tenant.as_ref());
+                tenant.is_some_and(|tenant| tenant.value == *name)
+            }
+        }
+    }
+}
 
 /// Cheaper models of budgets that a persona under them may not be played by.
-pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
+pub(super) fn check(bundle: &Bundle, configured: &[Degrade], findings: &mut Vec<Diagnostic>) {
     let callers = Callers::new(bundle);
     for (file, workflow) in bundle.workflows.iter().enumerate() {
         let mut phases = workflow.agents.iter().filter_map(|step| Some((step, phase(step)?))).peekable();
@@ -21,6 +64,8 @@ pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
             let own = [of_limits(&workflow.limits), step.common.budget.as_ref().and_then(cheaper)];
             let around: Vec<_> = own.into_iter().flatten().chain(above.iter().copied()).collect();
             findings.extend(of_phase(phase, &around));
+            let configured = configured.iter().filter(|one| one.binds(&bundle.workflows[0], workflow, step));
+            findings.extend(configured.flat_map(|degrade| of_configuration(phase, degrade)));
         }
     }
 }
@@ -44,14 +89,27 @@ fn phase(step: &Step) -> Option<&PhaseStep> {
 
 /// The phase's own persona, and those that work is handed to.
 fn of_phase(phase: &PhaseStep, around: &[&Spanned<String>]) -> Vec<Diagnostic> {
-    let own = (&phase.persona, &phase.clearance, Some(&phase.worker));
-    let roles = phase.roles.iter().map(|role| (&role.persona, &role.clearance, role.worker.as_ref()));
-    let all = [own].into_iter().chain(roles);
-    let found = all.flat_map(|(persona, clearance, worker)| {
-        let asks_a_model = worker.is_none_or(|worker| worker.agent().is_some());
-        let of_worker = worker.and_then(|worker| worker.common.budget.as_ref()).and_then(cheaper);
-        let models = around.iter().copied().chain(of_worker).filter(|_| asks_a_model);
+    let models = phase.players().filter(|(_, _, worker)| worker.agent().is_some());
+    let found = models.flat_map(|(persona, clearance, worker)| {
+        let of_worker = worker.common.budget.as_ref().and_then(cheaper);
+        let models = around.iter().copied().chain(of_worker);
         models.filter_map(|model| excluded(persona, clearance, model)).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
+/// Personas that a budget of the configuration would go on without.
+fn of_configuration(phase: &PhaseStep, degrade: &Degrade) -> Vec<Diagnostic> {
+    let models = phase.players().filter(|(_, _, worker)| worker.agent().is_some());
+    let found = models.filter_map(|(persona, clearance, _)| {
+        let only = clearance.model.as_ref().filter(|only| only.value != degrade.model)?;
+        let (key, model, persona) = (degrade.key(), &degrade.model, &persona.value);
+        let message = format!(
+            "`{key}` of the configuration names `{model}`, and `modelConstraint` of persona `{persona}` excludes it"
+        );
+        let label = format!("only `{}` may play `{persona}`", only.value);
+        let found = Diagnostic::warning("workflow::model_excluded", message, only.span.clone(), label);
+        Some(found.help("once that budget is spent, what this persona does fails (`model_not_allowed`)"))
     });
     found.collect()
 }

@@ -12,8 +12,10 @@ mod budget;
 mod build;
 mod calls;
 mod caps;
+mod clearances;
 mod coders;
 mod constraints;
+mod cuts;
 mod extras;
 mod fields;
 mod goal;
@@ -36,6 +38,7 @@ mod texts;
 mod tool;
 
 pub use caps::Caps;
+pub use constraints::{Degrade, DegradeOf};
 pub(crate) use fields::schema as shape_of;
 pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
@@ -60,6 +63,8 @@ pub struct Options {
     pub prices: BTreeMap<String, Price>,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
+    /// Budgets of the configuration that go on with cheaper models.
+    pub degrades: Vec<Degrade>,
 }
 
 /// A plan, or why there is none.
@@ -92,7 +97,8 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     programs::check(&bundle, options, &mut diagnostics);
     prices::check(&bundle, options, &mut diagnostics);
     phase::check(&bundle, &options.caps, &mut diagnostics);
-    constraints::check(&bundle, &mut diagnostics);
+    constraints::check(&bundle, &options.degrades, &mut diagnostics);
+    clearances::check(&bundle, options, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     let refused =

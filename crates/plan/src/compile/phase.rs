@@ -2,6 +2,7 @@
 
 use super::build::Builder;
 use super::caps::Caps;
+use super::cuts;
 use super::fields;
 use super::load::Bundle;
 use super::phase_shapes::contract;
@@ -115,6 +116,7 @@ impl<'a> Builder<'a> {
             events: stated.events.iter().map(shape).collect(),
             violation: self.caps.violation.or(stated.violation).unwrap_or_default(),
             project: stated.project.clone(),
+            cut: cuts::of_source(self.source, &self.caps),
         })
     }
 

@@ -36,7 +36,7 @@ pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagn
 }
 
 /// The providers of each workflow; one that names none has the root's.
-fn providers<'a>(bundle: &'a Bundle, options: &'a Options) -> Vec<Providers<'a>> {
+pub(super) fn providers<'a>(bundle: &'a Bundle, options: &'a Options) -> Vec<Providers<'a>> {
     let default = options.default_provider.clone().unwrap_or_default();
     let root = bundle.workflows.first().map(|root| Providers::new(options, root, &default));
     let inherited = root.map_or(default, |root| root.workflow().clone());

@@ -102,7 +102,7 @@ pub(super) fn references(source: &References) -> Vec<(String, String)> {
 }
 
 /// The tools that may be used; `None` means all, whatever they are called.
-fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> {
+pub(super) fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> {
     let all = server.tools.iter().any(|name| name.value == ALL);
     let stated = server.tools.iter().map(|name| name.value.as_str()).filter(move |_| !all);
     // Scripts stand in the file, so their names are known.
@@ -123,7 +123,7 @@ pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
         }
         let named = || workflow.tools.iter().chain(steps().filter_map(own_tools)).flatten();
         match declared.is_empty() {
-            true => findings.extend(named().next().map(nobody_offers)),
+            true => findings.extend(named().next().map(|tool| nobody_offers(workflow, tool))),
             false => findings.extend(named().filter_map(|tool| left_out(declared, tool))),
         }
     }
@@ -137,10 +137,14 @@ fn own_tools(step: &Step) -> Option<&Vec<Spanned<String>>> {
     }
 }
 
-fn nobody_offers(tool: &Spanned<String>) -> Diagnostic {
-    let message = format!("the tool `{}` has no effect: the workflow declares no MCP server", tool.value);
+fn nobody_offers(workflow: &Workflow, tool: &Spanned<String>) -> Diagnostic {
+    let (what, key) = match workflow.is_manifest() {
+        true => ("manifest", "mcp_servers"),
+        false => ("workflow", "runtime.mcp_servers"),
+    };
+    let message = format!("the tool `{}` has no effect: the {what} declares no MCP server", tool.value);
     Diagnostic::warning("workflow::no_effect", message, tool.span.clone(), "no server offers it")
-        .help("servers stand in `runtime.mcp_servers`; agents answer without tools here")
+        .help(format!("servers stand in `{key}`; models answer without tools here"))
 }
 
 /// A name that no server can have a tool for, because the lists of the servers leave it out.

@@ -171,6 +171,9 @@ pub struct Pipeline {
     /// Where the context of the project is kept.
     #[serde(default)]
     pub project: ProjectPlace,
+    /// Bounds of the manifest that the process does not grant, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut: Vec<String>,
 }
 
 /// Where the context is kept that the runs of a project share.

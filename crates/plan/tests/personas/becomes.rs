@@ -2,6 +2,7 @@
 
 use crate::kit::{TWO, agent, node, phase, piped, plan, refused, text};
 use crate::world::{World, compiled, shown};
+use convoke_plan::compile::{Degrade, DegradeOf, Options};
 use convoke_plan::{Condition, Kind, NodeIx, On, Plan, ProjectPlace, Requires, Topology};
 
 #[test]
@@ -191,4 +192,28 @@ fn a_cheaper_model_of_anything_around_a_pipeline_is_held_against_its_personas() 
         let allowed = compile(&mid.replace("small", "big"));
         assert!(allowed.plan.is_some(), "{}", shown(&allowed));
     }
+}
+
+#[test]
+fn a_cheaper_model_of_the_configuration_that_a_persona_excludes_is_warned_of() {
+    let warned = |text: &str, of: DegradeOf, model: &str| {
+        let degrades = vec![Degrade { of, model: model.to_owned() }];
+        let options = Options { degrades, ..Options::default() };
+        let result = World::default().file("main.yaml", text).compile_with(&options);
+        assert!(result.plan.is_some(), "{}", shown(&result));
+        let excluded = result.diagnostics.iter().filter(|found| found.code == "workflow::model_excluded");
+        excluded.map(|found| found.message.clone()).collect::<Vec<_>>()
+    };
+    let said = |key: &str| {
+        let key = format!("`budgets.{key}.degrade_to` of the configuration names `small`");
+        vec![format!("{key}, and `modelConstraint` of persona `writer` excludes it")]
+    };
+    let blue = || DegradeOf::Tenant("blue".into());
+    assert_eq!(warned(TWO, DegradeOf::Day, "small"), said("day"));
+    assert_eq!(warned(TWO, DegradeOf::Run, "small"), said("run"));
+    assert_eq!(warned(TWO, DegradeOf::Day, "big"), Vec::<String>::new());
+    assert_eq!(warned(TWO, blue(), "small"), Vec::<String>::new(), "another's money");
+    assert_eq!(warned(&format!("{TWO}labels: {{tenant: blue}}\n"), blue(), "small"), said("tenants.blue"));
+    let own = format!("{TWO}limits: {{budget_tokens: 9000, budget_mode: enforce}}\n");
+    assert_eq!(warned(&own, DegradeOf::Run, "small"), Vec::<String>::new(), "the file says it itself");
 }

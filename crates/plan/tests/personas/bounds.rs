@@ -66,3 +66,52 @@ fn a_plan_under_the_bounds_of_another_process_is_the_one_compiled_there() {
     resumed.bound_by(&wide);
     assert_eq!(bounds(&resumed), bounds(&there), "what was bound once is not loosened");
 }
+
+#[test]
+fn what_the_process_does_not_grant_is_told_with_the_plan() {
+    let text = piped(
+        "name: team\nviolationMode: validation_fail\nlimits: {max_concurrency: 8}\ntopologyConstraints: {maxDepth: 9, maxRetries: 9}\nrelationships: [{parentPersonaId: lead, childPersonaId: coder, constraints: {maxDepth: 5, maxChildren: 6}}]\n",
+        &[
+            "a constraints: {maxRetries: 7}",
+            "b constraints: {maxRetries: 7}",
+            "c constraints: {maxRetries: 1}",
+        ],
+        &["from: a, to: b", "from: b, to: c"],
+    );
+    let plan = |caps: Caps| {
+        let options = Options { caps, ..Options::default() };
+        World::default().file("main.yaml", &text).compile_with(&options).plan.unwrap()
+    };
+    let told = |plan: &Plan| plan.bounds_cut().collect::<Vec<_>>();
+    let wide = Caps {
+        recursive_depth: 9,
+        topology_depth: 9,
+        topology_retries: 9,
+        relationship_children: 9,
+        concurrent: Some(9),
+        violation: None,
+    };
+    let tight = Caps {
+        recursive_depth: 4,
+        topology_retries: 2,
+        relationship_children: 2,
+        concurrent: Some(3),
+        violation: Some(convoke_model::Violation::HardAbort),
+        ..wide
+    };
+    let mut resumed = plan(wide);
+    assert_eq!(told(&resumed), Vec::<String>::new());
+    let expected = [
+        "pipeline `team`: `maxRetries` is 2 instead of 7 (a, b): the process allows no more",
+        "pipeline `team`: `topologyConstraints.maxDepth` is 4 instead of 9: the process allows no more",
+        "pipeline `team`: `maxDepth` is 4 instead of 5 (coder): the process allows no more",
+        "pipeline `team`: `maxChildren` is 2 instead of 6 (coder): the process allows no more",
+        "pipeline `team`: `limits.max_concurrency` is 3 instead of 8: the process allows no more",
+        "pipeline `team`: `violationMode` is hard_abort instead of validation_fail: the process says so",
+    ];
+    assert_eq!(told(&plan(tight)), expected);
+    resumed.bound_by(&tight);
+    assert_eq!(told(&resumed), expected);
+    resumed.bound_by(&tight);
+    assert_eq!(told(&resumed), expected, "what was cut is not cut again");
+}

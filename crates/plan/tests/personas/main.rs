@@ -7,5 +7,6 @@ mod documents;
 mod kit;
 mod names;
 mod warnings;
+mod words;
 #[path = "../world/mod.rs"]
 mod world;

@@ -29,6 +29,44 @@ fn a_tool_in_both_lists_is_banned() {
 }
 
 #[test]
+fn misspelt_tools_of_a_clearance_are_warned_of_where_all_tools_are_known() {
+    let scripts =
+        "mcp_servers: {files: {type: scripts, scripts: {read_file: {command: cat}, shell: {command: sh}}}}\n";
+    let cleared = |servers: &str, lists: &str| {
+        piped(servers, &["a", "b"], &["from: a, to: b"]).replacen(
+            "You lead.",
+            &format!("x, toolClearance: {{{lists}}}"),
+            1,
+        )
+    };
+    let slips =
+        "allowlist: [raed_file, files__raed_file, READ_FILE, 'files__*', deploy], banlist: [shel, rm]";
+    warned(
+        &cleared(scripts, slips),
+        &[
+            (
+                "workflow::no_effect",
+                "`raed_file` in `allowlist` stands for no tool of any server did you mean `read_file`?",
+            ),
+            ("workflow::no_effect", "did you mean `files__read_file`?"),
+            (
+                "workflow::no_effect",
+                "`deploy` in `allowlist` stands for no tool of any server available: read_file, shell",
+            ),
+            (
+                "workflow::no_effect",
+                "`shel` in `banlist` stands for no tool of any server did you mean `shell`?",
+            ),
+        ],
+    );
+    let listed = "mcp_servers: {files: {command: files, tools: [read_file]}}\n";
+    warned(&cleared(listed, "allowlist: [raed_file]"), &[("workflow::no_effect", "`read_file`")]);
+    // What this server has is known when it runs; a coding agent has tools that no server lists.
+    warned(&cleared("mcp_servers: {files: {command: files}}\n", slips), &[]);
+    warned(&cleared("", slips), &[]);
+}
+
+#[test]
 fn slips_that_still_run_are_warned_of() {
     let actors = "actors: {model_b: {type: agent}}\n";
     warned(

@@ -42,6 +42,7 @@ impl Asked {
             purpose: Purpose::Answer,
             task: &self.task,
             attempt: self.attempt,
+            cut_off: 0,
             call: 1,
             seed: 7,
         }

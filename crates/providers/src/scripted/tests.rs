@@ -16,6 +16,7 @@ struct Asked {
     step: &'static str,
     task: TaskId,
     attempt: u32,
+    cut_off: u32,
     purpose: Purpose,
     messages: Vec<Message>,
     schema: Option<OutputSchema>,
@@ -28,6 +29,7 @@ impl Asked {
             step,
             task: TaskId(step.into()),
             attempt: 1,
+            cut_off: 0,
             purpose: Purpose::Answer,
             messages: vec![Message::new(Role::User, "Translate this.\nPlease.")],
             schema: None,
@@ -54,6 +56,7 @@ impl Asked {
             purpose: self.purpose,
             task: &self.task,
             attempt: self.attempt,
+            cut_off: self.cut_off,
             call: 1,
             seed: 7,
         }
@@ -89,6 +92,12 @@ async fn a_new_process_goes_on_with_later_attempts_and_visits() {
     let file = Some("{a: [one, two, three]}");
     let second = Asked { attempt: 2, ..Asked::by("a") };
     assert_eq!(text(&scripted(file), &second).await.unwrap(), "two");
+    let cut_off = Asked { attempt: 3, cut_off: 1, ..Asked::by("a") };
+    assert_eq!(
+        text(&scripted(file), &cut_off).await.unwrap(),
+        "two",
+        "an answer that nobody heard was not used"
+    );
     let third = Asked { task: TaskId("g/a#3".into()), ..Asked::by("a") };
     let provider = scripted(file);
     assert_eq!(text(&provider, &third).await.unwrap(), "three");

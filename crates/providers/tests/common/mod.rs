@@ -70,6 +70,7 @@ impl Asked {
             purpose: Purpose::Answer,
             task: &self.task,
             attempt: 1,
+            cut_off: 0,
             call: 1,
             seed: 7,
         }

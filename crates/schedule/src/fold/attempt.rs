@@ -34,6 +34,7 @@ impl Scheduler {
             self.tasks[task].turns.clear();
         }
         if failure.reason.as_deref() == Some(convoke_model::reason::INTERRUPTED) {
+            self.tasks[task].cut_off += 1;
             self.make_ready(task);
             return Ok(());
         }
@@ -100,6 +101,7 @@ impl Scheduler {
 
     pub(super) fn attempt_lost(&mut self, id: &TaskId, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_lost", usage)?;
+        self.tasks[task].cut_off += 1;
         self.make_ready(task);
         Ok(())
     }

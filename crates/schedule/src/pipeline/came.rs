@@ -132,7 +132,9 @@ impl Outcome {
     }
 }
 
-/// What a worker calls a failure: its class is what its code names; hard or soft is what it says, else what the class is.
+/// What a worker calls a failure: its class is what its code names; hard or soft is what it says, else what the class is. One
+/// who only says that it failed has answered, and the answer is not what was asked for; who calls that hard says that it
+/// cannot work.
 fn said_failure(said: &Said) -> Failure {
     let class = said.class();
     let hard = said.hard.unwrap_or(class.is_some_and(super::state::is_hard_class));
@@ -141,7 +143,8 @@ fn said_failure(said: &Said) -> Failure {
         message = format!("{message} ({code})");
     }
     let word = if hard { reason::HARD } else { reason::SOFT };
-    Failure::new(class.unwrap_or(Class::Fatal), message).reason(word)
+    let unnamed = if hard { Class::Fatal } else { Class::InvalidOutput };
+    Failure::new(class.unwrap_or(unnamed), message).reason(word)
 }
 
 impl Scheduler {

@@ -73,10 +73,10 @@ impl Scheduler {
         add("handoff", &|| self.handoff_json(task, outputs));
         add("phase", &|| self.phase_json(task, phase, child));
         add("attempt", &|| Json::from(self.try_number(task, child)));
-        add("previous", &|| self.previous_json(task, phase, child, outputs));
+        add("previous", &|| self.previous_json(child, outputs));
         add("task", &|| self.intent_json(child, outputs));
-        add("children", &|| self.children_json(task, phase, child, outputs));
-        add("told", &|| self.told_json(task, phase, child, outputs));
+        add("children", &|| self.children_json(child, outputs));
+        add("told", &|| self.told_json(task, child, outputs));
         true
     }
 
@@ -193,13 +193,9 @@ impl Scheduler {
         number.unwrap_or(self.tries(task).len() as u32)
     }
 
-    pub(super) fn previous_json(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        child: TaskIx,
-        outputs: &dyn Outputs,
-    ) -> Json {
+    /// Every earlier try of the phase that a task works for.
+    pub(super) fn previous_json(&self, child: TaskIx, outputs: &dyn Outputs) -> Json {
+        let Some((task, phase)) = self.phase_of(child) else { return json!([]) };
         let before = self.try_number(task, child) as usize - 1;
         let tries = self.tries(task);
         let told = |(number, one): (usize, &TaskIx)| self.try_json(task, phase, number + 1, *one, outputs);
@@ -244,13 +240,8 @@ impl Scheduler {
     }
 
     /// What whoever puts results together is given: each child's work and result.
-    pub(super) fn children_json(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        child: TaskIx,
-        outputs: &dyn Outputs,
-    ) -> Json {
+    pub(super) fn children_json(&self, child: TaskIx, outputs: &dyn Outputs) -> Json {
+        let Some((task, phase)) = self.phase_of(child) else { return json!([]) };
         let Some(About::Aggregate { of }) = self.asked_about(child) else { return json!([]) };
         let Some(of) = self.tasks.find(of) else { return json!([]) };
         self.below_json(task, phase, of, outputs)

@@ -8,7 +8,6 @@ use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{AgentCall, Blob, Digest, JsonText};
-use convoke_plan::Phase;
 use serde_json::{Value, json};
 
 /// Of one payload.
@@ -26,38 +25,26 @@ pub(super) struct Cut(Vec<Value>);
 
 impl Scheduler {
     /// What the prompt of a worker shows: hand-off, state, project, earlier tries and children.
-    pub(super) fn told_json(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        child: TaskIx,
-        outputs: &dyn Outputs,
-    ) -> Value {
-        self.told_in_part(task, phase, child, outputs).0
+    pub(super) fn told_json(&self, task: TaskIx, child: TaskIx, outputs: &dyn Outputs) -> Value {
+        self.told_in_part(task, child, outputs).0
     }
 
     /// What the prompt of a worker shows in part can be read on.
     pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
-        if let Some((task, phase)) = self.phase_of(child) {
-            let (_, Cut(kept)) = self.told_in_part(task, phase, child, outputs);
+        if let Some((task, _)) = self.phase_of(child) {
+            let (_, Cut(kept)) = self.told_in_part(task, child, outputs);
             call.kept.extend(kept.iter().map(|value| kept_as(value, outputs)));
         }
         call
     }
 
-    fn told_in_part(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        child: TaskIx,
-        outputs: &dyn Outputs,
-    ) -> (Value, Cut) {
+    fn told_in_part(&self, task: TaskIx, child: TaskIx, outputs: &dyn Outputs) -> (Value, Cut) {
         let frame = self.tasks[task].place.frame;
         let mut told = json!({
             "handoff": self.handoff_json(task, outputs),
             "state": self.state_json(frame, outputs),
-            "previous": self.previous_json(task, phase, child, outputs),
-            "children": self.children_json(task, phase, child, outputs),
+            "previous": self.previous_json(child, outputs),
+            "children": self.children_json(child, outputs),
         });
         let mut cut = Cut::default();
         let reads_on = self.can_read_on(child);

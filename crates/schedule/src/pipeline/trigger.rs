@@ -58,6 +58,8 @@ pub(crate) trait Circumstances {
     fn file(&self, path: &str) -> Option<bool>;
     /// Whether an expression holds.
     fn holds(&self, when: ConditionId) -> Result<bool, Failure>;
+    /// An expression as it is written.
+    fn text(&self, when: ConditionId) -> String;
 }
 
 /// The answer.
@@ -75,7 +77,8 @@ pub(crate) enum Taken {
 pub(crate) fn taken(edge: &Trigger, at: &dyn Circumstances) -> Result<Taken, Failure> {
     let Some(status) = at.status() else { return Ok(Taken::No("did not run".into())) };
     if !asks_for(edge.on, edge.event.is_some(), status) {
-        return Ok(Taken::No(format!("ended in {}", status.word())));
+        let wanted = edge.on.unwrap_or(On::Success).word();
+        return Ok(Taken::No(format!("ended in {}, not in {wanted}", status.word())));
     }
     if let Some(event) = edge.event.as_deref().filter(|event| !at.announced(event)) {
         return Ok(Taken::No(format!("did not announce {event}")));
@@ -113,7 +116,7 @@ fn met(condition: &Condition, at: &dyn Circumstances) -> Result<Taken, Failure> 
             None => return Ok(Taken::Unseen(vec![path.clone()])),
             Some(exists) => (exists, format!("there is no {path}")),
         },
-        Condition::Expression { when } => (at.holds(*when)?, "its condition does not hold".to_owned()),
+        Condition::Expression { when } => (at.holds(*when)?, format!("`{}` does not hold", at.text(*when))),
     };
     Ok(if holds { Taken::Yes } else { Taken::No(otherwise) })
 }
@@ -166,6 +169,9 @@ mod tests {
         fn holds(&self, _: ConditionId) -> Result<bool, Failure> {
             self.expression.ok_or_else(|| Failure::new(convoke_model::Class::Fatal, "no value"))
         }
+        fn text(&self, _: ConditionId) -> String {
+            "output.n > 1".to_owned()
+        }
     }
 
     fn edge(on: Option<On>, event: Option<&str>, when: Vec<Condition>) -> Trigger {
@@ -208,7 +214,7 @@ mod tests {
         let here = At { said: vec!["tasks_planned"], ..at(Status::Failure) };
         assert_eq!(taken(&planned, &here).unwrap(), Taken::Yes);
         let both = edge(Some(On::Success), Some("tasks_planned"), vec![]);
-        assert_eq!(taken(&both, &here).unwrap(), Taken::No("ended in failure".into()));
+        assert_eq!(taken(&both, &here).unwrap(), Taken::No("ended in failure, not in success".into()));
     }
 
     #[test]
@@ -243,6 +249,6 @@ mod tests {
         let when = edge(None, None, vec![Condition::Expression { when: ConditionId(0) }]);
         assert!(taken(&when, &at(Status::Success)).is_err());
         let no = At { expression: Some(false), ..at(Status::Success) };
-        assert_eq!(taken(&when, &no).unwrap(), Taken::No("its condition does not hold".into()));
+        assert_eq!(taken(&when, &no).unwrap(), Taken::No("`output.n > 1` does not hold".into()));
     }
 }

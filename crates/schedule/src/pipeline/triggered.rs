@@ -46,6 +46,11 @@ impl Circumstances for Edge<'_> {
     fn holds(&self, when: ConditionId) -> Result<bool, Failure> {
         self.scheduler.edge_holds(self.to, self.from, when, self.outputs)
     }
+
+    fn text(&self, when: ConditionId) -> String {
+        let text = &self.scheduler.plan.conditions[when.0 as usize].text;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What all edges of a step came to.

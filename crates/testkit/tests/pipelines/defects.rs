@@ -67,6 +67,26 @@ fn a_worker_may_say_that_a_failure_is_hard_or_soft() {
 }
 
 #[test]
+fn a_worker_that_only_says_that_it_failed_has_no_fatal_failure_and_is_asked_once() {
+    let class_of = |answer: serde_json::Value| {
+        let (_, world) = run(&chain(1, ""), vec![(TASKS[0], says(answer))]);
+        assert_eq!(world.launches.len(), 1);
+        let found = world.events().find_map(|stamped| match &stamped.event {
+            Event::TaskFailed { failure, .. } => Some((failure.class, failure.reason.clone())),
+            _ => None,
+        });
+        found.map(|(class, reason)| (class, reason.unwrap_or_default())).expect("it failed")
+    };
+    let soft = (Class::InvalidOutput, "soft_failure".to_owned());
+    assert_eq!(class_of(json!({"status": "failure", "reason": "no"})), soft);
+    assert_eq!(class_of(json!({"status": "failure", "failure_kind": "soft"})), soft);
+    assert_eq!(class_of(json!({"status": "failure", "failure_code": "E42"})), soft);
+    let hard = |class| (class, "hard_failure".to_owned());
+    assert_eq!(class_of(json!({"status": "failure", "failure_kind": "hard"})), hard(Class::Fatal));
+    assert_eq!(class_of(json!({"status": "failure", "failure_code": "fatal"})), hard(Class::Fatal));
+}
+
+#[test]
 fn what_was_slow_or_busy_is_tried_again_and_is_not_hard() {
     for class in [Class::Timeout, Class::RateLimit, Class::Transient, Class::Capacity] {
         let script: Script = TASKS.iter().map(|task| (*task, Does::Fails(class))).collect();

@@ -223,7 +223,7 @@ fn a_phase_that_did_not_start_says_what_its_edges_waited_for() {
     assert_eq!(ended.status, RunStatus::Succeeded);
     let told = &ended.output.expect("a report")["phases"];
     assert_eq!(told["y"]["reason"], "`x` did not announce tasks_planned");
-    assert_eq!(told["z"]["reason"], "`x` ended in success; `y` did not run");
+    assert_eq!(told["z"]["reason"], "`x` ended in success, not in failure; `y` did not run");
     assert_eq!(told["x"].get("reason"), None);
 }
 

@@ -186,6 +186,7 @@ impl World {
             answer: None,
             retry: Retry::once(),
             failures: 0,
+            cut_off: 0,
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;

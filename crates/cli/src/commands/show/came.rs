@@ -1,6 +1,7 @@
 //! What a try of a phase came to, which is not how its attempt ended: an answer that says "I failed" was given well.
 //!
-//! Read from the answer in the words of its contract, and from the try that followed it: what was not accepted is tried again.
+//! Read from the answer in the words of its contract, and from what followed it: what was not accepted is tried again, or ends
+//! its phase.
 
 use super::Shown;
 use crate::failure::CommandFailure;
@@ -8,7 +9,7 @@ use convoke_engine::report::{TaskReport, TaskWord};
 use convoke_model::synthesis::bare;
 use convoke_model::{About, Event, Stamped, TaskId};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What it came to, and why, where its answer says so.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,21 +27,32 @@ impl Shown {
             return Ok(None);
         }
         let answer = self.value(task.output.as_ref())?.map(|text| bare(text.value()));
-        Ok(answer.as_ref().and_then(of_answer).or_else(|| self.retried.contains(id).then_some(REFUSED)))
+        Ok(answer.as_ref().and_then(of_answer).or_else(|| self.refused.contains(id).then_some(REFUSED)))
     }
 }
 
-/// The tries that another one came after.
-pub(super) fn retried(events: &[Stamped]) -> HashSet<TaskId> {
-    let asked = events.iter().filter_map(|stamped| match &stamped.event {
-        Event::Asked { questions, .. } => Some(questions),
-        _ => None,
-    });
-    let before = asked.flatten().filter_map(|question| match &question.about {
-        About::Try { after } => after.clone(),
-        _ => None,
-    });
-    before.collect()
+/// The tries that were not accepted: another one came after them, or their phase has ended for it.
+pub(super) fn refused(events: &[Stamped]) -> HashSet<TaskId> {
+    let (mut refused, mut latest) = (HashSet::new(), HashMap::new());
+    for stamped in events {
+        match &stamped.event {
+            Event::Asked { task, questions } => {
+                for question in questions {
+                    match &question.about {
+                        About::Try { after } => refused.extend(after.clone()),
+                        About::Aggregate { .. } => {}
+                        _ => continue,
+                    }
+                    latest.insert(task, question.child_of(task));
+                }
+            }
+            Event::TaskFailed { task, failure } if failure.reason.as_deref() == Some("validation_fail") => {
+                refused.extend(latest.get(task).cloned());
+            }
+            _ => {}
+        }
+    }
+    refused
 }
 
 const REFUSED: Came = Came { word: "refused", why: None };

@@ -91,6 +91,7 @@ impl Shown {
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
         put("superseded", task.superseded.then(|| json!(true)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
+        put("decided", self.decided.get(id).map(|reason| json!(reason)));
         put("notes", self.task_notes_json(id));
         put("question", self.optional(task.ask.as_ref())?);
         put("answer", self.optional(answer.map(|(answer, _)| answer))?);

@@ -10,6 +10,7 @@ mod conversation;
 mod goal;
 mod json;
 mod notes;
+mod routed;
 mod shape;
 mod text;
 
@@ -28,7 +29,7 @@ use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
 use convoke_plan::Plan;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A run that is shown.
@@ -44,8 +45,10 @@ struct Shown {
     budgets: Vec<Standing>,
     /// Merges whose text grows.
     growing: Growing,
-    /// Tries that another one came after.
-    retried: HashSet<TaskId>,
+    /// Tries that were not accepted.
+    refused: HashSet<TaskId>,
+    /// Why phases of pipelines started, or did not.
+    decided: HashMap<TaskId, String>,
     /// How it used its capacity, as it has counted itself.
     metrics: Option<Value>,
 }
@@ -93,8 +96,9 @@ impl Shown {
         let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let growing = Growing::of(&stored.events);
-        let retried = came::retried(&stored.events);
-        Ok(Shown { growing, retried, stored, report, status, plan, budget, budgets, metrics })
+        let refused = came::refused(&stored.events);
+        let decided = routed::decided(&stored.events);
+        Ok(Shown { growing, refused, decided, stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 /// Rows of the task list; the rest is counted. `--format json` has all of them.
 const MOST_TASKS: usize = 200;
 
+/// Characters of a goal's sentence; `--format json` has all of it.
+const LONGEST_SENTENCE: usize = 200;
+
 impl Shown {
     pub(super) fn run_text(&self, paint: Paint) -> Result<String, CommandFailure> {
         let report = &self.report;
@@ -29,6 +32,9 @@ impl Shown {
                 "workflow",
                 format!("{} ({} in {})", started.workflow, origin(&started.file), started.folder),
             );
+        }
+        if let Some(sentence) = report.started.as_ref().and_then(|started| started.sentence()) {
+            field("goal", words::fit(&words::first_line(sentence), LONGEST_SENTENCE));
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         if let Some(start) = report.started_at {
@@ -49,7 +55,7 @@ impl Shown {
         fared.fields().into_iter().for_each(|(name, value)| field(name, value));
         text.push('\n');
         for (id, task) in report.tasks.iter().take(MOST_TASKS) {
-            text.push_str(&row(id, task, self.came(id, task)?.as_ref()));
+            text.push_str(&self.row(id, task)?);
         }
         if report.tasks.len() > MOST_TASKS {
             text.push_str(&format!("… and {}\n", more(report.tasks.len() - MOST_TASKS)));
@@ -91,9 +97,10 @@ impl Shown {
         let mut text = format!("{} {stands}{superseded}\n", paint.strong(&id.to_string()));
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
         task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
-        if let Some(cause) = &task.cause {
-            text.push_str(&format!("because {cause}\n"));
+        if let Some(because) = self.because(id, task) {
+            text.push_str(&format!("because {because}\n"));
         }
+        text.push_str(&self.started_text(id, task));
         if let Some(failure) = &task.failure {
             text.push_str(&format!("failed: {}\n", failed(failure)));
         }
@@ -124,10 +131,14 @@ impl Shown {
 }
 
 impl Shown {
+    fn row(&self, id: &TaskId, task: &TaskReport) -> Result<String, CommandFailure> {
+        Ok(row(id, task, self.came(id, task)?.as_ref(), self.because(id, task).as_deref()))
+    }
+
     /// What is inside, each with the name by which it is shown.
     fn below_text(&self, id: &TaskId) -> Result<String, CommandFailure> {
         let below = self.below(id);
-        let rows = below.map(|(id, task)| Ok(format!("  {}", row(id, task, self.came(id, task)?.as_ref()))));
+        let rows = below.map(|(id, task)| Ok(format!("  {}", self.row(id, task)?)));
         let rows = rows.collect::<Result<Vec<String>, CommandFailure>>()?;
         if rows.is_empty() {
             return Ok(String::new());
@@ -143,7 +154,7 @@ fn more(left: usize) -> String {
     words::plural(left as u64, "more task")
 }
 
-fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>) -> String {
+fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>, because: Option<&str>) -> String {
     // What did not run took no time, not even none.
     let ran = task.state != TaskWord::Skipped;
     let took = if ran { took(task.started_at, task.ended_at) } else { String::new() };
@@ -151,9 +162,9 @@ fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>) -> String {
     let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
     let tries = if tries > 1 { format!("  {tries} attempts") } else { String::new() };
     let used = words::usage(&task.usage).map(|used| format!("  {used}")).unwrap_or_default();
-    let why = match (&task.failure, &task.cause) {
+    let why = match (&task.failure, because) {
         (Some(failure), _) => format!("  {}", words::first_line(&failure.message)),
-        (None, Some(cause)) => format!("  {cause}"),
+        (None, Some(because)) => format!("  {}", words::first_line(because)),
         (None, None) => came.and_then(|came| came.why.as_deref()).map(said).unwrap_or_default(),
     };
     let stands = came.map_or(word(task.state), |came| came.word);
@@ -227,9 +238,9 @@ mod tests {
             ended_at: Some(Timestamp(5)),
             ..TaskReport::default()
         };
-        assert_eq!(row(&TaskId("a".into()), &skipped, None), format!("{:<32} skipped\n", "a"));
+        assert_eq!(row(&TaskId("a".into()), &skipped, None, None), format!("{:<32} skipped\n", "a"));
         let ended = TaskReport { state: TaskWord::Succeeded, ..skipped };
-        assert!(row(&TaskId("a".into()), &ended, None).ends_with("0 ms\n"));
+        assert!(row(&TaskId("a".into()), &ended, None, None).ends_with("0 ms\n"));
     }
 
     #[test]

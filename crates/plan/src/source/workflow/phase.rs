@@ -33,7 +33,17 @@ pub struct PhaseStep {
 impl PhaseStep {
     /// Everything that works for it: its own worker, then those of its roles.
     pub fn workers(&self) -> impl Iterator<Item = &Worker> {
-        [&self.worker].into_iter().chain(self.roles.iter().filter_map(|role| role.worker.as_ref()))
+        self.players().map(|(_, _, worker)| worker)
+    }
+
+    /// The same with the persona that each of them plays, and what that may use.
+    pub fn players(&self) -> impl Iterator<Item = (&Spanned<String>, &Clearance, &Worker)> {
+        let own = (&self.persona, &self.clearance, &self.worker);
+        let roles = self
+            .roles
+            .iter()
+            .filter_map(|role| Some((&role.persona, &role.clearance, role.worker.as_ref()?)));
+        [own].into_iter().chain(roles)
     }
 }
 

@@ -39,6 +39,12 @@ impl Step {
         };
         own.into_iter().chain(self.common.repair_input.as_deref())
     }
+
+    /// What people call it where it asks models, for messages.
+    pub fn owner(&self) -> String {
+        let word = if matches!(self.kind, StepKind::Phase(_)) { "node" } else { "agent" };
+        format!("{word} `{}`", self.name.value)
+    }
 }
 
 /// Keys that every kind of step has; groups have them too, without `input`, `expects`,

@@ -50,6 +50,7 @@ fn reply(heard: Heard) -> Reply {
         purpose: Purpose::Answer,
         task: &task,
         attempt: 1,
+        cut_off: 0,
         call: 1,
         seed: 0,
     })
