@@ -44,6 +44,9 @@ pub struct CallDemand {
     pub output_tokens: u64,
     /// What it costs at worst, in millionths of a US dollar; `None` where no price is known.
     pub cost_micros: Option<u64>,
+    /// Models that the same question was refused before, because a budget could not pay them: none is offered again.
+    #[serde(default)]
+    pub refused: Vec<String>,
 }
 
 /// The right to make one call.

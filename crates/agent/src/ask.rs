@@ -40,11 +40,13 @@ impl Talk<'_> {
         heard: &Heard<'_>,
     ) -> Result<Reply, Failure> {
         self.require_named(model)?;
-        let (permit, input_tokens, model) = self.admit(question, model).await?;
-        let model = &*model;
+        let meant = model;
+        let (permit, input_tokens, model) = self.admit(question, meant).await?;
         heard.forget();
-        ledger.begin(model, input_tokens);
-        let reply = self.provider.complete(&self.request(question, model), heard).await;
+        let request = Request { meant, ..self.request(question, &model) };
+        let answers = self.provider.stand_in(&request);
+        ledger.begin(answers.as_deref().unwrap_or(&model), input_tokens);
+        let reply = self.provider.complete(&request, heard).await;
         let used = heard.with_text(|text| ledger.end(&reply, text));
         if reply.is_ok() {
             heard.forget();
@@ -70,14 +72,16 @@ impl Talk<'_> {
         model: &'b str,
     ) -> Result<(CallPermit, u64, Cow<'b, str>), Failure> {
         let mut model = Cow::Borrowed(model);
+        let mut refused = Vec::new();
         loop {
-            let demand = self.demand(question, &model);
+            let demand = CallDemand { refused: refused.clone(), ..self.demand(question, &model) };
             let input_tokens = demand.input_tokens;
             match self.line.admit(demand).await? {
                 Admitted::Go(permit) => return Ok((permit, input_tokens, model)),
                 Admitted::Instead(cheaper) => {
                     self.require_cheaper(&model, &cheaper)?;
                     self.line.report(degraded(&self.assignment.step, &model, &cheaper));
+                    refused.push(model.into_owned());
                     model = Cow::Owned(cheaper);
                 }
             }
@@ -122,6 +126,7 @@ impl Talk<'_> {
             input_tokens,
             output_tokens,
             cost_micros: ledger::worst_case(&settings.pricing, model, input_tokens, output_tokens),
+            refused: Vec::new(),
         }
     }
 
@@ -139,6 +144,7 @@ impl Talk<'_> {
         let settings = &self.call.settings;
         Request {
             model,
+            meant: model,
             messages: &question.messages,
             schema: question.schema,
             native_schema: question.native_schema(),

@@ -74,9 +74,15 @@ impl Caller<'_> {
         barred(self.contract?, self.offer.barred()?, &call.name)
     }
 
-    /// Whether a name stands for something that the model was shown, if only nearly.
+    /// Whether a name stands for something that the model was shown, if only nearly. What is nearly one tool's and wholly
+    /// another's is the other's.
     fn is_offered(&self, call: &ToolCall) -> bool {
-        call.name == recall::NAME || self.offer.tools().any(|tool| tool.names().is_in_any_case(&call.name))
+        let is_whole = |tool: &Tool| tool.spec.name == call.name;
+        let is_of_another = || self.offer.barred().is_some_and(|barred| barred.iter().any(is_whole));
+        let is_nearly = |tool: &Tool| tool.names().is_in_any_case(&call.name);
+        call.name == recall::NAME
+            || self.offer.find(&call.name).is_some()
+            || self.offer.tools().any(is_nearly) && !is_of_another()
     }
 
     async fn make_one(&self, call: &ToolCall, conversation: &Conversation) -> Result<ToolResult, Failure> {

@@ -21,9 +21,9 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// The tools that an allow list names; without a list, all of them.
+    /// The tools that an allow list names, in whatever case; without a list, all of them.
     pub fn new(mut tools: Vec<Tool>, allowed: Option<&[String]>) -> Offer {
-        let named = |entry: &str, tool: &Tool| tool.names().is(entry);
+        let named = |entry: &str, tool: &Tool| tool.names().is_in_any_case(entry);
         let missing = allowed.map(|allowed| sift(&mut tools, allowed, named));
         Offer::of(tools, missing.unwrap_or_default())
     }
@@ -138,6 +138,10 @@ mod tests {
         assert_eq!(offered(&["read_*"]).0, ["fs__read_file"]);
         assert_eq!(offered(&["*__l*g"]).0, ["git__log", "fs__log"]);
         assert_eq!(offered(&["*"]).0.len(), 4);
+        assert_eq!(
+            offered(&["GIT__Log", "READ_*"]),
+            (vec!["git__log".into(), "fs__read_file".into()], vec![])
+        );
     }
 
     #[test]

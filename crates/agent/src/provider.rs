@@ -26,6 +26,12 @@ pub trait Provider: Send + Sync {
         sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
 
+    /// The model whose answer is given to a request to another one, where that is known before: what was recorded of a cheaper
+    /// model is played back to a run that nobody pays for.
+    fn stand_in(&self, _request: &Request<'_>) -> Option<String> {
+        None
+    }
+
     /// Whether it can be told the shape of an answer by other means than words in the prompt.
     fn has_native_schema(&self, _model: &str) -> bool {
         false
@@ -49,6 +55,8 @@ pub trait Providers: Send + Sync {
 pub struct Request<'a> {
     /// The model; empty where the provider has its own default.
     pub model: &'a str,
+    /// The model that was meant: another one where a budget goes on with a cheaper one.
+    pub meant: &'a str,
     /// The conversation so far, oldest first.
     pub messages: &'a [Message],
     /// The shape of the answer, if one is declared.

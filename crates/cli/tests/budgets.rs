@@ -69,6 +69,97 @@ fn a_cheaper_model_takes_over() {
     assert_eq!(said.json(), json!({"a": "done", "b": "done", "c": "done"}));
 }
 
+/// How often one model was to take over from another.
+fn degraded(world: &World) -> usize {
+    let events = world.convoke(&["events", &world.run(), "--format", "json"]).exits(0);
+    events.stdout.lines().filter(|line| line.contains("model_degraded")).count()
+}
+
+#[test]
+fn budgets_that_name_different_models_do_not_send_a_call_to_and_fro() {
+    // After `a` the run can pay `nano` and the step can pay neither.
+    let world = World::with_workflow(
+        "workflow:
+  name: fro
+  entry_point: a
+  runtime: {provider: {name: scripted, file: replies.yaml}, default_model: large, max_tokens: 1000}
+  cost: {pricing: {large: {input_per_mtok: 0, output_per_mtok: 1000}, mini: {input_per_mtok: 0, output_per_mtok: 100}, nano: {input_per_mtok: 0, output_per_mtok: 10}}}
+  limits: {budget_usd: 1.05, budget_mode: enforce, when_spent: degrade, degrade_to: nano}
+agents:
+  - {name: a, prompt: hi, routes: [{to: b}]}
+  - {name: b, prompt: hi, budget: {usd: 0.005, when_spent: degrade, degrade_to: mini}, routes: [{to: $end}]}
+output: {b: '{{ b.output.result }}'}
+",
+    );
+    world.write("replies.yaml", "default: {say: done, usage: {prompt_tokens: 1, completion_tokens: 1000}}\n");
+    let said = world.convoke(&["run", "w.yaml"]).mentions(&["cannot pay another call"]);
+    assert_ne!(said.code, Some(0));
+    assert_eq!(calls(&world), 1);
+    assert_eq!(degraded(&world), 2, "each model was offered once");
+}
+
+/// A workflow of one step `x` that asks twice, with this budget.
+fn of_two_calls(usd: &str) -> String {
+    format!(
+        "workflow:
+  name: two
+  entry_point: x
+  runtime: {{provider: {{name: scripted, file: replies.yaml}}, default_model: dear, max_tokens: 100}}
+  cost: {{pricing: {{dear: {{input_per_mtok: 0, output_per_mtok: 1}}}}}}
+agents:
+  - {{name: x, prompt: p, budget: {{usd: {usd}}}, routes: [{{to: x, when: '{{{{ context.iteration < 2 }}}}'}}, {{to: $end}}]}}
+output: {{x: '{{{{ x.output.result }}}}'}}
+"
+    )
+}
+
+#[test]
+fn steps_of_one_name_in_two_files_have_a_budget_each() {
+    let world = World::with_workflow(
+        "workflow: {name: root, entry_point: rich}
+agents:
+  - {name: rich, type: workflow, workflow: rich.yaml, routes: [{to: poor}]}
+  - {name: poor, type: workflow, workflow: poor.yaml, routes: [{to: $end}]}
+output: {x: '{{ poor.output.x }}'}
+",
+    );
+    world.write("replies.yaml", "default: {say: done, usage: {prompt_tokens: 1, completion_tokens: 100}}\n");
+    world.write("rich.yaml", of_two_calls("0.05"));
+    world.write("poor.yaml", of_two_calls("0.00015"));
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["budget of step x of poor.yaml"]);
+    assert_eq!(calls(&world), 3, "two of the rich one, one of the poor one");
+    let shown = world.convoke(&["show", &world.run()]).exits(0);
+    shown.mentions(&["step x of rich.yaml: $0.0002 of $0.05", "step x of poor.yaml: $0.0001 of $0.0001"]);
+    // The other way round what the first has spent is not the second's.
+    world.write(
+        "w.yaml",
+        world
+            .read("w.yaml")
+            .replace("rich.yaml", "swap")
+            .replace("poor.yaml", "rich.yaml")
+            .replace("swap", "alone.yaml"),
+    );
+    world.write("alone.yaml", of_two_calls("0.0002"));
+    world.convoke(&["run", "w.yaml"]).exits(0);
+}
+
+#[test]
+fn a_run_in_which_a_cheaper_model_took_over_can_be_replayed() {
+    let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: degrade, degrade_to: cheap");
+    let said =
+        world.convoke(&["run", "w.yaml", "--record", "cassette"]).exits(0).mentions(&["asking `cheap`"]);
+    let cost = |run: &str| {
+        world.convoke(&["show", run, "--format", "json"]).exits(0).json()["usage"]["cost_micros"].clone()
+    };
+    let recorded = world.run();
+    world.write("replies.yaml", "replies: {}\n");
+    let again = world.convoke(&["run", "w.yaml", "--replay", "cassette"]).exits(0);
+    assert_eq!(again.json(), said.json());
+    let replayed = world.runs().into_iter().find(|run| *run != recorded).expect("a second run");
+    assert_eq!(cost(&replayed), cost(&recorded), "at the price of the model that answered");
+    assert!(cost(&recorded).is_u64());
+}
+
 #[test]
 fn a_person_can_allow_as_much_again() {
     let world = world("budget_usd: 0.0012, budget_mode: enforce, when_spent: ask");

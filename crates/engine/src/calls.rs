@@ -73,9 +73,12 @@ impl CallBook {
         self.of_task.remove(&task)
     }
 
-    /// Whether a call is to this model already.
-    fn asks_for(&self, call: CallNo, model: &str) -> bool {
-        self.open.get(&call).is_some_and(|call| *call.model == *model)
+    /// Whether a call is to this model already, or was before a budget refused it.
+    fn has_asked_for(&self, call: CallNo, model: &str) -> bool {
+        self.open.get(&call).is_some_and(|call| {
+            let refused = call.asked.iter().flat_map(|(demand, _)| &demand.refused);
+            *call.model == *model || refused.into_iter().any(|before| before == model)
+        })
     }
 
     /// The calls that may be made after this turn, and their worst case. They are on record from here on. One that is closed
@@ -292,7 +295,7 @@ impl Permits {
     ) {
         let name = self.governor.name(on).to_owned();
         let (follows, answer) = match then {
-            WhenSpent::Degrade(model) if !self.calls.asks_for(call, &model) => {
+            WhenSpent::Degrade(model) if !self.calls.has_asked_for(call, &model) => {
                 ("degrade", Ok(Admitted::Instead(model)))
             }
             WhenSpent::Ask => ("ask", Err(unpaid(&name, reason::BUDGET_ASK))),

@@ -280,7 +280,7 @@ pub(crate) fn account_name(scope: &Scope, unit: Unit) -> String {
 
 impl From<Payer> for Scope {
     fn from(payer: Payer) -> Scope {
-        let is_part = matches!(payer.owner, Owner::Workflow(_) | Owner::Group(_) | Owner::Step(_));
+        let is_part = matches!(payer.owner, Owner::Workflow(_) | Owner::Group(_) | Owner::Step { .. });
         let is_of_days = matches!(payer.owner, Owner::Tenant(_) | Owner::Day);
         Scope {
             name: payer.owner.budget_name(),

@@ -372,6 +372,7 @@ mod tests {
             input_tokens,
             output_tokens: 10,
             cost_micros: None,
+            refused: Vec::new(),
         }
     }
 

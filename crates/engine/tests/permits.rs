@@ -90,6 +90,7 @@ impl Desk {
             input_tokens: 0,
             output_tokens: tokens,
             cost_micros: Some(micros),
+            refused: Vec::new(),
         };
         What::CallAsked { task: self.task(task), attempt: 1, demand, reply }
     }
@@ -375,6 +376,22 @@ fn a_spent_budget_can_mean_a_cheaper_model() {
     answer(desk.tell(vec![desk.asks("a", "mini", 1, 20, reply)]));
     let refused = a.try_recv().unwrap().unwrap_err();
     assert_eq!(refused.class, Class::Budget, "there is no model that is cheaper still");
+}
+
+#[test]
+fn a_model_that_was_refused_is_not_offered_again() {
+    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Degrade("mini".into())));
+    let (reply, mut a) = oneshot::channel();
+    let mut asked = desk.asks("a", "nano", 1, 200, reply);
+    if let What::CallAsked { demand, .. } = &mut asked {
+        demand.refused = vec!["gpt-5".into(), "mini".into()];
+    }
+    answer(desk.tell(vec![asked]));
+    assert_eq!(
+        a.try_recv().unwrap().unwrap_err().class,
+        Class::Budget,
+        "another budget could not pay `mini`"
+    );
 }
 
 #[test]

@@ -167,6 +167,34 @@ fn prices_of_the_configuration_stand_behind_those_of_the_file() {
     assert_eq!((known["m"].input_per_mtok, known["n"].input_per_mtok), (1.0, 3.0));
 }
 
+/// A file that calls another, with these prices and this budget.
+fn calling(other: &str, header: &str) -> String {
+    format!(
+        "workflow: {{name: w, entry_point: a{header}}}\nagents:\n  - {{name: a, type: workflow, workflow: {other}}}\n"
+    )
+}
+
+const PRICED: &str = "workflow: {name: c, entry_point: x, cost: {pricing: {large: {input_per_mtok: 7, output_per_mtok: 7}}}}\nagents:\n  - {name: x, prompt: hi}\n";
+
+#[test]
+fn prices_of_the_files_around_one_stand_behind_its_own_nearest_first() {
+    let cost = |models: &[(&str, u32)]| {
+        let prices = models
+            .iter()
+            .map(|(model, usd)| format!("{model}: {{input_per_mtok: {usd}, output_per_mtok: 1}}"));
+        format!(", cost: {{pricing: {{{}}}}}", prices.collect::<Vec<_>>().join(", "))
+    };
+    let root = calling("mid.yaml", &cost(&[("large", 1), ("small", 2), ("tiny", 3)]));
+    let mid = calling("sub.yaml", &cost(&[("small", 4)]));
+    let world = World::default().file("main.yaml", &root).file("mid.yaml", &mid).file("sub.yaml", PRICED);
+    let prices = BTreeMap::from([("tiny".into(), Price { input_per_mtok: 9.0, ..Price::default() })]);
+    let plan = world.compile_with(&Options { prices, ..Options::default() }).plan.unwrap();
+    let Kind::Agent(inner) = &plan.workflows[2].nodes[0].kind else { panic!("an agent") };
+    let known = ["large", "small", "tiny"].map(|model| inner.settings.pricing[model].input_per_mtok);
+    assert_eq!(known, [7.0, 4.0, 3.0]);
+    assert_eq!(plan.workflows[1].pricing["large"].input_per_mtok, 1.0, "what is below says nothing above");
+}
+
 #[test]
 fn a_file_without_a_provider_takes_the_default() {
     let world = World::default()

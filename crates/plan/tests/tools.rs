@@ -487,3 +487,34 @@ fn what_only_conductor_needs_is_known_and_said() {
     let plan = compiled(text).plan.expect("a warning refuses nothing");
     assert_eq!(agent(&plan, "a").settings.capabilities.tool_output, None);
 }
+
+#[test]
+fn the_roots_list_holds_for_agents_of_a_sub_workflow_that_uses_its_servers() {
+    let root = "workflow:\n  name: w\n  entry_point: s\n  runtime: {mcp_servers: {fs: {command: npx}}}\ntools: [look, fs__read]\nagents:\n  - {name: s, type: workflow, workflow: sub.yaml}\n";
+    let tools = |sub: &str| {
+        let result = World::default().file("main.yaml", root).file("sub.yaml", sub).compile();
+        let plan = result.plan.clone().unwrap_or_else(|| panic!("{}", shown(&result)));
+        let agent = plan.workflows[1].nodes.iter().find_map(|node| match &node.kind {
+            Kind::Agent(agent) => Some(agent.settings.tools.clone()),
+            _ => None,
+        });
+        agent.expect("it asks a model").map(|mut tools| {
+            tools.sort();
+            tools
+        })
+    };
+    let sub = |more: &str, own: &str| {
+        format!("workflow: {{name: c, entry_point: x}}\n{more}agents:\n  - {{name: x, prompt: hi{own}}}\n")
+    };
+    let words = |words: &[&str]| Some(words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+    assert_eq!(tools(&sub("", "")), words(&["fs__read", "look"]));
+    assert_eq!(tools(&sub("", ", tools: [look, drop]")), words(&["look"]));
+    assert_eq!(tools(&sub("", ", tools: ['fs__*']")), words(&["fs__* & look", "fs__read"]));
+    assert_eq!(
+        tools(&sub("tools: [drop]\n", ", tools: [drop]")),
+        words(&["drop"]),
+        "its own stands for the root's"
+    );
+    let persona = "schemaVersion: '1'\nproject: false\npersonas:\n  - {id: p, displayName: P, systemPromptTemplate: You., toolClearance: {allowlist: [look, drop]}}\npipeline:\n  entryNodeId: x\n  nodes: [{id: x, actorId: m, personaId: p}]\n  edges: []\n";
+    assert_eq!(tools(persona), words(&["look"]));
+}

@@ -260,7 +260,7 @@ impl Scheduler {
             Some(Span::Millis(ms)) => format!(" after {} s", ms as f64 / 1000.0),
             _ => String::new(),
         };
-        let message = format!("step `{}` timed out{limit}", node.name);
+        let message = format!("step `{}` timed out{limit}", self.step_word(task));
         Failure::new(Class::Timeout, message).reason(reason::TASK_TIMEOUT)
     }
 }

@@ -5,7 +5,7 @@
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
 use convoke_model::{Allowance, Budget, Segment, TaskId};
-use convoke_plan::{Kind, Limits, Node, Plan, Workflow};
+use convoke_plan::{Kind, Limits, Node, Plan, Workflow, WorkflowIx};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,7 +19,12 @@ pub enum Owner {
     /// A group's, all its members together.
     Group(TaskId),
     /// A step's, all its tasks together.
-    Step(Arc<str>),
+    Step {
+        /// Its name.
+        name: Arc<str>,
+        /// The file it stands in, where steps of other files have budgets under the same name.
+        file: Option<Arc<str>>,
+    },
     /// The run's, as the machine's owner says for runs whose file says nothing.
     AnyRun,
     /// A tenant's, in a day.
@@ -35,7 +40,8 @@ impl Owner {
             Owner::Run | Owner::AnyRun => "budget of the run".into(),
             Owner::Workflow(task) => format!("budget of workflow {task}"),
             Owner::Group(task) => format!("budget of group {task}"),
-            Owner::Step(name) => format!("budget of step {name}"),
+            Owner::Step { name, file: None } => format!("budget of step {name}"),
+            Owner::Step { name, file: Some(file) } => format!("budget of step {name} of {file}"),
             Owner::Tenant(name) => format!("budget of tenant {name}"),
             Owner::Day => "budget of the day".into(),
         }
@@ -104,7 +110,7 @@ impl Scheduler {
 
     /// Those that the plan states.
     fn stated_payers(&self, task: TaskIx) -> Vec<Payer> {
-        let mut payers: Vec<_> = of_step(self.node(task)).into_iter().collect();
+        let mut payers: Vec<_> = self.of_step(task).into_iter().collect();
         let mut frame = self.tasks[task].place.frame;
         self.add_groups(task, &mut payers);
         loop {
@@ -130,10 +136,10 @@ impl Scheduler {
         if let Some(task) = self.find(id) {
             return (self.payers(task), self.tenant(task).cloned());
         }
-        let mut path = Path::new(&self.plan);
+        let mut path = Path::new(&self.plan, &self.namesakes);
         let _ = id.segments().try_for_each(|segment| path.descend(&segment));
         let tenant = path.node.and_then(|node| node.labels.tenant.clone());
-        path.payers.extend(path.node.and_then(of_step));
+        path.payers.extend(path.of_step());
         self.house.add_to(&mut path.payers, tenant.as_ref());
         (path.payers, tenant)
     }
@@ -149,11 +155,18 @@ impl Scheduler {
                     .clone()
                     .map(|budget| Payer { owner: Owner::Group(self.tasks[group].id.clone()), budget }),
                 // What a step has asked on its way is paid by the step.
-                false => of_step(node),
+                false => self.of_step(group),
             };
             payers.extend(payer.filter(|payer| !payers.contains(payer)));
             within = self.tasks[group].place.within;
         }
+    }
+
+    /// The budget of a task's own step.
+    fn of_step(&self, task: TaskIx) -> Option<Payer> {
+        let budget = self.node(task).budget.clone()?;
+        let workflow = self.frame(self.tasks[task].place.frame).workflow;
+        Some(Payer { owner: self.namesakes.owner(workflow, &self.node(task).name), budget })
     }
 
     /// The tenant on whose account a task runs.
@@ -162,9 +175,45 @@ impl Scheduler {
     }
 }
 
-fn of_step(node: &Node) -> Option<Payer> {
-    let budget = node.budget.clone()?;
-    Some(Payer { owner: Owner::Step(node.name.clone()), budget })
+/// The files of steps whose name alone does not say which budget is meant. Those of the run's own file are called by their
+/// name alone, and so is every other that has its name for itself.
+#[derive(Debug, Default)]
+pub(crate) struct Namesakes(HashMap<(WorkflowIx, Arc<str>), Arc<str>>);
+
+impl Namesakes {
+    /// Those of a plan.
+    pub fn of(plan: &Plan) -> Namesakes {
+        let mut homes: HashMap<&Arc<str>, Vec<WorkflowIx>> = HashMap::new();
+        for (ix, workflow) in plan.workflows.iter().enumerate() {
+            for node in workflow.nodes.iter().filter(|node| node.budget.is_some() && !node.kind.is_group()) {
+                homes.entry(&node.name).or_default().push(WorkflowIx(ix as u32));
+            }
+        }
+        let shared = homes.into_iter().filter(|(_, homes)| homes.len() > 1);
+        let below = shared.flat_map(|(name, homes)| homes.into_iter().map(|home| (home, name.clone())));
+        let below = below.filter(|(home, _)| home.0 > 0);
+        Namesakes(
+            below
+                .map(|step| {
+                    let file = file_of(plan, step.0);
+                    (step, file)
+                })
+                .collect(),
+        )
+    }
+
+    /// Whose the budget of a step is.
+    fn owner(&self, workflow: WorkflowIx, step: &Arc<str>) -> Owner {
+        let file = self.0.get(&(workflow, step.clone())).cloned();
+        Owner::Step { name: step.clone(), file }
+    }
+}
+
+/// The file of a workflow, as seen from the folder of the run's own.
+fn file_of(plan: &Plan, workflow: WorkflowIx) -> Arc<str> {
+    let file = plan.workflow(workflow).file.as_str();
+    let below = file.strip_prefix(plan.root().dir.as_str()).map(|rest| rest.trim_start_matches('/'));
+    below.filter(|below| !below.is_empty()).unwrap_or(file).into()
 }
 
 /// Whether a name below a step is that of something it asked.
@@ -185,6 +234,8 @@ fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
 /// The way down to a task by its name.
 struct Path<'a> {
     plan: &'a Plan,
+    namesakes: &'a Namesakes,
+    ix: WorkflowIx,
     workflow: &'a Workflow,
     id: Option<TaskId>,
     node: Option<&'a Node>,
@@ -192,10 +243,16 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn new(plan: &'a Plan) -> Path<'a> {
+    fn new(plan: &'a Plan, namesakes: &'a Namesakes) -> Path<'a> {
         let workflow = plan.root();
         let payers = of_workflow(&workflow.limits, Owner::Run).into_iter().collect();
-        Path { plan, workflow, id: None, node: None, payers }
+        Path { plan, namesakes, ix: WorkflowIx(0), workflow, id: None, node: None, payers }
+    }
+
+    /// The budget of the step that it has come to.
+    fn of_step(&self) -> Option<Payer> {
+        let node = self.node?;
+        Some(Payer { owner: self.namesakes.owner(self.ix, &node.name), budget: node.budget.clone()? })
     }
 
     /// Goes one step down; `None` where the plan knows no such step.
@@ -208,7 +265,7 @@ impl<'a> Path<'a> {
             return Some(());
         }
         match within.map(|node| &node.kind) {
-            Some(Kind::SubPlan(sub)) => self.enter(self.plan.workflow(sub.workflow), parent.clone()?),
+            Some(Kind::SubPlan(sub)) => self.enter(sub.workflow, parent.clone()?),
             Some(Kind::Parallel(_)) => self.pay_group(within?, parent.clone()?),
             _ => {}
         }
@@ -228,9 +285,10 @@ impl<'a> Path<'a> {
         Some(())
     }
 
-    fn enter(&mut self, workflow: &'a Workflow, task: TaskId) {
-        self.workflow = workflow;
-        self.payers.extend(of_workflow(&workflow.limits, Owner::Workflow(task)));
+    fn enter(&mut self, workflow: WorkflowIx, task: TaskId) {
+        self.ix = workflow;
+        self.workflow = self.plan.workflow(workflow);
+        self.payers.extend(of_workflow(&self.workflow.limits, Owner::Workflow(task)));
     }
 
     fn pay_group(&mut self, group: &Node, task: TaskId) {

@@ -196,7 +196,7 @@ impl Scheduler {
         }
         self.tell_start(frame, outputs);
         self.check_budget(frame);
-        self.sweep_frame(frame, outputs);
+        self.sweep_around(frame, outputs);
         let state = self.frame(frame);
         if state.stage == Stage::Opening && state.ending.is_none() {
             return;
@@ -231,6 +231,15 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Stops what is left of a workflow that ends early, and before that of those around it: what ends with them does not come
+    /// to an end of its own first.
+    fn sweep_around(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
+        if let Some(parent) = self.frame(frame).parent {
+            self.sweep_around(self.tasks[parent].place.frame, outputs);
+        }
+        self.sweep_frame(frame, outputs);
     }
 
     /// Stops what is left of a workflow that ends early.

@@ -4,7 +4,7 @@ use crate::agenda::Todo;
 use crate::frame::{Frame, FrameIx};
 use crate::index::{WorkflowIndex, index};
 use crate::outputs::Outputs;
-use crate::payers::House;
+use crate::payers::{House, Namesakes};
 use crate::task::{Task, TaskIx, TaskState, Tasks};
 use crate::timer::Timers;
 use crate::values::Values;
@@ -93,6 +93,8 @@ pub struct Scheduler {
     pub(crate) folder: String,
     /// Budgets besides those of the plan.
     pub(crate) house: House,
+    /// Steps that need more than their name to say whose budget is meant.
+    pub(crate) namesakes: Namesakes,
     pub(crate) skip_gates: bool,
     pub(crate) now: Timestamp,
     pub(crate) ended: u32,
@@ -129,6 +131,7 @@ impl Scheduler {
         let index = Arc::new(index(&plan));
         Scheduler {
             values: Values::new(&plan),
+            namesakes: Namesakes::of(&plan),
             plan,
             index,
             renderer,

@@ -144,7 +144,7 @@ fn steps(payers: &[Payer]) -> Vec<(&str, Option<u64>)> {
     payers
         .iter()
         .filter_map(|payer| match &payer.owner {
-            Owner::Step(name) => Some((&**name, payer.budget.tokens)),
+            Owner::Step { name, .. } => Some((&**name, payer.budget.tokens)),
             _ => None,
         })
         .collect()

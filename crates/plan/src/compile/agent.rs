@@ -8,6 +8,7 @@ use crate::source::Spanned;
 use crate::source::capability::capabilities;
 use crate::source::settings::{Runtime, Timeouts};
 use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
+use convoke_model::clearance::common;
 use convoke_model::{
     AgentSettings, Class, Fallback, PhaseTimeouts, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
     Validator as ModelValidator,
@@ -91,10 +92,17 @@ impl Builder<'_> {
         step.repair_model.as_ref().or(inherited).map(|model| model.value.clone())
     }
 
-    /// The agent's own list, else the workflow's.
+    /// What the agent's own list and the workflow's have in common. In one file `check` sees to it that the first is within the
+    /// second; where servers are the root's, so is the second.
     pub(super) fn tools(&self, step: &AgentStep) -> Option<Vec<String>> {
-        let names = step.tools.as_ref().or(servers::tools(self.bundle, self.source))?;
-        Some(names.iter().map(|name| name.value.clone()).collect())
+        let (own, usual) =
+            (step.tools.as_ref().map(words), servers::tools(self.bundle, self.source).map(words));
+        match (own, usual) {
+            (Some(own), Some(usual)) => {
+                Some(common(&own, &usual).into_iter().map(|(_, entry)| entry).collect())
+            }
+            (own, usual) => Some(own.or(usual)?.into_iter().map(str::to_owned).collect()),
+        }
     }
 }
 
@@ -108,6 +116,10 @@ fn phase_timeouts(own: &Timeouts, workflow: &Timeouts) -> PhaseTimeouts {
         first_token: either(&own.first_token, &workflow.first_token),
         idle: either(&own.idle, &workflow.idle),
     }
+}
+
+fn words(names: &Names) -> Vec<&str> {
+    names.iter().map(|name| name.value.as_str()).collect()
 }
 
 /// An agent that may use no tool has no servers either: none is started for it.

@@ -1,11 +1,13 @@
 //! Turns the files of a bundle into the workflows of a plan.
 
 use super::Options;
+use super::around::Callers;
 use super::caps::Caps;
 use super::fields;
 use super::hash;
 use super::load::Bundle;
 use super::partials::Partials;
+use super::prices;
 use super::provider::Providers;
 use super::servers;
 use super::skills::Skills;
@@ -29,10 +31,12 @@ pub(super) fn build(bundle: &Bundle, partials: Partials, skills: &Skills, option
     let none = options.default_provider.clone().unwrap_or_default();
     let root = Providers::new(options, &bundle.workflows[0], &none);
     let mut texts = Texts::default();
-    let workflows = bundle
-        .workflows
-        .iter()
-        .map(|source| Builder::new(bundle, source, &mut texts, skills, options, root.workflow()).workflow())
+    let callers = Callers::new(bundle);
+    let workflows = (0..bundle.workflows.len())
+        .map(|file| {
+            let pricing = Arc::new(prices::of_file(bundle, &callers, file, options));
+            Builder::new(bundle, file, &mut texts, skills, options, root.workflow(), pricing).workflow()
+        })
         .collect();
     let (templates, conditions) = texts.finish();
     let format = PLAN_FORMAT;
@@ -73,12 +77,14 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(
         bundle: &'a Bundle,
-        source: &'a source::Workflow,
+        file: usize,
         texts: &'a mut Texts,
         skills: &'a Skills,
         options: &'a Options,
         inherited: &ProviderSettings,
+        pricing: Arc<IndexMap<String, Price>>,
     ) -> Self {
+        let source = &bundle.workflows[file];
         Self {
             bundle,
             source,
@@ -86,7 +92,7 @@ impl<'a> Builder<'a> {
             texts,
             skills,
             providers: Providers::new(options, source, inherited),
-            pricing: Arc::new(pricing(&source.cost, options)),
+            pricing,
             servers: Arc::new(servers::servers(bundle, source)),
             caps: options.caps,
             extra: Vec::new(),
@@ -222,22 +228,6 @@ fn limits(workflow: &source::Workflow) -> Limits {
         max_tasks: source.max_tasks.as_ref().map_or(MAX_TASKS, |limit| limit.value as u32),
         max_concurrency: source.max_concurrency.as_ref().map(|limit| limit.value as u32),
     }
-}
-
-/// The file's prices, and behind them those of the configuration.
-fn pricing(source: &source::Cost, options: &Options) -> IndexMap<String, Price> {
-    let price = |entry: &source::Entry<source::Pricing>| Price {
-        input_per_mtok: entry.value.input_per_mtok,
-        output_per_mtok: entry.value.output_per_mtok,
-        cache_read_per_mtok: entry.value.cache_read_per_mtok,
-        cache_write_per_mtok: entry.value.cache_write_per_mtok,
-    };
-    let mut prices: IndexMap<_, _> =
-        source.pricing.iter().map(|(model, entry)| (model.clone(), price(entry))).collect();
-    for (model, price) in &options.prices {
-        prices.entry(model.clone()).or_insert(*price);
-    }
-    prices
 }
 
 /// Where the lines of a file begin: counting them anew for each of a thousand steps would be slow.

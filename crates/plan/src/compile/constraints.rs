@@ -3,11 +3,11 @@
 //! A manifest that says both is refused. Budgets of the configuration are another's word: of these it is only warned, and the
 //! model that they name is held back when a call is made (`Contract`).
 
-use super::around::{Cheaper, cheaper_around, of_budget};
+use super::around::Callers;
 use super::load::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::source::text::Spanned;
-use crate::source::workflow::{Clearance, PhaseStep, Step, StepKind, Workflow};
+use crate::source::workflow::{Budget, BudgetMode, Clearance, Limits, PhaseStep, Step, StepKind, Workflow};
 
 /// A budget of the configuration that goes on with a cheaper model once it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,16 +53,31 @@ impl Degrade {
 
 /// Cheaper models of budgets that a persona under them may not be played by.
 pub(super) fn check(bundle: &Bundle, configured: &[Degrade], findings: &mut Vec<Diagnostic>) {
-    for (workflow, around) in bundle.workflows.iter().zip(cheaper_around(bundle)) {
-        let phases = workflow.agents.iter().filter_map(|step| Some((step, phase(step)?)));
+    let callers = Callers::new(bundle);
+    for (file, workflow) in bundle.workflows.iter().enumerate() {
+        let mut phases = workflow.agents.iter().filter_map(|step| Some((step, phase(step)?))).peekable();
+        if phases.peek().is_none() {
+            continue;
+        }
+        let above = of_callers(bundle, &callers, file);
         for (step, phase) in phases {
-            let own = of_budget(step.common.budget.as_ref());
-            let around: Vec<Cheaper<'_>> = around.iter().copied().chain(own).collect();
+            let own = [of_limits(&workflow.limits), step.common.budget.as_ref().and_then(cheaper)];
+            let around: Vec<_> = own.into_iter().flatten().chain(above.iter().copied()).collect();
             findings.extend(of_phase(phase, &around));
             let configured = configured.iter().filter(|one| one.binds(&bundle.workflows[0], workflow, step));
             findings.extend(configured.flat_map(|degrade| of_configuration(phase, degrade)));
         }
     }
+}
+
+/// What the workflows and groups around a file may spend binds what is in it as well.
+fn of_callers<'a>(bundle: &'a Bundle, callers: &Callers<'a>, file: usize) -> Vec<&'a Spanned<String>> {
+    let mut models = Vec::new();
+    for caller in callers.above(file) {
+        models.extend(of_limits(&bundle.workflows[caller.file].limits));
+        models.extend(caller.groups.iter().filter_map(|group| group.budget.as_ref()).filter_map(cheaper));
+    }
+    models
 }
 
 fn phase(step: &Step) -> Option<&PhaseStep> {
@@ -73,10 +88,11 @@ fn phase(step: &Step) -> Option<&PhaseStep> {
 }
 
 /// The phase's own persona, and those that work is handed to.
-fn of_phase(phase: &PhaseStep, around: &[Cheaper<'_>]) -> Vec<Diagnostic> {
+fn of_phase(phase: &PhaseStep, around: &[&Spanned<String>]) -> Vec<Diagnostic> {
     let models = phase.players().filter(|(_, _, worker)| worker.agent().is_some());
     let found = models.flat_map(|(persona, clearance, worker)| {
-        let models = around.iter().copied().chain(of_budget(worker.common.budget.as_ref()));
+        let of_worker = worker.common.budget.as_ref().and_then(cheaper);
+        let models = around.iter().copied().chain(of_worker);
         models.filter_map(|model| excluded(persona, clearance, model)).collect::<Vec<_>>()
     });
     found.collect()
@@ -96,6 +112,14 @@ fn of_configuration(phase: &PhaseStep, degrade: &Degrade) -> Vec<Diagnostic> {
         Some(found.help("once that budget is spent, what this persona does fails (`model_not_allowed`)"))
     });
     found.collect()
+}
+
+fn of_limits(limits: &Limits) -> Option<&Spanned<String>> {
+    limits.consequence.degrade_to.as_ref().filter(|_| limits.budget_mode == BudgetMode::Enforce)
+}
+
+fn cheaper(budget: &Budget) -> Option<&Spanned<String>> {
+    budget.consequence.degrade_to.as_ref()
 }
 
 fn excluded(persona: &Spanned<String>, clearance: &Clearance, model: &Spanned<String>) -> Option<Diagnostic> {

@@ -1,21 +1,56 @@
-//! Prices that must be known: a budget in money that goes on with a cheaper model cannot be kept if nobody says what that costs.
+//! Prices: which a file has, and that those are known which must be. A budget in money that goes on with a cheaper model
+//! cannot be kept if nobody says what that costs.
 //!
 //! The configuration may have the price, so this is judged when both are known.
 
 use super::Options;
+use super::around::Callers;
 use super::load::Bundle;
 use crate::check::outline::{Item, Outline};
 use crate::diagnostic::Diagnostic;
 use crate::source::text::Spanned;
-use crate::source::workflow::{Budget, BudgetMode, Consequence, Workflow};
+use crate::source::workflow::{Budget, BudgetMode, Consequence, Pricing, Workflow};
+use convoke_model::Price;
+use indexmap::IndexMap;
 
 /// Cheaper models without a price, in budgets of money.
 pub(super) fn check(bundle: &Bundle, options: &Options, findings: &mut Vec<Diagnostic>) {
-    for workflow in &bundle.workflows {
-        let known =
-            |model: &str| workflow.cost.pricing.contains_key(model) || options.prices.contains_key(model);
+    let callers = Callers::new(bundle);
+    for (file, workflow) in bundle.workflows.iter().enumerate() {
+        let prices = of_file(bundle, &callers, file, options);
+        let known = |model: &str| prices.contains_key(model);
         let models = of_workflow(workflow).into_iter().chain(of_steps(workflow));
         findings.extend(models.filter(|model| !known(&model.value)).map(unpriced));
+    }
+}
+
+/// What models cost in a file: as it says, else as those around it say, nearest first, else as the configuration does. So
+/// whatever a budget goes on with has its price in everything that it pays for.
+pub(super) fn of_file(
+    bundle: &Bundle,
+    callers: &Callers<'_>,
+    file: usize,
+    options: &Options,
+) -> IndexMap<String, Price> {
+    let mut prices = IndexMap::new();
+    let above = callers.above(file).into_iter().map(|caller| caller.file);
+    for file in [file].into_iter().chain(above) {
+        for (model, entry) in &bundle.workflows[file].cost.pricing {
+            prices.entry(model.clone()).or_insert_with(|| price(&entry.value));
+        }
+    }
+    for (model, price) in &options.prices {
+        prices.entry(model.clone()).or_insert(*price);
+    }
+    prices
+}
+
+fn price(stated: &Pricing) -> Price {
+    Price {
+        input_per_mtok: stated.input_per_mtok,
+        output_per_mtok: stated.output_per_mtok,
+        cache_read_per_mtok: stated.cache_read_per_mtok,
+        cache_write_per_mtok: stated.cache_write_per_mtok,
     }
 }
 

@@ -159,10 +159,11 @@ fn left_out(declared: &Declared, name: &Spanned<String>) -> Option<Diagnostic> {
     Some(found.help(suggest::instead(&name.value, &allowed)))
 }
 
-/// Whether a server may have a tool that a name stands for: `tool`, `server__tool` or `server.tool`, or with a `*`.
+/// Whether a server may have a tool that a name stands for: `tool`, `server__tool` or `server.tool`, or with a `*`, in any case.
 fn may_offer(declared: &Declared, (server, entry): (&String, &Entry<McpServer>), name: &str) -> bool {
+    let name = name.to_lowercase();
     let is_of = |server: &str| {
-        let rest = name.strip_prefix(server);
+        let rest = name.strip_prefix(&server.to_lowercase());
         rest.is_some_and(|rest| rest.starts_with("__") || rest.starts_with('.'))
     };
     match allowed(&entry.value) {
@@ -171,7 +172,7 @@ fn may_offer(declared: &Declared, (server, entry): (&String, &Entry<McpServer>),
         Some(mut allowed) => allowed.any(|tool| {
             [tool.to_owned(), format!("{server}__{tool}"), format!("{server}.{tool}")]
                 .iter()
-                .any(|full| covers(name, full))
+                .any(|full| covers(&name, &full.to_lowercase()))
         }),
     }
 }

@@ -164,6 +164,37 @@ fn a_cheaper_model_that_a_persona_may_not_be_played_by_is_refused() {
 }
 
 #[test]
+fn a_cheaper_model_of_anything_around_a_pipeline_is_held_against_its_personas() {
+    let spent = "when_spent: degrade, degrade_to: small";
+    let root = |to: &str| {
+        format!(
+            "workflow: {{name: w, entry_point: s}}\nagents:\n  - {{name: s, type: workflow, workflow: {to}}}\n"
+        )
+    };
+    let between = root("pipe.yaml").replace(
+        "{name: w,",
+        &format!("{{name: m, limits: {{budget_tokens: 9, budget_mode: enforce, {spent}}},"),
+    );
+    let group = format!(
+        "workflow: {{name: m, entry_point: g}}\nagents: []\nfor_each:\n  - {{name: g, type: for_each, items: [1], as: n, budget: {{tokens: 9, {spent}}}, agent: {{name: s, type: workflow, workflow: pipe.yaml}}}}\n"
+    );
+    let members = format!(
+        "workflow: {{name: m, entry_point: g}}\nagents:\n  - {{name: s, type: workflow, workflow: pipe.yaml}}\n  - {{name: t, prompt: x}}\nparallel: [{{name: g, agents: [s, t], budget: {{tokens: 9, {spent}}}}}]\n"
+    );
+    for mid in [between, group, members] {
+        let compile = |mid: &str| {
+            let world = World::default().file("main.yaml", &root("mid.yaml"));
+            world.file("mid.yaml", mid).file("pipe.yaml", TWO).compile()
+        };
+        let result = compile(&mid);
+        let found = result.diagnostics.iter().filter(|found| found.code == "workflow::model_excluded");
+        assert_eq!(found.count(), 1, "{mid}\n{}", shown(&result));
+        let allowed = compile(&mid.replace("small", "big"));
+        assert!(allowed.plan.is_some(), "{}", shown(&allowed));
+    }
+}
+
+#[test]
 fn a_cheaper_model_of_the_configuration_that_a_persona_excludes_is_warned_of() {
     let warned = |text: &str, of: DegradeOf, model: &str| {
         let degrades = vec![Degrade { of, model: model.to_owned() }];

@@ -28,6 +28,10 @@ pub struct Call {
     /// It could be told the shape of answers by its own means, which a prompt may depend on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub native_schema: bool,
+    /// The model that was meant, where a budget went on with a cheaper one. Nothing is paid for in a replay, so there the
+    /// first is asked, and this call answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant: Option<String>,
     /// What was asked.
     pub request: Value,
     /// What came of it.
@@ -87,9 +91,28 @@ impl Call {
             purpose: request.purpose,
             provider: provider.name().to_owned(),
             native_schema: provider.has_native_schema(request.model),
+            meant: (request.meant != request.model).then(|| request.meant.to_owned()),
             request: normalised(request, scrubber),
             outcome: Outcome::CutOff,
         }
+    }
+
+    /// What it is found by: the request to the model that was meant.
+    pub fn key(&self) -> String {
+        let Some(meant) = &self.meant else { return identity(&self.request) };
+        let mut request = self.request.clone();
+        request["model"] = meant.as_str().into();
+        identity(&request)
+    }
+
+    /// Whether a model was asked, or meant.
+    pub fn is_to(&self, model: &str) -> bool {
+        self.meant.as_deref() == Some(model) || self.request["model"] == model
+    }
+
+    /// The model that answered, where another one was meant.
+    pub fn stand_in(&self) -> Option<&str> {
+        self.meant.as_ref().and_then(|_| self.request["model"].as_str())
     }
 
     /// The call with what came of it.

@@ -97,8 +97,16 @@ impl Provider for Played {
         Box::pin(self.player.answer(request))
     }
 
+    fn stand_in(&self, request: &Request<'_>) -> Option<String> {
+        let of_task = |call: &&Call| call.meant.is_some() && call.task == *request.task;
+        let mut calls = self.player.calls.iter().filter(of_task).peekable();
+        calls.peek()?;
+        let key = identity(&normalised(request, &self.player.scrubber));
+        calls.find(|call| call.key() == key)?.stand_in().map(str::to_owned)
+    }
+
     fn has_native_schema(&self, model: &str) -> bool {
-        self.player.calls.iter().any(|call| call.native_schema && call.request["model"] == model)
+        self.player.calls.iter().any(|call| call.native_schema && call.is_to(model))
     }
 }
 
@@ -213,7 +221,7 @@ impl CallOutcome {
 
 fn slot_of_model(call: &Call) -> (String, Slot) {
     let by = (call.task.clone(), call.attempt);
-    (identity(&call.request), Slot::of_model(by, call.outcome == Outcome::CutOff))
+    (call.key(), Slot::of_model(by, call.outcome == Outcome::CutOff))
 }
 
 fn slot_of_tool(line: &CallLine) -> (String, Slot) {

@@ -26,6 +26,7 @@ impl Asked {
     fn request(&self) -> Request<'_> {
         Request {
             model: "m",
+            meant: "m",
             messages: &self.messages,
             schema: None,
             native_schema: false,

@@ -43,6 +43,7 @@ impl Asked {
             working_dir: None,
             contract: None,
             model: "m",
+            meant: "m",
             messages: &self.messages,
             schema: self.schema.as_ref(),
             native_schema: true,

@@ -54,6 +54,7 @@ impl Asked {
     pub fn request(&self) -> Request<'_> {
         Request {
             model: "m-1",
+            meant: "m-1",
             messages: &self.messages,
             schema: self.schema.as_ref(),
             native_schema: true,

@@ -22,7 +22,8 @@ impl Scheduler {
         };
         let violated = failure.class == Class::Security && pipeline.violation == Violation::HardAbort;
         if violated {
-            return self.end_frame_by(frame, Some(task), failure);
+            // Wherever in the run the pipeline stands: nobody around it may live with that.
+            return self.end_frame_by(FrameIx(0), Some(task), failure);
         }
         if let Some(hard) = self.frame(frame).kept.too_many(task) {
             let message = format!(

@@ -109,7 +109,7 @@ fn what_duties_spend_is_paid_by_the_step() {
         let id = scheduler.id(task);
         let payers = scheduler.payers(task);
         assert_eq!(payers.len(), 1, "{id}");
-        assert_eq!(payers[0].owner, Owner::Step("g".into()), "{id}");
+        assert_eq!(payers[0].owner, Owner::Step { name: "g".into(), file: None }, "{id}");
         assert_eq!(knows_nothing.payers_of(id).0, payers, "{id}");
     }
 }

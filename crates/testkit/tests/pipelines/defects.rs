@@ -3,7 +3,7 @@
 
 use super::kit::*;
 use convoke_model::{AttemptEnd, Class, Event, JsonText, RunStatus, Usage};
-use convoke_testkit::{Behaviour, World};
+use convoke_testkit::{Behaviour, World, plan_of};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -251,6 +251,51 @@ fn a_violation_ends_the_pipeline_or_is_a_failed_validation() {
     let lenient = with("x", &["x", "y"], &["x y"], "violationMode: validation_fail\n");
     let (ended, world) = run(&lenient, violation());
     assert_eq!((ended.status, world.launches.len()), (RunStatus::Succeeded, 3));
+}
+
+const VIOLATED: &str = "schemaVersion: '1'
+project: false
+personas:
+  - {id: lead, displayName: Lead, systemPromptTemplate: You lead.}
+pipeline:
+  entryNodeId: x
+  nodes: [{id: x, actorId: m, personaId: lead}]
+  edges: []
+";
+
+#[test]
+fn a_violation_ends_the_run_wherever_the_pipeline_stands() {
+    let caught = "workflow: {name: root, entry_point: s}
+agents:
+  - {name: s, type: workflow, workflow: sub.yaml, on_error: [{class: any, to: t}], routes: [{to: t}]}
+  - {name: t, prompt: go on}
+";
+    let each = "workflow: {name: root, entry_point: g}
+agents: []
+for_each:
+  - {name: g, type: for_each, items: [1, 2, 3], as: k, max_concurrent: 1, failure_mode: continue_on_error, agent: {name: s, type: workflow, workflow: sub.yaml}}
+";
+    let needed = "workflow: {name: root}
+agents:
+  - {name: s, type: workflow, workflow: mid.yaml}
+  - {name: t, prompt: go on, needs: [{step: s, requires: any}]}
+";
+    let mid = "workflow: {name: mid, entry_point: s}
+agents:
+  - {name: s, type: workflow, workflow: sub.yaml, on_error: [{class: any, to: $end}]}
+";
+    for (root, task) in [(caught, "s/x/try[1]"), (each, "g[0]/x/try[1]"), (needed, "s/s/x/try[1]")] {
+        let plan_with = |sub: &str| plan_of(root, &[("mid.yaml", mid), ("sub.yaml", sub)]);
+        let plan = plan_with(VIOLATED);
+        let script = || vec![(task, Does::Fails(Class::Security))];
+        let (ended, world) = run(&plan, script());
+        assert_eq!((ended.status, world.launches.len()), (RunStatus::Failed, 1), "{task}: {ended:?}");
+        assert_eq!(ended.failure.map(|failure| failure.class), Some(Class::Security), "{task}");
+        goes_on_after_commits(&plan, &script(), &world, 4);
+        let lenient = plan_with(&format!("{VIOLATED}violationMode: validation_fail\n"));
+        let (ended, _) = run(&lenient, script());
+        assert_ne!(ended.status, RunStatus::Failed, "{task}: {ended:?}");
+    }
 }
 
 /// Several phases that end in one turn are each counted where they end, whatever ends after them.

@@ -34,6 +34,7 @@ fn reply(heard: Heard) -> Reply {
     let (task, messages) = (TaskId("a".into()), [Message::new(Role::User, "How many?")]);
     heard.reply(&Request {
         model: "asked",
+        meant: "asked",
         messages: &messages,
         schema: None,
         native_schema: false,

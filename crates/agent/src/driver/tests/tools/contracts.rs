@@ -56,6 +56,17 @@ async fn a_call_of_a_tool_that_a_persona_may_not_use_ends_the_attempt_before_any
 }
 
 #[tokio::test]
+async fn the_full_name_of_a_banned_tool_means_that_tool_also_where_it_is_nearly_another_ones() {
+    let mut scene = Scene::new([wants(&[("s__act", "{}")]), answers("done")]);
+    scene.bench = Arc::new(Bench { more: vec!["s__act"], ..Bench::default() });
+    let agreed = *contract(None, &["act"]).unwrap();
+    scene.assignment.contract = Some(Box::new(Contract { persona: Some("coder".into()), ..agreed }));
+    let AttemptEnd::Failed { failure, .. } = scene.run().await else { panic!("not failed") };
+    assert_eq!(failure.reason.as_deref(), Some("tool_not_allowed"));
+    assert!(scene.model.asked.lock().unwrap()[0].1.contains(&"s__s__act".to_owned()), "the other is offered");
+}
+
+#[tokio::test]
 async fn a_tool_that_does_not_exist_is_a_mistake_that_a_persona_can_correct() {
     for name in ["nope", "LOOK", "*"] {
         let (scene, end) = coder(None, &["act", "nope"], &[(name, "{}")]).await;
