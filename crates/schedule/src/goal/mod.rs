@@ -16,6 +16,7 @@ mod decision;
 mod digest;
 mod fold;
 mod gather;
+mod inputs;
 mod items;
 mod mend;
 mod outcome;

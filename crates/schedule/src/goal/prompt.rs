@@ -6,6 +6,7 @@
 use super::absent;
 use super::digest::Pieces;
 use super::gather::Past;
+use super::inputs::not_shown;
 use super::mend;
 use super::outcome::{reason, status_word};
 use super::share;
@@ -17,31 +18,24 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::readable;
-use convoke_model::{AgentCall, Blob, Digest, Duty, Event, Failure, Payload, Piece, TaskId};
+use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, Piece, TaskId};
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The first of the inputs of a task that have results, how many there are besides, and what the results share.
-struct Inputs {
-    tasks: Vec<TaskIx>,
-    further: usize,
-    all: usize,
-}
-
 /// A result as a prompt shows it.
-struct Seen {
+pub(super) struct Seen {
     task: TaskIx,
     summary: String,
     text: String,
     /// Only its head is shown.
-    cut: bool,
+    pub cut: bool,
 }
 
 /// A duty, the goal that it is for, and the task of it.
-struct About<'a> {
-    duty: Duty,
+pub(super) struct About<'a> {
+    pub duty: Duty,
     note: Option<&'a str>,
     goal_task: TaskIx,
     goal: &'a Goal,
@@ -52,7 +46,7 @@ struct About<'a> {
     /// What stands in the place of the tasks' results: digests and parts of them. `None` where the results do.
     pieces: Option<Vec<Piece>>,
     /// Whether who is asked can read what is shown in part.
-    reads_on: bool,
+    pub reads_on: bool,
 }
 
 impl Scheduler {
@@ -90,7 +84,7 @@ impl Scheduler {
         Ok(())
     }
 
-    fn about_duty(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<About<'_>> {
+    pub(super) fn about_duty(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<About<'_>> {
         let (duty, note) = self.duty_of(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
@@ -186,26 +180,12 @@ impl Scheduler {
         seen
     }
 
-    fn with_results<'i>(&self, ids: impl Iterator<Item = &'i TaskId>) -> Vec<TaskIx> {
+    pub(super) fn with_results<'i>(&self, ids: impl Iterator<Item = &'i TaskId>) -> Vec<TaskIx> {
         ids.filter_map(|id| self.tasks.find(id)).filter(|task| self.tasks[*task].succeeded()).collect()
     }
 
-    fn inputs_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Inputs {
-        let mut tasks = self.with_results(about.builds_on().iter());
-        let size = |task: &TaskIx| {
-            let said = self.json_of(*task, outputs);
-            let description = self.item_of(*task).map_or("", |item| &item.description);
-            let beside = share::beside(&[description, &super::contract::words(&said, "summary")]);
-            (beside, said.get("result").map_or(0, |result| share::marked(&readable(result))))
-        };
-        let share::Inputs { shown, all } = share::inputs(tasks.iter().map(size));
-        let further = tasks.len() - shown;
-        tasks.truncate(shown);
-        Inputs { tasks, further, all }
-    }
-
     /// Results that share so many bytes; the names for reading on come after those of so many others.
-    fn seen_of(
+    pub(super) fn seen_of(
         &self,
         about: &About<'_>,
         done: Vec<TaskIx>,
@@ -233,36 +213,6 @@ impl Scheduler {
         let seen = self.seen(about, outputs).into_iter().filter(is_built_on);
         let further = Some(self.inputs_shown(about, outputs).further).filter(|further| *further > 0);
         seen.map(|seen| self.seen_value(about, &seen)).chain(further.map(not_shown)).collect()
-    }
-
-    /// Decide: says that whoever was just asked does not see all of what the task builds on, and cannot.
-    pub(super) fn note_inputs_in_part(&mut self, on: TaskIx, outputs: &dyn Outputs) {
-        let Some(message) = self.inputs_in_part(on, outputs) else { return };
-        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
-        self.emit(Event::Noted { task, code, message });
-    }
-
-    fn inputs_in_part(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<String> {
-        // Who can read on misses something only where there are very many.
-        const FEW: usize = 64;
-        let asked = *self.tasks[on].group.as_ref()?.members.last()?;
-        let inputs = self.item_of(on).map_or(0, |_| self.builds_on(on).len());
-        if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
-            return None;
-        }
-        let about = self.about_duty(asked, outputs)?;
-        let Inputs { tasks, further, all } = self.inputs_shown(&about, outputs);
-        let cut = match about.reads_on {
-            true => 0,
-            false => self.seen_of(&about, tasks, all, 0, outputs).iter().filter(|seen| seen.cut).count(),
-        };
-        let word = about.duty.word();
-        (cut + further > 0).then(|| {
-            format!(
-                "whoever is asked (`{word}`) does not see all that the task builds on: {cut} results are cut and cannot \
-                 be read on, {further} are not shown"
-            )
-        })
     }
 
     fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
@@ -368,12 +318,6 @@ fn listed_value(
     })
 }
 
-/// The last of the results that a task builds on, where not all are shown.
-fn not_shown(further: usize) -> Json {
-    let description = format!("{further} further results that it builds on, for which there is no room here");
-    json!({ "id": "…", "description": description, "summary": "", "result": null })
-}
-
 /// The last line of a list that does not hold all tasks.
 fn not_listed(further: usize) -> Json {
     let description =
@@ -446,7 +390,7 @@ impl<'a> About<'a> {
     }
 
     /// What the task builds on.
-    fn builds_on(&self) -> &[TaskId] {
+    pub fn builds_on(&self) -> &[TaskId] {
         self.own().map_or(&[], |item| &item.builds_on)
     }
 

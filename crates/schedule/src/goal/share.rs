@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn as_much_as_is_shown_whole_side_by_side_fits() {
         let long = "x".repeat(20_000);
-        assert!(fits(&vec![long.as_str(); 16], 100, true));
-        assert!(!fits(&vec![long.as_str(); 17], 100, true));
+        assert!(fits(&[long.as_str(); 16], 100, true));
+        assert!(!fits(&[long.as_str(); 17], 100, true));
     }
 
     #[test]
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn the_marks_before_lines_count() {
         let lines = "x\n".repeat(4_000);
-        assert!(fits(&vec![lines.as_str(); 8], 100, true));
-        assert!(!fits(&vec![lines.as_str(); 16], 100, true), "twice as much as its letters");
+        assert!(fits(&[lines.as_str(); 8], 100, true));
+        assert!(!fits(&[lines.as_str(); 16], 100, true), "twice as much as its letters");
         let cut = &lines[..head(&lines, 1_000)];
         assert!(marked(cut) <= 1_000 && marked(cut) > 990, "{}", marked(cut));
     }

@@ -100,7 +100,7 @@ fn of_more_tasks_than_a_prompt_can_list_those_that_are_missing_are_and_all_are_c
                 final_words("done")
             }
             id if id.contains("collect") => {
-                assert!(id != "g/collect[1.15]" || prompt.contains("Task 1001 (skipped)"), "{prompt}");
+                assert!(!prompt.contains("Task 1001"), "there is no result to make a digest of: {prompt}");
                 Ok(json!({"digest": "d", "issues": ""}))
             }
             _ => {

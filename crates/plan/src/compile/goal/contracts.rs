@@ -126,3 +126,22 @@ fn names(description: &str) -> OutputField {
 fn optional(field: OutputField) -> OutputField {
     OutputField { required: false, ..field }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::fit::violations;
+    use serde_json::json;
+
+    #[test]
+    fn a_digest_without_words_is_an_invalid_answer() {
+        let found = |digest: &str| {
+            let answer = json!({"digest": digest, "issues": ""});
+            violations(&of(Duty::Collect), answer.as_object().expect("an object"))
+        };
+        assert_eq!(found(" two things "), Vec::<String>::new());
+        for nothing in ["", "   ", "\n\t"] {
+            assert!(!found(nothing).is_empty(), "{nothing:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What of a task's inputs whoever is asked for it is shown, and what is said where that is not all.
+//!
+//! How much of each is shown is `share`'s decision. Invariant: what is neither shown nor can be read is counted in the
+//! prompt, and the run has a note of it.
+
+use super::contract::words;
+use super::prompt::About;
+use super::share;
+use crate::outputs::Outputs;
+use crate::scheduler::Scheduler;
+use crate::task::TaskIx;
+use convoke_model::Event;
+use convoke_model::synthesis::readable;
+use serde_json::{Value as Json, json};
+
+/// The first of the inputs of a task that have results, how many there are besides, and what the results share.
+pub(super) struct Inputs {
+    pub tasks: Vec<TaskIx>,
+    pub further: usize,
+    pub all: usize,
+}
+
+impl Scheduler {
+    /// Those of what a task builds on that whoever is asked is shown.
+    pub(super) fn inputs_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Inputs {
+        let mut tasks = self.with_results(about.builds_on().iter());
+        let size = |task: &TaskIx| {
+            let said = self.json_of(*task, outputs);
+            let description = self.item_of(*task).map_or("", |item| &item.description);
+            let beside = share::beside(&[description, &words(&said, "summary")]);
+            (beside, said.get("result").map_or(0, |result| share::marked(&readable(result))))
+        };
+        let share::Inputs { shown, all } = share::inputs(tasks.iter().map(size));
+        let further = tasks.len() - shown;
+        tasks.truncate(shown);
+        Inputs { tasks, further, all }
+    }
+
+    /// Decide: says that whoever was just asked does not see all of what the task builds on, and cannot.
+    pub(super) fn note_inputs_in_part(&mut self, on: TaskIx, outputs: &dyn Outputs) {
+        let Some(message) = self.inputs_in_part(on, outputs) else { return };
+        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
+        self.emit(Event::Noted { task, code, message });
+    }
+
+    fn inputs_in_part(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<String> {
+        // Who can read on misses something only where there are very many.
+        const FEW: usize = 64;
+        let asked = *self.tasks[on].group.as_ref()?.members.last()?;
+        let inputs = self.item_of(on).map_or(0, |_| self.builds_on(on).len());
+        if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
+            return None;
+        }
+        let about = self.about_duty(asked, outputs)?;
+        let Inputs { tasks, further, all } = self.inputs_shown(&about, outputs);
+        let cut = match about.reads_on {
+            true => 0,
+            false => self.seen_of(&about, tasks, all, 0, outputs).iter().filter(|seen| seen.cut).count(),
+        };
+        let word = about.duty.word();
+        (cut + further > 0).then(|| {
+            format!(
+                "whoever is asked (`{word}`) does not see all that the task builds on: {cut} results are cut and cannot \
+                 be read on, {further} are not shown"
+            )
+        })
+    }
+}
+
+/// The last of the results that a task builds on, where not all are shown.
+pub(super) fn not_shown(further: usize) -> Json {
+    let description = format!("{further} further results that it builds on, for which there is no room here");
+    json!({ "id": "…", "description": description, "summary": "", "result": null })
+}
