@@ -9,6 +9,7 @@
 
 mod absent;
 mod carry;
+mod cause;
 mod check;
 mod collect;
 mod contract;
@@ -34,9 +35,10 @@ mod touched;
 mod turn;
 mod verdict;
 
+pub(crate) use cause::NOT_ANSWERED;
 pub(crate) use contract::Said;
 pub(crate) use fold::Pursuit;
-pub(crate) use items::NOT_ACHIEVED;
+pub use items::NOT_ACHIEVED;
 pub(crate) use outcome::Status;
 
 use crate::scheduler::Scheduler;
@@ -58,6 +60,7 @@ pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
         because: ("max_tasks", goal.bounds.max_tasks),
         known: None,
         skip_threshold: goal.skip_threshold,
+        vouched: true,
     };
     proposal::Proposal::read_text(text)?.check(terms)
 }

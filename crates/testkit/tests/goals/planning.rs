@@ -107,3 +107,23 @@ fn the_most_urgent_task_starts_first_whenever_it_became_possible() {
     let starts = &launched(&world)[1..5];
     assert_eq!(starts, ["g/1/execute[1]", "g/4/execute[1]", "g/2/execute[1]", "g/3/execute[1]"]);
 }
+
+/// Of tasks that are equally urgent the one that stands higher starts first, then the one that was made first.
+#[test]
+fn of_equally_urgent_tasks_depth_and_creation_decide_whenever_they_became_possible() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => {
+                Ok(json!({"tasks": [large("a"), task("b", &[]), task("c", &["b"]), task("d", &["b"])]}))
+            }
+            "g/1/decompose[1]" => Ok(json!({"tasks": [task("x", &[]), task("y", &[])]})),
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    let (_, world) = run(&goal(""), 1, says);
+    let starts: Vec<String> = launched(&world).into_iter().filter(|id| id.ends_with("execute[1]")).collect();
+    let expected =
+        ["g/2/execute[1]", "g/3/execute[1]", "g/4/execute[1]", "g/1/1/execute[1]", "g/1/2/execute[1]"];
+    assert_eq!(starts, expected);
+}
