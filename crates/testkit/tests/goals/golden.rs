@@ -8,7 +8,7 @@ use convoke_testkit::World;
 use serde_json::{Value, json};
 
 /// At so many cuts of the golden run at least the list is that of the file, event by event.
-const EXACT_CUTS: usize = 1;
+const EXACT_CUTS: usize = 10;
 
 /// `Blocked` is no decision of the router but of capacity, and is told again by whoever goes on: it is left out of the files
 /// (`told`), as are times, owners and what the run started from.
