@@ -57,20 +57,19 @@ fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
 #[test]
 fn defect_3_too_many_children_or_tasks_are_refused_and_the_task_is_done_directly() {
     let large = || Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
-    let with = |change: fn(&mut Bounds)| {
-        let mut goal = goal();
-        change(&mut goal.bounds);
-        goal
-    };
+    let usual = goal().bounds;
+    let with = |bounds: Bounds| Goal { bounds, ..goal() };
     // No task is left to be made.
-    let mut full = Play::new(with(|bounds| bounds.max_tasks = 1));
+    let mut full = Play::new(with(Bounds { max_tasks: 1, ..usual }));
     full.settle();
     let last = full.say("g", tasks(vec![large()])).pop().unwrap();
     assert_eq!(last.chosen, "execute");
     assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_tasks: 1"), "{}", last.reason);
     // More children than a task may have, also when it is asked again.
-    let bounds: [(fn(&mut Bounds), &str); 2] =
-        [(|bounds| bounds.max_children = 1, "max_children"), (|bounds| bounds.max_tasks = 2, "max_tasks")];
+    let bounds = [
+        (Bounds { max_children: 1, ..usual }, "max_children"),
+        (Bounds { max_tasks: 2, ..usual }, "max_tasks"),
+    ];
     for (bound, word) in bounds {
         let mut play = planned(with(bound), vec![large()]);
         let two = || tasks(vec![draft("x", &[]), draft("y", &[])]);
