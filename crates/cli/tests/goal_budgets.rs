@@ -27,6 +27,18 @@ fn a_goal_whose_flag_is_spent_goes_on_with_another() {
 }
 
 #[test]
+fn a_goal_that_its_budget_ended_gives_what_is_there() {
+    let world = scripted(&two_tasks(), "");
+    let said = world.convoke(&["goal", "count", "--budget", "900t"]).exits(4);
+    assert!(!said.stderr.contains("missing in the output"), "{said}");
+    let output = said.json();
+    assert_eq!((&output["status"], output["tasks"].as_array().map(Vec::len)), (&json!("failed"), Some(2)));
+    assert!(output["reason"].as_str().unwrap_or_default().contains("(--budget)"), "{output}");
+    let output = world.convoke(&["resume", &world.run(), "--budget", "90000t"]).exits(0).json();
+    assert_eq!((&output["status"], &output["message"]), (&json!("succeeded"), &json!("It is 42.")));
+}
+
+#[test]
 fn a_budget_of_the_configuration_is_named_and_raised_there() {
     let world = scripted(&two_tasks(), "[goal]\nbudget_tokens = 900\n");
     let said = world.convoke(&["goal", "count"]).exits(4);

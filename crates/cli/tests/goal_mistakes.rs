@@ -22,6 +22,8 @@ fn mistakes_of_the_configuration_are_told_by_key_and_line() {
     refused(slip, &[], 2, &["`goal.policies.timeout`", "convoke.toml:6:1", "did you mean `retry`?"]);
     let slip = "[goal]\npolicies.timeuot = [\"retry\"]\n";
     refused(slip, &[], 2, &["`goal.policies.timeuot`", "convoke.toml:6:1", "did you mean `timeout`?"]);
+    let soon = "[goal]\nbackoff = \"soon\"\n";
+    refused(soon, &[], 2, &["`goal.backoff`", "convoke.toml:6:1", "not a duration"]);
     let nothing = "[goal.mcp_servers.files]\nargs = [\".\"]\n";
     refused(nothing, &[], 2, &["`goal.mcp_servers.files", "convoke.toml:6:1", "has no `command`"]);
     let schema = "[goal.scripts.n]\ncommand = \"wc\"\ninput = '{\"type\": \"objct\"}'\n";

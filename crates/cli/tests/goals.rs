@@ -9,6 +9,7 @@ mod goals {
     mod tools;
 }
 
+use convoke_model::Duty;
 use serde_json::{Value, json};
 use support::World;
 use support::goals::{answer, done, scripted, task, two_tasks};
@@ -65,11 +66,13 @@ fn a_sentence_becomes_tasks_and_an_answer_with_one_call_each() {
 
 #[test]
 fn what_is_printed_runs_by_itself() {
-    let world = scripted(&two_tasks(), "[goal]\nmax_tasks = 7\n");
+    let settings = "[goal]\nmax_tasks = 7\nbackoff = \"2s\"\nspawn.seconds = 90\nretry.max_attempts = 2\n";
+    let world = scripted(&two_tasks(), settings);
     let args =
         ["goal", "count {{ these }} for $5", "--context", "be brief", "--max-depth", "2", "--budget", "3"];
     let made = world.convoke(&[&args[..], &["--print-workflow"]].concat()).exits(0).stdout;
-    for line in ["max_tasks: 7", "max_depth: 2", "budget_usd: 3", "context: be brief"] {
+    let configured = ["max_tasks: 7", "backoff: \"2s\"", "seconds: 90", "max_attempts: 2"];
+    for line in [&configured[..], &["max_depth: 2", "budget_usd: 3", "context: be brief"]].concat() {
         assert!(made.contains(line), "{line} in\n{made}");
     }
     world.write("w.yaml", &made);
@@ -87,6 +90,30 @@ fn prompts_of_the_project_are_used_instead_of_ours() {
     assert_eq!(prompt_of(&world, "goal/plan[1]").trim(), "Plan count in my way. 0 tools.");
     world.write(".convoke/prompts/goal/plan.md", "Plan {{ gaol }}.");
     world.convoke(&["goal", "count"]).exits(3).mentions(&["gaol"]);
+}
+
+/// Every duty, in either folder; the project's stands over the user's.
+#[test]
+fn the_prompt_of_any_duty_can_be_replaced_in_the_project_or_by_the_user() {
+    let world = scripted(&two_tasks(), "");
+    let folders = [
+        world.work().with_file_name("home").join(".config/convoke/prompts/goal"),
+        world.work().join(".convoke/prompts/goal"),
+    ];
+    for (folder, whose) in folders.iter().zip(["the user", "the project"]) {
+        std::fs::create_dir_all(folder).unwrap();
+        for duty in Duty::ALL {
+            let words = format!("As {whose} wants {} done.", duty.word());
+            std::fs::write(folder.join(format!("{}.md", duty.word())), words).unwrap();
+        }
+        let made = world.convoke(&["goal", "count", "--print-workflow"]).exits(0).stdout;
+        for duty in Duty::ALL {
+            let words = format!("As {whose} wants {} done.", duty.word());
+            assert!(made.contains(&words), "{words}\n{made}");
+        }
+    }
+    world.convoke(&["goal", "count"]).exits(0);
+    assert_eq!(prompt_of(&world, "goal/plan[1]").trim(), "As the project wants plan done.");
 }
 
 #[test]

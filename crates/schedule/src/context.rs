@@ -8,7 +8,7 @@ use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
-use crate::task::TaskIx;
+use crate::task::{End, TaskIx, TaskState};
 use crate::work::WORK;
 use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
@@ -291,6 +291,10 @@ impl Scheduler {
             let output =
                 self.failed_phase_value(step, outputs).or_else(answer).map(|value| ("output", value));
             return map_value(std::iter::once(error).chain(output));
+        }
+        if self.was_cut_short(step) && self.tasks[step].state == TaskState::Ended(End::Cancelled) {
+            let answer = self.goal_answer(step, outputs).map(|answer| ("output", from_json(&answer)));
+            return map_value(answer);
         }
         let value = self.output_value(step, outputs);
         if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }

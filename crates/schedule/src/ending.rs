@@ -1,7 +1,7 @@
 //! How a workflow comes to its end: the closing hook, its status and its output.
 
 use crate::frame::{FrameEnding, FrameIx};
-use crate::goal::{NOT_ACHIEVED, Status};
+use crate::goal::{NOT_ACHIEVED, NOT_ANSWERED, Status};
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
@@ -36,7 +36,9 @@ impl Scheduler {
     fn close_frame(&mut self, frame: FrameIx, result: FrameResult, outputs: &dyn Outputs) {
         let output = result.output.as_ref().map(|value| store(outputs, value));
         let Some(task) = self.frame(frame).parent else {
-            return self.emit(Event::RunFinished { status: result.status, output, failure: result.failure });
+            let lost = || self.lost_goals().filter(|_| result.status == RunStatus::Partial);
+            let failure = result.failure.or_else(lost);
+            return self.emit(Event::RunFinished { status: result.status, output, failure });
         };
         if self.tasks[task].is_ended() {
             return;
@@ -73,7 +75,7 @@ impl Scheduler {
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
                 Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
                 // What was found on the way to a goal is given, also where the goal was not reached.
-                _ if failure.reason.as_deref() == Some(NOT_ACHIEVED) => {
+                _ if matches!(failure.reason.as_deref(), Some(NOT_ACHIEVED | NOT_ANSWERED)) => {
                     self.salvaged(frame, failure, outputs)
                 }
                 _ => FrameResult::failed(failure),

@@ -42,7 +42,7 @@ mod values;
 mod work;
 
 pub use changed::{Changed, changed};
-pub use goal::check_plan;
+pub use goal::{NOT_ACHIEVED, check_plan};
 pub use history::replayable;
 pub use launch::Launch;
 pub use outputs::Outputs;

@@ -61,12 +61,24 @@ fn keys(values: &Values) -> Map<String, Value> {
         put(&mut keys, bound, values.number(&format!("goal.{bound}")));
     }
     put(&mut keys, "tools", values.list("goal.tools"));
+    put(&mut keys, "backoff", values.text("goal.backoff"));
+    put(&mut keys, "spawn", numbers(values, "spawn", &["tokens", "seconds", "tools"]));
+    put(&mut keys, "retry", numbers(values, "retry", &["max_attempts"]));
     let classes = values.0.keys().filter_map(|key| key.strip_prefix("goal.policies."));
     let policies: Map<String, Value> = classes
         .map(|class| (class.to_owned(), json!(values.list(&format!("goal.policies.{class}")))))
         .collect();
     put(&mut keys, "policies", Some(policies).filter(|policies| !policies.is_empty()));
     keys
+}
+
+/// A table of numbers, if any of them is stated.
+fn numbers(values: &Values, table: &str, names: &[&str]) -> Option<Map<String, Value>> {
+    let mut found = Map::new();
+    for name in names {
+        put(&mut found, name, values.number(&format!("goal.{table}.{name}")));
+    }
+    Some(found).filter(|found| !found.is_empty())
 }
 
 fn limits(values: &Values) -> Map<String, Value> {
@@ -149,11 +161,13 @@ mod tests {
     #[test]
     fn tools_are_what_a_person_wrote_down() {
         let config = resolve(&["[goal]\nmax_depth = 2\ntools = ['scripts__count']\nbudget_usd = 1.5\n\
-             policies.timeout = ['retry', 'fail']\n[goal.mcp_servers.files]\ncommand = 'serve'\nenv.ROOT = '${HOME}'\n\
+             policies.timeout = ['retry', 'fail']\nbackoff = '3s'\nspawn.tokens = 9\nretry.max_attempts = 2\n[goal.mcp_servers.files]\ncommand = 'serve'\nenv.ROOT = '${HOME}'\n\
              [goal.scripts.count]\ncommand = 'wc'\nargs = ['-w']\ninput = '{\"type\": \"object\"}'\n"]);
         let goal = config.goal;
         assert_eq!(goal.keys["max_depth"], json!(2));
         assert_eq!(goal.keys["policies"], json!({"timeout": ["retry", "fail"]}));
+        assert_eq!((&goal.keys["backoff"], &goal.keys["spawn"]), (&json!("3s"), &json!({"tokens": 9})));
+        assert_eq!(goal.keys["retry"], json!({"max_attempts": 2}));
         assert_eq!(goal.limits, *json!({"budget_usd": 1.5, "budget_mode": "enforce"}).as_object().unwrap());
         assert_eq!(goal.servers["files"], json!({"command": "serve", "env": {"ROOT": "${HOME}"}}));
         assert_eq!(goal.servers["scripts"]["scripts"]["count"]["input"], json!({"type": "object"}));

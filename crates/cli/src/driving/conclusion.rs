@@ -6,10 +6,11 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::Stored;
-use crate::view::{End, State, words};
+use crate::view::{State, words};
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
 use convoke_model::{Failure, RunId, RunStatus, TaskId, reason};
+use convoke_schedule::NOT_ACHIEVED;
 
 /// A run that is no longer driven.
 pub struct Ended<'a> {
@@ -67,11 +68,10 @@ impl Ended<'_> {
         }
     }
 
-    /// Whether goals failed and none was reached: the run did not reach them in part either.
+    /// Whether a goal failed or left everything out: what else was done does not make up for it.
     fn lost_its_goals(&self) -> bool {
-        let goals = self.view.tasks.iter().filter(|(task, _)| self.view.kind(task) == Some("goal"));
-        let mut ends = goals.filter_map(|(_, task)| task.end()).peekable();
-        ends.peek().is_some() && ends.all(|end| end == End::Failed)
+        let failure = self.outcome.failure.as_ref();
+        failure.and_then(|failure| failure.reason.as_deref()) == Some(NOT_ACHIEVED)
     }
 
     /// `w succeeded in 2.1 s: 12 steps, 1.2k tokens, $0.01 (run …)`.

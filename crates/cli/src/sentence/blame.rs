@@ -101,6 +101,9 @@ impl Authors<'_> {
                 Duty::ALL.into_iter().find(|known| known.word() == *duty).map(Author::Prompt)
             }
             ["agents", _, "policies", class, ..] => Some(Author::Key(format!("goal.policies.{class}"))),
+            ["agents", _, table @ ("spawn" | "retry"), key, ..] => {
+                Some(Author::Key(format!("goal.{table}.{key}")))
+            }
             ["agents", _, key, ..] => self.of_step(key),
             ["workflow", "runtime", "default_model", ..] => {
                 Some(either(self.args.model.is_some(), "--model", "goal.model"))
@@ -133,7 +136,7 @@ impl Authors<'_> {
             "max_tasks" => (args.bounds.max_tasks.is_some(), "--max-tasks"),
             "max_rounds" => (args.bounds.max_rounds.is_some(), "--max-rounds"),
             "max_recoveries" => (args.bounds.max_recoveries.is_some(), "--max-recoveries"),
-            "policies" | "skip_threshold" => (false, ""),
+            "policies" | "skip_threshold" | "backoff" | "spawn" | "retry" => (false, ""),
             _ => return None,
         };
         Some(either(stated, flag, &format!("goal.{key}")))

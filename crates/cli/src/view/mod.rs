@@ -18,4 +18,3 @@ pub use lines::{grown, line};
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;
-pub use task::End;

@@ -90,6 +90,11 @@ output: {{said: it went on}}
         "each/plan": { "json": { "tasks": [task("a", "look", &[])] } },
         "each/execute": [{ "json": gone }, { "json": done("1") }, { "json": done("2") }],
         "each/finalise": { "json": answer("Found.") },
+        "bad/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+        "bad/execute": { "json": gone },
+        "good/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+        "good/execute": { "json": done("1") },
+        "good/finalise": { "json": answer("Found.") },
         "skips/plan": { "json": { "tasks": [skipped("a", "no key")] } },
         "skips/classify": { "json": { "done": true, "goal_achieved": false, "reason": "no key", "tasks": [] } },
         "skips/finalise": { "json": answer("Nothing was done.") },
@@ -115,6 +120,87 @@ fn a_run_with_a_goal_that_was_not_reached_is_no_success() {
             "skipped_all"
         );
     }
+}
+
+/// One goal that was reached, or left everything out, does not excuse another that failed.
+#[test]
+fn no_other_goal_excuses_one_that_was_not_reached() {
+    let goal = "type: goal, goal: find it, policies: {any: [fail]}";
+    let failed_and_skipped = format!(
+        "agents:
+  - {{name: first, {goal}, on_error: [{{to: skips}}]}}
+  - {{name: skips, type: goal, goal: find it, routes: [{{to: after}}]}}"
+    );
+    let side_by_side = format!(
+        "parallel:
+  - {{name: both, agents: [bad, good], failure_mode: continue_on_error, routes: [{{to: after}}]}}
+agents:
+  - {{name: first, type: set, value: x, routes: [{{to: both}}]}}
+  - {{name: bad, {goal}}}
+  - {{name: good, {goal}}}"
+    );
+    let of_a_list = format!(
+        "  input: {{list: {{type: array, default: [1, 2]}}}}
+for_each:
+  - name: all
+    type: for_each
+    source: workflow.input.list
+    as: one
+    max_concurrent: 1
+    failure_mode: continue_on_error
+    agent: {{name: each, {goal}}}
+    routes: [{{to: after}}]
+agents:
+  - {{name: first, type: set, value: x, routes: [{{to: all}}]}}"
+    );
+    for (steps, why) in [
+        (&failed_and_skipped, "`first`: the goal was not achieved: task 1: "),
+        (&side_by_side, "`bad`: the goal was not achieved: task 1: "),
+        (&of_a_list, "the goal was not achieved: task 1: "),
+    ] {
+        let world = goals_in(steps);
+        world.convoke(&["run", "w.yaml", "--allow-partial"]).exits(1).mentions(&[why, "it is gone"]);
+        assert_eq!(world.status(), "partial", "{why}");
+    }
+}
+
+/// Whoever reads `reason` beside `status` learns why it is not better; what was answered stays in `message`.
+#[test]
+fn the_reason_of_a_goal_that_did_not_succeed_is_not_the_answers_word() {
+    let reason = |tasks: &[Value], execute: &Value| {
+        let (_, said) = ended(tasks, execute);
+        let output = said.exits(1).json();
+        assert_eq!(output["message"], "This is what there is.");
+        output["reason"].as_str().unwrap_or_default().to_owned()
+    };
+    let gone = json!({ "result": "", "summary": "", "goal_achieved": false, "reason": "the file is gone" });
+    let failed = reason(&[task("a", "possible", &[])], &gone);
+    assert_eq!(failed, "the goal was not achieved: task 1: its aim was not reached: the file is gone");
+    let all = reason(&[skipped("a", "no network"), skipped("b", "no key")], &Value::Null);
+    assert_eq!(all, "every task was skipped: task 1 is skipped: no network");
+    let some = reason(&[task("a", "possible", &[]), skipped("b", "no key")], &done("1"));
+    assert_eq!(some, "task 2 is skipped: no key");
+}
+
+/// A report of many pages is an answer; and where there is none, what was done is not lost with it.
+#[test]
+fn a_long_answer_is_given_and_without_one_the_tasks_are() {
+    let replies = |message: &str| {
+        json!({
+            "goal/plan": { "json": { "tasks": [task("a", "look", &[])] } },
+            "goal/execute": { "json": done("1") },
+            "goal/finalise": { "json": answer(message) },
+        })
+    };
+    let report = "Five pages. ".repeat(4_000).trim().to_owned();
+    let output = scripted(&replies(&report), "").convoke(&["goal", "x"]).exits(0).json();
+    assert_eq!(output["message"], report.as_str());
+    let said = scripted(&replies(&report.repeat(3)), "").convoke(&["goal", "x"]).exits(1);
+    let output = said.mentions(&["nobody could answer"]).json();
+    assert_eq!((&output["status"], statuses(&output)), (&json!("failed"), vec!["succeeded"]));
+    let words = |key: &str| output[key].as_str().unwrap_or_default().to_owned();
+    assert!(words("message").starts_with("Nobody could put an answer together"), "{output}");
+    assert!(words("reason").starts_with("the tasks were done, but nobody could answer"), "{output}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::frame::{FrameEnding, Stage, Summary};
 use crate::goal::Status;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{Cause, CauseKind, Failure, Payload, TaskId};
+use convoke_model::{Cause, CauseKind, Ending, Failure, Payload, TaskId};
 use convoke_plan::{Join, Kind, Need, NodeIx, Requires};
 
 impl Scheduler {
@@ -109,8 +109,10 @@ impl Scheduler {
         if let Some(waiter) = waiter {
             return self.summary_ended(task, waiter);
         }
-        // A goal that failed has an answer all the same.
-        if end == End::Succeeded || goal && end == End::Failed {
+        // A goal that failed, or that a failure of the workflow cut short, has something to say all the same.
+        let cut_short =
+            end == End::Cancelled && matches!(frame.ending, Some(FrameEnding::Stated(Ending::Failed { .. })));
+        if end == End::Succeeded || goal && (end == End::Failed || cut_short) {
             frame.latest.insert(node, task);
         }
         if end == End::Succeeded && !hook {

@@ -21,6 +21,8 @@ pub(crate) struct Terms<'a> {
     pub known: Option<&'a Known>,
     /// From here on, in percent, a reason to skip is demanded.
     pub skip_threshold: u8,
+    /// A person has written or approved it, and answers for its reasons.
+    pub vouched: bool,
 }
 
 impl Terms<'_> {
@@ -72,7 +74,7 @@ impl Proposal {
         for task in &self.tasks {
             check_inputs(task, &places, known)?;
             check_replaced(task, known)?;
-            check_skip(task, terms.skip_threshold)?;
+            check_skip(task, &terms)?;
         }
         match circle(&self.tasks, &places) {
             Some(circle) => Err(format!("the inputs go round in a circle: {}", told(&circle))),
@@ -148,11 +150,36 @@ fn check_replaced(task: &Draft, known: &Known) -> Result<(), String> {
     }
 }
 
-fn check_skip(task: &Draft, threshold: u8) -> Result<(), String> {
-    if task.skip_probability >= threshold && task.skip_reason.trim().is_empty() {
+fn check_skip(task: &Draft, terms: &Terms<'_>) -> Result<(), String> {
+    let reason = task.skip_reason.trim();
+    let is_told = if terms.vouched { !reason.is_empty() } else { says_something(reason) };
+    if task.skip_probability >= terms.skip_threshold && !is_told {
         return Err(format!("task `{}` is to be skipped, and its `skip_reason` does not say why", task.id));
     }
     Ok(())
+}
+
+/// Words that stand where a reason should.
+const EMPTY_WORDS: [&str; 12] = [
+    "n/a",
+    "na",
+    "none",
+    "no",
+    "nil",
+    "null",
+    "nothing",
+    "unknown",
+    "skip",
+    "skipped",
+    "no reason",
+    "not possible",
+];
+
+/// Whether words name something that somebody could look up: more than a letter, and no word for nothing.
+pub(super) fn says_something(reason: &str) -> bool {
+    let bare = reason.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+    bare.chars().filter(|letter| letter.is_alphanumeric()).nth(1).is_some()
+        && !EMPTY_WORDS.contains(&bare.as_str())
 }
 
 /// Tasks that wait for one another, each for the next and the last for the first; the first is told again at the end.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn terms(most: u32) -> Terms<'static> {
-    Terms { most, because: ("max_tasks", most), known: None, skip_threshold: 70 }
+    Terms { most, because: ("max_tasks", most), known: None, skip_threshold: 70, vouched: false }
 }
 
 fn proposal(tasks: Value) -> Proposal {
@@ -30,6 +30,21 @@ fn what_cannot_be_carried_out_is_refused_in_words() {
     assert!(refusal(json!(many)).contains("at most 10"));
     let silent = json!([{"id": "a", "description": "a", "skip_probability": 70}]);
     assert!(refusal(silent).contains("skip_reason"));
+}
+
+#[test]
+fn a_task_is_skipped_only_for_a_reason_that_somebody_could_verify() {
+    let skipped = |reason: &str| {
+        proposal(json!([{"id": "a", "description": "a", "skip_probability": 90, "skip_reason": reason}]))
+    };
+    for nothing in ["", " ", "-", "n/a", "None", "none.", "x", "?"] {
+        assert!(skipped(nothing).check(terms(10)).is_err(), "{nothing}");
+    }
+    for something in ["no key", "offline", "404", "the printer is out of paper"] {
+        assert_eq!(skipped(something).check(terms(10)), Ok(()), "{something}");
+    }
+    assert_eq!(skipped("n/a").check(Terms { vouched: true, ..terms(10) }), Ok(()), "a person answers for it");
+    assert!(skipped(" ").check(Terms { vouched: true, ..terms(10) }).is_err());
 }
 
 /// A later round: task 1 was done, 2 failed and 3 was skipped.

@@ -3,6 +3,7 @@
 //! The shape of an answer is checked before it comes here; this is about its meaning. Whether it can be obeyed (bounds,
 //! names, what was tried before) is the router's business.
 
+use super::check::says_something;
 use super::proposal::Proposal;
 use convoke_model::Duty;
 use convoke_plan::Action;
@@ -75,7 +76,7 @@ fn way(said: &Value) -> Result<Said, String> {
     let action = action.ok_or_else(|| format!("there is no strategy `{word}`"))?;
     let tool = Some(words(said, "tool")).filter(|tool| !tool.is_empty());
     let reason = words(said, "reasoning");
-    if action == Action::Skip && reason.is_empty() {
+    if action == Action::Skip && !says_something(&reason) {
         return Err("a task is skipped only with a `reasoning` that can be verified".into());
     }
     Ok(Said::Way { action, reason, next_steps: words(said, "next_steps"), tool })
@@ -172,7 +173,12 @@ mod tests {
     #[test]
     fn only_known_strategies_count_and_a_skip_says_why() {
         assert!(matches!(read(Duty::Recover, &json!({"strategy": "LLM_RECOVERY"})), Said::Refused(_)));
-        assert!(matches!(read(Duty::Recover, &json!({"strategy": "skip"})), Said::Refused(_)));
+        for nothing in ["", "-", "n/a", "N/A.", "None", "(unknown)", "x", "…"] {
+            let said = read(Duty::Recover, &json!({"strategy": "skip", "reasoning": nothing}));
+            assert!(matches!(said, Said::Refused(_)), "{nothing}");
+        }
+        let said = read(Duty::Recover, &json!({"strategy": "skip", "reasoning": "no key"}));
+        assert!(matches!(said, Said::Way { action: Action::Skip, .. }));
         let said =
             read(Duty::Recover, &json!({"strategy": "alternative_tool", "tool": "grep", "reasoning": "r"}));
         assert!(

@@ -13,8 +13,8 @@ use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
 
-/// Whoever did a task says that its aim was not reached.
-pub(crate) const NOT_ACHIEVED: &str = "goal_not_achieved";
+/// The reason of a failure: whoever did a task says that its aim was not reached, or a goal was not achieved.
+pub const NOT_ACHIEVED: &str = "goal_not_achieved";
 
 /// Tasks that something may be decided about: by priority, then depth, then creation.
 pub(crate) fn in_order(state: &State<'_>) -> Vec<usize> {
@@ -206,7 +206,8 @@ impl Look<'_, '_> {
             true => (room, ("max_children", bounds.max_children)),
             false => (*self.left, ("max_tasks", bounds.max_tasks)),
         };
-        Terms { most, because, known: Some(known), skip_threshold: self.state.goal.skip_threshold }
+        let skip_threshold = self.state.goal.skip_threshold;
+        Terms { most, because, known: Some(known), skip_threshold, vouched: false }
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {

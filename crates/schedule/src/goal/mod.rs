@@ -9,6 +9,7 @@
 
 mod absent;
 mod carry;
+mod cause;
 mod check;
 mod collect;
 mod contract;
@@ -35,9 +36,10 @@ mod touched;
 mod turn;
 mod verdict;
 
+pub(crate) use cause::NOT_ANSWERED;
 pub(crate) use contract::Said;
 pub(crate) use fold::Pursuit;
-pub(crate) use items::NOT_ACHIEVED;
+pub use items::NOT_ACHIEVED;
 pub(crate) use outcome::Status;
 
 use crate::scheduler::Scheduler;
@@ -59,6 +61,7 @@ pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
         because: ("max_tasks", goal.bounds.max_tasks),
         known: None,
         skip_threshold: goal.skip_threshold,
+        vouched: true,
     };
     proposal::Proposal::read_text(text)?.check(terms)
 }

@@ -1,19 +1,20 @@
 //! What a goal comes to: its status, and the answer with all its tasks.
 //!
 //! The status is counted from the tasks, never taken from words: a goal of which a task failed for good has failed,
-//! whatever the answer says.
+//! whatever the answer says. So is the reason of a goal that did not succeed (`cause`); `message` is the answer's own.
 
+use super::cause;
 use super::contract::words;
 use super::gather::Past;
-use super::items::{NOT_ACHIEVED, unknown};
-use super::mend::last_failure;
+use super::items::{because, unknown};
 use super::state::{ItemState, State, Step, Told};
-use super::verdict::{shortfall, verdict};
+use super::verdict::verdict;
+use crate::frame::FrameEnding;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
-use crate::task::{End, TaskIx};
+use crate::task::{End, TaskIx, TaskState};
 use convoke_model::synthesis::usage_value;
-use convoke_model::{CauseKind, Class, Duty, Failure};
+use convoke_model::{CauseKind, Duty, Ending, Failure};
 use convoke_plan::Kind;
 use serde_json::{Value, json};
 
@@ -28,11 +29,8 @@ pub(crate) enum Status {
     Failed,
 }
 
-/// The tasks were done, but there is no answer.
-pub(crate) const NOT_ANSWERED: &str = "not_answered";
-
 /// Characters of the message and of the next steps.
-const MESSAGE: usize = 4000;
+const MESSAGE: usize = 100_000;
 const NEXT_STEPS: usize = 1000;
 /// Lines of what is wrong.
 const ISSUES: usize = 24;
@@ -68,7 +66,7 @@ pub(crate) fn status(state: &State<'_>) -> Status {
 
 /// The task for which the goal was not reached: one that failed and was not made up for, or, where nothing was done,
 /// one that failed and was left out.
-fn lost<'s, 'a>(state: &'s State<'a>) -> Option<&'s ItemState<'a>> {
+pub(super) fn lost<'s, 'a>(state: &'s State<'a>) -> Option<&'s ItemState<'a>> {
     let nothing_done = || state.top().all(|item| item.ended() == Some(End::Skipped));
     let given_up = || state.top().find(|item| item.was_given_up()).filter(|_| nothing_done());
     state.top().find(|item| is_lost(state, item)).or_else(given_up)
@@ -94,7 +92,7 @@ fn instead_of<'s, 'a>(
 
 /// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
 /// skipped, or accepted as failed by who put them together, or of which only the head was seen.
-fn lacks(state: &State<'_>, item: &ItemState<'_>) -> bool {
+pub(super) fn lacks(state: &State<'_>, item: &ItemState<'_>) -> bool {
     match item.ended() {
         Some(End::Succeeded) => {
             item.lacks_digests || item.batch(state).iter().any(|child| lacks(state, &state.items[*child]))
@@ -123,31 +121,17 @@ impl Scheduler {
     /// Why a goal has failed, if it has.
     fn goal_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
         let Kind::Goal(goal) = &self.node(task).kind else { return None };
-        let state = self.goal_state(task, goal, Past::Whole, Some(outputs));
-        if let Some(lost) = lost(&state) {
-            let failure =
-                lost.failure.cloned().or_else(|| last_failure(&state, lost)).unwrap_or_else(unknown);
-            let why = if lost.was_given_up() { reason(lost) } else { failure.message };
-            let message = format!("the goal was not achieved: task {}: {why}", state.short(&lost.id));
-            let class = failure.class;
-            return Some(Failure::new(class, message).reason(NOT_ACHIEVED));
+        cause::failure(&self.goal_state(task, goal, Past::Whole, Some(outputs)))
+    }
+
+    /// Why something else ended a goal that was at work, if that was so.
+    fn cut_short_by(&self, task: TaskIx) -> Option<String> {
+        if self.tasks[task].state != TaskState::Ended(End::Cancelled) {
+            return None;
         }
-        if let Some(why) = shortfall(&state) {
-            let message = format!("the goal was not achieved: {why}");
-            return Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED));
-        }
-        match state.steps.last() {
-            Some(Step::Duty(Duty::Finalise | Duty::Collect, Told::Failed(failure))) => {
-                Some(not_answered(*failure))
-            }
-            Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
-                super::contract::Said::Refused(why) => {
-                    let message = format!("the tasks were done, but the answer cannot be used: {why}");
-                    Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ANSWERED))
-                }
-                _ => None,
-            },
-            _ => None,
+        match &self.frame(self.tasks[task].place.frame).ending {
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => Some(failure.message.clone()),
+            _ => Some(unknown().message),
         }
     }
 
@@ -172,12 +156,15 @@ impl Scheduler {
             }
             text => text,
         };
+        let lost = self.cut_short_by(task).or_else(|| cause::failure(&state).map(|failure| failure.message));
+        let status = if lost.is_some() { Status::Failed } else { verdict(&state) };
+        let reason = lost.or_else(|| cause::shortcoming(&state)).unwrap_or_else(|| field("reason"));
         let tasks: Vec<Value> =
             in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
-            "issues": self.issues(task, &state, field("issues"), outputs), "reason": field("reason"), "status": verdict(&state).word(), "tasks": tasks,
-            "usage": usage_value(&self.spent_on(task)),
+            "issues": self.issues(task, &state, field("issues"), outputs), "reason": reason,
+            "status": status.word(), "tasks": tasks, "usage": usage_value(&self.spent_on(task)),
         }))
     }
 
@@ -212,12 +199,6 @@ impl Scheduler {
     }
 }
 
-fn not_answered(failure: Option<&Failure>) -> Failure {
-    let why = failure.map_or("it was stopped", |failure| &failure.message);
-    let class = failure.map_or(Class::Cancelled, |failure| failure.class);
-    Failure::new(class, format!("the tasks were done, but nobody could answer: {why}")).reason(NOT_ANSWERED)
-}
-
 /// Each task before its children, and those before the next: an order that does not depend on who was faster.
 fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
     let path = |item: &&ItemState<'_>| -> Vec<u32> {
@@ -231,7 +212,7 @@ fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
 fn task_value(state: &State<'_>, item: &ItemState<'_>) -> Value {
     let mut value = json!({
         "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
-        "reason": reason(item),
+        "reason": whole_reason(state, item),
     });
     let instead: Vec<&str> = instead_of(state, item).map(|other| state.short(&other.id)).collect();
     if item.ended() != Some(End::Succeeded) && !instead.is_empty() {
@@ -267,11 +248,25 @@ fn skip_reason(item: &ItemState<'_>) -> String {
     }
 }
 
+/// The same, also of a task whose only child did it.
+fn whole_reason(state: &State<'_>, item: &ItemState<'_>) -> String {
+    match (item.ended(), item.steps.last(), item.batch(state).as_slice()) {
+        (Some(End::Succeeded), Some(Step::Child(_)), [only]) => {
+            let child = &state.items[*only];
+            because(&format!("task {} did it", state.short(&child.id)), &whole_reason(state, child))
+        }
+        _ => reason(item),
+    }
+}
+
+/// What whoever did a task said about it last. Of a task that was done nobody's words about a failure count.
 fn last_said(item: &ItemState<'_>) -> Option<String> {
     use super::contract::Said;
+    let succeeded = item.ended() == Some(End::Succeeded);
     item.steps.iter().rev().find_map(|step| match step {
         Step::Duty(_, Told::Said(said)) => match &**said {
-            Said::Work { reason, .. } | Said::Way { reason, .. } => Some(reason.clone()),
+            Said::Work { achieved, reason } if *achieved || !succeeded => Some(reason.clone()),
+            Said::Way { reason, .. } if !succeeded => Some(reason.clone()),
             _ => None,
         },
         _ => None,

@@ -9,7 +9,7 @@ fn proposal(tasks: Value) -> Proposal {
 #[test]
 fn ao_5_one_task_is_one_task() {
     let one = proposal(json!([{"id": "only", "description": "do it", "inputs": [], "tools": ["grep"]}]));
-    let terms = Terms { most: 1, because: ("max_tasks", 1), known: None, skip_threshold: 70 };
+    let terms = Terms { most: 1, because: ("max_tasks", 1), known: None, skip_threshold: 70, vouched: false };
     assert_eq!(one.check(terms), Ok(()));
     let items = one.items(&TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
     assert_eq!((items.len(), items[0].description.as_str(), items[0].depth), (1, "do it", 0));
@@ -41,7 +41,7 @@ pub(in crate::goal) fn drafts() -> impl Strategy<Value = Vec<Value>> {
     let task = (0u8..6, "[a-c ]{0,4}", prop::collection::vec(0u8..8, 0..3), 0u16..130);
     let task = task.prop_map(|(id, description, inputs, skip)| {
         let inputs: Vec<String> = inputs.into_iter().map(|id| id.to_string()).collect();
-        json!({"id": id.to_string(), "description": description, "inputs": inputs, "skip_probability": skip, "skip_reason": "r"})
+        json!({"id": id.to_string(), "description": description, "inputs": inputs, "skip_probability": skip, "skip_reason": "no key"})
     });
     prop::collection::vec(task, 0..8)
 }

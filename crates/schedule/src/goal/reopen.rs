@@ -8,12 +8,14 @@
 //! from nothing that changes is never asked twice. A task for which another was made instead is left to that one,
 //! unless something still lacks it as its input.
 
-use super::outcome::{NOT_ANSWERED, Status};
+use super::cause::NOT_ANSWERED;
+use super::items::NOT_ACHIEVED;
+use super::outcome::Status;
 use crate::outputs::Outputs;
 use crate::reopen::Reopening;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
-use convoke_model::{CauseKind, Class, Duty, Failure, TaskId};
+use convoke_model::{CauseKind, Class, Duty, Failure, TaskId, counted};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -24,6 +26,33 @@ impl Scheduler {
     /// Goals that failed or lack something, whatever the workflow made of that.
     pub(crate) fn unreached_goals(&self) -> Vec<TaskIx> {
         self.tasks.indices().filter(|task| self.is_unreached(*task) && self.still_counts(*task)).collect()
+    }
+
+    /// Why a run is no success, whoever takes a part for the whole: a goal of it failed, or left everything out.
+    pub(crate) fn lost_goals(&self) -> Option<Failure> {
+        let lost: Vec<String> =
+            self.unreached_goals().into_iter().filter_map(|goal| self.loss(goal)).collect();
+        let message = match lost.as_slice() {
+            [] => return None,
+            [only] => only.clone(),
+            [first, rest @ ..] => {
+                format!("{first} (and {} more)", counted(rest.len() as u32, "goal", "goals"))
+            }
+        };
+        Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED))
+    }
+
+    fn loss(&self, goal: TaskIx) -> Option<String> {
+        let name = &self.node(goal).name;
+        match self.tasks[goal].state {
+            TaskState::Ended(End::Failed) => {
+                let failure = self.tasks[goal].failure.as_deref();
+                Some(failure.map_or(format!("goal step `{name}` failed"), |failure| failure.message.clone()))
+            }
+            TaskState::Ended(End::Succeeded) => (self.goal_status(goal) == Some(Status::SkippedAll))
+                .then(|| format!("goal step `{name}` skipped everything")),
+            _ => None,
+        }
     }
 
     fn is_unreached(&self, task: TaskIx) -> bool {

@@ -93,8 +93,13 @@ fn proposal_of(said: &Said) -> Result<&Proposal, String> {
     }
 }
 
+/// A plan that a person wrote or approved.
 fn checked<'p>(state: &State<'_>, plan: &'p Result<Proposal, String>) -> Result<&'p Proposal, String> {
-    plan.as_ref().map_err(Clone::clone).and_then(|plan| checked_terms(state, plan))
+    let vouched = |plan| {
+        let terms = Terms { vouched: true, ..terms(state, state.tasks_left(), None) };
+        Proposal::check(plan, terms).map(|()| plan)
+    };
+    plan.as_ref().map_err(Clone::clone).and_then(vouched)
 }
 
 fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
@@ -103,7 +108,7 @@ fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Propos
 
 fn terms<'a>(state: &State<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
     let because = ("max_tasks", state.goal.bounds.max_tasks);
-    Terms { most, because, known, skip_threshold: state.goal.skip_threshold }
+    Terms { most, because, known, skip_threshold: state.goal.skip_threshold, vouched: false }
 }
 
 /// A plan that can be used: perhaps a person must see it first.

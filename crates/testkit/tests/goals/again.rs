@@ -60,7 +60,7 @@ fn chosen(random: &mut Random, prompt: &str) -> Value {
     let offered = prompt.split("`strategy` is one of: ").nth(1).and_then(|rest| rest.split('.').next());
     let words: Vec<&str> = offered.unwrap_or_default().split(", ").collect();
     let word = words[random.below(words.len() as u64) as usize];
-    json!({"strategy": word, "reasoning": "r", "confidence": "low", "success_probability": 1, "next_steps": "n"})
+    json!({"strategy": word, "reasoning": "it is gone", "confidence": "low", "success_probability": 1, "next_steps": "n"})
 }
 
 fn random_goal(seed: u64) -> Arc<Plan> {

@@ -7,6 +7,11 @@ use convoke_schedule::{Owner, Scheduler};
 use convoke_testkit::World;
 use serde_json::{Value, json};
 
+/// At so many cuts of the golden run at least the list is that of the file, event by event.
+const EXACT_CUTS: usize = 10;
+
+/// `Blocked` is no decision of the router but of capacity, and is told again by whoever goes on: it is left out of the files
+/// (`told`), as are times, owners and what the run started from.
 fn assert_golden(name: &str, world: &World) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let told: String = told(world).iter().map(|event| format!("{event}\n")).collect();
@@ -60,7 +65,8 @@ fn killed_anywhere_the_golden_run_is_its_file() {
         assert!(each_task(&list) == each_task(&golden), "cut after {cut}: other events than the file's");
         exact += usize::from(list == golden);
     }
-    assert!(exact > 0, "the order is that of the file wherever nothing was lost");
+    // Fewer would mean that more is lost by a kill, or that what follows a loss is told in another order than before.
+    assert!(exact >= EXACT_CUTS, "only {exact} of {} cuts give the file's list", whole.commits.len() - 1);
 }
 
 #[test]
@@ -91,6 +97,7 @@ fn killed_anywhere_the_same_events_follow_in_the_same_order() {
     let plan = goal(DECOMPOSE);
     let (expected, whole) = run(&plan, 4, chain);
     assert_eq!(expected.status, RunStatus::Succeeded);
+    assert_golden("goal_chain.jsonl", &whole);
     for cut in 1..whole.commits.len() {
         let (ended, again) = resumed(&plan, 4, chain, &whole, cut);
         assert_eq!(ended.output, expected.output, "cut after {cut}");

@@ -113,7 +113,11 @@ fn the_words_of_a_finaliser_that_fails_are_missed_and_said() {
     }
     let (ended, _) = run(&goal(""), 4, says);
     assert_eq!(ended.status, RunStatus::Failed);
-    assert_eq!(ended.failure.unwrap().reason.as_deref(), Some("not_answered"));
+    assert_eq!(ended.failure.as_ref().unwrap().reason.as_deref(), Some("not_answered"));
+    assert_eq!(
+        (&answer(&ended)["status"], &answer(&ended)["tasks"][0]["status"]),
+        (&json!("failed"), &json!("succeeded"))
+    );
 }
 
 #[test]

@@ -80,13 +80,16 @@ fn without_a_reason_nothing_is_left_out() {
     fn silent(id: &str, _: &str) -> Result<Value, Class> {
         failing(id, &[task("a", &[]), task("b", &[])], judged("skip", ""))
     }
+    fn empty(id: &str, _: &str) -> Result<Value, Class> {
+        failing(id, &[task("a", &[]), task("b", &[])], judged("skip", "n/a"))
+    }
     fn nobody(id: &str, _: &str) -> Result<Value, Class> {
         failing(id, &[task("a", &[]), task("b", &[])], Err(Class::Fatal))
     }
     fn against(id: &str, _: &str) -> Result<Value, Class> {
         failing(id, &[task("a", &[]), task("b", &[])], judged("fail", "it is needed"))
     }
-    for (says, judgements) in [(silent as Says, 2), (nobody, 1), (against, 1)] {
+    for (says, judgements) in [(silent as Says, 2), (empty, 2), (nobody, 1), (against, 1)] {
         let (ended, world) = run(&goal(SKIP), 4, says);
         assert_eq!(ended.status, RunStatus::Failed, "{ended:?}");
         assert!(skips(&world).is_empty());

@@ -107,3 +107,64 @@ fn the_most_urgent_task_starts_first_whenever_it_became_possible() {
     let starts = &launched(&world)[1..5];
     assert_eq!(starts, ["g/1/execute[1]", "g/4/execute[1]", "g/2/execute[1]", "g/3/execute[1]"]);
 }
+
+/// What our prompts say depends on how deep a task stands, and on how deep it may be split.
+#[test]
+fn our_prompts_know_how_deep_a_task_stands() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        let says = |words: &str, expected: bool| {
+            assert_eq!(prompt.contains(words), expected, "{id}: `{words}`: {prompt}");
+        };
+        let huge = |id: &str| {
+            let mut task = large(id);
+            task["estimated_tokens"] = json!(500_000);
+            task
+        };
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [huge("a"), task("b", &[])]})),
+            "g/1/decompose[1]" => {
+                says("These are the last ones", false);
+                Ok(json!({"tasks": [huge("x"), task("y", &[])]}))
+            }
+            "g/1/1/decompose[1]" => {
+                says("These are the last ones", true);
+                Ok(json!({"tasks": [task("v", &[]), task("w", &[])]}))
+            }
+            "g/2/execute[1]" => {
+                says("in one technical sentence", false);
+                done("b")
+            }
+            "g/1/2/execute[1]" | "g/1/1/1/execute[1]" => {
+                says("in one technical sentence", true);
+                done(id)
+            }
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    let (ended, world) = run(&goal(", max_depth: 2"), 4, says);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    for asked in ["g/1/1/decompose[1]", "g/1/1/1/execute[1]"] {
+        assert!(launched(&world).iter().any(|id| id == asked), "{asked}");
+    }
+}
+
+/// Of tasks that are equally urgent the one that stands higher starts first, then the one that was made first.
+#[test]
+fn of_equally_urgent_tasks_depth_and_creation_decide_whenever_they_became_possible() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => {
+                Ok(json!({"tasks": [large("a"), task("b", &[]), task("c", &["b"]), task("d", &["b"])]}))
+            }
+            "g/1/decompose[1]" => Ok(json!({"tasks": [task("x", &[]), task("y", &[])]})),
+            "g/finalise[1]" => final_words("done"),
+            id => done(id),
+        }
+    }
+    let (_, world) = run(&goal(""), 1, says);
+    let starts: Vec<String> = launched(&world).into_iter().filter(|id| id.ends_with("execute[1]")).collect();
+    let expected =
+        ["g/2/execute[1]", "g/3/execute[1]", "g/4/execute[1]", "g/1/1/execute[1]", "g/1/2/execute[1]"];
+    assert_eq!(starts, expected);
+}

@@ -34,7 +34,7 @@ fn anything(random: &mut Random, id: &str) -> Result<Value, Class> {
                 one["estimated_tokens"] = json!(90_000);
             }
             if random.percent(10) {
-                (one["skip_probability"], one["skip_reason"]) = (json!(90), json!("r"));
+                (one["skip_probability"], one["skip_reason"]) = (json!(90), json!("no key"));
             }
             all.push(one);
         }
@@ -46,7 +46,7 @@ fn anything(random: &mut Random, id: &str) -> Result<Value, Class> {
         "analyse" => json!({"decision": "spawn", "reasoning": "r", "tools": []}),
         "recover" => {
             let words = ["repair_parameters", "decompose", "spawn_recovery", "skip", "fail", "what?"];
-            json!({"strategy": words[random.below(6) as usize], "reasoning": "r", "next_steps": ""})
+            json!({"strategy": words[random.below(6) as usize], "reasoning": "it is gone", "next_steps": ""})
         }
         "classify" => {
             json!({"done": random.percent(50), "goal_achieved": flag(random), "reason": "r", "tasks": tasks})

@@ -1,8 +1,11 @@
 //! What follows when a task fails: waiting, other ways, each once.
 
 use crate::kit::*;
-use convoke_model::{Class, Event, RunStatus};
+use convoke_model::{Class, Event, RunStatus, Stamped, Timestamp};
+use convoke_plan::Plan;
+use convoke_testkit::World;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -52,6 +55,57 @@ fn defect_1_what_was_not_achieved_waits_for_its_retry_and_the_moment_survives_a_
             .any(|stamped| matches!(&stamped.event, Event::RetryScheduled { task, .. } if &*task.0 == "g/1"))
     );
     resumes_everywhere(&plan, 9, says);
+    assert_eq!(waits_kept(&plan, &world, says, "g/1", "g/1/execute[2]"), 1);
+}
+
+/// The same for the pause between two attempts of who does a task.
+#[test]
+fn defect_1_the_moment_of_another_attempt_survives_a_restart() {
+    fn says(id: &str, _: &str) -> Result<Value, Class> {
+        match id {
+            "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
+            "g/finalise[1]" => final_words("done"),
+            "g/classify[1]" => Ok(json!({"done": true, "reason": "r", "tasks": []})),
+            _ => Err(Class::Transient),
+        }
+    }
+    let plan = goal(", backoff: 2");
+    let (_, world) = run(&plan, 9, says);
+    assert!(waits_kept(&plan, &world, says, "g/1/execute[1]", "g/1/execute[1]") >= 2);
+}
+
+/// Cuts the run off while `waits` waits for a moment of the journal, and sees that `then` starts no earlier. How many
+/// such cuts there were.
+fn waits_kept(plan: &Arc<Plan>, whole: &World, says: Says, waits: &str, then: &str) -> usize {
+    let mut seen = 0;
+    for cut in 1..whole.commits.len() {
+        let before: Vec<&Stamped> = whole.commits[..cut].iter().flatten().collect();
+        let Some(due) = due(&before, waits) else { continue };
+        seen += 1;
+        let (_, again) = resumed(plan, 9, says, whole, cut);
+        let after = again.events().skip(before.len());
+        let started = after.filter(|stamped| starts(&stamped.event, then)).map(|stamped| stamped.at).next();
+        assert!(started.is_some_and(|at| at >= due), "cut after {cut}: {started:?}, due {due:?}");
+    }
+    seen
+}
+
+/// When a task that waits is to go on, unless it has.
+fn due(events: &[&Stamped], waits: &str) -> Option<Timestamp> {
+    let mut due = None;
+    for stamped in events {
+        match &stamped.event {
+            Event::RetryScheduled { task, at } if &*task.0 == waits => due = Some(*at),
+            Event::TaskWoken { task } if &*task.0 == waits => due = None,
+            Event::AttemptStarted { task, .. } if &*task.0 == waits => due = None,
+            _ => {}
+        }
+    }
+    due
+}
+
+fn starts(event: &Event, wanted: &str) -> bool {
+    matches!(event, Event::AttemptStarted { task, .. } if &*task.0 == wanted)
 }
 
 #[test]
@@ -148,5 +202,7 @@ fn a_recovery_has_what_the_failed_task_had_and_what_was_advised() {
     let plan = goal(", policies: {any: [repair_parameters, spawn_recovery, fail]}");
     let (ended, _) = run(&plan, 4, says);
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    let reason = answer(&ended)["tasks"][1]["reason"].clone();
+    assert_eq!(reason, "task 2/1 did it: seen", "a task that was done is not told by why it failed before");
     resumes_everywhere(&plan, 4, says);
 }

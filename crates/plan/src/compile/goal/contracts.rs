@@ -37,7 +37,7 @@ pub(super) fn of(duty: Duty) -> OutputSchema {
             ("tasks", further_tasks()),
         ]),
         Duty::Finalise => schema([
-            ("message", OutputField { min_length: Some(1), max_length: Some(4000), ..text("the answer") }),
+            ("message", OutputField { min_length: Some(1), max_length: Some(100_000), ..text("the answer") }),
             ("next_steps", OutputField { max_length: Some(1000), ..text("what the person could do now") }),
             ("issues", text("what is missing, uncertain or contradictory")),
             ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal was really reached"))),

@@ -37,7 +37,7 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
                 tools: if roll(7 + n) < 128 { vec![] } else { vec!["read".into(), "write".into()] },
                 priority: i64::from(roll(8 + n)) % 3,
                 skip_probability: if roll(9 + n) < 30 { 80 } else { 0 },
-                skip_reason: "r".into(),
+                skip_reason: "no key".into(),
                 effort: Effort { tokens: (roll(10 + n) < 140).then_some(9999), seconds: None },
                 replaces: Vec::new(),
             }

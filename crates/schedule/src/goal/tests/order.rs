@@ -70,6 +70,44 @@ fn escalations_come_before_work_by_priority_depth_and_creation_and_that_before_m
 }
 
 #[test]
+fn finalisation_escalations_work_planning_and_maintenance_come_in_this_order() {
+    use crate::goal::decision::{Act, Decision};
+    use convoke_model::{Cause, CauseKind, Duty};
+    let ask = |duty| Act::Ask { duty, note: None };
+    let failure = || Failure::new(Class::Fatal, "broken");
+    let rank = |about: Option<&str>, act: Act| {
+        let about = about.map(|id| TaskId(id.into()));
+        Decision { chosen: "", reason: String::new(), about, role: None, act }.rank()
+    };
+    let (goal, task) = (None, Some("g/1"));
+    let skip = Act::Skip(Cause { kind: CauseKind::GivenUp, task: None });
+    let kinds = [
+        vec![rank(goal, ask(Duty::Finalise)), rank(goal, Act::Conclude), rank(goal, Act::Abandon(failure()))],
+        vec![rank(task, Act::Escalate("?".into()))],
+        vec![
+            rank(task, ask(Duty::Execute)),
+            rank(task, ask(Duty::Rescue)),
+            rank(task, ask(Duty::Analyse)),
+            rank(task, ask(Duty::Decompose)),
+            rank(task, ask(Duty::Recover)),
+            rank(task, Act::Retry),
+            rank(task, Act::Add(Vec::new())),
+        ],
+        vec![rank(goal, ask(Duty::Plan)), rank(goal, ask(Duty::Classify)), rank(goal, Act::Add(Vec::new()))],
+        vec![
+            rank(task, ask(Duty::Reconcile)),
+            rank(task, skip),
+            rank(task, Act::Fail(failure())),
+            rank(task, Act::Succeed),
+        ],
+    ];
+    for (kind, ranks) in kinds.iter().enumerate() {
+        assert!(ranks.iter().all(|rank| *rank == ranks[0]), "{kind}: {ranks:?}");
+    }
+    assert!(kinds.windows(2).all(|pair| pair[0][0] < pair[1][0]), "{kinds:?}");
+}
+
+#[test]
 fn planning_and_the_answer_wait_until_nothing_is_left_to_do() {
     let mut play = crossroads();
     let about_goal = |play: &Play| route(&play.state()).iter().filter(|one| one.about.is_none()).count();

@@ -34,6 +34,11 @@ fn large_tasks_spawn_without_asking_and_small_ones_are_done() {
         let play = planned(goal(), vec![Draft { effort, ..draft("a", &[]) }]);
         assert_eq!(play.asked.last().unwrap(), &format!("g/1/{expected}"));
     }
+    for (tools, expected) in [(1, "execute"), (2, "analyse"), (3, "decompose"), (4, "decompose")] {
+        let tools = (0..tools).map(|n| format!("tool_{n}")).collect();
+        let play = planned(goal(), vec![Draft { tools, ..draft("a", &[]) }]);
+        assert_eq!(play.asked.last().unwrap(), &format!("g/1/{expected}"));
+    }
 }
 
 #[test]
@@ -47,6 +52,33 @@ fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
     let last = decisions.last().unwrap();
     assert_eq!(last.chosen, "execute");
     assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_depth"), "{}", last.reason);
+}
+
+#[test]
+fn defect_3_too_many_children_or_tasks_are_refused_and_the_task_is_done_directly() {
+    let large = || Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
+    let usual = goal().bounds;
+    let with = |bounds: Bounds| Goal { bounds, ..goal() };
+    // No task is left to be made.
+    let mut full = Play::new(with(Bounds { max_tasks: 1, ..usual }));
+    full.settle();
+    let last = full.say("g", tasks(vec![large()])).pop().unwrap();
+    assert_eq!(last.chosen, "execute");
+    assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_tasks: 1"), "{}", last.reason);
+    // More children than a task may have, also when it is asked again.
+    let bounds = [
+        (Bounds { max_children: 1, ..usual }, "max_children"),
+        (Bounds { max_tasks: 2, ..usual }, "max_tasks"),
+    ];
+    for (bound, word) in bounds {
+        let mut play = planned(with(bound), vec![large()]);
+        let two = || tasks(vec![draft("x", &[]), draft("y", &[])]);
+        let again = play.say("1", two());
+        assert_eq!(chosen(&again), ["ask_again 1"], "{word}");
+        let last = play.say("1", two()).pop().unwrap();
+        assert_eq!((last.chosen, play.items.len()), ("execute", 1), "{word}");
+        assert!(last.reason.contains(word) && last.reason.contains("done directly"), "{}", last.reason);
+    }
 }
 
 #[test]
