@@ -60,12 +60,13 @@ fn results_that_one_question_cannot_take_become_digests_and_the_answer_knows_eve
 #[test]
 fn a_digest_that_nobody_makes_is_told_with_the_answer() {
     let world = scripted(&replies(&json!([{ "fail": "fatal", "message": "no" }])), "");
-    let output = world.convoke(&["goal", "do all of it"]).exits(0).json();
+    let output = world.convoke(&["goal", "do all of it"]).exits(1).json();
+    assert_eq!(output["status"], "partial");
     let issues = output["issues"].as_str().expect("a text");
     for tasks in ["the tasks 1–13 together", "the tasks 14–20 together"] {
         assert!(issues.contains(tasks), "{issues}");
     }
     let answered = prompt_of(&world, "goal/finalise[1]");
     assert_eq!(answered.matches("<result ").count(), TASKS, "{answered}");
-    assert!(answered.contains("`read_result` with the name `r20`"), "{answered}");
+    assert!(answered.contains("Task 20 (`r20`): <result 20>"), "{answered}");
 }

@@ -5,7 +5,7 @@ use crate::agenda::Todo;
 use crate::scheduler::{IllegalEvent, Scheduler};
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
-use convoke_model::{Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
 
 impl Scheduler {
     pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
@@ -34,7 +34,8 @@ impl Scheduler {
             self.tasks[task].turns.clear();
         }
         if failure.reason.as_deref() == Some(convoke_model::reason::INTERRUPTED) {
-            self.tasks[task].cut_off += 1;
+            // What is opened again had its answer; only what was told to stop had none.
+            self.tasks[task].cut_off += u32::from(failure.class == Class::Cancelled);
             self.make_ready(task);
             return Ok(());
         }
