@@ -59,6 +59,8 @@ pub async fn open(streams: (pipe::Sender, pipe::Receiver), files: Files) -> Resu
 pub struct Files {
     /// Where.
     pub folder: Folder,
+    /// Whether it may read.
+    pub readable: bool,
     /// Whether it may write.
     pub writable: bool,
 }
@@ -112,6 +114,9 @@ async fn serve(
 
 impl Files {
     async fn read(self, request: ReadTextFileRequest) -> Result<ReadTextFileResponse, Error> {
+        if !self.readable {
+            return Err(Error::invalid_request().data("this agent may read nothing"));
+        }
         let text = off_the_runtime(move || self.folder.read(&request)).await?;
         Ok(ReadTextFileResponse::new(text))
     }

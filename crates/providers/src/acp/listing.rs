@@ -19,12 +19,12 @@ pub async fn models(
     program: &Program,
     folder: PathBuf,
 ) -> Result<Vec<String>, Failure> {
-    let files = Files { folder: Folder::new(&folder), writable: false };
+    let files = Files { folder: Folder::new(&folder), readable: true, writable: false };
     let streams = running.streams();
     let mut ways_in = Vec::new();
     let listing = async {
-        let mut line = connection::open(streams, files).await?;
-        let greeting = session::greet(&line.to, false, program, PATIENCE).await?;
+        let mut line = connection::open(streams, files.clone()).await?;
+        let greeting = session::greet(&line.to, &files, program, PATIENCE).await?;
         ways_in.clone_from(&greeting.ways_in);
         unheard(&mut line, |to| session::offered(to, &greeting, folder, PATIENCE)).await
     };

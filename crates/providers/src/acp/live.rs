@@ -21,7 +21,7 @@ use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in, tokens_of};
 use convoke_model::{Class, Contract, Failure, Permissions, Program, Usage};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long an agent whose turn is cancelled may take to say so before its program is ended.
@@ -70,9 +70,14 @@ pub enum Pause {
     Wishes(Wish),
 }
 
-/// Whether files may not be changed, also not through us.
-fn bans_writing(contract: &Contract) -> bool {
-    ["edit", "write_text_file"].iter().any(|word| contract.bans(word))
+/// What a contract may call reading and changing files, which agents have us do.
+const READING: [&str; 3] = ["read", "read_file", "read_text_file"];
+const WRITING: [&str; 4] = ["edit", "write", "write_file", "write_text_file"];
+
+fn files_for(program: &Program, folder: &Path, contract: Option<&Contract>) -> Files {
+    let has_room = |words: &[&str]| contract.is_none_or(|contract| contract.admits_words(words));
+    let writable = program.permissions != Permissions::Deny && has_room(&WRITING);
+    Files { folder: Folder::new(folder), readable: has_room(&READING), writable }
 }
 
 impl Live {
@@ -86,14 +91,12 @@ impl Live {
         sink: &dyn Sink,
     ) -> Result<Live, Failure> {
         let name = format!("agent `{}`", program.command);
-        let writable =
-            program.permissions != Permissions::Deny && !request.contract.is_some_and(bans_writing);
-        let files = Files { folder: Folder::new(&folder), writable };
+        let files = files_for(program, &folder, request.contract);
         let mut ways_in = Vec::new();
         let streams = running.streams();
         let ready = async {
-            let mut line = connection::open(streams, files).await?;
-            let greeting = session::greet(&line.to, writable, program, request.timeouts.connect).await?;
+            let mut line = connection::open(streams, files.clone()).await?;
+            let greeting = session::greet(&line.to, &files, program, request.timeouts.connect).await?;
             ways_in.clone_from(&greeting.ways_in);
             let opening = |to| session::open(to, &greeting, folder, &begin, request, sink);
             let session = unheard(&mut line, opening).await?;

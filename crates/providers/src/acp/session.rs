@@ -2,6 +2,7 @@
 
 use super::Begin;
 use super::choices;
+use super::connection::Files;
 use super::trouble::{Trouble, within};
 use crate::phases::Phase;
 use agent_client_protocol::schema::ProtocolVersion;
@@ -40,11 +41,11 @@ pub struct Greeting {
 /// Says who we are and hears what the agent can do.
 pub async fn greet(
     to: &To,
-    writable: bool,
+    files: &Files,
     program: &Program,
     connect: Duration,
 ) -> Result<Greeting, Trouble> {
-    let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(writable);
+    let files = FileSystemCapabilities::new().read_text_file(files.readable).write_text_file(files.writable);
     let hello = InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
         .client_info(Implementation::new("convoke", env!("CARGO_PKG_VERSION")));

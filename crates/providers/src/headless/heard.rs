@@ -26,7 +26,8 @@ pub struct Heard {
     answer: Option<String>,
     plain: String,
     is_json: bool,
-    tools: HashMap<String, Stopwatch>,
+    /// Tools at work, by their ids: since when, and their names.
+    tools: HashMap<String, (Stopwatch, String)>,
     usage: Option<Usage>,
     model: String,
     warned: Option<Value>,
@@ -99,7 +100,7 @@ impl Heard {
             Sign::Piece(piece) => self.piece(&piece, sink),
             Sign::Message(message) => self.message(message, sink),
             Sign::Answer(answer) => self.answer = Some(answer),
-            Sign::ToolStarted(id) => self.tool_started(id),
+            Sign::ToolStarted { id, name } => self.tool_started(id, name),
             Sign::ToolEnded { id, name, failed } => self.tool_ended(&id, name, failed, sink),
             Sign::Used(usage) => *self.usage.get_or_insert_default() += usage,
             Sign::UsedInAll(usage) => self.usage = Some(usage),
@@ -127,15 +128,17 @@ impl Heard {
         }
     }
 
-    fn tool_started(&mut self, id: String) {
+    fn tool_started(&mut self, id: String, name: String) {
         self.in_pieces = false;
-        self.tools.insert(id, Stopwatch::start());
+        self.tools.insert(id, (Stopwatch::start(), name));
     }
 
     fn tool_ended(&mut self, id: &str, name: String, failed: bool, sink: &dyn Sink) {
         self.in_pieces = false;
-        let ms = self.tools.remove(id).map_or(0, Stopwatch::ms);
-        let tool = if name.is_empty() { "tool".to_owned() } else { name };
+        let (ms, announced) =
+            self.tools.remove(id).map_or((0, String::new()), |(watch, name)| (watch.ms(), name));
+        let said = [name, announced].into_iter().find(|name| !name.is_empty());
+        let tool = said.unwrap_or_else(|| "tool".to_owned());
         sink.report(Report::ToolCalled { tool, ms, failed });
     }
 

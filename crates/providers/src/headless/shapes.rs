@@ -16,7 +16,12 @@ pub enum Sign {
     /// The answer itself, whatever was said before.
     Answer(String),
     /// A tool has been started.
-    ToolStarted(String),
+    ToolStarted {
+        /// The id under which it will be said to have ended.
+        id: String,
+        /// Its name; some say it only here.
+        name: String,
+    },
     /// A tool has ended: its id or name, and whether it failed.
     ToolEnded {
         /// The id under which it was started; its name where it was not announced.
@@ -72,9 +77,9 @@ fn codex(line: &Value) -> Option<Vec<Sign>> {
         ("item.started" | "item.updated" | "item.completed", "reasoning" | "agent_message" | "todo_list") => {
             vec![]
         }
-        ("item.started", _) => vec![Sign::ToolStarted(id())],
-        ("item.completed", name) => {
-            vec![Sign::ToolEnded { id: id(), name: name.to_owned(), failed: of_item("status") == "failed" }]
+        ("item.started", _) => vec![Sign::ToolStarted { id: id(), name: codex_tool(item?) }],
+        ("item.completed", _) => {
+            vec![Sign::ToolEnded { id: id(), name: codex_tool(item?), failed: of_item("status") == "failed" }]
         }
         ("item.updated", _) => vec![],
         ("turn.completed", _) => {
@@ -91,6 +96,14 @@ fn codex(line: &Value) -> Option<Vec<Sign>> {
         }
         _ => return None,
     })
+}
+
+/// Tools of servers have names of their own, everything else is known by its kind.
+fn codex_tool(item: &Value) -> String {
+    match (text_at(item, "server"), text_at(item, "tool")) {
+        (Some(server), Some(tool)) => format!("{server}__{tool}"),
+        _ => kind(item).to_owned(),
+    }
 }
 
 /// `claude -p --output-format stream-json --verbose`, and the last line alone with `json`
@@ -120,8 +133,8 @@ fn claude_message(message: &Value) -> Vec<Sign> {
         match kind(block) {
             "text" => signs.push(Sign::Message(text_at(block, "text").unwrap_or_default().to_owned())),
             "tool_use" => {
-                let id = text_at(block, "id").unwrap_or_default().to_owned();
-                signs.push(Sign::ToolStarted(id));
+                let word = |key: &str| text_at(block, key).unwrap_or_default().to_owned();
+                signs.push(Sign::ToolStarted { id: word("id"), name: word("name") });
             }
             _ => {}
         }
@@ -193,7 +206,9 @@ fn pi(line: &Value) -> Option<Vec<Sign>> {
             delta.map(|delta| Sign::Piece(delta.to_owned())).into_iter().collect()
         }
         "message_end" => pi_message(line.get("message")?),
-        "tool_execution_start" => vec![Sign::ToolStarted(word("toolCallId"))],
+        "tool_execution_start" => {
+            vec![Sign::ToolStarted { id: word("toolCallId"), name: word("toolName") }]
+        }
         "tool_execution_end" => {
             let failed = line.get("isError") == Some(&Value::Bool(true));
             vec![Sign::ToolEnded { id: word("toolCallId"), name: word("toolName"), failed }]
@@ -237,7 +252,7 @@ fn gemini(line: &Value) -> Option<Vec<Sign>> {
         },
         "message" if line.get("role").is_some() => vec![],
         "tool_use" if line.get("tool_name").is_some() => {
-            vec![Sign::ToolStarted(word("tool_id"))]
+            vec![Sign::ToolStarted { id: word("tool_id"), name: word("tool_name") }]
         }
         "tool_result" if line.get("tool_id").is_some() => {
             vec![Sign::ToolEnded {

@@ -55,7 +55,7 @@ pub async fn serve() {
         .v1()
         .on_receive_request(
             async move |hello: InitializeRequest, responder: Responder<InitializeResponse>, _to| {
-                assert!(hello.client_capabilities.fs.read_text_file && !hello.client_capabilities.terminal);
+                assert!(!hello.client_capabilities.terminal);
                 let able = AgentCapabilities::new().load_session(std::env::var("FAKE_LOADS").is_ok());
                 let way = |id: &'static str, name| AuthMethod::Agent(AuthMethodAgent::new(id, name));
                 let ways = vec![way("fake-key", "a fake key"), way("by-key", "a given key")];

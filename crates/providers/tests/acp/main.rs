@@ -240,15 +240,18 @@ async fn what_is_denied_is_not_done() {
     assert_eq!(asked.of(&*provider).await.unwrap_err().class, Class::Permission);
 }
 
-#[tokio::test]
-async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherwise() {
-    let contract = |allowed: Option<&[&str]>, banned: &[&str]| Contract {
+fn contract(allowed: Option<&[&str]>, banned: &[&str]) -> Contract {
+    Contract {
         phase: "code".into(),
         persona: Some("coder".into()),
         allowed_tools: allowed.map(|names| names.iter().map(|name| name.to_string()).collect()),
         banned_tools: banned.iter().map(|name| name.to_string()).collect(),
         ..Contract::default()
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherwise() {
     /// What is allowed, what is banned, and whether the wish is refused.
     type Case = (Option<&'static [&'static str]>, &'static [&'static str], bool);
     let cases: [Case; 5] = [
@@ -267,6 +270,34 @@ async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherw
             assert_eq!(heard.0.lock().unwrap().iter().any(denied), is_refused, "{allowed:?} {banned:?}");
             assert_eq!(reply.is_err(), is_refused, "{allowed:?} {banned:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn files_are_read_and_written_only_where_the_contract_has_room_for_it() {
+    /// What is allowed, what is banned, and what becomes of reading and of writing.
+    type Case = (Option<&'static [&'static str]>, &'static [&'static str], &'static str);
+    let cases: [Case; 6] = [
+        (None, &[], "old,written,"),
+        (Some(&[]), &[], "refused,refused,"),
+        (Some(&["read"]), &[], "old,refused,"),
+        (Some(&["read_file", "write_file"]), &[], "old,written,"),
+        (None, &["read"], "refused,written,"),
+        (None, &["Write"], "old,refused,"),
+    ];
+    for (allowed, banned, becomes) in cases {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("file"), "old,").unwrap();
+        let mut asked = asked(&["read file", "write new"]);
+        asked.contract = Some(contract(allowed, banned));
+        asked.working_dir = Some(place.path().display().to_string());
+        let reply = asked.of(&*agent(Permissions::Allow)).await.unwrap();
+        assert_eq!(reply.text, becomes, "{allowed:?} {banned:?}");
+        assert_eq!(
+            place.path().join("new").exists(),
+            becomes.ends_with("written,"),
+            "{allowed:?} {banned:?}"
+        );
     }
 }
 

@@ -113,7 +113,7 @@ fn claude_is_understood() {
     assert_eq!((reply.text.as_str(), reply.model.as_str()), ("three", "claude-m"));
     assert_eq!(shown, "Let me see.three");
     assert_eq!(reply.usage, used(23, 13, 11, 7, 12_300));
-    assert_eq!(tools, [("tool".to_owned(), true)]);
+    assert_eq!(tools, [("Bash".to_owned(), true)]);
     let shaped =
         r#"{"type":"result","subtype":"success","is_error":false,"result":"","structured_output":{"n":3}}"#;
     assert_eq!(heard(shaped).0.text, "{\"n\":3}");
@@ -168,11 +168,12 @@ fn gemini_is_understood_in_both_its_forms() {
 {"type":"tool_result","tool_id":"t","status":"success"}
 {"type":"message","role":"assistant","content":"three","delta":true}
 {"type":"result","status":"success","stats":{"total_tokens":12,"input_tokens":9,"output_tokens":3,"cached":2}}"#;
-    let (reply, shown, _) = heard(output);
+    let (reply, shown, tools) = heard(output);
     assert_eq!(
         (reply.text.as_str(), shown.as_str(), reply.model.as_str()),
         ("three", "Let me see.three", "gem")
     );
+    assert_eq!(tools, [("ls".to_owned(), false)]);
     assert_eq!(reply.usage, used(9, 3, 2, 0, 0));
     let whole = "{\n  \"response\": \"three\",\n  \"stats\": {\"models\": {\"gem\": {\"tokens\": {\"prompt\": 9, \"candidates\": 2, \"thoughts\": 1, \"cached\": 2}}}}\n}";
     let (reply, _, _) = heard(whole);
