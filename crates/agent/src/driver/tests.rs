@@ -409,7 +409,7 @@ async fn a_command_runs_in_the_folder_of_its_contract() {
         assignment
     };
     for (stated, agreed, runs_in) in [
-        (Some("in"), Some("/work/in"), "/work/in"),
+        (Some("in"), Some("/elsewhere/in"), "/elsewhere/in"),
         (None, Some("/work"), "/work"),
         (Some("in"), None, "in"),
         (None, None, ""),
