@@ -125,7 +125,10 @@ impl Talk<'_> {
             model: model.to_owned(),
             input_tokens,
             output_tokens,
-            cost_micros: ledger::worst_case(&settings.pricing, model, input_tokens, output_tokens),
+            cost_micros: settings
+                .pricing
+                .get(model)
+                .map(|price| price.worst_case(input_tokens, output_tokens)),
             refused: Vec::new(),
         }
     }

@@ -3,12 +3,11 @@
 //! Where a service says nothing, we estimate and say that we did: four characters are a token.
 
 use crate::{Message, Reply};
-use convoke_model::{Class, Failure, Price, Usage};
-use indexmap::IndexMap;
+use convoke_model::{Class, Failure, Prices, Usage};
 
 /// Adds up the calls of one attempt.
 pub struct Ledger<'a> {
-    prices: &'a IndexMap<String, Price>,
+    prices: &'a Prices,
     total: Usage,
     /// The call that is under way.
     open: Option<OpenCall>,
@@ -21,7 +20,7 @@ struct OpenCall {
 
 impl<'a> Ledger<'a> {
     /// An empty ledger with these prices.
-    pub fn new(prices: &'a IndexMap<String, Price>) -> Ledger<'a> {
+    pub fn new(prices: &'a Prices) -> Ledger<'a> {
         Ledger { prices, total: Usage::default(), open: None }
     }
 
@@ -78,9 +77,14 @@ impl<'a> Ledger<'a> {
     }
 
     fn priced(&self, mut used: Usage, models: &[&str]) -> Usage {
-        // Where nobody set a price, what the service itself says it cost is the best there is.
-        if let Some(price) = models.iter().find_map(|model| self.prices.get(*model)) {
-            used.cost_micros = cost_micros(&used, price);
+        let said = used.cost_micros;
+        match models.iter().find_map(|model| self.prices.get(*model)) {
+            // A list tells what a call should cost, and the service what it did.
+            Some(price) if price.listed => used.cost_micros = price.cost_micros(&used).max(said),
+            Some(price) => used.cost_micros = price.cost_micros(&used),
+            // Where nobody set a price, what the service itself says it cost is the best there is.
+            None if said == 0 && used.tokens() > 0 => used.unpriced_calls = used.calls.max(1),
+            None => {}
         }
         used
     }
@@ -106,33 +110,16 @@ pub fn tokens_in(messages: &[Message]) -> u64 {
     messages.iter().map(|message| tokens_of(&message.text) + of_calls(message) + of_thoughts(message)).sum()
 }
 
-/// What a call costs at most, if a price is known: all that is sent at the highest price, and all that may come back.
-pub fn worst_case(prices: &IndexMap<String, Price>, model: &str, input: u64, output: u64) -> Option<u64> {
-    let price = prices.get(model)?;
-    let sent = price.input_per_mtok.max(price.cache_write_per_mtok).max(price.cache_read_per_mtok);
-    Some((input as f64 * sent + output as f64 * price.output_per_mtok).ceil() as u64)
-}
-
-/// A dollar per million tokens is a millionth of a dollar per token. A price of the cache that is not given is that of
-/// the other tokens sent, so that a budget is rather reached too early than too late.
-fn cost_micros(used: &Usage, price: &Price) -> u64 {
-    let or_input = |given: f64| if given > 0.0 { given } else { price.input_per_mtok };
-    let fresh = used.input_tokens.saturating_sub(used.cache_read_tokens + used.cache_write_tokens);
-    let cost = fresh as f64 * price.input_per_mtok
-        + used.cache_read_tokens as f64 * or_input(price.cache_read_per_mtok)
-        + used.cache_write_tokens as f64 * or_input(price.cache_write_per_mtok)
-        + used.output_tokens as f64 * price.output_per_mtok;
-    cost.round() as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Finish;
+    use convoke_model::Price;
+    use indexmap::IndexMap;
 
-    fn prices() -> IndexMap<String, Price> {
+    fn prices() -> Prices {
         let price = Price { input_per_mtok: 2.0, output_per_mtok: 8.0, ..Price::default() };
-        [("m".to_owned(), price)].into()
+        IndexMap::from([("m".to_owned(), price)]).into()
     }
 
     fn reply(usage: Usage) -> Result<Reply, Failure> {
@@ -183,12 +170,26 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_a_price_costs_what_its_service_says() {
-        let prices = IndexMap::new();
+    fn a_model_without_a_price_costs_what_its_service_says_and_else_nobody_knows() {
+        let prices = Prices::default();
         let mut ledger = Ledger::new(&prices);
         ledger.begin("m", 1);
-        assert_eq!(ledger.end(&reply(Usage { input_tokens: 9, ..Usage::default() }), "").cost_micros, 0);
+        let used = ledger.end(&reply(Usage { input_tokens: 9, ..Usage::default() }), "");
+        assert_eq!((used.cost_micros, used.unpriced_calls, used.cost_usd()), (0, 1, None));
         ledger.begin("m", 1);
-        assert_eq!(ledger.end(&reply(Usage { cost_micros: 70, ..Usage::default() }), "").cost_micros, 70);
+        let used = ledger.end(&reply(Usage { cost_micros: 70, ..Usage::default() }), "");
+        assert_eq!((used.cost_micros, used.unpriced_calls), (70, 0));
+        ledger.begin("m", 3);
+        assert_eq!(ledger.close("1234").cost_usd(), None, "nor of what was cut off");
+    }
+
+    #[test]
+    fn a_service_that_charges_more_than_its_list_is_believed() {
+        let listed = Price { input_per_mtok: 1.0, listed: true, ..Price::default() };
+        let prices = Prices::from(IndexMap::from([("m".to_owned(), listed)]));
+        let mut ledger = Ledger::new(&prices);
+        ledger.begin("m", 1);
+        let used = Usage { input_tokens: 9, cost_micros: 70, ..Usage::default() };
+        assert_eq!(ledger.end(&reply(used), "").cost_micros, 70);
     }
 }

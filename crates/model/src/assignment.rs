@@ -4,10 +4,9 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Remedy, Retry, Servers, TaskId,
-    Timestamp, ToolWork, Usage,
+    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Prices, Remedy, Retry, Servers,
+    TaskId, Timestamp, ToolWork, Usage,
 };
-use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,8 +125,8 @@ pub struct AgentSettings {
     /// Models to ask when the first one cannot answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
-    /// Prices per model, for the cost of a call.
-    pub pricing: Arc<IndexMap<String, Price>>,
+    /// What the models that it may ask cost.
+    pub pricing: Arc<Prices>,
 }
 
 /// Most workflows have none, and a plan of a thousand agents need not say so a thousand times.
@@ -221,21 +220,6 @@ pub struct Fallback {
     pub models: Vec<String>,
     /// The attempts that the step has: a fault that may pass is worth another model only in the last one.
     pub attempts: u32,
-}
-
-/// What a model costs, in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Price {
-    /// Tokens sent.
-    pub input_per_mtok: f64,
-    /// Tokens received.
-    pub output_per_mtok: f64,
-    /// Tokens read from the cache.
-    #[serde(default)]
-    pub cache_read_per_mtok: f64,
-    /// Tokens written to the cache.
-    #[serde(default)]
-    pub cache_write_per_mtok: f64,
 }
 
 /// A second model that grades an answer before it counts.

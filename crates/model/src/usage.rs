@@ -21,9 +21,12 @@ pub struct Usage {
     /// Tokens written to the provider's cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// Millionths of a US dollar.
+    /// Millionths of a US dollar, of the calls whose cost is known.
     #[serde(skip_serializing_if = "is_zero")]
     pub cost_micros: u64,
+    /// Calls whose cost is not known: no price is, and the provider did not say.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unpriced_calls: u64,
     /// Some of the numbers are our estimate, because the provider said nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
@@ -53,13 +56,19 @@ impl Usage {
             cache_read_tokens: self.cache_read_tokens.saturating_sub(other.cache_read_tokens),
             cache_write_tokens: self.cache_write_tokens.saturating_sub(other.cache_write_tokens),
             cost_micros: self.cost_micros.saturating_sub(other.cost_micros),
+            unpriced_calls: self.unpriced_calls.saturating_sub(other.unpriced_calls),
             estimated: false,
         };
         Usage { estimated: self.estimated && !left.is_zero(), ..left }
     }
 
-    /// The cost in US dollars, for people.
-    pub fn cost_usd(&self) -> f64 {
+    /// The cost in US dollars; `None` where the cost of a call is not known.
+    pub fn cost_usd(&self) -> Option<f64> {
+        (self.unpriced_calls == 0).then(|| self.known_cost_usd())
+    }
+
+    /// What is known of the cost, in US dollars: the least that was spent.
+    pub fn known_cost_usd(&self) -> f64 {
         self.cost_micros as f64 / 1e6
     }
 }
@@ -72,6 +81,7 @@ impl std::ops::AddAssign for Usage {
         self.cache_read_tokens += other.cache_read_tokens;
         self.cache_write_tokens += other.cache_write_tokens;
         self.cost_micros += other.cost_micros;
+        self.unpriced_calls += other.unpriced_calls;
         self.estimated |= other.estimated;
     }
 }

@@ -7,6 +7,7 @@ use convoke_model::{
     AgentSettings, Class, Contract, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
 };
 use futures::future::BoxFuture;
+use indexmap::IndexMap;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -165,7 +166,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         success_criteria: None,
         repair_model: None,
         fallback: None,
-        pricing: Arc::new([("m".to_owned(), price)].into()),
+        pricing: Arc::new(IndexMap::from([("m".to_owned(), price)]).into()),
     };
     let call = AgentCall {
         settings: Arc::new(settings),

@@ -115,6 +115,7 @@ impl Values {
                 output_per_mtok: get("output_per_mtok"),
                 cache_read_per_mtok: get("cache_read_per_mtok"),
                 cache_write_per_mtok: get("cache_write_per_mtok"),
+                ..Price::default()
             }
         };
         models.into_iter().map(|model| (model.clone(), price(&model))).collect()

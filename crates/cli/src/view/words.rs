@@ -33,10 +33,20 @@ pub fn usage(usage: &Usage) -> Option<String> {
     let tokens = usage.input_tokens + usage.output_tokens;
     let about = if usage.estimated { "about " } else { "" };
     let tokens = (tokens > 0).then(|| format!("{about}{} tokens", count(tokens)));
-    let cost = (usage.cost_micros > 0).then(|| money(usage.cost_micros));
+    let cost = cost(usage);
     match (tokens, cost) {
         (Some(tokens), Some(cost)) => Some(format!("{tokens}, {cost}")),
         (tokens, cost) => tokens.or(cost),
+    }
+}
+
+/// What was paid; what is not known is said to be. `None` where nothing was paid.
+pub fn cost(usage: &Usage) -> Option<String> {
+    match (usage.cost_micros, usage.unpriced_calls) {
+        (0, 0) => None,
+        (0, _) => Some("cost unknown".to_owned()),
+        (known, 0) => Some(money(known)),
+        (known, _) => Some(format!("{} and an unknown cost", money(known))),
     }
 }
 

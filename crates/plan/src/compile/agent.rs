@@ -10,8 +10,8 @@ use crate::source::settings::{Runtime, Timeouts};
 use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
 use convoke_model::clearance::common;
 use convoke_model::{
-    AgentSettings, Class, Fallback, PhaseTimeouts, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
-    Validator as ModelValidator,
+    AgentSettings, Class, Fallback, PhaseTimeouts, Prices, Retry as ModelRetry,
+    SuccessCriteria as ModelCriteria, Validator as ModelValidator,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Builder<'_> {
             success_criteria: step.success_criteria.as_ref().map(criteria),
             repair_model: self.repair_model(step),
             fallback: fallback(self.chain(step), retry),
-            pricing: self.pricing.clone(),
+            pricing: Arc::new(Prices::from((*self.pricing).clone())),
         }
     }
 

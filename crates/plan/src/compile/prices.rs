@@ -51,6 +51,7 @@ fn price(stated: &Pricing) -> Price {
         output_per_mtok: stated.output_per_mtok,
         cache_read_per_mtok: stated.cache_read_per_mtok,
         cache_write_per_mtok: stated.cache_write_per_mtok,
+        ..Price::default()
     }
 }
 

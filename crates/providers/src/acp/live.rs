@@ -315,6 +315,7 @@ impl Live {
                 cache_read_tokens: tokens("cachedReadTokens").unwrap_or(0),
                 cache_write_tokens: tokens("cachedWriteTokens").unwrap_or(0),
                 cost_micros,
+                unpriced_calls: 0,
                 estimated: false,
             },
             None => Usage {
