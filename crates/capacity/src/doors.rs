@@ -7,7 +7,7 @@ use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
 use crate::error::Error;
 use crate::failpoint::step;
-use crate::layout::{RESOURCES, ResourceSlot};
+use crate::layout::ResourceSlot;
 use crate::leases::LONGEST_TTL;
 use crate::resources::ResourceId;
 use crate::table::Relaxed;
@@ -52,7 +52,7 @@ impl Capacity {
 
     /// The slot of a resource, if it is that resource's still.
     fn peek(&self, id: ResourceId) -> Option<&ResourceSlot> {
-        let slot = &self.mapping.resources[id.index() as usize % RESOURCES];
+        let slot = self.mapping.resource(id.index());
         (slot.is_defined() && slot.generation.load(Relaxed) == id.generation()).then_some(slot)
     }
 }

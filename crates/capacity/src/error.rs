@@ -103,6 +103,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the same may succeed later: a table or a disk without room.
+    pub fn may_pass(&self) -> bool {
+        let is_full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        matches!(self, Self::Full { .. }) || matches!(self, Self::Io { source, .. } if is_full(source.kind()))
+    }
+
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid { what: what.into() }
     }

@@ -1,7 +1,8 @@
 //! How the mapped file is laid out.
 //!
-//! One fixed layout: a header, then seven tables. Nothing moves and nothing grows, so that an index is a name and a full
-//! table is a refusal. Decisions:
+//! One fixed layout: a header, the process slots, then extents. Each extent holds the same share of six tables, and the file
+//! has as many extents as its fullest table needs (`extents.rs`). Nothing moves, so that an index is a name and a full table
+//! is a refusal. Decisions:
 //!
 //! - **Every field is an atomic.** Other processes write to the same bytes at any moment; atomics make that defined, and
 //!   an all-zero page is a valid, empty table. Plain loads and stores suffice under the lock, because the lock word orders them.
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"cvk-capa");
 /// Rises with every change of this file's meaning.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Processes that can take part at the same time.
 pub const PROCESSES: usize = 256;
 /// Named resources.
@@ -42,6 +43,8 @@ pub const VECTOR: usize = 16;
 pub const NEEDS: usize = 8;
 /// Words that processes agree on for a resource.
 pub const WORDS: usize = 12;
+/// Steps in which the file grows.
+pub const EXTENTS: usize = 64;
 /// The end of a list.
 pub const NONE: u32 = u32::MAX;
 
@@ -50,14 +53,21 @@ pub const NONE: u32 = u32::MAX;
 pub struct Layout {
     pub header: Header,
     pub processes: [ProcessSlot; PROCESSES],
-    pub resources: [ResourceSlot; RESOURCES],
-    pub leases: [LeaseSlot; LEASES],
-    pub waiters: [WaiterSlot; WAITERS],
-    pub offers: [OfferSlot; OFFERS],
-    /// What lingers of each resource, by its index.
-    pub lingering: [Buckets; RESOURCES],
-    /// What is learned of each resource, by its index.
-    pub lessons: [LessonSlot; RESOURCES],
+    /// Only the first [`Header::extents`] of them are in the file: see `extents.rs`.
+    pub(crate) extents: [Extent; EXTENTS],
+}
+
+/// A share of each table that grows.
+#[repr(C, align(4096))]
+pub struct Extent {
+    pub(crate) resources: [ResourceSlot; RESOURCES / EXTENTS],
+    pub(crate) leases: [LeaseSlot; LEASES / EXTENTS],
+    pub(crate) waiters: [WaiterSlot; WAITERS / EXTENTS],
+    pub(crate) offers: [OfferSlot; OFFERS / EXTENTS],
+    pub(crate) lingering: [Buckets; RESOURCES / EXTENTS],
+    pub(crate) lessons: [LessonSlot; RESOURCES / EXTENTS],
+    /// Means nothing. A file system that cannot reserve space is made to by a write to its last byte.
+    pub(crate) unused: AtomicU64,
 }
 
 /// What there is once.
@@ -84,6 +94,8 @@ pub struct Header {
     pub offered: AtomicU32,
     pub offers_top: AtomicU32,
     pub last_offer: AtomicU64,
+    /// How many extents are in the file. Raised when their space is taken, never lowered.
+    pub extents: AtomicU32,
 }
 
 /// The lock over everything but process slots and offers. See `lock.rs`.

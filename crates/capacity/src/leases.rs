@@ -16,6 +16,7 @@ use crate::capacity::Capacity;
 use crate::cells::Vector;
 use crate::clock::nanoseconds;
 use crate::error::Error;
+use crate::extents::Table;
 use crate::failpoint::step;
 use crate::layout::{LEASES, LeaseState, ProcessKey};
 use crate::queue;
@@ -116,7 +117,10 @@ impl Capacity {
 
     /// Whether work may be started with a lease at this moment. Needs no lock, so it answers also when the table is stuck.
     pub fn check(&self, lease: &Lease) -> Footing {
-        let Some(slot) = self.mapping.leases.get(lease.index as usize) else { return Footing::Lost };
+        if lease.index >= self.mapping.slots(Table::Leases) {
+            return Footing::Lost;
+        }
+        let slot = self.mapping.lease(lease.index);
         let is_it = || slot.token.load(Ordering::Acquire) == lease.token;
         if !is_it() || slot.owner.load(Relaxed) != self.own.pack() {
             return Footing::Lost;

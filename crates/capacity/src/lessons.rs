@@ -45,7 +45,7 @@ impl Capacity {
     }
 
     fn lesson_slot(&self, id: ResourceId) -> &LessonSlot {
-        &self.mapping.lessons[id.index() as usize % crate::layout::RESOURCES]
+        self.mapping.lesson(id.index())
     }
 
     /// Learns something of a resource: `lesson` is given what is known and how many calls are under way, changes the former
@@ -62,7 +62,7 @@ impl Capacity {
         let mut words = before;
         let under_way = held.under_way(id.index());
         let wanted = lesson(&mut words, under_way).filter(|_| !by_hand);
-        let slot = &self.mapping.resources[id.index() as usize];
+        let slot = self.mapping.resource(id.index());
         let changed = wanted.filter(|limit| *limit != slot.limit.load(Relaxed));
         if words != before {
             held.note_lesson(id.index(), &words);
@@ -92,14 +92,14 @@ impl Capacity {
 impl Held<'_> {
     /// What is known of a resource.
     fn lesson(&self, index: u32) -> Words {
-        let slot = &self.table().lessons[index as usize];
+        let slot = self.table().lesson(index);
         let copy = &slot.copies[slot.which.load(Ordering::Acquire) as usize % 2];
         std::array::from_fn(|word| copy[word].load(Relaxed))
     }
 
     /// Makes this what is known. Who dies on the way has changed nothing.
     fn note_lesson(&self, index: u32, words: &Words) {
-        let slot = &self.table().lessons[index as usize];
+        let slot = self.table().lesson(index);
         let next = (slot.which.load(Relaxed) + 1) % 2;
         for (cell, word) in slot.copies[next as usize].iter().zip(words) {
             cell.store(*word, Relaxed);
@@ -112,14 +112,14 @@ impl Held<'_> {
     /// A new resource: nothing is known of it, and nothing under way.
     pub(crate) fn forget_lessons(&self, index: u32) {
         self.note_lesson(index, &[0; WORDS]);
-        let slot = &self.table().lessons[index as usize];
+        let slot = self.table().lesson(index);
         slot.unleased.iter().for_each(|count| count.store(0, Relaxed));
     }
 
     /// Calls under way, with leases and without.
     fn under_way(&self, index: u32) -> u64 {
         let slot = self.resource(index);
-        let counts = &self.table().lessons[index as usize].unleased;
+        let counts = &self.table().lesson(index).unleased;
         let unleased = (0..PROCESSES).filter(|process| is_user(slot, *process));
         let unleased: u64 = unleased.map(|process| u64::from(counts[process].load(Relaxed))).sum();
         u64::from(slot.in_use.load(Relaxed)) + u64::from(slot.quarantined.load(Relaxed)) + unleased

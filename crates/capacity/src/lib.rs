@@ -42,7 +42,7 @@
 //! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the file is
 //! and what people are told (`cli`).
 //!
-//! Reading order: `layout.rs` (the file), `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
+//! Reading order: `layout.rs` (the file), `extents.rs`, `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
 //! `settle.rs`, `moments.rs`, `doors.rs`, `lessons.rs`, `steal.rs`.
 
 mod buckets;
@@ -52,6 +52,7 @@ mod cells;
 mod clock;
 mod doors;
 mod error;
+mod extents;
 mod failpoint;
 mod futex;
 mod join;

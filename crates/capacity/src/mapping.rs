@@ -6,10 +6,11 @@
 
 use crate::bytes::{self, Byte};
 use crate::error::Error;
+use crate::extents;
 use crate::failpoint::step;
 use crate::kernel;
 use crate::layout::{Layout, MAGIC, NONE, VERSION};
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::OFlags;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -22,7 +23,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long the file is.
+/// How long the file can become, and how much address space a mapping takes.
 pub const SIZE: usize = size_of::<Layout>();
 
 /// The mapped file. Reads as the [`Layout`].
@@ -42,8 +43,8 @@ impl Deref for Mapping {
     type Target = Layout;
 
     fn deref(&self) -> &Layout {
-        // SAFETY: `start` is a live mapping of `SIZE` bytes (checked against the file's length before mapping), aligned to
-        // a page; every field of `Layout` is an atomic, for which any bit pattern is valid.
+        // SAFETY: `start` is a live mapping of `SIZE` bytes, aligned to a page; every field of `Layout` is an atomic, for which
+        // any bit pattern is valid. What lies beyond the end of the file is never touched (`extents.rs`).
         unsafe { self.start.as_ref() }
     }
 }
@@ -78,11 +79,11 @@ impl Mapping {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(fault("open"))?,
         };
-        if file.metadata().map_err(fault("inspect"))?.len() != SIZE as u64 {
+        if file.metadata().map_err(fault("inspect"))?.len() < extents::length(0) {
             return Ok(None);
         }
         let mapping = map(file, path, ProtFlags::READ).map_err(fault("map"))?;
-        Ok(mapping.is_of_this_boot().then_some(mapping))
+        Ok((mapping.is_of_this_boot() && mapping.is_whole()).then_some(mapping))
     }
 
     /// The open file, for byte locks.
@@ -98,6 +99,13 @@ impl Mapping {
     /// Whether somebody removed the file while it is in use, so that newcomers would make another.
     pub fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.nlink() == 0)
+    }
+
+    /// Whether the file is as long as its header says. Nothing but the header may be touched before.
+    fn is_whole(&self) -> bool {
+        let stated = self.header.extents.load(Ordering::Acquire) as usize;
+        let least = extents::length(stated.min(crate::layout::EXTENTS));
+        self.file.metadata().is_ok_and(|data| data.len() >= least)
     }
 
     fn is_of_this_boot(&self) -> bool {
@@ -148,10 +156,10 @@ fn opener(file: &File) -> u32 {
 fn prepare(file: File, path: &Path) -> Result<Mapping, Error> {
     let fault = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
     let mut last_token = 0;
-    if file.metadata().map_err(fault("inspect"))?.len() == SIZE as u64 {
+    if file.metadata().map_err(fault("inspect"))?.len() >= extents::length(0) {
         let mapping = map(file.try_clone().map_err(fault("open"))?, path, ProtFlags::READ | ProtFlags::WRITE)
             .map_err(fault("map"))?;
-        if mapping.is_of_this_boot() {
+        if mapping.is_of_this_boot() && mapping.is_whole() {
             mapping.header.opener.store(std::process::id(), Ordering::Relaxed);
             return Ok(mapping);
         }
@@ -176,18 +184,14 @@ fn in_another_format(file: &File, path: &Path) -> Error {
     Error::Version { path: path.to_owned(), found, ours: VERSION }
 }
 
-/// Empties the file and takes all of its space now: a full disk must be an error here, not a signal at some later store.
+/// Empties the file and takes the space that it begins with.
 fn make_anew(file: &File) -> io::Result<()> {
     file.set_len(0)?;
-    file.set_len(SIZE as u64)?;
-    match fallocate(file, FallocateFlags::empty(), 0, SIZE as u64) {
-        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    extents::reserve(file, 0)
 }
 
 fn map(file: File, path: &Path, protection: ProtFlags) -> io::Result<Mapping> {
-    // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours; the file has `SIZE` bytes.
+    // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours. It may be longer than the file.
     let start = unsafe { mmap(std::ptr::null_mut(), SIZE, protection, MapFlags::SHARED, &file, 0)? };
     let start = NonNull::new(start.cast::<Layout>()).ok_or(io::ErrorKind::OutOfMemory)?;
     Ok(Mapping { start, file, path: path.to_owned() })

@@ -59,7 +59,7 @@ impl Held<'_> {
         if slot.lingering.load(Relaxed) == 0 && opens_at == 0 {
             return u64::MAX;
         }
-        let buckets = &self.table().lingering[index as usize];
+        let buckets = self.table().lingering(index);
         while let Some(amount) = buckets.lapse(self.now) {
             step();
             slot.lingering.store(slot.lingering.load(Relaxed) - amount, Relaxed);

@@ -14,6 +14,7 @@
 
 use crate::cells::Vector;
 use crate::error::Error;
+use crate::extents::Table;
 use crate::failpoint::step;
 use crate::layout::{LeaseState, NONE, ProcessKey, ProcessSlot, WAITERS, WaiterSlot, WaiterState};
 use crate::signals;
@@ -133,6 +134,7 @@ fn take_slot(held: &mut Held<'_>) -> Result<u32, Error> {
     if top as usize == WAITERS {
         return Err(Error::Full { table: "places in the queue", size: WAITERS });
     }
+    held.table().make_room(Table::Waiters, top)?;
     derived.waiters_top.store(top + 1, Relaxed);
     Ok(top)
 }
@@ -142,7 +144,7 @@ pub fn dispatch(held: &mut Held<'_>) {
     while worth_looking(held) {
         let Some(index) = next(held) else { break };
         if hand_over(held, index).is_err() {
-            // No lease slot is free. Whoever frees one looks at the whole queue.
+            // No lease slot is free, and there is no room for more. Whoever frees one looks at the whole queue.
             break;
         }
     }
@@ -259,7 +261,7 @@ pub fn queued<'a>(held: &Held<'a>) -> impl Iterator<Item = u32> + use<'a> {
     let table = held.table();
     let link = |index: u32| (index != NONE).then_some(index);
     std::iter::successors(link(table.header.derived.queue_head.load(Relaxed)), move |index| {
-        link(table.waiters[*index as usize].next.load(Relaxed))
+        link(table.waiter(*index).next.load(Relaxed))
     })
 }
 

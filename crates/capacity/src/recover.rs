@@ -28,9 +28,8 @@ pub fn recover(held: &mut Held<'_>) {
 }
 
 fn clear_counters(held: &Held<'_>) {
-    for resource in
-        &held.table().resources[..held.table().header.derived.resources_top.load(Relaxed) as usize]
-    {
+    for index in 0..held.resources_top() as u32 {
+        let resource = held.resource(index);
         for counter in [&resource.in_use, &resource.quarantined, &resource.waiting] {
             counter.store(0, Relaxed);
         }
@@ -67,7 +66,7 @@ fn recount_leases(held: &Held<'_>) {
 fn recount_lingering(held: &Held<'_>) {
     let derived = &held.table().header.derived;
     for index in 0..derived.resources_top.load(Relaxed) {
-        let lingering = held.table().lingering[index as usize].after(0);
+        let lingering = held.table().lingering(index).after(0);
         held.resource(index).lingering.store(lingering, Relaxed);
     }
     derived.next_moment.store(0, Relaxed);

@@ -10,6 +10,7 @@ use crate::capacity::Capacity;
 use crate::cells::{Text, Vector};
 use crate::clock::nanoseconds;
 use crate::error::Error;
+use crate::extents::Table;
 use crate::failpoint::step;
 use crate::layout::{NONE, ProcessKey, RESOURCES, ResourceSlot, VECTOR, WaiterState};
 use crate::leases::LONGEST_TTL;
@@ -193,6 +194,7 @@ impl Held<'_> {
     fn take_resource_slot(&self) -> Result<u32, Error> {
         let top = self.resources_top();
         if top < RESOURCES {
+            self.table().make_room(Table::Resources, top as u32)?;
             self.table().header.derived.resources_top.store(top as u32 + 1, Relaxed);
             return Ok(top as u32);
         }
@@ -226,7 +228,7 @@ impl Held<'_> {
 
     /// The slot of a resource that this process has defined.
     pub(crate) fn known(&self, id: ResourceId) -> Result<&ResourceSlot, Error> {
-        let slot = &self.table().resources[id.index as usize % RESOURCES];
+        let slot = self.table().resource(id.index);
         let ours = slot.is_defined()
             && slot.generation.load(Relaxed) == id.generation
             && user_bits(slot, self.own()).load(Relaxed) & bit(self.own()) != 0;
@@ -290,8 +292,8 @@ fn has_other_users(slot: &ResourceSlot, own: ProcessKey) -> bool {
 /// A dead process uses nothing, unless its slot is a successor's by now, whose bits these are then.
 pub(crate) fn forget_dead(held: &Held<'_>, key: ProcessKey) {
     if held.process(key.index).standing().0 == key.generation {
-        for slot in &held.table().resources[..held.resources_top()] {
-            user_bits(slot, key).fetch_and(!bit(key), Relaxed);
+        for index in 0..held.resources_top() as u32 {
+            user_bits(held.resource(index), key).fetch_and(!bit(key), Relaxed);
         }
     }
 }

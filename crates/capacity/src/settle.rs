@@ -128,7 +128,7 @@ impl Held<'_> {
         let record = &self.table().header.settlement;
         for (entry, part) in record.entries.iter().zip(lingering) {
             let window = self.resource(part.resource).window.load(Relaxed);
-            let buckets = &self.table().lingering[part.resource as usize];
+            let buckets = self.table().lingering(part.resource);
             let filling = buckets.filling(part.amount, part.until, window);
             entry.resource.store(part.resource, Relaxed);
             entry.bucket.store(filling.bucket, Relaxed);
@@ -145,7 +145,7 @@ impl Held<'_> {
     fn fill(&self, place: usize) -> Filling {
         let entry = &self.table().header.settlement.entries[place];
         let filling = entry.filling();
-        self.table().lingering[entry.resource.load(Relaxed) as usize].fill(filling);
+        self.table().lingering(entry.resource.load(Relaxed)).fill(filling);
         filling
     }
 

@@ -7,10 +7,9 @@ use crate::capacity::Capacity;
 use crate::cells::Vector;
 use crate::clock::{BootClock, Clock};
 use crate::error::Error;
+use crate::extents::Table;
 use crate::kernel::{self, Facts};
-use crate::layout::{
-    LEASES, LeaseSlot, LeaseState, ProcessKey, RESOURCES, Standing, WAITERS, WaiterSlot, WaiterState,
-};
+use crate::layout::{LeaseSlot, LeaseState, ProcessKey, Standing, WaiterSlot, WaiterState};
 use crate::liveness::{Judge, read_facts};
 use crate::mapping::Mapping;
 use crate::table::Relaxed;
@@ -46,7 +45,7 @@ impl Capacity {
 
 impl ResourceView {
     pub(crate) fn of(table: &Mapping, index: u32, now: u64) -> Self {
-        let (slot, buckets) = (&table.resources[index as usize], &table.lingering[index as usize]);
+        let (slot, buckets) = (table.resource(index), table.lingering(index));
         let left =
             |time: u64| Some(Duration::from_nanos(time.checked_sub(now)?)).filter(|left| !left.is_zero());
         let lingering = buckets.after(now);
@@ -129,15 +128,16 @@ impl<'a> Camera<'a> {
     }
 
     fn resources(&self) -> Vec<ResourceView> {
-        let top = self.table().header.derived.resources_top.load(Relaxed).min(RESOURCES as u32);
-        let defined = (0..top).filter(|index| self.table().resources[*index as usize].is_defined());
+        let table = self.table();
+        let top = table.header.derived.resources_top.load(Relaxed).min(table.slots(Table::Resources));
+        let defined = (0..top).filter(|index| self.table().resource(*index).is_defined());
         defined.map(|index| ResourceView::of(self.table(), index, self.now)).collect()
     }
 
     fn leases_out(&self) -> impl Iterator<Item = &'a LeaseSlot> + use<'a> {
         let table = self.table();
-        let top = table.header.derived.leases_top.load(Relaxed) as usize;
-        table.leases[..top.min(LEASES)].iter().filter(|slot| slot.state() != LeaseState::Free)
+        let top = table.header.derived.leases_top.load(Relaxed).min(table.slots(Table::Leases));
+        (0..top).map(|index| table.lease(index)).filter(|slot| slot.state() != LeaseState::Free)
     }
 
     fn leases(&self) -> Vec<LeaseView> {
@@ -162,9 +162,10 @@ impl<'a> Camera<'a> {
     }
 
     fn waiters(&self) -> Vec<WaiterView> {
-        let top = self.table().header.derived.waiters_top.load(Relaxed) as usize;
+        let table = self.table();
+        let top = table.header.derived.waiters_top.load(Relaxed).min(table.slots(Table::Waiters));
         let waits = |state| matches!(state, WaiterState::Waiting | WaiterState::Granted);
-        let slots = self.table().waiters[..top.min(WAITERS)].iter().filter(|slot| waits(slot.state()));
+        let slots = (0..top).map(|index| table.waiter(index)).filter(|slot| waits(slot.state()));
         let mut waiters: Vec<WaiterView> = slots.map(|slot| self.waiter(slot)).collect();
         waiters.sort_by_key(|waiter| waiter.ticket);
         waiters
@@ -222,7 +223,8 @@ impl<'a> Camera<'a> {
     }
 
     fn name(&self, index: u32) -> String {
-        self.table().resources.get(index as usize).map_or_else(String::new, |slot| slot.name.read())
+        let known = index < self.table().slots(Table::Resources);
+        if known { self.table().resource(index).name.read() } else { String::new() }
     }
 
     fn since(&self, time: u64) -> Duration {

@@ -11,6 +11,7 @@
 use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
 use crate::error::Error;
+use crate::extents::Table;
 use crate::failpoint::step;
 use crate::futex::{ALL, Word as _};
 use crate::layout::{OFFERS, OfferSlot, ProcessKey, Standing};
@@ -42,14 +43,16 @@ impl Capacity {
     }
 
     fn take_offer_slot(&self) -> Result<(u32, &OfferSlot, Word), Error> {
-        for (index, slot) in self.mapping.offers.iter().enumerate() {
+        for index in 0..OFFERS as u32 {
+            self.mapping.make_room(Table::Offers, index)?;
+            let slot = self.mapping.offer(index);
             let word = slot.read();
             if word.phase == Phase::Free
                 && let Some(writing) = slot.advance(word, Phase::Writing, self.own)
             {
-                self.mapping.header.offers_top.fetch_max(index as u32 + 1, Ordering::SeqCst);
+                self.mapping.header.offers_top.fetch_max(index + 1, Ordering::SeqCst);
                 step();
-                return Ok((index as u32, slot, writing));
+                return Ok((index, slot, writing));
             }
         }
         Err(Error::Full { table: "offers", size: OFFERS })
@@ -65,7 +68,7 @@ impl Capacity {
     }
 
     fn read_offer(&self, index: u32) -> Option<OpenOffer> {
-        let slot = &self.mapping.offers[index as usize];
+        let slot = self.mapping.offer(index);
         let word = slot.read();
         let owner = slot.owner();
         if word.phase != Phase::Offered || owner == self.own {
@@ -180,8 +183,14 @@ impl Capacity {
         (ours && !matches!(word.phase, Phase::Free | Phase::Writing)).then_some((slot, word))
     }
 
+    /// Every slot that an offer was ever in.
+    fn used_offers(&self) -> impl Iterator<Item = &OfferSlot> {
+        let top = self.mapping.header.offers_top.load(Ordering::SeqCst);
+        (0..top).map(|index| self.mapping.offer(index))
+    }
+
     fn offer_slot(&self, id: OfferId) -> &OfferSlot {
-        &self.mapping.offers[id.index as usize % OFFERS]
+        self.mapping.offer(id.index)
     }
 
     /// Says how many tasks of others this process would take now. Nobody is woken by it: an offer is made by who has one.
@@ -226,9 +235,7 @@ impl Capacity {
     /// Puts claims of dead thieves back on offer, and removes offers of dead owners. Answers how many went back.
     pub(crate) fn revert_claims(&self, dead: &[ProcessKey]) -> u32 {
         let gone = |key: ProcessKey| dead.contains(&key) || !is_current(&self.mapping, key);
-        let top = self.mapping.header.offers_top.load(Ordering::SeqCst) as usize;
-        let reverted =
-            self.mapping.offers[..top].iter().filter(|slot| self.revert(slot, gone)).count() as u32;
+        let reverted = self.used_offers().filter(|slot| self.revert(slot, gone)).count() as u32;
         if reverted > 0 {
             self.stir();
         }
@@ -262,8 +269,7 @@ impl Capacity {
             return (Vec::new(), dead);
         }
         let lives = |thief: ProcessKey| !dead.contains(&thief) && is_current(&self.mapping, thief);
-        let top = self.mapping.header.offers_top.load(Ordering::SeqCst) as usize;
-        let claimed = self.mapping.offers[..top].iter().map(|slot| (slot.read(), slot.owner()));
+        let claimed = self.used_offers().map(|slot| (slot.read(), slot.owner()));
         let claimed = claimed.filter(|(word, _)| word.phase == Phase::Claimed && lives(word.who));
         let survived: HashSet<ProcessKey> = claimed.map(|(_, owner)| owner).collect();
         dead.into_iter().partition(|key| survived.contains(key))
@@ -271,7 +277,7 @@ impl Capacity {
 
     /// Takes back what this process offers and nobody does, and puts back what it claimed.
     pub(crate) fn leave_offers(&self) {
-        for slot in &self.mapping.offers[..self.mapping.header.offers_top.load(Ordering::SeqCst) as usize] {
+        for slot in self.used_offers() {
             let word = slot.read();
             match word.phase {
                 Phase::Offered | Phase::Finished if slot.owner() == self.own => {

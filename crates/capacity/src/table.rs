@@ -6,6 +6,7 @@
 use crate::capacity::Capacity;
 use crate::cells::Vector;
 use crate::error::Error;
+use crate::extents::Table;
 use crate::failpoint::step;
 use crate::layout::{
     LEASES, LeaseSlot, LeaseState, NONE, ProcessKey, ProcessSlot, ResourceSlot, Standing, WaiterSlot,
@@ -74,17 +75,17 @@ impl<'a> Held<'a> {
 
     /// A resource's slot.
     pub fn resource(&self, index: u32) -> &'a ResourceSlot {
-        &self.table().resources[index as usize]
+        self.table().resource(index)
     }
 
     /// A lease's slot.
     pub fn lease(&self, index: u32) -> &'a LeaseSlot {
-        &self.table().leases[index as usize]
+        self.table().lease(index)
     }
 
     /// A waiter's slot.
     pub fn waiter(&self, index: u32) -> &'a WaiterSlot {
-        &self.table().waiters[index as usize]
+        self.table().waiter(index)
     }
 
     /// A process's slot.
@@ -155,10 +156,12 @@ impl<'a> Held<'a> {
             self.note_freed(resource);
         }
         let derived = &self.table().header.derived;
-        lease.next.store(derived.leases_free.load(Relaxed), Relaxed);
+        let free = derived.leases_free.load(Relaxed);
+        let was_full = free == NONE && derived.leases_top.load(Relaxed) == self.table().slots(Table::Leases);
+        lease.next.store(free, Relaxed);
         derived.leases_free.store(index, Relaxed);
         step();
-        if derived.leases_out.load(Relaxed) as usize == LEASES {
+        if was_full {
             // Somebody may wait for nothing but a slot.
             self.note_all_freed();
         }
@@ -213,6 +216,7 @@ impl<'a> Held<'a> {
             if top as usize == LEASES {
                 return Err(Error::Full { table: "leases", size: LEASES });
             }
+            self.table().make_room(Table::Leases, top)?;
             derived.leases_top.store(top + 1, Relaxed);
             top
         };
@@ -225,7 +229,7 @@ impl<'a> Held<'a> {
     pub fn leases_out(&self) -> impl Iterator<Item = u32> + use<'a> {
         let table = self.table();
         (0..table.header.derived.leases_top.load(Relaxed))
-            .filter(|index| table.leases[*index as usize].state() != LeaseState::Free)
+            .filter(|index| table.lease(*index).state() != LeaseState::Free)
     }
 
     /// Whether a process is in its slot still. Says nothing about whether it lives.
@@ -252,7 +256,7 @@ impl Drop for Held<'_> {
 
 /// Wakes whoever waits for this ticket's answer: the one that sleeps on it, or its process's listener.
 fn wake(table: &Mapping, waiter: u32) {
-    let slot = &table.waiters[waiter as usize];
+    let slot = table.waiter(waiter);
     let process = &table.processes[ProcessKey::unpack(slot.owner.load(Relaxed)).index as usize];
     signals::wake(&slot.signal, &slot.sleeping);
     ring(process);

@@ -6,7 +6,7 @@
 use crate::capacity::Capacity;
 use crate::error::Error;
 use crate::futex::Word as _;
-use crate::layout::{WAITERS, WaiterState};
+use crate::layout::WaiterState;
 use crate::leases::{Lease, check_ttl};
 use crate::queue;
 use crate::resources::{ResourceId, check_length};
@@ -76,7 +76,7 @@ impl Capacity {
     /// Waits for a ticket's answer, so long at most. The ticket keeps its place also when the answer is [`Error::Stuck`].
     pub fn wait(&self, ticket: Ticket, longest: Duration) -> Result<Waited, Error> {
         let begin = Instant::now();
-        let slot = &self.mapping.waiters[ticket.index as usize % WAITERS];
+        let slot = self.mapping.waiter(ticket.index);
         let is_waiting = || self.is_waiting(ticket);
         let pause = || self.pause(&slot.signal, 0, longest.saturating_sub(begin.elapsed()));
         match signals::await_answer(&slot.sleeping, is_waiting, pause)? {
@@ -86,7 +86,7 @@ impl Capacity {
     }
 
     fn is_waiting(&self, ticket: Ticket) -> bool {
-        let slot = &self.mapping.waiters[ticket.index as usize % WAITERS];
+        let slot = self.mapping.waiter(ticket.index);
         slot.state() == WaiterState::Waiting && slot.ticket.load(Relaxed) == ticket.number
     }
 
@@ -119,7 +119,7 @@ impl Capacity {
 
 impl Held<'_> {
     fn own_ticket(&self, ticket: Ticket) -> Result<u32, Error> {
-        let slot = self.waiter(ticket.index % WAITERS as u32);
+        let slot = self.waiter(ticket.index);
         let ours = slot.state() != WaiterState::Free
             && slot.ticket.load(Relaxed) == ticket.number
             && slot.owner.load(Relaxed) == self.own().pack();

@@ -43,7 +43,7 @@ fn audit_counters(held: &Held<'_>) {
 }
 
 fn audit_moments(held: &Held<'_>, index: u32) {
-    let (slot, buckets) = (held.resource(index), &held.table().lingering[index as usize]);
+    let (slot, buckets) = (held.resource(index), held.table().lingering(index));
     assert_eq!(slot.lingering.load(Relaxed), buckets.after(0), "resource {index}: lingering");
     assert_eq!(buckets.after(0), buckets.after(held.now), "resource {index}: what has ended counts still");
     let opens_at = Some(slot.shut_until.load(Relaxed)).filter(|opens_at| *opens_at > held.now);

@@ -1,8 +1,8 @@
 //! The file, the slots of processes, resources, and the pictures taken of them.
 
 use super::*;
-use crate::layout::{MAGIC, VERSION};
-use crate::{Error, Liveness, PROCESSES, RESOURCES};
+use crate::layout::{EXTENTS, MAGIC, VERSION};
+use crate::{Error, LEASES, Liveness, Offer, PROCESSES, RESOURCES};
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 
@@ -62,6 +62,57 @@ fn a_file_that_is_removed_while_in_use_is_noticed() {
     one.heartbeat().unwrap();
     fs::remove_file(world.path()).unwrap();
     assert!(matches!(one.heartbeat(), Err(Error::Io { .. })));
+}
+
+#[test]
+fn the_file_is_as_large_as_what_is_in_it() {
+    let world = World::new();
+    let one = world.open("one");
+    let length = || fs::metadata(world.path()).unwrap().len();
+    assert!(length() < 128 * 1024, "nothing is in it yet: {}", length());
+    let slots = define(&one, "slots", u32::MAX);
+    take(&one, slots, 1);
+    let busy = define(&one, "busy", 1);
+    take(&one, busy, 1);
+    one.enqueue(&[(busy, 1)], TTL).unwrap();
+    let offer = Offer { run: "r".into(), task: "t".into(), payload: [7; 32], needs: Vec::new() };
+    one.offer(&offer).unwrap();
+    let small = length();
+    assert!(small < 512 * 1024, "one of each is in it: {small}");
+    for _ in 0..LEASES / EXTENTS {
+        take(&one, slots, 1);
+    }
+    assert!(length() > small && length() < 2 * small, "it grew by one step: {}", length());
+    assert_eq!(
+        usage(&Capacity::observe(&world.path()).unwrap().unwrap(), "slots").0 as usize,
+        1 + LEASES / EXTENTS
+    );
+}
+
+#[test]
+fn what_one_process_made_room_for_all_processes_use() {
+    let world = World::new();
+    let (one, two) = (world.open("one"), world.open("two"));
+    let (a, b) = (define(&one, "slots", u32::MAX), define(&two, "slots", u32::MAX));
+    let taken: Vec<Lease> = (0..2 * LEASES / EXTENTS).map(|_| take(&one, a, 1)).collect();
+    let more = take(&two, b, 1);
+    taken.iter().for_each(|lease| one.release(lease).unwrap());
+    assert_eq!(usage(&two.snapshot(), "slots"), (1, 0));
+    two.release(&more).unwrap();
+    super::audit::audit(&one);
+}
+
+#[test]
+fn a_file_that_was_cut_is_refused_while_it_is_used_and_made_anew_afterwards() {
+    let world = World::new();
+    let one = world.open("one");
+    define(&one, "slots", 1);
+    drop(one);
+    let file = fs::OpenOptions::new().write(true).open(world.path()).unwrap();
+    file.set_len(fs::metadata(world.path()).unwrap().len() - 4096).unwrap();
+    assert_eq!(Capacity::observe(&world.path()).unwrap(), None);
+    let two = world.open("two");
+    take(&two, define(&two, "slots", 1), 1);
 }
 
 #[test]

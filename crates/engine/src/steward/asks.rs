@@ -46,7 +46,7 @@ impl Office {
         }
     }
 
-    /// False if the queue of the machine itself is full.
+    /// False if the queue of the machine itself is full, or the disk that its table is on.
     fn request(&self, ask: AskNo, wants: Vec<Want>) -> bool {
         let answer = self.insist(|table| {
             let wanted = self.named(table, &wants)?;
@@ -78,7 +78,7 @@ impl Office {
                 self.books().need_no_place(&wants);
                 self.tell(News::Unpaid { ask, budget });
             }
-            Some(Err(Error::Full { .. })) => {
+            Some(Err(error)) if error.may_pass() => {
                 self.books().put_back(ask, wants);
                 return false;
             }
