@@ -24,7 +24,7 @@ pub use files::{CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use looking::{EventsArgs, PruneArgs, ShowArgs, VerifyArgs};
-pub use running::{AnswerArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
+pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
 pub use values::Spending;
 
 const STYLES: Styles = Styles::styled()
@@ -74,6 +74,18 @@ pub struct Global {
     /// When to use colours
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
+    /// This process goes on for one that `--detach` was said to
+    #[arg(long, global = true, hide = true, value_name = "FROM")]
+    pub detached: Option<DetachedFrom>,
+}
+
+/// Where `--detach` was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DetachedFrom {
+    /// At a terminal with a person at it
+    Terminal,
+    /// In a script
+    Elsewhere,
 }
 
 /// When to use colours.
@@ -111,6 +123,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// List runs, newest first
     Runs(FormatArgs),
+    /// Watch a run that goes on in the background, answer its gates, and end as it ends
+    Attach(AttachArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
     Show(ShowArgs),
     /// Show every limit that processes share, who holds it and who waits, or change one
@@ -140,6 +154,19 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write all of them to a folder
     Man(ManArgs),
+}
+
+impl Command {
+    /// How a run is to be driven, of commands that drive one.
+    pub fn run_flags(&self) -> Option<&RunFlags> {
+        match self {
+            Command::Run(args) => Some(&args.flags),
+            Command::Goal(args) => Some(&args.flags),
+            Command::Resume(args) => Some(&args.flags),
+            Command::Answer(args) => Some(&args.flags),
+            _ => None,
+        }
+    }
 }
 
 /// Conductor's `--input.NAME=VALUE` is our `--input NAME=VALUE`.

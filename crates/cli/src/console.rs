@@ -1,6 +1,6 @@
 //! How a command speaks: data to standard output, everything else to standard error, as loudly as the user wants.
 
-use crate::args::Global;
+use crate::args::{DetachedFrom, Global};
 use crate::config::Config;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
@@ -26,6 +26,8 @@ pub struct Console {
     pub voice: Voice,
     /// Colours of standard error.
     pub paint: Paint,
+    /// Whether this process goes on for one that `--detach` was said to.
+    pub detached: Option<DetachedFrom>,
 }
 
 impl Console {
@@ -37,8 +39,9 @@ impl Console {
             (_, true) => Voice::Quiet,
             _ => Voice::Normal,
         };
-        let console = Console { paint: Paint::for_stderr(config.color), config, voice };
-        Ok(console)
+        // What a detached process says ends up in a file.
+        let paint = if global.detached.is_some() { Paint::off() } else { Paint::for_stderr(config.color) };
+        Ok(Console { paint, config, voice, detached: global.detached })
     }
 
     /// Writes data to standard output.
@@ -82,6 +85,11 @@ impl Console {
             // Nobody is left to tell when standard error cannot be written.
             write_to(io::stderr().lock(), text).ok();
         }
+    }
+
+    /// Whether a person is at a terminal, here or where the run was detached.
+    pub fn is_attended(&self) -> bool {
+        crate::gate::is_attended() || self.detached == Some(DetachedFrom::Terminal)
     }
 
     /// The width of messages.

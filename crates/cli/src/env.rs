@@ -51,6 +51,7 @@ pub const LIST: &[Variable] = &[
     sets("CONVOKE_MACHINE_CONCURRENCY", "machine_concurrency", "the most attempts at once on this machine"),
     sets("CONVOKE_ORCHESTRATIONS", "limits.orchestrations", "the most runs at once on this machine"),
     sets("CONVOKE_LEASE_SECONDS", "lease_seconds", "how long a stopped process keeps what processes share"),
+    sets("CONVOKE_DISK_WAIT_SECONDS", "disk_wait_seconds", "how long a run waits for room on a full disk"),
     sets("CONVOKE_MAX_CONCURRENCY", "run.max_concurrency", "the most attempts at once in one run"),
     sets("CONVOKE_PROVIDER", "provider.name", "the provider of agents whose file names none"),
     sets("CONVOKE_BASE_URL", "provider.base_url", "where that provider's interface is"),

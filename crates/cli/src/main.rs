@@ -8,6 +8,7 @@ mod commands;
 mod compiling;
 mod config;
 mod console;
+mod detaching;
 mod diagnostics;
 mod difference;
 mod driving;
@@ -18,6 +19,7 @@ mod gate;
 mod given_plan;
 mod handover;
 mod inputs;
+mod notifying;
 mod paint;
 mod plan_text;
 mod presets;
@@ -43,6 +45,10 @@ fn main() -> ExitCode {
         Ok(console) => console,
         Err(failure) => return end_badly(&failure, paint::Paint::off()),
     };
+    if cli.global.detached.is_none() && cli.command.run_flags().is_some_and(|flags| flags.detach) {
+        let words = args::as_conductor_writes(std::env::args_os());
+        return detaching::start(words).unwrap_or_else(|failure| end_badly(&failure, console.paint));
+    }
     match commands::run(cli, &console) {
         Ok(exit) => exit.into(),
         Err(failure) => end_badly(&failure, console.paint),

@@ -8,11 +8,10 @@ pub use blame::Authors;
 pub use bounds::{Budgeted, anew};
 
 use crate::args::GoalArgs;
-use crate::config::{Approval, Config, GoalSettings};
+use crate::config::{Approval, GoalSettings};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate;
 use convoke_model::Duty;
 use convoke_plan::generate::goal::Sentence;
 use convoke_plan::source::nearest;
@@ -43,8 +42,12 @@ pub struct PromptFile {
 }
 
 /// What is known about a goal before it runs.
-pub fn of(args: &GoalArgs, config: &Config, prompts: &[PromptFile]) -> Result<Sentence, CommandFailure> {
-    let settings = &config.goal;
+pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<Sentence, CommandFailure> {
+    let (config, settings) = (&console.config, &console.config.goal);
+    if args.flags.detach && args.interactive {
+        return Err(CommandFailure::new(Exit::Usage, "--detach and --interactive exclude each other")
+            .hint("say something to a detached run with `convoke guide`"));
+    }
     if args.goal.trim().is_empty() {
         return Err(CommandFailure::new(Exit::Usage, "the goal is empty").hint("say what is to be reached"));
     }
@@ -60,7 +63,9 @@ pub fn of(args: &GoalArgs, config: &Config, prompts: &[PromptFile]) -> Result<Se
     };
     sentence.keys.extend(args.bounds.keys());
     tools::state(&mut sentence, args, config)?;
-    for (key, holds) in [("plan_only", args.plan_only), ("approve", approves(args, settings))] {
+    for (key, holds) in
+        [("plan_only", args.plan_only), ("approve", approves(args, settings, console.is_attended()))]
+    {
         if holds {
             sentence.keys.insert(key.to_owned(), json!(true));
         }
@@ -88,7 +93,7 @@ fn plan(args: &GoalArgs) -> Result<Option<String>, CommandFailure> {
 }
 
 /// Whether a person approves the plan. One that was given is approved already.
-fn approves(args: &GoalArgs, settings: &GoalSettings) -> bool {
+fn approves(args: &GoalArgs, settings: &GoalSettings, attended: bool) -> bool {
     if args.plan_only || args.yes {
         return false;
     }
@@ -96,7 +101,7 @@ fn approves(args: &GoalArgs, settings: &GoalSettings) -> bool {
         && match settings.approve {
             Approval::Always => true,
             Approval::Never => false,
-            Approval::Terminal => gate::is_attended() && !args.flags.no_interactive && !args.flags.skip_gates,
+            Approval::Terminal => attended && !args.flags.no_interactive && !args.flags.skip_gates,
         };
     args.approve_plan || by_itself
 }

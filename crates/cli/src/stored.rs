@@ -17,9 +17,30 @@ pub fn for_writing(console: &Console) -> Result<StateDir, CommandFailure> {
     Ok(StateDir::open(&console.config.state_dir)?)
 }
 
+/// Stands for the last run of this folder wherever a run's name may stand.
+pub const LAST: &str = "last";
+
 /// The run that a name, or the beginning of one, stands for.
 pub fn find(state: &StateDir, name: &str) -> Result<RunId, CommandFailure> {
+    if name == LAST {
+        return last_here(state);
+    }
     Ok(state.resolve(name)?)
+}
+
+/// The newest run that was started in this folder.
+pub fn last_here(state: &StateDir) -> Result<RunId, CommandFailure> {
+    let here = folder();
+    let newest = list(state)?.into_iter().find(|row| row.folder == here);
+    newest.map(|row| row.id).ok_or_else(|| {
+        CommandFailure::new(Exit::Usage, "no run was started in this folder")
+            .hint("`convoke runs` lists the runs of every folder")
+    })
+}
+
+/// This folder, as runs record theirs.
+pub fn folder() -> String {
+    std::env::current_dir().unwrap_or_default().display().to_string()
 }
 
 /// Every run, newest first.

@@ -129,23 +129,47 @@ fn a_read_only_state_folder_can_be_looked_at_but_not_written() {
     world.convoke(&["--state-dir", &state, "run", "w.yaml"]).exits(74).mentions(&["read-only"]);
 }
 
-#[test]
-fn a_full_disk_stops_the_run_and_nothing_is_lost() {
-    let world = World::with_workflow(
-        "workflow: {name: filler, entry_point: many, input: {items: {type: array}}}\n\
-         agents: []\n\
-         for_each:\n  - name: many\n    type: for_each\n    source: workflow.input.items\n    as: item\n    \
-           max_concurrent: 1\n    agent:\n      name: one\n      type: script\n      on_unknown: retry\n      \
-             command: sh\n      args: [-c, 'echo {{ item }} >>ran.log; head -c 300000 /dev/urandom | base64']\n\
-         output: {count: '{{ many.count }}'}\n",
-    );
-    let Some(disk) = SmallDisk::mount(&world, "8m") else { return };
+/// Ten items, one after the other; each notes that it ran and leaves 400 KB that do not compress.
+const FILLER: &str = "\
+workflow: {name: filler, entry_point: many, input: {items: {type: array}}}
+agents: []
+for_each:
+  - name: many
+    type: for_each
+    source: workflow.input.items
+    as: item
+    max_concurrent: 1
+    agent:
+      name: one
+      type: script
+      on_unknown: retry
+      command: sh
+      args: [-c, 'echo {{ item }} >>ran.log; head -c 300000 /dev/urandom | base64']
+output: {count: '{{ many.count }}'}
+";
+const ITEMS: &str = "items=[1,2,3,4,5,6,7,8,9,10]";
+
+/// A world whose state lies on a disk that the filler's items do not fit on.
+fn on_a_small_disk(wait_seconds: &str) -> Option<(World, SmallDisk)> {
+    let world = World::with_workflow(FILLER);
+    let disk = SmallDisk::mount(&world, "3m")?;
     let state = disk.path().join("state").display().to_string();
-    let world = world.env("CONVOKE_STATE_DIR", &state);
-    let items = "items=[1,2,3,4,5,6,7,8,9,10]";
-    world.convoke(&["run", "w.yaml", "-i", items]).exits(74).prints_nothing().mentions(&["space"]);
+    let world = world.env("CONVOKE_STATE_DIR", &state).env("CONVOKE_DISK_WAIT_SECONDS", wait_seconds);
+    Some((world, disk))
+}
+
+fn attempts(world: &World, run: &str) -> usize {
+    let events = world.convoke(&["events", run, "--format", "json"]).exits(0).stdout;
+    events.lines().filter(|line| line.contains("\"attempt_started\"")).count()
+}
+
+#[test]
+fn a_disk_that_stays_full_stops_the_run_and_nothing_is_lost() {
+    let Some((world, disk)) = on_a_small_disk("1") else { return };
+    world.convoke(&["run", "w.yaml", "-i", ITEMS]).exits(74).prints_nothing().mentions(&["space"]);
     let before = world.read("ran.log");
     assert!(before.lines().count() < 10, "the disk was full before the end: {before}");
+    assert!(before.lines().count() > 0, "the disk had room for the table and the first items");
     let run = world.run();
     world.convoke(&["verify", &run]).exits(0);
     world.convoke(&["show", &run]).exits(0);
@@ -156,6 +180,35 @@ fn a_full_disk_stops_the_run_and_nothing_is_lost() {
     let again = after.lines().count() - 10;
     assert!(again <= 1, "only what was running when the disk was full may run again: {after}");
     world.convoke(&["verify", &run]).exits(0);
+}
+
+#[test]
+fn a_full_disk_pauses_the_run_which_goes_on_by_itself() {
+    let Some((world, disk)) = on_a_small_disk("600") else { return };
+    let process = world.start(&["run", "w.yaml", "-i", ITEMS]);
+    process.await_words("the run pauses: no space left");
+    let (run, ran) = (world.run(), world.read("ran.log").lines().count());
+    assert!(ran < 10, "the disk was full before the end: {ran}");
+    assert_eq!(ran, attempts(&world, &run), "nothing runs that is not on disk");
+    world.convoke(&["verify", &run]).exits(0);
+
+    disk.remount("size=64m");
+    assert_eq!(process.wait().exits(0).mentions(&["the run goes on"]).json(), json!({"count": 10}));
+    assert_eq!(world.read("ran.log").lines().count(), 10, "each item ran once");
+    world.convoke(&["verify", &run]).exits(0);
+    let events = world.convoke(&["events", &run]).exits(0).stdout;
+    assert!(events.contains("paused"), "the pause is on record: {events}");
+}
+
+#[test]
+fn a_person_can_let_go_of_a_run_that_waits_for_room() {
+    let Some((world, disk)) = on_a_small_disk("600") else { return };
+    let process = world.start(&["run", "w.yaml", "-i", ITEMS]);
+    process.await_words("the run pauses");
+    process.signal(rustix::process::Signal::INT);
+    process.wait().exits(74).mentions(&["convoke resume"]);
+    disk.remount("size=64m");
+    world.convoke(&["resume", &world.run()]).exits(0);
 }
 
 #[test]

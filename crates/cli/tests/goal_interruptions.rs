@@ -4,6 +4,7 @@ mod support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 use support::World;
 use support::disk::SmallDisk;
 use support::goals::{answer, done, lift_the_barrier, task, with_a_barrier};
@@ -13,6 +14,21 @@ use support::process::until;
 /// A model for a goal of three tasks, the second of which is split into three.
 fn model(delay_ms: u64, result: &str) -> Model {
     let result = result.to_owned();
+    model_of(delay_ms, move || done(&result))
+}
+
+/// Letters that no compression makes shorter by much, others at every call.
+fn noise(length: usize) -> String {
+    static SEED: AtomicU64 = AtomicU64::new(1);
+    let mut state = SEED.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + (state >> 60) as u8)
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn model_of(delay_ms: u64, result: impl Fn() -> Value + Send + Sync + 'static) -> Model {
     Model::answering(move |request| {
         let text = request["messages"].to_string();
         let reply = match () {
@@ -27,7 +43,7 @@ fn model(delay_ms: u64, result: &str) -> Model {
                 json!({ "tasks": parts })
             }
             () if text.contains("Answer the person") => answer("It stands."),
-            () => done(&result),
+            () => result(),
         };
         json!({ "say": reply.to_string(), "delay_ms": delay_ms })
     })
@@ -109,11 +125,11 @@ fn started(world: &World, task: &str) -> bool {
 
 #[test]
 fn a_goal_on_a_full_disk_stops_and_goes_on_when_there_is_room() {
-    let model = model(0, &"x".repeat(700_000));
+    let model = model_of(0, || done(&noise(700_000)));
     let world = world(&model);
-    let Some(disk) = SmallDisk::mount(&world, "6m") else { return };
+    let Some(disk) = SmallDisk::mount(&world, "3m") else { return };
     let state = disk.path().join("state").display().to_string();
-    let world = world.env("CONVOKE_STATE_DIR", &state);
+    let world = world.env("CONVOKE_STATE_DIR", &state).env("CONVOKE_DISK_WAIT_SECONDS", "0");
     world.convoke(&["goal", "a house"]).exits(74).prints_nothing().mentions(&["space", "convoke resume"]);
     let run = world.run();
     world.convoke(&["verify", &run]).exits(0);

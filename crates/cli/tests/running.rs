@@ -202,8 +202,10 @@ fn the_configuration_says_where_each_value_came_from() {
         said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_snapshot!(world.comparable(&shown.join("\n")), @r#"
     color = "auto" # default
+    disk_wait_seconds = 600 # default
     lease_seconds = 10 # default
     machine_concurrency = 3 # convoke.toml:1
+    notify.bell = true # default
     pipelines.recursive_depth = 3 # default
     pipelines.relationship_children = 4 # default
     pipelines.topology_depth = 4 # default

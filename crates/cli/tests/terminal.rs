@@ -166,3 +166,88 @@ fn a_plan_is_looked_at_changed_and_approved_at_the_terminal() {
     let (seen, _, code) = session.end();
     assert!(code == 0 && !seen.contains("change it first"), "{seen}");
 }
+
+/// Starts a run in the background at a terminal: its name, and the terminal, which stays open.
+fn detached(world: &World, more: &[&str]) -> (String, Session) {
+    let args = [&["run", "w.yaml", "--detach"], more].concat();
+    let mut session = Session::start(world, &args);
+    session.wait_for("convoke attach");
+    let mut stdout = String::new();
+    session.child.stdout.take().expect("it is piped").read_to_string(&mut stdout).expect("it ends");
+    assert_eq!(session.child.wait().expect("it ends").code(), Some(0), "{}", session.seen);
+    (stdout.trim().to_owned(), session)
+}
+
+/// Waits until the run has come to its gate.
+fn wait_for_gate(world: &World, run: &str) {
+    let is_open = || world.run(&["events", run, "--format", "json"]).stdout.contains("\"gate_opened\"");
+    while !is_open() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_detached_run_outlives_its_terminal_and_its_gate_waits() {
+    let world = World::with(GATED);
+    let (run, session) = detached(&world, &[]);
+    drop(session);
+    wait_for_gate(&world, &run);
+    let listed = world.run(&["runs", "--format", "json"]).stdout;
+    assert!(listed.contains("\"running\""), "it waits and is not parked: {listed}");
+    assert_eq!(world.run(&["answer", &run, "approve", "yes"]).code, 0);
+    let ended = world.run(&["attach", &run]);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (0, "{\n  \"said\": \"shipped\"\n}\n"),
+        "{}",
+        ended.stderr
+    );
+    let log = std::fs::read_to_string(world.state().join("runs").join(&run).join("log")).expect("a log");
+    assert!(log.contains("approve") && log.contains("succeeded"), "{log}");
+}
+
+#[test]
+fn a_gate_of_a_detached_run_is_told_where_it_was_started_and_by_the_configured_command() {
+    let world = World::with(GATED);
+    let told = world.path("told");
+    let script = format!("echo \"$CONVOKE_EVENT $CONVOKE_STEP $0\" >>'{}'", told.display());
+    world.write("convoke.toml", format!("[notify]\ncommand = ['sh', '-c', \"\"\"{script}\"\"\"]\n"));
+    let (run, mut session) = detached(&world, &[]);
+    session.wait_for("`approve` waits for you: ship it?");
+    assert!(session.seen.contains('\x07'), "{:?}", session.seen);
+    let said = || std::fs::read_to_string(&told).unwrap_or_default();
+    while said().is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(said(), format!("gate approve run {run}: `approve` waits for you: ship it?\n"));
+    world.run(&["answer", &run, "approve", "yes"]);
+    assert_eq!(world.run(&["attach", &run]).code, 0);
+}
+
+#[test]
+fn who_attaches_is_asked_and_may_leave() {
+    let world = World::with(GATED);
+    let (run, terminal) = detached(&world, &[]);
+    drop(terminal);
+    let mut session = Session::start(&world, &["attach"]);
+    session.wait_for("2. No");
+    session.terminal.write_all(b"\x04").unwrap();
+    let (seen, stdout, code) = session.end();
+    assert_eq!((code, stdout.as_str()), (130, ""), "{seen}");
+    assert!(seen.contains("which goes on"), "{seen}");
+    let mut session = Session::start(&world, &["attach", "last"]);
+    session.wait_for("2. No");
+    session.type_line("1");
+    let (seen, stdout, code) = session.end();
+    assert_eq!((code, stdout.as_str()), (0, "{\n  \"said\": \"shipped\"\n}\n"), "{seen}");
+    assert!(seen.contains(&run), "{seen}");
+}
+
+#[test]
+fn what_refuses_a_detached_run_is_told_at_once() {
+    let world = World::with("workflow: {name: w, entry_point: nowhere}\nagents: []\n");
+    let said = world.run(&["run", "w.yaml", "--detach"]);
+    assert_eq!((said.code, said.stdout.as_str()), (3, ""), "{}", said.stderr);
+    assert!(said.stderr.contains("nowhere"), "{}", said.stderr);
+    assert!(world.run(&["runs"]).stderr.contains("no runs yet"));
+}

@@ -5,6 +5,7 @@ use crate::fact::{Fact, What};
 use convoke_govern::Metrics;
 use convoke_model::{Answer, Stamped, TaskId};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 /// What a watcher is told. Sent after the commit, never waited for: a slow watcher does not slow the run.
@@ -18,6 +19,18 @@ pub enum Notice {
         task: TaskId,
         /// The piece.
         text: String,
+    },
+    /// The journal takes nothing for now, and the run waits for that to pass.
+    Paused {
+        /// What is wrong, as the journal says it.
+        why: String,
+        /// How long the run waits.
+        at_most: Duration,
+    },
+    /// The journal takes events again.
+    WentOn {
+        /// How long the run has waited.
+        seconds: u64,
     },
     /// How capacity is used at this moment, and was so far.
     Metrics(Box<Metrics>),

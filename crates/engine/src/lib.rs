@@ -25,6 +25,7 @@ mod limits;
 mod line;
 mod outcome;
 mod paths;
+mod pause;
 mod permits;
 mod project;
 mod purses;

@@ -26,7 +26,7 @@ pub(crate) const METRICS_PERIOD: Duration = Duration::from_secs(1);
 /// How long attempts may go on once the process was told to let go of the run.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// Facts taken into one turn at most: a bound for the size of a commit.
-const TURN_LIMIT: usize = 16_384;
+pub(crate) const TURN_LIMIT: usize = 16_384;
 
 /// A run, ready to be driven.
 pub struct Run {
@@ -43,9 +43,11 @@ pub struct Run {
     pub(crate) watchers: Option<UnboundedSender<Notice>>,
     pub(crate) interrupted_at: Option<Instant>,
     pub(crate) interactive: bool,
+    /// How long a journal that takes nothing is waited for.
+    pub(crate) patience: Duration,
     pub(crate) next_poll: Instant,
     pub(crate) next_metrics: Instant,
-    /// What was found in the inbox when the run was about to park.
+    /// What was heard already and is not in a turn yet: from the inbox when the run was about to park, or during a pause.
     pub(crate) mail: Vec<Fact>,
     /// What the run begins with, not on disk yet.
     pub(crate) opening: Vec<Stamped>,
@@ -139,22 +141,6 @@ impl Run {
         Ok(())
     }
 
-    /// While nothing runs there is nothing to hear meanwhile, and the commit is made right here; otherwise on the
-    /// journal's own thread, so that attempts go on.
-    async fn make_durable(&mut self, append: Append) -> Result<Vec<Stamped>, EngineError> {
-        if self.attempts.len() == 0 {
-            self.writer.append_here(&append)?;
-            return Ok(append.events);
-        }
-        let (reply, answer) = tokio::sync::oneshot::channel();
-        self.writer.append(append, move |append, result| {
-            let _ = reply.send((append.events, result));
-        });
-        let (events, result) = answer.await.map_err(|_| convoke_journal::Error::Closed)?;
-        result?;
-        Ok(events)
-    }
-
     /// Waits for the next facts: at least one, or a moment that something is due.
     async fn listen(&mut self) -> Vec<Fact> {
         let mut facts = std::mem::take(&mut self.mail);
@@ -178,7 +164,7 @@ impl Run {
         facts
     }
 
-    fn note_ends(&mut self, facts: &[Fact]) {
+    pub(crate) fn note_ends(&mut self, facts: &[Fact]) {
         for fact in facts {
             if let What::Ended { task, .. } = fact.what {
                 self.attempts.ended(task);

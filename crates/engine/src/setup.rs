@@ -84,6 +84,8 @@ pub struct Options {
     pub max_concurrency: u32,
     /// Somebody answers gates while the run lives; else it parks when nothing else is left.
     pub interactive: bool,
+    /// How long the run waits for room on a full disk before it is given up, resumable.
+    pub patience: Duration,
     /// Who drives.
     pub pid: u32,
     /// On which machine.
@@ -137,6 +139,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         watchers: Some(watchers),
         interrupted_at: None,
         interactive: setup.options.interactive,
+        patience: setup.options.patience,
         next_poll: tokio::time::Instant::now(),
         next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),

@@ -14,6 +14,9 @@ pub struct RunFlags {
     /// Never ask on the terminal; a gate parks the run
     #[arg(long)]
     pub no_interactive: bool,
+    /// Go on in the background: the run outlives this terminal, and a gate waits for `attach` or `answer`. Prints its name
+    #[arg(long)]
+    pub detach: bool,
     /// The provider, over what the file says. Agents of a workflow that name openai or scripted keep it
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
@@ -122,6 +125,16 @@ pub struct AnswerArgs {
     /// For `--resume`.
     #[command(flatten)]
     pub flags: RunFlags,
+}
+
+/// `convoke attach`.
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// The run, the beginning of its name, or `last`; the last one of this folder if left out
+    pub run: Option<String>,
+    /// A run that ended in part exits with 0
+    #[arg(long)]
+    pub allow_partial: bool,
 }
 
 /// `convoke stop`.

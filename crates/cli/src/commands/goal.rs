@@ -18,7 +18,7 @@ use std::io::IsTerminal;
 /// Makes the workflow and starts it.
 pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
     let prompts = sentence::prompts(console)?;
-    let sentence = sentence::of(args, &console.config, &prompts)?;
+    let sentence = sentence::of(args, console, &prompts)?;
     let made = sentence.yaml();
     if args.print_workflow {
         console.data(&made)?;

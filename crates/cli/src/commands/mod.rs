@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod answer;
+mod attach;
 pub(crate) mod capacity;
 mod check;
 mod completions;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Goal(args) => goal::run(console, &args),
         Command::Guide(args) => guide::run(console, &args),
         Command::Resume(args) => resume::run(console, &args),
+        Command::Attach(args) => attach::run(console, &args),
         Command::Answer(args) => answer::run(console, &args),
         Command::Plan(args) => plan::run(console, &args),
         Command::Check(args) => check::run(console, &args),

@@ -54,7 +54,7 @@ impl Terms<'_> {
 
 /// The newest unfinished run that was started in this folder.
 fn newest_here(state: &StateDir) -> Result<RunId, CommandFailure> {
-    let folder = std::env::current_dir().unwrap_or_default().display().to_string();
+    let folder = stored::folder();
     let rows = stored::list(state)?;
     let mut here = rows.iter().filter(|row| row.folder == folder);
     if let Some(row) = here.clone().find(|row| !row.status.is_end()) {

@@ -35,8 +35,12 @@ pub struct Config {
     pub machine_concurrency: u32,
     /// How long a lease of what all processes share lasts without a heartbeat.
     pub lease: Duration,
+    /// How long a run waits for room on a full disk.
+    pub disk_wait: Duration,
     /// Where the runs of a project keep what they share, if not in the usual place.
     pub project_context: Option<PathBuf>,
+    /// How a person is told that a run needs them.
+    pub notify: Notify,
     /// When to use colours.
     pub color: ColorChoice,
     /// Say only warnings and the end.
@@ -68,6 +72,15 @@ pub struct Provider {
     pub settings: ProviderSettings,
     /// The model for agents that name none.
     pub model: Option<String>,
+}
+
+/// How a person is told that a run needs them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notify {
+    /// Ring the bell of the terminal.
+    pub bell: bool,
+    /// A program and its arguments; what there is to say comes as one more.
+    pub command: Vec<String>,
 }
 
 /// Why there is no configuration.
@@ -130,7 +143,12 @@ impl Config {
             state_dir: values.text("state_dir").expect("set above").into(),
             machine_concurrency: values.count("machine_concurrency").expect("it has a default"),
             lease: Duration::from_secs(values.number("lease_seconds").expect("it has a default")),
+            disk_wait: Duration::from_secs(values.number("disk_wait_seconds").expect("it has a default")),
             project_context: values.text("project.context").map(PathBuf::from),
+            notify: Notify {
+                bell: values.switch("notify.bell"),
+                command: values.list("notify.command").unwrap_or_default(),
+            },
             color: color(values.text("color").as_deref()),
             quiet: values.switch("run.quiet"),
             strict: values.switch("run.strict"),

@@ -25,8 +25,10 @@ mod washed;
 
 use crate::args::RunFlags;
 use crate::console::Console;
+use crate::detaching;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::notifying::Notifier;
 use crate::stored::Stored;
 use crate::view::State;
 use crate::watch::News;
@@ -41,10 +43,12 @@ use stage::Stage;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 pub use equipment::{Equipment, registry, run_limit};
 pub use keys::Gear;
 pub use network::network_remark;
+pub use stage::texts;
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
@@ -127,9 +131,16 @@ impl Drive<'_> {
             Err(EngineError::Ended(_)) => return Ok(None),
             prepared => prepared?,
         };
+        let terminal = match console.detached {
+            Some(from) => detaching::let_go(from, &state, run)?,
+            None => None,
+        };
+        let notifier = Notifier::new(run, &console.config.notify, terminal);
+        let notifier = (!flags.skip_gates).then_some(notifier);
         let (news, receiver) = channel();
         let watcher = stage.watch(&handle).start(receiver);
-        let listeners = Listeners { news, equipment: &equipment, state: &state, run, share: share.as_ref() };
+        let listeners =
+            Listeners { news, equipment: &equipment, state: &state, run, share: share.as_ref(), notifier };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
             notebook::keep(&state, &outcome.learned, &outcome.durations);
@@ -150,7 +161,19 @@ fn resumable(failure: CommandFailure, run: &RunId) -> CommandFailure {
     }
 }
 
-/// The end of a run that ended before, as its journal tells it: a caller that missed it gets the same answer.
+/// Says how a run that no process drives stands, as its own process would have said it, with the same exit code.
+pub fn conclude_stored(
+    console: &Console,
+    state: &StateDir,
+    run: &RunId,
+    allow_partial: bool,
+    in_words: bool,
+) -> Result<Exit, CommandFailure> {
+    let Driven { outcome, view, signal, .. } = recorded(state, run)?;
+    Ended { console, state, run, outcome, view, signal, allow_partial, in_words }.conclude()
+}
+
+/// How a run came to rest before, as its journal tells it: a caller that missed it gets the same answer.
 fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let stored = Stored::open(state, &run.0)?;
     let report = convoke_engine::report::fold(&stored.events);
@@ -158,9 +181,12 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         Some(output) => stored.text(output)?,
         None => None,
     };
-    let status = report.status.unwrap_or(RunStatus::Failed);
+    // Nobody drives it: a process that is gone without a word was interrupted.
+    let status =
+        report.status.filter(|status| *status != RunStatus::Running).unwrap_or(RunStatus::Interrupted);
     let (learned, durations) = Default::default();
-    let (failure, waiting) = (report.failure, Vec::new());
+    let waiting = if status == RunStatus::Parked { stored.waiting() } else { Vec::new() };
+    let failure = report.failure;
     let outcome = Outcome { status, output, failure, waiting, learned, durations };
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
 }
@@ -195,6 +221,14 @@ async fn attend(
     (outcome, first)
 }
 
+/// What people are told while nothing can be written down.
+fn paused(why: &str, at_most: Duration) -> String {
+    let seconds = at_most.as_secs();
+    format!(
+        "the run pauses: {why}; it goes on by itself when that has passed, and stops, resumable, if it takes longer than {seconds} s"
+    )
+}
+
 /// Who hears of what the run has written down.
 struct Listeners<'a> {
     news: Sender<News>,
@@ -203,6 +237,8 @@ struct Listeners<'a> {
     run: &'a RunId,
     /// What is done for others, where the run shares.
     share: Option<&'a Share>,
+    /// Who tells people elsewhere, where gates are for people.
+    notifier: Option<Notifier>,
 }
 
 impl Listeners<'_> {
@@ -211,10 +247,22 @@ impl Listeners<'_> {
         match notice {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
+                self.notifier.iter().for_each(|notifier| notifier.observe(&events));
                 drop(self.news.send(News::Events(events)));
+            }
+            Notice::Paused { why, at_most } => {
+                self.notifier.iter().for_each(|notifier| notifier.paused(&why));
+                self.remark(paused(&why, at_most));
+            }
+            Notice::WentOn { seconds } => {
+                self.remark(format!("the run goes on after a pause of {seconds} s"))
             }
             Notice::Metrics(metrics) => notebook::tell(self.state, self.run, &metrics),
             Notice::Progress { .. } => {}
         }
+    }
+
+    fn remark(&self, words: String) {
+        drop(self.news.send(News::Remark(words)));
     }
 }

@@ -52,7 +52,8 @@ impl Stage<'_> {
     pub fn watch(&self, handle: &Handle) -> Watch {
         let asker = self.manner().map(|manner| Asker {
             manner,
-            handle: handle.clone(),
+            hearer: Box::new(handle.clone()),
+            bell: self.console.config.notify.bell,
             state: self.state.clone(),
             run: self.run.clone(),
             plan: self.plan.clone(),
@@ -70,7 +71,10 @@ impl Stage<'_> {
     }
 
     pub fn options(&self) -> Options {
-        let (owner, interactive) = (stored::ourselves(), self.manner().is_some());
+        let owner = stored::ourselves();
+        // A detached run waits for who attaches to it or answers from elsewhere.
+        let detached = self.console.detached.is_some() && !self.flags.no_interactive;
+        let interactive = self.manner().is_some() || detached;
         let max_concurrency = run_limit(&self.console.config, self.flags, self.plan);
         let mut limits = sharing::as_set(shared_limits(&self.console.config, max_concurrency), self.state);
         let known = notebook::learned(self.state);
@@ -82,7 +86,8 @@ impl Stage<'_> {
             limits.machine = None;
             limits.asks_nobody = true;
         }
-        Options { max_concurrency, interactive, pid: owner.pid, host: owner.host, limits }
+        let patience = self.console.config.disk_wait;
+        Options { max_concurrency, interactive, patience, pid: owner.pid, host: owner.host, limits }
     }
 
     /// Who answers gates, if anybody does.
@@ -102,7 +107,7 @@ fn history(state: &StateDir, run: &RunId) -> History {
 }
 
 /// A view that cannot read a text now shows none.
-fn texts(state: &StateDir, run: &RunId) -> Texts {
+pub fn texts(state: &StateDir, run: &RunId) -> Texts {
     let (state, run) = (state.clone(), run.clone());
     Box::new(move |payload| match payload {
         Payload::Inline(text) => Some(text.clone()),

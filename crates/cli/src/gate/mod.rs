@@ -11,4 +11,4 @@ pub use explain::explain;
 pub use form::{Asked, ask};
 pub use open::Gates;
 pub use reply::{Given, is_plan, reply};
-pub use terminal::{Heard, Keyboard, Terminal, is_attended, read_typed};
+pub use terminal::{Heard, Keyboard, Terminal, is_attended, read_typed, ring};

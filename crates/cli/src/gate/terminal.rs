@@ -42,6 +42,12 @@ pub fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Rings the bell of the terminal that questions are asked on.
+pub fn ring() {
+    let mut out = io::stderr().lock();
+    out.write_all(crate::notifying::BELL.as_bytes()).and_then(|()| out.flush()).ok();
+}
+
 impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
     fn show(&mut self, words: &str) {
         let mut out = io::stderr().lock();

@@ -19,12 +19,34 @@ pub enum Manner {
     FirstOption,
 }
 
+/// Takes what people say to a run.
+pub trait Hearer: Send {
+    /// Takes the answer to a gate; in words why not, where it cannot be passed on.
+    fn answer(&self, task: &TaskId, answer: Answer, by: &str) -> Result<(), String>;
+    /// The person wants to be asked nothing more.
+    fn leave(&self, by: &str);
+}
+
+/// The person at the terminal of the run's own process.
+impl Hearer for Handle {
+    fn answer(&self, task: &TaskId, answer: Answer, by: &str) -> Result<(), String> {
+        Handle::answer(self, task.clone(), answer, by);
+        Ok(())
+    }
+
+    fn leave(&self, by: &str) {
+        self.interrupt(false, by);
+    }
+}
+
 /// Answers the gates of one run.
 pub struct Asker {
     /// Who answers.
     pub manner: Manner,
-    /// Speaks to the run.
-    pub handle: Handle,
+    /// Who hears the answers.
+    pub hearer: Box<dyn Hearer>,
+    /// Ring the bell when somebody is asked.
+    pub bell: bool,
     /// Where the run is kept.
     pub state: StateDir,
     /// The run.
@@ -48,8 +70,12 @@ impl Asker {
             _ => Asked::Closed,
         };
         match asked {
-            Asked::Answered(answer) => self.handle.answer(task.clone(), answer, &self.by),
-            Asked::Closed => self.handle.interrupt(false, &self.by),
+            Asked::Answered(answer) => {
+                if let Err(why) = self.hearer.answer(task, answer, &self.by) {
+                    inflow.lines.push(why);
+                }
+            }
+            Asked::Closed => self.hearer.leave(&self.by),
             Asked::Moot => {}
         }
     }
@@ -72,6 +98,9 @@ impl Asker {
             inflow.take_what_is_there();
             !inflow.is_open(task)
         });
+        if self.bell {
+            gate::ring();
+        }
         let asked = gate::ask(&mut keyboard, task, ask, &judge);
         if !matches!(asked, Asked::Answered(_)) {
             // What follows must not stand behind the prompt.

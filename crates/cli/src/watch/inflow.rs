@@ -22,6 +22,8 @@ const GATHER: Duration = Duration::from_millis(15);
 pub enum News {
     /// These events are on disk.
     Events(Arc<[Stamped]>),
+    /// Something that people must know and that is no event.
+    Remark(String),
     /// The process lets go of the run: nobody is asked any more. Words to be printed among the events.
     Leaving(String),
 }
@@ -109,6 +111,7 @@ impl Inflow {
 
     fn take(&mut self, news: News) {
         match news {
+            News::Remark(words) => self.lines.extend(self.wants.remark(words)),
             News::Leaving(words) => {
                 self.leaving = true;
                 self.lines.push(words);

@@ -9,7 +9,7 @@ mod guide;
 mod inflow;
 mod printer;
 
-pub use asker::{Asker, Manner};
+pub use asker::{Asker, Hearer, Manner};
 pub use guide::Guide;
 pub use inflow::{Inflow, News, Texts};
 

@@ -36,6 +36,11 @@ impl Wants {
         }
     }
 
+    /// A warning that is no event, unless nothing is said at all.
+    pub fn remark(&self, words: String) -> Option<String> {
+        (self.voice != Voice::Silent).then(|| format!("{} {words}", self.paint.warn("note:")))
+    }
+
     /// The line with the time of day, where lines make a log.
     pub fn dated(&self, at: Timestamp, text: String) -> String {
         if self.live { text } else { format!("{} {text}", words::clock(at)) }

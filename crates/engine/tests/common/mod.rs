@@ -131,6 +131,7 @@ pub async fn drive_by(
         options: Options {
             max_concurrency: 8,
             interactive: false,
+            patience: Duration::ZERO,
             pid: 1,
             host: "here".into(),
             limits: Limits::default(),

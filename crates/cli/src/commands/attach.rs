@@ -1,0 +1,163 @@
+//! `convoke attach`: watches a run that another process drives, answers its gates, and ends as it ends.
+//!
+//! Everything is read from the journal and every answer goes through the inbox, so any number of people may be attached. Leaving
+//! (Ctrl-C, Ctrl-D at a question, a closed terminal) leaves the run alone.
+
+use crate::args::AttachArgs;
+use crate::changes::stored_plan;
+use crate::clock;
+use crate::console::Console;
+use crate::driving::{self, Signals};
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::gate;
+use crate::stored;
+use crate::view::Outline;
+use crate::watch::{Asker, Hearer, Manner, News, Watch};
+use convoke_journal::{Inbox, Message, Reader, StateDir, live_owner};
+use convoke_model::{Answer, RunId, Stamped, TaskId};
+use convoke_plan::Plan;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How often the journal is looked at.
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// Watches the run to its end, and prints what it came to.
+pub fn run(console: &Console, args: &AttachArgs) -> Result<Exit, CommandFailure> {
+    let state = stored::for_writing(console)?;
+    let run = match &args.run {
+        Some(name) => stored::find(&state, name)?,
+        None => stored::last_here(&state)?,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
+    let ended = runtime.block_on(Attached::to(console, &state, &run)?.watch())?;
+    if ended {
+        let in_words = std::io::stdout().is_terminal();
+        return driving::conclude_stored(console, &state, &run, args.allow_partial, in_words);
+    }
+    console.conclude(&format!("left run {run}, which goes on"));
+    console.hint(&format!("convoke attach {run}"));
+    Ok(Exit::Interrupted)
+}
+
+/// A run that is looked at.
+struct Attached<'a> {
+    console: &'a Console,
+    state: &'a StateDir,
+    run: &'a RunId,
+    reader: Reader,
+    plan: Arc<Plan>,
+    /// The number of the event that comes next.
+    next: u64,
+    /// Somebody wants to leave.
+    leave: Arc<Notify>,
+}
+
+impl<'a> Attached<'a> {
+    fn to(console: &'a Console, state: &'a StateDir, run: &'a RunId) -> Result<Attached<'a>, CommandFailure> {
+        let reader = Reader::open(state, run)?;
+        let plan = Arc::new(stored_plan(state, run, &reader.meta()?, || reader.read_all())?);
+        Ok(Attached { console, state, run, reader, plan, next: 1, leave: Arc::new(Notify::new()) })
+    }
+
+    /// True if the run has come to rest, false if the person left before.
+    async fn watch(mut self) -> Result<bool, CommandFailure> {
+        let mut signals =
+            Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
+        let driven = self.is_driven()?;
+        let before = self.news()?;
+        if !driven {
+            return Ok(true);
+        }
+        let (news, receiver) = channel();
+        let watcher = self.watcher(before).start(receiver);
+        let leave = self.leave.clone();
+        let ended = loop {
+            // Asked before reading: what a process wrote before it let go is still shown.
+            let driven = self.is_driven()?;
+            self.pass_on(&news)?;
+            if !driven {
+                break true;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PERIOD) => {}
+                () = leave.notified() => break false,
+                _ = signals.next() => {
+                    news.send(News::Leaving(String::new())).ok();
+                    break false;
+                }
+            }
+        };
+        drop(news);
+        watcher.thread().unpark();
+        watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
+        Ok(ended)
+    }
+
+    fn is_driven(&self) -> Result<bool, CommandFailure> {
+        Ok(live_owner(self.state, self.run)?.is_some())
+    }
+
+    fn news(&mut self) -> Result<Vec<Stamped>, CommandFailure> {
+        let mut events = Vec::new();
+        self.reader.read(self.next, &mut |stamped| events.push(stamped))?;
+        self.next = events.last().map_or(self.next, |stamped| stamped.seq + 1);
+        Ok(events)
+    }
+
+    fn pass_on(&mut self, news: &Sender<News>) -> Result<(), CommandFailure> {
+        let events = self.news()?;
+        if !events.is_empty() {
+            // The watcher ends only after us.
+            news.send(News::Events(events.into())).ok();
+        }
+        Ok(())
+    }
+
+    fn watcher(&self, before: Vec<Stamped>) -> Watch {
+        let inbox = Through { state: self.state.clone(), run: self.run.clone(), leave: self.leave.clone() };
+        let asker = gate::is_attended().then(|| Asker {
+            manner: Manner::Terminal,
+            hearer: Box::new(inbox),
+            bell: self.console.config.notify.bell,
+            state: self.state.clone(),
+            run: self.run.clone(),
+            plan: self.plan.clone(),
+            by: stored::actor("convoke attach"),
+        });
+        Watch {
+            voice: self.console.voice,
+            paint: self.console.paint,
+            outline: Outline::of(&self.plan),
+            history: Some(Box::new(move || before)),
+            texts: driving::texts(self.state, self.run),
+            asker,
+            guide: None,
+        }
+    }
+}
+
+/// Speaks to a run through its inbox.
+struct Through {
+    state: StateDir,
+    run: RunId,
+    leave: Arc<Notify>,
+}
+
+impl Hearer for Through {
+    fn answer(&self, task: &TaskId, answer: Answer, by: &str) -> Result<(), String> {
+        let message = Message::Answer { task: task.clone(), answer, by: by.to_owned() };
+        let sent = Inbox::send(&self.state, &self.run, clock::now(), &message);
+        sent.map(drop).map_err(|error| CommandFailure::from(error).message)
+    }
+
+    fn leave(&self, _by: &str) {
+        self.leave.notify_one();
+    }
+}

@@ -1,0 +1,109 @@
+//! A journal that takes nothing for now: the disk is full, or another process has the file.
+//!
+//! The run pauses where it is. What runs goes on to its end, nothing is launched, and no attempt gets a further call,
+//! because every permit is an answer to a fact that waits here. When the append succeeds the run goes on by itself. The wait has
+//! a bound, and a person who lets go of the run ends it at once; then the journal is what it was before the append.
+
+use crate::error::EngineError;
+use crate::fact::What;
+use crate::handle::Notice;
+use crate::run::Run;
+use convoke_journal::{Append, Error};
+use convoke_model::{Event, Stamped};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often the append is tried again. Each try costs a system call or two.
+const RETRY_PERIOD: Duration = Duration::from_millis(250);
+
+/// A pause that is under way.
+struct Pause {
+    since: Instant,
+    why: String,
+}
+
+impl Run {
+    /// Appends, and waits while the journal takes nothing for a reason that may pass.
+    pub(crate) async fn make_durable(&mut self, mut append: Append) -> Result<Vec<Stamped>, EngineError> {
+        let mut pause: Option<Pause> = None;
+        loop {
+            let (back, result) = self.try_append(append).await?;
+            append = back;
+            match result {
+                Ok(()) => {
+                    if let Some(pause) = pause {
+                        self.go_on(&pause);
+                    }
+                    return Ok(append.events);
+                }
+                Err(error) if error.may_pass() => {
+                    let since = pause.get_or_insert_with(|| self.begin_pause(&error)).since;
+                    if !self.wait_for_another_try(since + self.patience).await {
+                        return Err(error.into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// While nothing runs there is nothing to hear meanwhile, and the commit is made right here; otherwise on the
+    /// journal's own thread, so that attempts go on.
+    async fn try_append(&mut self, append: Append) -> Result<(Append, Result<(), Error>), EngineError> {
+        if self.attempts.len() == 0 {
+            let result = self.writer.append_here(&append);
+            return Ok((append, result));
+        }
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.append(append, move |append, result| {
+            let _ = reply.send((append, result));
+        });
+        Ok(answer.await.map_err(|_| Error::Closed)?)
+    }
+
+    fn begin_pause(&self, error: &Error) -> Pause {
+        let why = error.to_string();
+        self.tell(Notice::Paused { why: why.clone(), at_most: self.patience });
+        Pause { since: Instant::now(), why }
+    }
+
+    /// Waits a moment. False if there is nothing left to wait for: the time is over, or somebody lets go of the run.
+    async fn wait_for_another_try(&mut self, until: Instant) -> bool {
+        let next = Instant::now() + RETRY_PERIOD;
+        if next > until {
+            return false;
+        }
+        let mut facts = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.facts.recv_many(&mut facts, crate::run::TURN_LIMIT) => {}
+                () = tokio::time::sleep_until(next) => return true,
+            }
+            self.note_ends(&facts);
+            let is_over = facts.iter().any(|fact| matches!(fact.what, What::Interrupt { .. }));
+            self.mail.append(&mut facts);
+            if is_over {
+                return false;
+            }
+        }
+    }
+
+    /// Tells people, and leaves a line in the journal: the time is missing in every duration else.
+    fn go_on(&mut self, pause: &Pause) {
+        let seconds = pause.since.elapsed().as_secs();
+        self.tell(Notice::WentOn { seconds });
+        if self.core.scheduler.finished().is_none() {
+            let message = format!("the run paused for {seconds} s: {}", pause.why);
+            let note = Event::Noted { task: None, code: "paused".into(), message };
+            let note = self.core.stamp(self.clock.now(), note);
+            self.opening.push(note);
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        if let Some(watchers) = &self.watchers {
+            let _ = watchers.send(notice);
+        }
+    }
+}
