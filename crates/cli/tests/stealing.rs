@@ -45,6 +45,11 @@ fn scripts(items: usize, does: &str, more: &str) -> World {
     World::with_workflow(&each(items, &step))
 }
 
+/// A script that goes on when two processes have started scripts, so that both have had their part however slow they are; alone
+/// it does not wait.
+const BOTH: &str =
+    "[ -e alone ] || while [ $(cut -d\\  -f1 log | sort -u | wc -l) -lt 2 ]; do sleep 0.02; done";
+
 /// A script that goes on until the test lets it.
 const UNTIL_GO: &str = "while [ ! -e go ]; do sleep 0.01; done; echo {{ item }}";
 
@@ -103,9 +108,12 @@ fn half_lent(world: &World, worker: &Process) -> Process {
 
 #[test]
 fn a_worker_performs_some_of_the_tasks_and_each_is_performed_once() {
-    let world = scripts(40, "sleep 0.1; echo {{ item }}", "");
+    let world = scripts(40, &format!("{BOTH}; echo {{{{ item }}}}"), "");
+    world.write("alone", "");
     let alone = world.convoke(&["run", "w.yaml"]).exits(0);
-    std::fs::remove_file(world.work().join("log")).expect("a log");
+    for file in ["log", "alone"] {
+        std::fs::remove_file(world.work().join(file)).expect("it is there");
+    }
     let worker = worker(&world);
     let shared = world.convoke(&["run", "w.yaml", "--share", "--keep", "2"]).exits(0);
     assert_eq!(shared.stdout, alone.stdout, "the same result as alone");
@@ -139,7 +147,7 @@ fn a_worker_leaves_when_nothing_is_offered() {
 
 #[test]
 fn a_run_with_room_takes_tasks_of_another_one() {
-    let world = scripts(16, "sleep 0.1", "");
+    let world = scripts(16, BOTH, "");
     let idle = format!(
         "workflow: {{name: idle, entry_point: a}}\nagents: [{{name: a, type: script, command: sh, args: [-c, '{}']}}]\n",
         UNTIL_GO.replace("{{ item }}", "it")
@@ -285,7 +293,8 @@ fn agents_are_lent_with_their_limits_their_pages_and_their_keys() {
         let item = prompt.split("Say ").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or_default();
         let again = !asked.lock().expect("nobody panics").insert(item.to_owned());
         let say = if again { json!({ "n": item }).to_string() } else { "no shape".to_owned() };
-        json!({ "say": say, "delay_ms": 30 })
+        // Two stay with the owner, so a third at once is lent.
+        json!({ "say": say, "at_once": 3 })
     });
     let world = agents(12, &model, ", output: {n: {type: string}}");
     world.write("convoke.toml", "[limits.models.openai]\nconcurrency = 3\n");
@@ -338,7 +347,7 @@ fn a_worker_that_is_stopped_for_too_long_is_given_up_on() {
 #[test]
 fn what_a_stopped_worker_holds_counts_until_it_goes_on() {
     // Two at once, one of them by a worker that is taken for silent long before its call is answered.
-    let long = |word: &str| json!({ "say": word, "delay_ms": 6000 });
+    let long = |word: &str| json!({ "say": word, "hold": true });
     let model = service(&json!([long("one"), long("two"), { "say": "more", "delay_ms": 10 }]));
     let world = agents(3, &model, "").env("CONVOKE_LEASE_SECONDS", "1");
     world.write("convoke.toml", "[limits.models.openai]\nconcurrency = 2\n");
@@ -354,6 +363,7 @@ fn what_a_stopped_worker_holds_counts_until_it_goes_on() {
     assert_eq!(provider.map(|(_, in_use)| in_use), Some(&json!(2)), "both calls count");
     assert_eq!(model.asked().len(), 2, "nobody else asks");
     worker.signal(Signal::CONT);
+    model.release();
     run.wait().exits(0);
     let events = Events::of(&world, &world.run());
     assert_eq!((events.count("attempt_lost"), events.count("attempt_finished")), (1, 3));

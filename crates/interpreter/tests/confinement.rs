@@ -139,6 +139,7 @@ async fn a_worker_that_was_taken_over_calls_nothing_that_its_program_was_not_giv
 }
 
 #[tokio::test]
+#[ignore = "a measurement"]
 async fn a_worker_is_up_in_milliseconds() {
     let workers = workers("");
     let mut quickest = Duration::MAX;

@@ -253,9 +253,7 @@ fn presets_say_what_they_cannot_take() {
         preset.manifest(&values).map(|_| ())
     };
     let topics: Vec<String> = (0..100_001).map(|number| number.to_string()).collect();
-    let begun = std::time::Instant::now();
     assert!(made("fan_out_research", serde_json::json!({"topics": topics})).unwrap_err().contains("100001"));
-    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "refused at once");
     assert!(
         made("fan_out_research", serde_json::json!({"topics": ["a", ""]})).unwrap_err().contains("empty")
     );

@@ -149,15 +149,16 @@ async fn tells_a_stop_from_a_cut<V: Voice>() {
 
 async fn gives_up_in_time<V: Voice>() {
     let mut asked = Asked::default();
-    asked.timeouts.first_token = Duration::from_millis(60);
-    asked.timeouts.idle = Duration::from_millis(60);
+    let (short, long) = (Duration::from_millis(60), Duration::from_secs(60));
     let mut begun = beginning::<V>("half");
     begun.push(Act::Hold);
-    for (acts, reason) in [
-        (vec![Act::Hold], "first_token_timeout"),
-        (vec![stream_head(), Act::Hold], "first_token_timeout"),
-        (begun, "idle_timeout"),
+    // Only the limit that is meant is short: on a slow machine another one could be reached first.
+    for (acts, first_token, idle, reason) in [
+        (vec![Act::Hold], short, long, "first_token_timeout"),
+        (vec![stream_head(), Act::Hold], short, long, "first_token_timeout"),
+        (begun, long, short, "idle_timeout"),
     ] {
+        (asked.timeouts.first_token, asked.timeouts.idle) = (first_token, idle);
         let failure = failure::<V>(acts, &asked).await;
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Timeout, Some(reason)));
     }
@@ -202,8 +203,8 @@ async fn hangs_up_when_cancelled<V: Voice>() {
         _ = provider.complete(&request, &begun) => panic!("answered"),
         () = started.notified() => {}
     }
-    let closed = tokio::time::timeout(Duration::from_millis(100), server.hung_up.notified());
-    closed.await.expect("the connection is closed within 100 ms");
+    let closed = tokio::time::timeout(Duration::from_secs(30), server.hung_up.notified());
+    closed.await.expect("the connection is closed long before the request's own limits");
 }
 
 async fn takes_what_is_large<V: Voice>() {

@@ -25,6 +25,8 @@ use std::time::Duration;
 
 /// How long a lease of these tests lives.
 pub const TTL: Duration = Duration::from_secs(10);
+/// A lease that ends in no test.
+pub const LONG: Duration = Duration::from_secs(600);
 /// How long calls of these tests may last, margin included.
 pub const HOLD: Duration = Duration::from_secs(100);
 

@@ -84,7 +84,7 @@ fn join(file: &Path, at: u32, signal: Signal) {
 fn hold(file: &Path) {
     let capacity = open(file, "hold");
     let slots = define(&capacity, "slots", LIMIT);
-    let lease = take(&capacity, slots, LIMIT);
+    let lease = granted(capacity.reserve(&[(slots, LIMIT)], LONG).unwrap());
     capacity.consume(&lease).unwrap();
     say(lease.token);
     wait_for_word();

@@ -197,7 +197,7 @@ fn a_process_stopped_while_it_takes_the_lock_from_a_dead_one_is_named() {
 }
 
 #[test]
-fn a_dead_holders_capacity_is_back_within_a_second() {
+fn a_dead_holders_capacity_is_back_before_its_lease_ends() {
     let (_directory, file) = file();
     let parent = open(&file, "parent");
     let slots = define(&parent, "slots", LIMIT);
@@ -208,7 +208,7 @@ fn a_dead_holders_capacity_is_back_within_a_second() {
     let killed = Instant::now();
     child.signal(Signal::KILL);
     assert!(matches!(parent.wait(ticket, PATIENCE).unwrap(), Waited::Granted(_)));
-    assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+    assert!(killed.elapsed() < LONG, "{:?}", killed.elapsed());
 }
 
 #[test]
@@ -222,11 +222,7 @@ fn a_process_in_other_namespaces_shares_the_clock_and_is_known_to_be_alive_or_de
         return;
     }
     let seen = parent.snapshot();
-    assert!(
-        seen.leases[0].left > Duration::from_secs(1) && seen.leases[0].left <= TTL,
-        "{:?}",
-        seen.leases[0]
-    );
+    assert!(seen.leases[0].left > Duration::ZERO && seen.leases[0].left <= LONG, "{:?}", seen.leases[0]);
     assert_eq!(seen.instances[1].liveness, Liveness::Alive);
     let ticket = parent.enqueue(&[(slots, 1)], TTL).unwrap();
     assert_eq!(parent.reclaim().unwrap().freed, 0);

@@ -75,7 +75,7 @@ fn order_alone_passes_nothing_on() {
 
 #[test]
 fn sixty_agents_run_at_once() {
-    let replies = json!({"m": {"say": "done", "delay_ms": 1500}});
+    let replies = json!({"m": {"say": "done", "at_once": 60}});
     let model = Model::start(replies.as_object().unwrap());
     let agents: String = (0..60).map(|number| format!("  - {{id: a{number}, task: t}}\n")).collect();
     let world = World::with_workflow(&format!(

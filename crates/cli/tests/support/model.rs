@@ -46,6 +46,8 @@ struct Memory {
     /// As many at once are answered, after so many milliseconds; the others are told to come back in a second.
     hidden: Option<(usize, u64)>,
     refused: usize,
+    /// Replies that are held back may go.
+    released: bool,
 }
 
 impl Model {
@@ -95,6 +97,11 @@ impl Model {
         lock(&self.memory).asked.clone()
     }
 
+    /// Lets replies with `hold` go.
+    pub fn release(&self) {
+        lock(&self.memory).released = true;
+    }
+
     /// The most requests that were open at once.
     pub fn most_at_once(&self) -> usize {
         lock(&self.memory).most_at_once
@@ -139,13 +146,23 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
 fn answer(stream: &TcpStream, body: &Value, memory: &Mutex<Memory>) -> bool {
     let (index, reply) = lock(memory).enter(body);
     let delay = reply["delay_ms"].as_u64().unwrap_or(0);
-    let waited = wait_unless_closed(stream, Duration::from_millis(delay));
+    let waited = wait_unless_closed(stream, Duration::from_millis(delay))
+        && until_unless_closed(stream, || lock(memory).is_due(&reply));
     let dropped = reply["drop"] == json!(true);
     lock(memory).leave(index, !waited);
     waited && !dropped && write_reply(stream, body, &reply).is_ok()
 }
 
 impl Memory {
+    /// Whether what a reply waits for has come: so many requests open `at_once`, or `asked` in all, at any time so far, or the
+    /// test's word (`hold`). No clock decides.
+    fn is_due(&self, reply: &Value) -> bool {
+        let reached =
+            |key: &str, so_far: usize| reply[key].as_u64().is_none_or(|least| so_far as u64 >= least);
+        let may_go = reply["hold"] != json!(true) || self.released;
+        reached("at_once", self.most_at_once) && reached("asked", self.asked.len()) && may_go
+    }
+
     fn enter(&mut self, body: &Value) -> (usize, Value) {
         let model = body["model"].as_str().unwrap_or_default().to_owned();
         let texts = body["messages"].as_array().into_iter().flatten();
@@ -200,7 +217,8 @@ fn text(message: &Value) -> &str {
 
 /// One spelling for all replies: an object with `say`, or with what goes wrong.
 fn normal(reply: Value) -> Value {
-    const CONTROL: [&str; 6] = ["say", "call", "json", "drop", "delay_ms", "retry_after"];
+    const CONTROL: [&str; 9] =
+        ["say", "call", "json", "drop", "delay_ms", "retry_after", "at_once", "asked", "hold"];
     match reply {
         Value::Object(mut object)
             if CONTROL.iter().any(|key| object.contains_key(*key))
@@ -229,6 +247,18 @@ fn wait_unless_closed(stream: &TcpStream, time: Duration) -> bool {
         }
     }
     stream.set_read_timeout(None).is_ok()
+}
+
+/// Waits until it is so; false if the client hung up meanwhile, or nothing came of it.
+fn until_unless_closed(stream: &TcpStream, mut is_so: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    while !is_so() {
+        if begin.elapsed() > super::process::PATIENCE || !wait_unless_closed(stream, Duration::from_millis(2))
+        {
+            return false;
+        }
+    }
+    true
 }
 
 fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Result<()> {

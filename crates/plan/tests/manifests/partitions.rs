@@ -108,7 +108,9 @@ fn ten_thousands_of_partitions_are_read_in_linear_time() {
         assert_eq!(known(&plan(&text), "agent_count"), json!(count));
         begun.elapsed()
     };
-    let (few, many) = (time(5_000), time(40_000));
+    // The least of three: others use the machine too, and only ever make it longer.
+    let least = |count: usize| (0..3).map(|_| time(count)).min().expect("three");
+    let (few, many) = (least(5_000), least(40_000));
     assert!(many < few * 30, "8 times as many took {many:?} after {few:?}");
 }
 
