@@ -104,6 +104,7 @@ fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) 
         options: Options {
             max_concurrency: limit,
             interactive: false,
+            patience: std::time::Duration::ZERO,
             pid: std::process::id(),
             host: "measured".into(),
             limits: Limits::default(),
