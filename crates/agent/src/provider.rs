@@ -32,6 +32,12 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// The tools that its answers to a task can ask for, by the names that it will use; `None` where nobody knows before. Servers
+    /// that no answer can reach need not be started.
+    fn may_call(&self, _step: &str, _task: &TaskId) -> Option<Vec<String>> {
+        None
+    }
+
     /// Whether it can be told the shape of an answer by other means than words in the prompt.
     fn has_native_schema(&self, _model: &str) -> bool {
         false

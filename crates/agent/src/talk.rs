@@ -14,9 +14,11 @@ use crate::{
     Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Tool, Toolbox,
 };
 use convoke_model::{
-    AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, WaitsFor, reason,
+    AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, Servers, WaitsFor, reason,
 };
+use std::borrow::Cow;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -149,16 +151,33 @@ impl Talk<'_> {
             Some(contract) => contract.allows_nothing(),
             None => settings.tools.as_deref().is_some_and(<[String]>::is_empty),
         };
-        if settings.servers.is_empty() || allows_nothing {
+        let servers = self.reachable(&settings.servers);
+        if servers.is_empty() || allows_nothing {
             return Ok((self.uncallable(), None));
         }
-        let listed = self.toolbox.list(self.assignment.into(), &settings.servers).await;
+        let listed = self.toolbox.list(self.assignment.into(), &servers).await;
         let listed = listed.map_err(|failure| self.named(failure))?;
         // Those that are only named are nobody's right.
         match self.contract.filter(|_| !settings.show_tools) {
             Some(contract) => self.settle(contract, listed).await,
             None => Ok((self.told(Offer::new(listed, settings.tools.as_deref())), None)),
         }
+    }
+
+    /// The servers that an answer of the provider can ask something of. A name that says no server may be any server's.
+    fn reachable<'s>(&self, servers: &'s Arc<Servers>) -> Cow<'s, Servers> {
+        let Some(names) = self.provider.may_call(&self.assignment.step, &self.assignment.task) else {
+            return Cow::Borrowed(servers);
+        };
+        let is_of =
+            |name: &str, server: &str| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
+        let is_named = |name: &String| servers.keys().any(|server| is_of(name, server));
+        if !names.iter().all(is_named) {
+            return Cow::Borrowed(servers);
+        }
+        let is_wanted = |server: &str| names.iter().any(|name| is_of(name, server));
+        let wanted = servers.iter().filter(|(server, _)| is_wanted(server));
+        Cow::Owned(wanted.map(|(name, server)| (name.clone(), server.clone())).collect())
     }
 
     /// From here on the contract's tools are names, and on disk before anything is asked.

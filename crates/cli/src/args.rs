@@ -17,13 +17,13 @@ mod running;
 mod values;
 
 pub use around::{
-    CapacityArgs, CapacityCommand, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs, ProjectAction,
-    ProjectArgs,
+    CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
+    ProjectAction, ProjectArgs,
 };
 pub use files::{CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
-pub use looking::{EventsArgs, PruneArgs, ShowArgs, VerifyArgs};
+pub use looking::{EventsArgs, PruneArgs, RunsArgs, ShowArgs, VerifyArgs};
 pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
 pub use values::Spending;
 
@@ -122,7 +122,7 @@ pub enum Command {
     /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first
-    Runs(FormatArgs),
+    Runs(RunsArgs),
     /// Watch a run that goes on in the background, answer its gates, and end as it ends
     Attach(AttachArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
@@ -152,6 +152,9 @@ pub enum Command {
     Config(ConfigCommand),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Print the names that may stand next, for completion scripts
+    #[command(hide = true)]
+    Complete(CompleteArgs),
     /// Print the manual page, or write all of them to a folder
     Man(ManArgs),
 }
@@ -169,11 +172,21 @@ impl Command {
     }
 }
 
-/// Conductor's `--input.NAME=VALUE` is our `--input NAME=VALUE`.
+/// Conductor's `--input.NAME=VALUE` is our `--input NAME=VALUE`, and its `-m KEY=VALUE` our `--metadata KEY=VALUE`. The name of no
+/// model holds that sign.
 pub fn as_conductor_writes(words: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
-    words.map(|word| match word.to_str().and_then(|text| text.strip_prefix("--input.")) {
-        Some(given) if given.contains('=') => format!("--input={given}").into(),
-        _ => word,
+    let mut words = words.peekable();
+    std::iter::from_fn(move || {
+        let word = words.next()?;
+        let is_pair = |word: &OsString| word.to_str().is_some_and(|text| text.contains('='));
+        Some(match word.to_str() {
+            Some("-m") if words.peek().is_some_and(is_pair) => "--metadata".into(),
+            Some(text) => match text.strip_prefix("--input.") {
+                Some(given) if given.contains('=') => format!("--input={given}").into(),
+                _ => word,
+            },
+            None => word,
+        })
     })
 }
 
@@ -207,6 +220,20 @@ mod tests {
         let words = ["convoke", "run", "w.yaml", "--input.n=1", "--input.x"].map(OsString::from);
         let words: Vec<_> = as_conductor_writes(words.into_iter()).collect();
         assert_eq!(words[3..], ["--input=n=1", "--input.x"].map(OsString::from));
+    }
+
+    #[test]
+    fn the_same_letter_is_the_model_everywhere() {
+        let words = ["convoke", "run", "w.yaml", "-m", "team=blue", "-m", "gpt-5.2"].map(OsString::from);
+        let cli = Cli::try_parse_from(as_conductor_writes(words.into_iter())).unwrap();
+        let Command::Run(run) = cli.command else { panic!("a run") };
+        assert_eq!(run.metadata, [("team".to_owned(), "blue".to_owned())]);
+        assert_eq!(run.flags.model.as_deref(), Some("gpt-5.2"));
+        for command in [&["goal", "x"][..], &["resume"], &["answer", "r", "g"]] {
+            let words = [&["convoke"], command, &["-m", "gpt-5.2"]].concat();
+            let cli = Cli::try_parse_from(words).unwrap();
+            assert_eq!(cli.command.run_flags().unwrap().model.as_deref(), Some("gpt-5.2"));
+        }
     }
 
     #[test]

@@ -158,6 +158,19 @@ fn resolved(config: &Config, provider: &Provider) -> Provider {
     Provider { settings, model: own.model.or(base.model) }
 }
 
+/// `--model`: every agent asks this model, and so does whoever judges or repairs its answers.
+pub fn override_model(plan: &mut Plan, model: Option<&str>) {
+    let Some(model) = model else { return };
+    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
+        let Kind::Agent(agent) = &mut node.kind else { continue };
+        agent.model = Some(Text::Literal(Arc::from(model)));
+        let settings = Arc::make_mut(&mut agent.settings);
+        (settings.fallback, settings.repair_model) = (None, None);
+        settings.validator.iter_mut().for_each(|validator| validator.model = None);
+        settings.success_criteria.iter_mut().for_each(|criteria| criteria.model = None);
+    }
+}
+
 /// Agents that name no model get the one that the configuration has for their provider.
 fn give_models(plan: &mut Plan, config: &Config, provider: Option<&str>) {
     let overriding = provider.map(|name| named(config, name));

@@ -57,7 +57,7 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
         plan: plan(args)?,
         keys: settings.keys.clone(),
         prompts: prompts.iter().map(|prompt| (prompt.duty, prompt.text.clone())).collect(),
-        model: args.model.clone().or_else(|| settings.model.clone()),
+        model: args.flags.model.clone().or_else(|| settings.model.clone()),
         servers: settings.servers.clone(),
         limits: Budgeted::at_start(&args.bounds, &settings.limits).limits,
     };

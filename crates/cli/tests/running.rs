@@ -219,6 +219,75 @@ fn the_configuration_says_where_each_value_came_from() {
 }
 
 #[test]
+fn runs_tasks_presets_and_providers_are_completed() {
+    let world = World::with(HELLO);
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
+    let run = world.newest();
+    let complete = |words: &[&str]| world.run(&[&["complete", "--"], words].concat()).stdout;
+    assert_eq!(complete(&["show", ""]), format!("last\n{run}\n"));
+    assert_eq!(complete(&["-q", "events", ""]), format!("last\n{run}\n"));
+    assert_eq!(complete(&["show", "last", ""]), "greet\nshout\n");
+    assert!(complete(&["run", "preset:"]).lines().all(|name| name.starts_with("preset:")));
+    assert!(!complete(&["run", "preset", ":", "r"]).contains("preset:"), "bash takes the colon for a word");
+    let providers = complete(&["run", "w.yaml", "-p", ""]);
+    assert!(
+        providers.lines().any(|name| name == "anthropic") && providers.contains("scripted"),
+        "{providers}"
+    );
+    assert_eq!(complete(&["run", ""]), "", "files are the shell's business");
+    assert_eq!(complete(&["show", "--"]), "", "flags are in the script");
+}
+
+#[test]
+fn bash_completes_what_the_program_names() {
+    let world = World::with(HELLO);
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
+    let run = world.newest();
+    world.write("completions", world.run(&["completions", "bash"]).stdout);
+    let program = env!("CARGO_BIN_EXE_convoke");
+    let script = format!(
+        "source ./completions; COMP_WORDS=({program} show 20); COMP_CWORD=2; _convoke_names convoke 20 show; echo \"${{COMPREPLY[*]}}\""
+    );
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--norc", "-c", &script]).current_dir(world.path("")).env("CONVOKE_STATE_DIR", world.state());
+    let Ok(output) = bash.output() else { return };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        run,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn trying_a_file_out_starts_no_server_that_no_reply_calls() {
+    let world = World::with(
+        "workflow:
+  name: w
+  entry_point: a
+  runtime:
+    provider: openai
+    mcp_servers:
+      missing: {command: no-such-program-anywhere}
+      absent: {command: no-such-program-either}
+agents: [{name: a, prompt: hi}]
+output: {said: '{{ a.output.result }}'}
+",
+    );
+    let said = world.run(&["run", "w.yaml", "-p", "scripted"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    world.write("convoke.toml", "[providers.trial]\nname = 'scripted'\nfile = 'replies.yaml'\n");
+    world.write("replies.yaml", "a: [{tool_calls: [{name: missing__look}]}, done]\n");
+    let said = world.run(&["run", "w.yaml", "-p", "trial"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("missing") && !said.stderr.contains("absent"),
+        "only it is started: {}",
+        said.stderr
+    );
+}
+
+#[test]
 fn completions_manual_and_schema_can_be_made() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish"] {

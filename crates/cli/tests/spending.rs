@@ -130,3 +130,23 @@ fn a_run_that_is_stopping_makes_no_further_call() {
     world.convoke(&["resume", &run()]).exits(0);
     assert_eq!(model.asked().len(), 200, "nothing was asked twice, and nothing forgotten");
 }
+
+#[test]
+fn the_command_line_chooses_the_model_of_every_agent() {
+    let replies = json!({"cheap": "done"});
+    let model = Model::start(replies.as_object().expect("an object"));
+    let world = World::with_workflow(&format!(
+        "workflow:
+  name: w
+  entry_point: a
+  runtime: {{provider: {{name: openai, base_url: '{url}', api_key: none}}, default_model: dear}}
+agents:
+  - {{name: a, prompt: hi, routes: [{{to: b}}]}}
+  - {{name: b, models: [dearer, dearest], prompt: hi, success_criteria: {{criteria: it is done, model: dear}}}}
+",
+        url = model.url()
+    ));
+    world.convoke(&["run", "w.yaml", "-m", "cheap"]);
+    let asked = model.asked();
+    assert!(asked.len() > 2 && asked.iter().all(|asked| asked.model == "cheap"), "{asked:?}");
+}

@@ -34,11 +34,87 @@ fn runs_are_listed_newest_first() {
     assert_eq!(listed.as_array().unwrap().len(), 2);
     assert_eq!(listed[1]["id"], first.as_str());
     let keys: Vec<_> = listed[0].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["id", "workflow", "status", "started_at", "finished_at", "tasks"]);
-    assert_eq!(listed[0]["tasks"], serde_json::json!({"total": 2, "done": 2, "failed": 0}));
+    let expected =
+        ["id", "workflow", "folder", "status", "started_at", "finished_at", "worked_ms", "tasks", "usage"];
+    assert_eq!(keys, expected);
+    assert_eq!(listed[0]["tasks"], serde_json::json!({"total": 2, "done": 2, "failed": 0, "running": 0}));
     assert!(listed[0]["started_at"].as_str().unwrap().ends_with('Z'));
     let text = world.run(&["runs"]).stdout;
     assert!(text.contains("RUN") && text.contains("succeeded") && text.contains("2/2"), "{text}");
+}
+
+#[test]
+fn runs_are_filtered() {
+    let (world, first) = after_one_run();
+    world.write(
+        "bad.yaml",
+        "workflow: {name: bad, entry_point: a}\nagents: [{name: a, type: terminate, status: failed, reason: no}]\n",
+    );
+    assert_eq!(world.run(&["run", "bad.yaml"]).code, 1);
+    let bad = world.newest();
+    let ids = |args: &[&str]| -> Vec<String> {
+        let listed = json(&world.run(&[&["runs", "--format", "json"], args].concat()).stdout);
+        let ids = listed
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|row| row["id"].as_str().expect("a name").to_owned());
+        ids.collect()
+    };
+    assert_eq!(ids(&["--status", "failed"]), [bad.as_str()]);
+    assert_eq!(ids(&["--status", "failed,succeeded"]).len(), 2);
+    assert_eq!(ids(&["--workflow", "two"]), [first.as_str()]);
+    assert_eq!(ids(&["-n", "1"]), [bad.as_str()]);
+    assert_eq!(ids(&["--since", "1h"]).len(), 2);
+    assert_eq!(ids(&["--since", "0s"]).len(), 0);
+    assert_eq!(world.run(&["runs", "--status", "parked"]).stderr, "no run is like that\n");
+    assert_eq!(world.run(&["runs", "--status", "sleeping"]).code, 2);
+}
+
+#[test]
+fn the_last_run_of_the_folder_needs_no_name() {
+    let (world, _) = after_one_run();
+    world.run(&["run", "w.yaml"]);
+    let run = world.newest();
+    for args in [
+        &["show"][..],
+        &["show", "last"],
+        &["verify", "last"],
+        &["events", "last"],
+        &["attach"],
+        &["stop", "last"],
+    ] {
+        let said = world.run(args);
+        assert_eq!(said.code, 0, "{args:?}: {}", said.stderr);
+    }
+    assert!(world.run(&["show"]).stdout.contains(&run));
+    assert!(world.run(&["show", "last", "a"]).stdout.starts_with("a succeeded"));
+    let elsewhere = world.command(&["show", "last"]).current_dir(world.state()).output().expect("it runs");
+    let said = world.said(elsewhere);
+    assert!(said.code == 2 && said.stderr.contains("no run was started in this folder"), "{}", said.stderr);
+}
+
+#[test]
+fn a_live_run_is_counted_and_a_killed_one_runs_nothing() {
+    let world = World::with(
+        "workflow: {name: two, entry_point: a}\n\
+         agents:\n  - {name: a, type: script, command: echo, args: [hi], routes: [{to: b}]}\n  \
+         - {name: b, type: script, command: sleep, args: ['600'], on_unknown: retry}\n",
+    );
+    let mut child = world.spawn(&["run", "w.yaml"]);
+    let tasks = || json(&world.run(&["runs", "--format", "json"]).stdout)[0]["tasks"].clone();
+    let live = serde_json::json!({"total": 2, "done": 1, "failed": 0, "running": 1});
+    while tasks() != live {
+        std::thread::yield_now();
+    }
+    assert!(world.run(&["runs"]).stdout.contains("1/2, 1 running"));
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let row = json(&world.run(&["runs", "--format", "json"]).stdout)[0].clone();
+    assert_eq!((row["status"].as_str(), row["tasks"]["running"].as_u64()), (Some("interrupted"), Some(0)));
+    let shown = world.run(&["show"]).stdout;
+    assert!(shown.contains("interrupted") && !shown.contains("running"), "{shown}");
+    assert_eq!(json(&world.run(&["show", "--format", "json"]).stdout)["tasks"][1]["status"], "interrupted");
 }
 
 #[test]

@@ -69,8 +69,23 @@ fn a_test_that_names_nobody_to_answer_is_told_so() {
 fn programs_get_json() {
     let world = greeter("- {name: greets, replies: replies.yaml}");
     let said = world.convoke(&["test", "w.tests.yaml", "--format", "json"]).exits(0);
-    let test = json!({"file": "w.yaml", "name": "greets", "passed": true, "status": "succeeded", "calls": 1, "problems": []});
+    let test = json!({"file": "w.yaml", "name": "greets", "passed": true, "updated": false, "status": "succeeded", "calls": 1, "problems": []});
     assert_eq!(said.json(), json!({"passed": 1, "failed": 0, "tests": [test]}));
+}
+
+#[test]
+fn expectations_are_updated_where_they_stand() {
+    let tests = "# kept\n- name: greets\n  replies: replies.yaml\n  expect:\n    max_calls: 0 # too few\n    ran: [nobody]\n";
+    let world = greeter(tests);
+    world.convoke(&["test", "w.yaml"]).exits(1);
+    assert_eq!(world.read("w.tests.yaml"), tests, "nothing changes unasked");
+    let said = world.convoke(&["test", "w.yaml", "--update"]).exits(1);
+    assert!(said.stdout.contains("nobody"), "what must hold is not updated: {said}");
+    assert_eq!(world.read("w.tests.yaml"), tests.replace("max_calls: 0", "max_calls: 1"));
+    world.write("w.tests.yaml", tests.replace("    ran: [nobody]\n", ""));
+    let said = world.convoke(&["test", "w.yaml", "--update"]).exits(0);
+    assert!(said.stdout.contains("updated"), "{said}");
+    world.convoke(&["test", "w.yaml"]).exits(0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a run came to, for people and programs: a fold over its events, also after a crash.
 
 use convoke_model::{
-    Cause, Event, Failure, Payload, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+    Absences, Cause, Event, Failure, Payload, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
 };
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -26,6 +26,9 @@ pub struct RunReport {
     pub usage: Usage,
     /// Its tasks, in order of appearance.
     pub tasks: IndexMap<TaskId, TaskReport>,
+    /// When no process drove it.
+    #[serde(skip)]
+    pub absences: Absences,
     /// What a person should know.
     pub notes: Vec<String>,
 }
@@ -126,6 +129,7 @@ impl RunReport {
     /// Takes one event.
     pub fn take(&mut self, stamped: &Stamped) {
         let at = stamped.at;
+        self.absences.take(stamped);
         match &stamped.event {
             Event::RunStarted(started) => self.begin(started, at),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),

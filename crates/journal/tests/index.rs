@@ -5,7 +5,7 @@ mod common;
 use common::{Disk, me, meta, note};
 use convoke_journal::{Error, Index, Journal, Prune, RunRow, Sqlite, StateDir, summarize};
 use convoke_model::{
-    Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted, RunStatus, Stamped,
+    Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted, RunStatus, Stamped, Usage,
 };
 use convoke_model::{TaskId, Timestamp};
 use std::fs;
@@ -52,6 +52,10 @@ fn row(run: &RunId, start: u64, end: Option<RunStatus>) -> RunRow {
         status: end.unwrap_or(RunStatus::Running),
         started_at: Timestamp(start),
         finished_at: end.map(|_| Timestamp(start + 7)),
+        worked_ms: 0,
+        last_at: Timestamp(start + 6 + u64::from(end.is_some())),
+        usage: Default::default(),
+        running: u64::from(end.is_none()),
         total: 3,
         done: 1,
         failed: 1,
@@ -117,7 +121,7 @@ fn a_run_whose_owner_died_is_interrupted() {
     index.put(&running).unwrap();
     assert_eq!(index.list().unwrap(), std::slice::from_ref(&running));
     drop(owner);
-    let interrupted = RunRow { status: RunStatus::Interrupted, ..running };
+    let interrupted = RunRow { status: RunStatus::Interrupted, running: 0, ..running };
     assert_eq!(index.list().unwrap(), std::slice::from_ref(&interrupted));
     assert_eq!(index.get(&disk.run).unwrap(), Some(interrupted));
 }
@@ -171,4 +175,37 @@ fn a_name_is_resolved_by_the_folders() {
     assert_eq!(disk.state.resolve("7k3q").unwrap(), run("20261115-101532-7k3q"));
     assert!(matches!(disk.state.resolve("2026"), Err(Error::AmbiguousRun { .. })));
     assert!(matches!(disk.state.resolve("x"), Err(Error::UnknownRun { nearest: None, .. })));
+}
+
+#[test]
+fn a_line_says_how_long_processes_drove_the_run_and_what_was_used() {
+    let run = RunId("r".into());
+    let second = |n: u64| Timestamp(n * 1_000_000);
+    let mut events = events(&run, 0, None);
+    let usage = Usage { calls: 2, input_tokens: 30, cost_micros: 7, ..Usage::default() };
+    let more = [
+        (100, Event::RunOwned { epoch: 2, pid: 43, host: "h".into() }),
+        (
+            101,
+            Event::AttemptFinished { task: TaskId("c".into()), attempt: 1, output: Payload::Gathered, usage },
+        ),
+        (103, Event::RunParked { waiting: vec![] }),
+    ];
+    let start = events.len() as u64;
+    events.extend((start + 1..).zip(more).map(|(seq, (at, event))| Stamped { seq, at: second(at), event }));
+    let row = summarize(&run, &events);
+    assert_eq!((row.worked_ms, row.usage, row.running, row.done), (3_000, usage, 0, 2));
+}
+
+#[test]
+fn a_run_that_is_driven_is_listed_as_it_is_now() {
+    let disk = Disk::new();
+    let mut journal = disk.create();
+    let mut index = Index::open(&disk.state).unwrap();
+    let all = events(&disk.run, 5, None);
+    journal.append(&all[..3], &[], &[]).unwrap();
+    assert_eq!(index.list().unwrap()[0].running, 1);
+    journal.append(&all[3..6], &[], &[]).unwrap();
+    let now = &index.list().unwrap()[0];
+    assert_eq!((now.running, now.done, now.status), (2, 1, RunStatus::Running));
 }

@@ -28,6 +28,7 @@ pub mod synthesis;
 mod time;
 mod tools;
 mod usage;
+mod worked;
 
 pub use ask::*;
 pub use assignment::*;
@@ -48,3 +49,4 @@ pub use schema::*;
 pub use time::*;
 pub use tools::*;
 pub use usage::*;
+pub use worked::Absences;

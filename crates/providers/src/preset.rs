@@ -180,8 +180,12 @@ pub fn is_known(name: &str) -> bool {
 
 /// Every name, for people.
 pub fn names_in_words() -> String {
-    let names: Vec<_> = ALL.iter().map(|preset| preset.name).chain(WITHOUT_A_SERVICE).collect();
-    names.join(", ")
+    names().collect::<Vec<_>>().join(", ")
+}
+
+/// Every name.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|preset| preset.name).chain(WITHOUT_A_SERVICE)
 }
 
 /// The variables that hold a service's secrets, so that they can be kept from child processes. Which of those that a

@@ -9,7 +9,7 @@ mod made_up;
 mod replies;
 
 use convoke_agent::{Finish, Provider, Reply, Report, Request, Role, Sink, ToolCall, tokens_of};
-use convoke_model::{Class, Failure, ProviderSettings, Usage};
+use convoke_model::{Class, Failure, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use replies::{Entry, Outcome, Script, Wanted};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,6 +72,11 @@ impl Scripted {
 impl Provider for Scripted {
     fn name(&self) -> &str {
         "scripted"
+    }
+
+    /// What is made up asks for no tools; a file says which it asks for.
+    fn may_call(&self, step: &str, task: &TaskId) -> Option<Vec<String>> {
+        Some(self.script.as_ref().map(|script| script.tools_of(step, task)).unwrap_or_default())
     }
 
     fn complete<'a>(

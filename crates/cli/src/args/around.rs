@@ -91,6 +91,14 @@ pub struct CompletionsArgs {
     pub shell: clap_complete::Shell,
 }
 
+/// `convoke complete`.
+#[derive(Debug, Args)]
+pub struct CompleteArgs {
+    /// The words of the command line after the program's name, the last as far as it was typed
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}
+
 /// `convoke man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {

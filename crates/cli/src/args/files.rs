@@ -76,6 +76,9 @@ pub struct TestArgs {
     /// Ask the models where a cassette is missing, and make it
     #[arg(long)]
     pub record: bool,
+    /// Write what came out into the tests, in place of the output, status and calls that were expected
+    #[arg(long)]
+    pub update: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

@@ -11,9 +11,6 @@ use std::path::PathBuf;
 pub struct GoalArgs {
     /// What is to be reached, in your words
     pub goal: String,
-    /// The model for everybody who is asked
-    #[arg(short, long, value_name = "NAME")]
-    pub model: Option<String>,
     /// What whoever plans should know besides: a file, or the words themselves
     #[arg(long, value_name = "FILE|TEXT")]
     pub context: Option<String>,
@@ -78,7 +75,7 @@ pub struct GoalBounds {
 /// `convoke guide`.
 #[derive(Debug, Args)]
 pub struct GuideArgs {
-    /// The run, or the beginning of its name
+    /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// What to say; it stands over the plan from the next decision on
     #[arg(required = true)]

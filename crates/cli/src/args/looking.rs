@@ -3,13 +3,41 @@
 use super::format::Format;
 use super::values::age;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use convoke_model::RunStatus;
 use std::time::Duration;
+
+/// `convoke runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Only runs that stand so; may be repeated
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = status())]
+    pub status: Vec<RunStatus>,
+    /// Only runs of workflows whose name holds this
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// Only runs that were started no longer ago than this, such as `2h` or `7d`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub since: Option<Duration>,
+    /// The newest N of them
+    #[arg(short = 'n', long = "limit", value_name = "N")]
+    pub limit: Option<usize>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// The words for how runs stand.
+fn status() -> impl TypedValueParser<Value = RunStatus> {
+    PossibleValuesParser::new(RunStatus::ALL.map(RunStatus::word))
+        .map(|word| RunStatus::from_word(&word).expect("one of the words"))
+}
 
 /// `convoke show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The run, or the beginning of its name
-    pub run: String,
+    /// The run, the beginning of its name, or `last`; the last one of this folder if left out
+    pub run: Option<String>,
     /// A task of the run
     pub task: Option<String>,
     /// Show the task's whole conversation, not only its last turns and the beginnings of texts
@@ -26,7 +54,7 @@ pub struct ShowArgs {
 /// `convoke events`.
 #[derive(Debug, Args)]
 pub struct EventsArgs {
-    /// The run, or the beginning of its name
+    /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// Wait for more until the run ends
     #[arg(short, long)]
@@ -39,7 +67,7 @@ pub struct EventsArgs {
 /// `convoke verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// The run, or the beginning of its name
+    /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// How to print
     #[arg(long, value_enum, default_value_t)]

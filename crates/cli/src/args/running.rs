@@ -20,6 +20,9 @@ pub struct RunFlags {
     /// The provider, over what the file says. Agents of a workflow that name openai or scripted keep it
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
+    /// The model of every agent, over what the file says
+    #[arg(short, long, value_name = "NAME")]
+    pub model: Option<String>,
     /// The most attempts at once in this run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_concurrency: Option<u32>,
@@ -69,7 +72,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
     /// A word to keep with the run; may be repeated
-    #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub metadata: Vec<(String, String)>,
     /// Show what would run and spend nothing
     #[arg(long)]
@@ -88,7 +91,7 @@ pub struct RunArgs {
 /// `convoke resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// The run, or the beginning of its name; the newest unfinished run of this folder if left out
+    /// The run, the beginning of its name, or `last`; the newest unfinished run of this folder if left out
     pub run: Option<String>,
     /// Go on with the workflow file as it is now; of `convoke goal`, with the budget that is configured now
     #[arg(long)]
@@ -104,7 +107,7 @@ pub struct ResumeArgs {
 /// `convoke answer`.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// The run, or the beginning of its name
+    /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// The gate that waits
     pub gate: String,
@@ -140,7 +143,7 @@ pub struct AttachArgs {
 /// `convoke stop`.
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// The run, or the beginning of its name
+    /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// Do not let attempts finish
     #[arg(long)]

@@ -4,6 +4,7 @@ mod answer;
 mod attach;
 pub(crate) mod capacity;
 mod check;
+mod complete;
 mod completions;
 mod config;
 mod doctor;
@@ -42,7 +43,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Answer(args) => answer::run(console, &args),
         Command::Plan(args) => plan::run(console, &args),
         Command::Check(args) => check::run(console, &args),
-        Command::Runs(args) => runs::run(console, args.format),
+        Command::Runs(args) => runs::run(console, &args),
         Command::Capacity(args) => capacity::run(console, &args),
         Command::Instances(args) => instances::run(console, args.format),
         Command::Show(args) => show::run(console, &args),
@@ -58,6 +59,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),
+        Command::Complete(args) => complete::run(console, &args),
         Command::Man(args) => man::run(console, args.dir.as_deref()),
     }
 }

@@ -100,6 +100,7 @@ pub fn go_on(
         }
     };
     let mut plan = with_provider(plan, console, flags);
+    compiling::override_model(&mut plan, flags.model.as_deref());
     plan.bound_by(&console.config.caps);
     let tape = tape.or_as_started(&started.metadata);
     let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);

@@ -37,7 +37,8 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
 fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
-    let plan = compiling::accept(console, &subject.file, compiled, strict)?;
+    let mut plan = compiling::accept(console, &subject.file, compiled, strict)?;
+    compiling::override_model(&mut plan, args.flags.model.as_deref());
     begin_with(console, args, subject, plan)
 }
 

@@ -1,6 +1,7 @@
-//! `convoke runs`: the runs of the state folder, newest first.
+//! `convoke runs`: the runs of the state folder, newest first, as they stand at this moment.
 
-use crate::args::Format;
+use crate::args::{Format, RunsArgs};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -8,44 +9,75 @@ use crate::stored;
 use crate::view::words;
 use comfy_table::{Table, presets};
 use convoke_journal::RunRow;
+use convoke_model::{RunStatus, Timestamp};
 use serde_json::{Value, json};
+use std::time::Duration;
 
-/// Lists the runs.
-pub fn run(console: &Console, format: Format) -> Result<Exit, CommandFailure> {
-    let rows = stored::list(&stored::for_reading(console))?;
-    match format {
-        Format::Json => console.json(&rows.iter().map(record).collect::<Vec<_>>())?,
+/// Lists the runs that were asked for.
+pub fn run(console: &Console, args: &RunsArgs) -> Result<Exit, CommandFailure> {
+    let now = clock::now();
+    let all = stored::list(&stored::for_reading(console))?;
+    let some = !all.is_empty();
+    let rows: Vec<RunRow> = wanted(all, args, now).collect();
+    match args.format {
+        Format::Json => console.json(&rows.iter().map(|row| record(row, now)).collect::<Vec<_>>())?,
+        Format::Text if rows.is_empty() && some => console.say("no run is like that"),
         Format::Text if rows.is_empty() => console.say("no runs yet"),
-        Format::Text => console.data(&table(&rows))?,
+        Format::Text => console.data(&table(&rows, now))?,
     }
     Ok(Exit::Success)
 }
 
-fn record(row: &RunRow) -> Value {
+fn wanted(rows: Vec<RunRow>, args: &RunsArgs, now: Timestamp) -> impl Iterator<Item = RunRow> {
+    let stands = |row: &RunRow| args.status.is_empty() || args.status.contains(&row.status);
+    let is_of = |row: &RunRow| args.workflow.as_ref().is_none_or(|name| row.workflow.contains(name));
+    let is_young = move |row: &RunRow| args.since.is_none_or(|age| now.since(row.started_at) <= age);
+    rows.into_iter()
+        .filter(move |row| stands(row) && is_of(row) && is_young(row))
+        .take(args.limit.unwrap_or(usize::MAX))
+}
+
+/// How long it has been worked on: until now, while a process drives it.
+fn worked(row: &RunRow, now: Timestamp) -> Duration {
+    let since = if row.status == RunStatus::Running { now.since(row.last_at) } else { Duration::ZERO };
+    Duration::from_millis(row.worked_ms) + since
+}
+
+fn record(row: &RunRow, now: Timestamp) -> Value {
     json!({
         "id": row.id,
         "workflow": row.workflow,
+        "folder": row.folder,
         "status": row.status.word(),
         "started_at": row.started_at.rfc3339(),
         "finished_at": row.finished_at.map(|at| at.rfc3339()),
-        "tasks": {"total": row.total, "done": row.done, "failed": row.failed},
+        "worked_ms": worked(row, now).as_millis() as u64,
+        "tasks": {"total": row.total, "done": row.done, "failed": row.failed, "running": row.running},
+        "usage": row.usage,
     })
 }
 
-fn table(rows: &[RunRow]) -> String {
+fn table(rows: &[RunRow], now: Timestamp) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["RUN", "WORKFLOW", "STATUS", "STARTED", "TOOK", "TASKS"]);
+    let header = ["RUN", "WORKFLOW", "STATUS", "STARTED", "TOOK", "TASKS", "USED"];
+    table.load_style(presets::NOTHING).set_header(header);
     for row in rows {
-        let took = row.finished_at.map(|at| words::duration(at.since(row.started_at))).unwrap_or_default();
-        let failed = if row.failed > 0 { format!(", {} failed", row.failed) } else { String::new() };
         table.add_row([
             row.id.to_string(),
             row.workflow.clone(),
             row.problem.as_ref().map_or(row.status.word(), |_| "unreadable").to_owned(),
             row.started_at.rfc3339()[..19].replace('T', " "),
-            took,
-            format!("{}/{}{failed}", row.done, row.total),
+            words::duration(worked(row, now)),
+            tasks(row),
+            words::usage(&row.usage).unwrap_or_default(),
         ]);
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// `3/5, 1 failed, 2 running`.
+fn tasks(row: &RunRow) -> String {
+    let parts = [(row.failed, "failed"), (row.running, "running")];
+    let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!(", {count} {word}"));
+    format!("{}/{}{}", row.done, row.total, parts.collect::<String>())
 }

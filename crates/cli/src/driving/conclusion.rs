@@ -79,7 +79,7 @@ impl Ended<'_> {
         let view = &self.view;
         let paint = self.console.paint;
         let painted = if word == "succeeded" { paint.good(word) } else { paint.warn(word) };
-        let took = words::duration(view.last.since(view.started));
+        let took = words::duration(view.worked(view.last));
         let mut parts = vec![view.ended.words()];
         parts.extend(words::usage(&view.usage));
         format!("{} {painted} in {took}: {} (run {})", view.workflow, parts.join(", "), self.run)

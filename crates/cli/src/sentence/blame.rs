@@ -106,7 +106,7 @@ impl Authors<'_> {
             }
             ["agents", _, key, ..] => self.of_step(key),
             ["workflow", "runtime", "default_model", ..] => {
-                Some(either(self.args.model.is_some(), "--model", "goal.model"))
+                Some(either(self.args.flags.model.is_some(), "--model", "goal.model"))
             }
             ["workflow", "limits", key, ..] => {
                 Some(either(self.args.bounds.budget.is_some(), "--budget", &format!("goal.{key}")))

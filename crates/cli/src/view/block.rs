@@ -47,7 +47,7 @@ fn fitted(lines: Vec<String>, width: usize) -> Vec<String> {
 
 /// Workflow, time, done of total, failures, tokens, cost.
 fn headline(state: &State, now: Timestamp) -> String {
-    let mut parts = vec![state.workflow.clone(), words::duration(now.since(state.started))];
+    let mut parts = vec![state.workflow.clone(), words::duration(state.worked(now))];
     parts.push(format!("{}/{} done", words::count(state.ended.total()), words::count(state.total())));
     if state.ended.failed > 0 {
         parts.push(format!("{} failed", words::count(state.ended.failed)));

@@ -138,7 +138,7 @@ fn attempt_started(state: &State, task: &TaskId, attempt: u32) -> String {
 fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Paint) -> String {
     let mut text = format!("{task} {}", paint.good("done"));
     let Some(known) = state.tasks.get(task) else { return text };
-    text.push_str(&format!(" in {}", words::duration(at.since(known.started))));
+    text.push_str(&format!(" in {}", words::duration(state.absences.worked(known.started, at))));
     let mut all = known.usage;
     all += used;
     if let Some(used) = words::usage(&all) {
@@ -231,12 +231,7 @@ fn parked(waiting: &[TaskId]) -> String {
 }
 
 fn run_finished(state: &State, status: RunStatus, at: Timestamp) -> String {
-    format!(
-        "{} {} in {}",
-        state.workflow,
-        status.word().replace('_', " "),
-        words::duration(at.since(state.started))
-    )
+    format!("{} {} in {}", state.workflow, status.word().replace('_', " "), words::duration(state.worked(at)))
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@
 use super::task::{End, Members, Phase, Task, Wait};
 use super::{Growing, Outline, words};
 use convoke_model::{
-    About, Ending, Event, Inquiry, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+    About, Absences, Ending, Event, Inquiry, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 
 /// A run, folded for people.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +22,8 @@ pub struct State {
     pub started: Timestamp,
     /// The time of the last event.
     pub last: Timestamp,
+    /// When no process drove it.
+    pub absences: Absences,
     /// How it stands.
     pub status: Option<RunStatus>,
     /// Every task that was seen.
@@ -117,6 +120,11 @@ impl State {
         state
     }
 
+    /// How long it has been worked on, until this moment.
+    pub fn worked(&self, until: Timestamp) -> Duration {
+        self.absences.worked(self.started, until)
+    }
+
     /// How many steps there are or will be, as far as that is known. What a step asks on its way is none.
     pub fn total(&self) -> u64 {
         self.tasks.len() as u64 - self.asides + self.announced + self.expected.len() as u64
@@ -141,6 +149,7 @@ impl State {
     /// Takes the next event.
     pub fn apply(&mut self, stamped: &Stamped) {
         let (at, seq) = (stamped.at, stamped.seq);
+        self.absences.take(stamped);
         self.last = at;
         self.growing.apply(&stamped.event);
         match &stamped.event {
@@ -272,7 +281,9 @@ impl State {
             return;
         }
         let (order, aside) = (entry.order, entry.aside);
-        let took = at.since(entry.started);
+        let started = entry.started;
+        let took = self.absences.worked(started, at);
+        let entry = self.seen(task, at);
         let before = std::mem::replace(&mut entry.phase, Phase::Ended { end, took });
         self.leave(order);
         self.drop_announced(task, &before);

@@ -1,6 +1,6 @@
 //! What a listing says about a run, as a fold of its events.
 
-use convoke_model::{Event, RunId, RunStatus, Stamped, TaskId, Timestamp};
+use convoke_model::{Absences, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -21,6 +21,14 @@ pub struct RunRow {
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// How long processes drove it until its last event, in milliseconds.
+    pub worked_ms: u64,
+    /// When its last event happened.
+    pub last_at: Timestamp,
+    /// What it has used.
+    pub usage: Usage,
+    /// Attempts that have no end yet. Nothing runs any more where no process drives the run.
+    pub running: u64,
     /// Tasks known so far.
     pub total: u64,
     /// Tasks that succeeded.
@@ -57,6 +65,7 @@ fn head(sentence: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     Open,
+    Running,
     Done,
     Failed,
 }
@@ -65,6 +74,7 @@ enum Task {
 pub(super) struct Summary {
     row: RunRow,
     tasks: HashMap<TaskId, Task>,
+    absences: Absences,
 }
 
 impl Summary {
@@ -77,23 +87,34 @@ impl Summary {
             status: RunStatus::Running,
             started_at: Timestamp(0),
             finished_at: None,
+            worked_ms: 0,
+            last_at: Timestamp(0),
+            usage: Usage::default(),
+            running: 0,
             total: 0,
             done: 0,
             failed: 0,
             pid: None,
             problem: None,
         };
-        Summary { row, tasks: HashMap::new() }
+        Summary { row, tasks: HashMap::new(), absences: Absences::default() }
     }
 
     pub fn add(&mut self, stamped: &Stamped) {
+        self.absences.take(stamped);
+        self.row.last_at = stamped.at;
         self.add_run(stamped);
         self.add_task(&stamped.event);
+        self.add_usage(&stamped.event);
     }
 
     pub fn row(mut self) -> RunRow {
         let count = |state| self.tasks.values().filter(|task| **task == state).count() as u64;
         (self.row.done, self.row.failed) = (count(Task::Done), count(Task::Failed));
+        let is_live = self.row.status == RunStatus::Running;
+        self.row.running = if is_live { count(Task::Running) } else { 0 };
+        let end = self.row.finished_at.unwrap_or(self.row.last_at);
+        self.row.worked_ms = self.absences.worked(self.row.started_at, end).as_millis() as u64;
         self.row.total = self.tasks.len() as u64;
         self.row
     }
@@ -123,8 +144,11 @@ impl Summary {
 
     fn add_task(&mut self, event: &Event) {
         match event {
+            Event::AttemptStarted { task, .. } => self.set(task, Task::Running),
             Event::TaskStarted { task, .. }
-            | Event::AttemptStarted { task, .. }
+            | Event::AttemptFailed { task, .. }
+            | Event::AttemptSuspended { task, .. }
+            | Event::AttemptLost { task, .. }
             | Event::GateOpened { task, .. }
             | Event::TaskSkipped { task, .. }
             | Event::TaskCancelled { task, .. } => self.set(task, Task::Open),
@@ -133,6 +157,17 @@ impl Summary {
             }
             Event::TaskFailed { task, .. } => self.set(task, Task::Failed),
             Event::RunReopened { tasks, .. } => tasks.iter().for_each(|task| self.set(task, Task::Open)),
+            _ => {}
+        }
+    }
+
+    fn add_usage(&mut self, event: &Event) {
+        match event {
+            Event::AttemptFinished { usage, .. }
+            | Event::AttemptFailed { usage, .. }
+            | Event::AttemptSuspended { usage, .. }
+            | Event::AttemptLost { usage, .. }
+            | Event::TurnRecorded { usage, .. } => self.row.usage += *usage,
             _ => {}
         }
     }

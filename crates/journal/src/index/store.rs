@@ -58,7 +58,8 @@ impl Index {
         let mut changed = Vec::new();
         let mut listed = Vec::new();
         for run in self.state.runs()? {
-            let row = known.remove(&run).filter(|row| !is_stale(&self.state, row));
+            // A run that is driven changes all the time, and one that was driven has changed since it was put.
+            let row = known.remove(&run).filter(|row| row.status != RunStatus::Running);
             let fresh = row.is_none();
             let Some(row) = row.or_else(|| look(&self.state, &run)) else { continue };
             if fresh {
@@ -133,11 +134,6 @@ fn rows(connection: &Connection) -> rusqlite::Result<HashMap<RunId, RunRow>> {
     Ok(rows)
 }
 
-/// Whether a line says that the run is driven while nobody drives it.
-fn is_stale(state: &StateDir, row: &RunRow) -> bool {
-    row.status == RunStatus::Running && !is_driven(state, &row.id)
-}
-
 fn is_driven(state: &StateDir, run: &RunId) -> bool {
     matches!(live_owner(state, run), Ok(Some(_)))
 }
@@ -156,6 +152,9 @@ fn look(state: &StateDir, run: &RunId) -> Option<RunRow> {
     }
     if row.status == RunStatus::Running && !driven {
         row.status = RunStatus::Interrupted;
+    }
+    if row.status != RunStatus::Running {
+        row.running = 0;
     }
     Some(row)
 }

@@ -56,6 +56,12 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    /// All of them.
+    pub const ALL: [RunStatus; 8] = {
+        use RunStatus::*;
+        [Running, Parked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
+    };
+
     /// The word for people and files.
     pub fn word(self) -> &'static str {
         match self {
@@ -72,10 +78,7 @@ impl RunStatus {
 
     /// The status that a word names.
     pub fn from_word(word: &str) -> Option<RunStatus> {
-        use RunStatus::*;
-        [Running, Parked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
-            .into_iter()
-            .find(|status| status.word() == word)
+        RunStatus::ALL.into_iter().find(|status| status.word() == word)
     }
 
     /// Whether the run has come to its end.

@@ -1,5 +1,6 @@
 //! What stands at a place of a text: for files that were made, so that a finding can be told to who wrote that part.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::load::Loader;
@@ -23,6 +24,34 @@ pub fn locate(text: &str, byte: usize) -> Option<Located> {
     let mut found = Located { path: Vec::new(), offset: None };
     descend(&root, byte, &mut found);
     Some(found)
+}
+
+/// Where the value stands that keys, and positions in lists from 0, lead to: for who puts another one in its place.
+pub fn place_of(text: &str, path: &[String]) -> Option<Range<usize>> {
+    let file = Arc::new(SourceFile { path: String::new(), text: text.to_owned() });
+    let root = Loader::new(&Nothing).build(&file, "this")?;
+    let mut node = &root;
+    for step in path {
+        node = match &node.value {
+            Value::Map(pairs) => &pairs.iter().find(|pair| pair.key.value == *step)?.value,
+            Value::Seq(items) => items.get(step.parse::<usize>().ok()?)?,
+            Value::Scalar(_) | Value::Broken => return None,
+        };
+    }
+    Some(node.span.range.start..end_of(text, node))
+}
+
+/// A block ends with its last value; whatever comes between that and the next key is nobody's.
+fn end_of(text: &str, node: &Node) -> usize {
+    let own = node.span.range.clone();
+    let is_flow = text[own.start..].starts_with(['{', '[']);
+    match &node.value {
+        Value::Map(pairs) if !is_flow => {
+            pairs.iter().map(|pair| end_of(text, &pair.value)).max().unwrap_or(own.end)
+        }
+        Value::Seq(items) if !is_flow => items.iter().map(|item| end_of(text, item)).max().unwrap_or(own.end),
+        _ => own.end,
+    }
 }
 
 fn descend(node: &Node, byte: usize, found: &mut Located) {
@@ -61,6 +90,20 @@ mod tests {
     fn at(text: &str, words: &str) -> (String, Option<usize>) {
         let found = locate(text, text.find(words).expect("it is there")).expect("it is YAML");
         (found.path.join("."), found.offset)
+    }
+
+    #[test]
+    fn a_value_is_found_and_can_be_put_in_its_place() {
+        let text = "- name: a # words\n  expect:\n    n: 1 # one\n    map: {x: [1, 2], y: z}\n    block:\n      - q\n      - r\n- name: b\n";
+        let at = |path: &[&str]| {
+            let path: Vec<String> = path.iter().map(|step| (*step).to_owned()).collect();
+            place_of(text, &path).map(|range| &text[range])
+        };
+        assert_eq!(at(&["0", "expect", "n"]), Some("1"));
+        assert_eq!(at(&["0", "expect", "map"]), Some("{x: [1, 2], y: z}"));
+        assert_eq!(at(&["0", "expect", "map", "x", "1"]), Some("2"));
+        assert_eq!(at(&["0", "expect", "block"]), Some("- q\n      - r"));
+        assert_eq!((at(&["1", "name"]), at(&["1", "none"])), (Some("b"), None));
     }
 
     #[test]

@@ -35,7 +35,7 @@ mod tests;
 pub use codes::CODES;
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
-pub use locate::{Located, locate};
+pub use locate::{Located, locate, place_of};
 pub use nearest::nearest;
 pub use read::{PlanTerms, parse_duration};
 pub use schema::{manifest_schema, persona_schema, schema};

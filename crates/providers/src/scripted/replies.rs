@@ -19,7 +19,7 @@
 //! ```
 
 use convoke_agent::{Purpose, Request, Role};
-use convoke_model::{Class, Failure};
+use convoke_model::{Class, Failure, TaskId};
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -88,6 +88,19 @@ impl Script {
         };
         let steps = steps.into_iter().map(|(step, value)| Ok((step.clone(), list(&step, value)?)));
         Ok(Script { latency_ms, steps: steps.collect::<Result<_, String>>()?, patterns, default })
+    }
+
+    /// The tools that the replies to a task can ask for: those of its own lists, else of every list that can answer it.
+    pub fn tools_of(&self, step: &str, task: &TaskId) -> Vec<String> {
+        let own: Vec<&Replies> = [&*task.0, step].iter().filter_map(|name| self.steps.get(*name)).collect();
+        let others = || self.patterns.iter().map(|(_, replies)| replies).chain(&self.default).collect();
+        let lists = if own.is_empty() { others() } else { own };
+        let entries = lists.iter().flat_map(|replies| &replies.entries);
+        let calls = entries.filter_map(|entry| match &entry.outcome {
+            Outcome::Call(calls, _) => Some(calls),
+            Outcome::Say(_) | Outcome::Fail(_) => None,
+        });
+        calls.flatten().map(|wanted| wanted.name.clone()).collect()
     }
 
     /// The next reply to a request.

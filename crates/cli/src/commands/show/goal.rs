@@ -95,7 +95,7 @@ impl Shown {
             "depth": item.depth,
             "inputs": item.inputs,
             "tools": item.tools,
-            "status": report.map(|report| word(report.state)),
+            "status": report.map(|report| word(report.state, self.status)),
             "reason": self.why(id),
         })
     }
@@ -128,7 +128,7 @@ impl Shown {
 
     fn item_line(&self, id: &TaskId, item: &Item) -> String {
         let report = self.report.tasks.get(id);
-        let state = report.map_or("waiting", |report| word(report.state));
+        let state = report.map_or("waiting", |report| word(report.state, self.status));
         let why = self.why(id).map(|why| format!(": {}", words::first_line(&why))).unwrap_or_default();
         let indent = "  ".repeat(item.depth as usize);
         format!("  {indent}{id} {} ({state}{why})\n", words::first_line(&item.description))

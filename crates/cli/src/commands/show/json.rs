@@ -27,6 +27,7 @@ impl Shown {
             "status": self.status.word(),
             "started_at": report.started_at.map(Timestamp::rfc3339),
             "finished_at": report.finished_at.map(Timestamp::rfc3339),
+            "worked_ms": self.worked().map(|time| time.as_millis() as u64),
             "inputs": inputs,
             "output": self.value(report.output.as_ref())?,
             "failure": report.failure,
@@ -79,10 +80,11 @@ impl Shown {
         let mut put =
             |key: &str, value: Option<Value>| drop(value.map(|value| record.insert(key.to_owned(), value)));
         put("task", Some(json!(id)));
-        put("status", Some(json!(word(task.state))));
+        put("status", Some(json!(word(task.state, self.status))));
         put("came_to", self.came(id, task)?.map(|came| json!(came.word)));
         put("started_at", Some(json!(task.started_at.map(Timestamp::rfc3339))));
         put("finished_at", Some(json!(task.ended_at.map(Timestamp::rfc3339))));
+        put("worked_ms", self.worked_on(task).map(|time| json!(time.as_millis() as u64)));
         put("usage", Some(json!(task.usage)));
         put("tools", (!task.tools.is_empty()).then(|| json!(task.tools)));
         put("asked", asked.cloned());

@@ -53,9 +53,11 @@ struct Shown {
     metrics: Option<Value>,
 }
 
-/// The word for how a task stands.
-fn word(state: TaskWord) -> &'static str {
+/// The word for how a task stands in a run that stands so. Nothing runs where no process drives the run.
+fn word(state: TaskWord, run: RunStatus) -> &'static str {
     match state {
+        TaskWord::Running if run == RunStatus::Parked => "waiting",
+        TaskWord::Running if run != RunStatus::Running => "interrupted",
         TaskWord::Waiting | TaskWord::Backoff => "waiting",
         TaskWord::Running => "running",
         TaskWord::Asking => "asking",
@@ -69,7 +71,11 @@ fn word(state: TaskWord) -> &'static str {
 /// Shows the run, or the task.
 pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_reading(console);
-    let shown = Shown::open(console, &state, &args.run)?;
+    let run = match &args.run {
+        Some(name) => stored::find(&state, name)?,
+        None => stored::last_here(&state)?,
+    };
+    let shown = Shown::open(console, &state, &run.0)?;
     match &args.task {
         None => shown.print_run(console, args.format)?,
         Some(name) => match &args.kept {

@@ -13,6 +13,7 @@ use convoke_engine::report::{AttemptReport, TaskReport, TaskWord, ToolReport};
 use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// Rows of the task list; the rest is counted. `--format json` has all of them.
 const MOST_TASKS: usize = 200;
@@ -39,7 +40,7 @@ impl Shown {
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         if let Some(start) = report.started_at {
             field("started", start.rfc3339());
-            report.finished_at.into_iter().for_each(|end| field("took", words::duration(end.since(start))));
+            self.worked().into_iter().for_each(|time| field("took", words::duration(time)));
         }
         field("steps", State::of(&self.stored.events).ended.short_words());
         if let Some(used) = words::usage(&report.usage) {
@@ -93,7 +94,7 @@ impl Shown {
     ) -> Result<String, CommandFailure> {
         let superseded = if task.superseded { " (what follows is of before it began anew)" } else { "" };
         let came = self.came(id, task)?;
-        let stands = came.as_ref().map_or(word(task.state), |came| came.word);
+        let stands = came.as_ref().map_or(word(task.state, self.status), |came| came.word);
         let mut text = format!("{} {stands}{superseded}\n", paint.strong(&id.to_string()));
         task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
         task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
@@ -132,7 +133,24 @@ impl Shown {
 
 impl Shown {
     fn row(&self, id: &TaskId, task: &TaskReport) -> Result<String, CommandFailure> {
-        Ok(row(id, task, self.came(id, task)?.as_ref(), self.because(id, task).as_deref()))
+        let took = self.worked_on(task).map(words::duration).unwrap_or_default();
+        let stands = word(task.state, self.status);
+        Ok(row(id, task, (stands, &took), self.came(id, task)?.as_ref(), self.because(id, task).as_deref()))
+    }
+
+    /// How long the run was worked on so far, or to its end.
+    pub(super) fn worked(&self) -> Option<Duration> {
+        let report = &self.report;
+        let now = || match self.status {
+            RunStatus::Running => Some(crate::clock::now()),
+            _ => self.stored.events.last().map(|stamped| stamped.at),
+        };
+        Some(report.absences.worked(report.started_at?, report.finished_at.or_else(now)?))
+    }
+
+    /// How long a task that has ended was worked on.
+    pub(super) fn worked_on(&self, task: &TaskReport) -> Option<Duration> {
+        Some(self.report.absences.worked(task.started_at?, task.ended_at?))
     }
 
     /// What is inside, each with the name by which it is shown.
@@ -154,10 +172,15 @@ fn more(left: usize) -> String {
     words::plural(left as u64, "more task")
 }
 
-fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>, because: Option<&str>) -> String {
+fn row(
+    id: &TaskId,
+    task: &TaskReport,
+    (stands, took): (&str, &str),
+    came: Option<&Came>,
+    because: Option<&str>,
+) -> String {
     // What did not run took no time, not even none.
-    let ran = task.state != TaskWord::Skipped;
-    let took = if ran { took(task.started_at, task.ended_at) } else { String::new() };
+    let took = if task.state != TaskWord::Skipped { took } else { "" };
     // One that stopped to wait for answers and went on is no other try.
     let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
     let tries = if tries > 1 { format!("  {tries} attempts") } else { String::new() };
@@ -167,7 +190,7 @@ fn row(id: &TaskId, task: &TaskReport, came: Option<&Came>, because: Option<&str
         (None, Some(because)) => format!("  {}", words::first_line(because)),
         (None, None) => came.and_then(|came| came.why.as_deref()).map(said).unwrap_or_default(),
     };
-    let stands = came.map_or(word(task.state), |came| came.word);
+    let stands = came.map_or(stands, |came| came.word);
     let before = if task.superseded { "  superseded" } else { "" };
     let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}{before}", id.to_string(), stands);
     format!("{}\n", line.trim_end())
@@ -238,9 +261,12 @@ mod tests {
             ended_at: Some(Timestamp(5)),
             ..TaskReport::default()
         };
-        assert_eq!(row(&TaskId("a".into()), &skipped, None, None), format!("{:<32} skipped\n", "a"));
+        assert_eq!(
+            row(&TaskId("a".into()), &skipped, ("skipped", "0 ms"), None, None),
+            format!("{:<32} skipped\n", "a")
+        );
         let ended = TaskReport { state: TaskWord::Succeeded, ..skipped };
-        assert!(row(&TaskId("a".into()), &ended, None, None).ends_with("0 ms\n"));
+        assert!(row(&TaskId("a".into()), &ended, ("succeeded", "0 ms"), None, None).ends_with("0 ms\n"));
     }
 
     #[test]

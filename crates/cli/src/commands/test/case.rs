@@ -12,6 +12,8 @@ const ENDINGS: [&str; 2] = [".tests.yaml", ".tests.yml"];
 /// The tests of one workflow.
 #[derive(Debug)]
 pub struct Suite {
+    /// The file of tests.
+    pub file: PathBuf,
     /// The workflow file.
     pub workflow: PathBuf,
     /// Where cassettes are found from.
@@ -80,12 +82,12 @@ impl Suite {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let workflow =
             workflow_of(file).ok_or_else(|| refuse("there is no workflow file beside it".to_owned()))?;
-        Ok(Suite { workflow, folder, cases })
+        Ok(Suite { file: file.to_owned(), workflow, folder, cases })
     }
 }
 
 /// `yes`, `no`, `on` and `off` are words, as they are in workflow files.
-fn read(text: &str) -> Result<Vec<Case>, String> {
+pub fn read(text: &str) -> Result<Vec<Case>, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
 }

@@ -3,7 +3,7 @@
 use super::case::Expect;
 use convoke_model::{Event, Stamped, TaskId, Usage};
 use convoke_plan::source::nearest;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What came of a run.
 #[derive(Debug, Default)]
@@ -109,6 +109,62 @@ pub fn problems(expect: &Expect, found: &Found) -> Vec<String> {
     problems
 }
 
+/// What would have to stand below `expect` for the run to be as expected: the way to each value that differs, and the value.
+/// Steps and words of an error are for people to say, and a status that nobody wrote stays a success.
+pub fn corrections(expect: &Expect, found: &Found) -> Vec<(Vec<String>, Value)> {
+    let mut corrections = Vec::new();
+    let mut correct = |key: &str, value: Value| corrections.push((vec![key.to_owned()], value));
+    if expect.status.as_ref().is_some_and(|status| *status != found.status) {
+        correct("status", Value::from(found.status.as_str()));
+    }
+    if expect.max_calls.is_some_and(|most| found.calls > most) {
+        correct("max_calls", Value::from(found.calls));
+    }
+    let output = found.output.as_ref().unwrap_or(&Value::Null);
+    for (key, expected, extra) in
+        [("output", &expect.output, Extra::Allowed), ("exact_output", &expect.exact_output, Extra::Wrong)]
+    {
+        if let Some(expected) = expected {
+            differ(&[key.to_owned()], expected, output, extra, &mut corrections);
+        }
+    }
+    corrections
+}
+
+/// Goes as deep as what is there and what is expected have the same shape.
+fn differ(
+    path: &[String],
+    expected: &Value,
+    was: &Value,
+    extra: Extra,
+    found: &mut Vec<(Vec<String>, Value)>,
+) {
+    let mut problems = Vec::new();
+    compare("", expected, was, extra, &mut problems);
+    if problems.is_empty() {
+        return;
+    }
+    let below = |step: String| [path, &[step]].concat();
+    match (expected, was) {
+        (Value::Object(expected), Value::Object(was)) if same_keys(expected, was, extra) => {
+            for (name, value) in expected {
+                differ(&below(name.clone()), value, &was[name], extra, found);
+            }
+        }
+        (Value::Array(expected), Value::Array(was)) if expected.len() == was.len() => {
+            for (at, (value, there)) in expected.iter().zip(was).enumerate() {
+                differ(&below(at.to_string()), value, there, extra, found);
+            }
+        }
+        _ => found.push((path.to_vec(), was.clone())),
+    }
+}
+
+fn same_keys(expected: &Map<String, Value>, was: &Map<String, Value>, extra: Extra) -> bool {
+    expected.keys().all(|key| was.contains_key(key))
+        && (extra == Extra::Allowed || expected.len() == was.len())
+}
+
 /// What fields mean that were not asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extra {
@@ -173,6 +229,26 @@ mod tests {
 
     fn problems_of(expect: Value) -> Vec<String> {
         problems(&serde_json::from_value(expect).unwrap(), &found())
+    }
+
+    #[test]
+    fn only_what_differs_is_corrected() {
+        let expect =
+            json!({"output": {"score": 8, "tags": ["a", {"b": 2}]}, "max_calls": 2, "status": "failed"});
+        let path = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            corrections(&serde_json::from_value(expect).unwrap(), &found()),
+            [
+                (path("status"), json!("succeeded")),
+                (path("max_calls"), json!(3)),
+                (path("output.score"), json!(9)),
+                (path("output.tags.1.b"), json!(1)),
+            ]
+        );
+        let exact = json!({"exact_output": {"score": 9}});
+        let whole = found().output.unwrap();
+        let corrected = corrections(&serde_json::from_value(exact).unwrap(), &found());
+        assert_eq!(corrected, [(path("exact_output"), whole)]);
     }
 
     #[test]

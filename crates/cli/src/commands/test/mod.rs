@@ -6,6 +6,7 @@
 mod case;
 mod findings;
 mod trial;
+mod update;
 
 use crate::args::{Format, TestArgs};
 use crate::console::Console;
@@ -22,6 +23,8 @@ struct Verdict {
     file: String,
     name: String,
     passed: bool,
+    /// Whether its expectations were changed to what came out.
+    updated: bool,
     /// How the run ended.
     status: String,
     /// Calls to models.
@@ -34,8 +37,8 @@ struct Verdict {
 pub fn run(console: &Console, args: &TestArgs) -> Result<Exit, CommandFailure> {
     let mut verdicts = Vec::new();
     for suite in suites(&args.paths)? {
-        for case in &suite.cases {
-            let verdict = judge(&suite, case, args.record)?;
+        for index in 0..suite.cases.len() {
+            let verdict = judge(&suite, index, args)?;
             if args.format == Format::Text {
                 console.data(&text(console, &verdict))?;
             }
@@ -53,13 +56,25 @@ pub fn run(console: &Console, args: &TestArgs) -> Result<Exit, CommandFailure> {
     if failed == 0 { Ok(Exit::Success) } else { Err(CommandFailure::explained(Exit::Failed)) }
 }
 
-fn judge(suite: &Suite, case: &Case, record: bool) -> Result<Verdict, CommandFailure> {
-    let (status, calls, problems) = match trial::run(suite, case, record)? {
-        Ok(found) => (found.status.clone(), found.calls, problems(case, &found)),
+fn judge(suite: &Suite, index: usize, args: &TestArgs) -> Result<Verdict, CommandFailure> {
+    let case = &suite.cases[index];
+    let mut updated = false;
+    let (status, calls, problems) = match trial::run(suite, case, args.record)? {
+        Ok(found) => {
+            let mut wrong = problems(case, &found);
+            if args.update
+                && !wrong.is_empty()
+                && let Some(corrected) = update::update(suite, index, case, &found)?
+            {
+                updated = true;
+                wrong = problems(&corrected, &found);
+            }
+            (found.status.clone(), found.calls, wrong)
+        }
         Err(problem) => ("not_run".to_owned(), 0, vec![problem]),
     };
     let (file, name) = (suite.workflow.display().to_string(), case.name.clone());
-    Ok(Verdict { file, name, passed: problems.is_empty(), status, calls, problems })
+    Ok(Verdict { file, name, passed: problems.is_empty(), updated, status, calls, problems })
 }
 
 /// What is not as expected; a test that names nobody to answer is told so first.
@@ -72,7 +87,11 @@ fn problems(case: &Case, found: &Found) -> Vec<String> {
 }
 
 fn text(console: &Console, verdict: &Verdict) -> String {
-    let word = if verdict.passed { console.paint.good("ok    ") } else { console.paint.bad("FAILED") };
+    let word = match (verdict.passed, verdict.updated) {
+        (true, false) => console.paint.good("ok    "),
+        (true, true) => console.paint.warn("updated"),
+        (false, _) => console.paint.bad("FAILED"),
+    };
     let problems = verdict.problems.iter().flat_map(|problem| problem.lines());
     let problems: String = problems.map(|line| format!("\n         {line}")).collect();
     format!("{word}   {}: {}{problems}", verdict.file, verdict.name)

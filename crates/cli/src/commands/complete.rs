@@ -1,0 +1,140 @@
+//! `convoke complete`: the names that may stand next on a command line. Completion scripts ask for them; no answer means that the
+//! script knows better (commands, flags, files).
+
+use crate::args::CompleteArgs;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::presets;
+use crate::stored::{self, Stored};
+use convoke_engine::report::fold;
+use convoke_providers::preset;
+
+/// Commands that take a run first.
+const WITH_RUN: [&str; 8] = ["answer", "attach", "events", "guide", "resume", "show", "stop", "verify"];
+/// Commands that take a file, or a preset in its place.
+const WITH_FILE: [&str; 3] = ["run", "check", "plan"];
+/// Flags whose next word is their value.
+const WITH_VALUE: [&str; 24] = [
+    "-i",
+    "--input",
+    "--input-file",
+    "-m",
+    "--model",
+    "--metadata",
+    "--max-concurrency",
+    "--keep",
+    "--record",
+    "--replay",
+    "--state-dir",
+    "--color",
+    "--format",
+    "--kept",
+    "--context",
+    "--tools",
+    "--plan",
+    "--budget",
+    "--max-depth",
+    "--max-children",
+    "--max-tasks",
+    "--max-rounds",
+    "--max-recoveries",
+    "--status",
+];
+
+/// Prints one name a line. Whatever goes wrong is no business of somebody who presses a key.
+pub fn run(console: &Console, args: &CompleteArgs) -> Result<Exit, CommandFailure> {
+    let names = names(console, &args.words).unwrap_or_default();
+    if !names.is_empty() {
+        console.data(&names.join("\n"))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn names(console: &Console, words: &[String]) -> Option<Vec<String>> {
+    let (typed, before) = words.split_last()?;
+    match before.last().map(String::as_str) {
+        Some("-p" | "--provider") => return Some(providers(console)),
+        Some(flag) if WITH_VALUE.contains(&flag) => return None,
+        _ if typed.starts_with('-') => return None,
+        _ => {}
+    }
+    let places = places(before);
+    let (command, given) = places.split_first()?;
+    match (*command, given) {
+        (command, []) if WITH_RUN.contains(&command) => runs(console),
+        ("show", [run]) => tasks(console, run),
+        ("answer", [run, ..]) => gates(console, run),
+        ("presets", []) => Some(preset_names()),
+        (command, given) if WITH_FILE.contains(&command) => files(typed, given),
+        _ => None,
+    }
+}
+
+/// The command and what was given to it by place: words that are neither flags nor their values.
+fn places(words: &[String]) -> Vec<&str> {
+    let mut places = Vec::new();
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "-p" | "--provider" => drop(words.next()),
+            flag if WITH_VALUE.contains(&flag) => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            place => places.push(place),
+        }
+    }
+    places
+}
+
+fn runs(console: &Console) -> Option<Vec<String>> {
+    let rows = stored::list(&stored::for_reading(console)).ok()?;
+    let last = rows.iter().any(|row| row.folder == stored::folder()).then(|| stored::LAST.to_owned());
+    Some(last.into_iter().chain(rows.iter().map(|row| row.id.to_string())).collect())
+}
+
+fn tasks(console: &Console, run: &str) -> Option<Vec<String>> {
+    let stored = Stored::open(&stored::for_reading(console), run).ok()?;
+    Some(fold(&stored.events).tasks.keys().map(ToString::to_string).collect())
+}
+
+fn gates(console: &Console, run: &str) -> Option<Vec<String>> {
+    let stored = Stored::open(&stored::for_reading(console), run).ok()?;
+    Some(stored.waiting().iter().map(ToString::to_string).collect())
+}
+
+/// A preset's name once its prefix was typed; before that, files are as likely, and the shell knows those. Bash takes the colon
+/// for a word of its own.
+fn files(typed: &str, given: &[&str]) -> Option<Vec<String>> {
+    let whole = || preset_names().into_iter().map(|name| format!("{}{name}", presets::PREFIX)).collect();
+    let prefix = presets::PREFIX.trim_end_matches(':');
+    match given {
+        [] if typed.starts_with(prefix) => Some(whole()),
+        [word] if *word == prefix && typed == ":" => Some(preset_names()),
+        [word, ":"] if *word == prefix => Some(preset_names()),
+        _ => None,
+    }
+}
+
+fn preset_names() -> Vec<String> {
+    presets::all().iter().map(|preset| preset.name().to_owned()).collect()
+}
+
+/// Every name that `-p` takes: what is built in, and what the configuration adds.
+fn providers(console: &Console) -> Vec<String> {
+    let mut names: Vec<String> = preset::names().map(str::to_owned).collect();
+    names.extend(console.config.providers.keys().cloned());
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_their_values_take_no_place() {
+        let words = ["-q", "show", "-p", "openai", "--format", "json", "last"].map(str::to_owned);
+        assert_eq!(places(&words), ["show", "last"]);
+    }
+}
