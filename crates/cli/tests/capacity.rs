@@ -254,7 +254,7 @@ parallel:
   - {name: both, agents: [quick, slow]}
 agents:
   - {name: quick, type: script, command: sh, args: [-c, 'echo quick >> log']}
-  - {name: slow, type: script, command: sh, args: [-c, 'echo slow >> log; sleep 0.5']}
+  - {name: slow, type: script, command: sh, args: [-c, 'echo slow >> log; sleep 3']}
 ",
     );
     for _ in 0..2 {

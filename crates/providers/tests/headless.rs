@@ -63,7 +63,7 @@ async fn a_prompt_without_a_place_goes_to_standard_input() {
 async fn what_a_command_leaves_behind_is_not_waited_for() {
     let provider = script("setsid sleep 1000 & echo \"{\\\"text\\\": \\\"$!\\\"}\"", &[]);
     let reply = Asked::default().of(&*provider).await.unwrap();
-    assert!(is_gone(reply.text.parse().unwrap(), Duration::from_millis(100)).await);
+    assert!(is_gone(reply.text.parse().unwrap(), Duration::from_secs(30)).await);
     // Nor is an output that stalls while the prompt has not been read.
     let mut asked =
         Asked { messages: vec![Message::new(Role::User, "x".repeat(1 << 20))], ..Asked::default() };
@@ -108,12 +108,14 @@ async fn silence_is_a_stall_only_in_the_middle_of_a_message() {
     let tool = json!({"type": "tool_use", "tool_name": "ls", "tool_id": "t"}).to_string();
     let mut asked = Asked::default();
     asked.timeouts.idle = Duration::from_millis(60);
-    asked.timeouts.total = Duration::from_millis(600);
-    for (said, reason) in [
-        (piece.clone(), "idle_timeout"),
-        (format!("{piece}\n{tool}"), "request_timeout"),
-        ("{\"type\":\"turn.started\"}".to_owned(), "request_timeout"),
+    // A slow machine must not reach the limit of the whole before the stall.
+    let (short, long) = (Duration::from_millis(600), Duration::from_secs(60));
+    for (said, total, reason) in [
+        (piece.clone(), long, "idle_timeout"),
+        (format!("{piece}\n{tool}"), short, "request_timeout"),
+        ("{\"type\":\"turn.started\"}".to_owned(), short, "request_timeout"),
     ] {
+        asked.timeouts.total = total;
         let failure = asked.of(&*script("echo \"$1\"; exec sleep 1000", &[&said])).await.unwrap_err();
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Timeout, Some(reason)), "{said}");
     }
@@ -123,7 +125,7 @@ async fn silence_is_a_stall_only_in_the_middle_of_a_message() {
 async fn a_dropped_request_leaves_nothing_running() {
     let provider = script("sleep 1000 & echo \"{\\\"text\\\": \\\"$!\\\"}\"; wait", &[]);
     let [shell, child] = cut_off(&*provider, &Asked::default()).await;
-    let within = Duration::from_millis(100);
+    let within = Duration::from_secs(30);
     assert!(is_gone(shell, within).await && is_gone(child, within).await);
 }
 

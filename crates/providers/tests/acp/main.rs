@@ -409,8 +409,8 @@ async fn a_dropped_request_cancels_and_leaves_nothing_running() {
     let mut asked = asked(&["child", "hang"]);
     asked.working_dir = Some(folder.path().display().to_string());
     let [agent, child] = cut_off(&*agent(Permissions::Ask), &asked).await;
-    assert!(is_gone(agent, Duration::from_millis(100)).await, "the agent still runs");
-    assert!(is_gone(child, Duration::from_millis(500)).await, "what it started still runs");
+    assert!(is_gone(agent, Duration::from_secs(30)).await, "the agent still runs");
+    assert!(is_gone(child, Duration::from_secs(30)).await, "what it started still runs");
     assert!(folder.path().join("cancelled").exists(), "it was not told");
 }
 
