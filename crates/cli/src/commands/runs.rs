@@ -2,6 +2,7 @@
 
 use crate::args::Format;
 use crate::console::Console;
+use crate::escape;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
@@ -40,7 +41,7 @@ fn table(rows: &[RunRow]) -> String {
         let failed = if row.failed > 0 { format!(", {} failed", row.failed) } else { String::new() };
         table.add_row([
             row.id.to_string(),
-            row.workflow.clone(),
+            escape::line(&row.workflow).into_owned(),
             row.problem.as_ref().map_or(row.status.word(), |_| "unreadable").to_owned(),
             row.started_at.rfc3339()[..19].replace('T', " "),
             took,

@@ -38,7 +38,7 @@ impl Ended<'_> {
         if let Some(output) = &self.outcome.output {
             let output = output.value();
             match goal_words::of(&output).filter(|_| self.in_words) {
-                Some(words) => self.console.data(&words)?,
+                Some(words) => self.console.exact(&words)?,
                 None => self.console.json(&output)?,
             }
         }

@@ -2,6 +2,7 @@
 
 use super::task::{Phase, Wait};
 use super::{State, words};
+use crate::escape;
 use crate::paint::Paint;
 use crate::sentence::origin;
 use crate::tape;
@@ -73,7 +74,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::RunFinished { status, .. } => run_finished(state, *status, at),
         _ => return None,
     };
-    Some(text)
+    Some(escape::line(&text).into_owned())
 }
 
 fn merge_started(task: &TaskId, strategy: &str, sources: &[TaskId], missing: &[Missing]) -> String {
@@ -98,7 +99,7 @@ pub fn grown(state: &State, question: &TaskId) -> Option<String> {
     let task = state.growing.asker(question)?;
     let so_far = state.growing.get(&task)?;
     let merges = words::plural(so_far.merges.into(), "merge");
-    Some(format!("{task} so far ({merges}): {}", so_far.head.as_deref()?))
+    Some(escape::line(&format!("{task} so far ({merges}): {}", so_far.head.as_deref()?)).into_owned())
 }
 
 fn call_lost(task: &TaskId, worst: &Usage) -> String {

@@ -3,6 +3,7 @@
 //! Everything goes out in one write per frame, so that a slow terminal does not flicker. Invariant: after `clear` the
 //! cursor stands at the start of an empty line.
 
+use crate::{escape, stdio};
 use std::io::{self, Write};
 
 /// Draws on standard error.
@@ -21,7 +22,7 @@ impl<W: Write> Screen<W> {
     pub fn draw(&mut self, above: &[String], block: &[String]) -> io::Result<()> {
         let mut frame = self.erase();
         for line in above.iter().chain(block) {
-            frame.push_str(line);
+            frame.push_str(&escape::with_own(escape::line(line)));
             frame.push('\n');
         }
         self.drawn = block.len();
@@ -47,7 +48,7 @@ impl<W: Write> Screen<W> {
 
 /// Columns and rows of the terminal on standard error; something sensible without one.
 pub fn size() -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(io::stderr()) {
+    match rustix::termios::tcgetwinsize(stdio::screen()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
         _ => (80, 24),
     }
