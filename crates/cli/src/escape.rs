@@ -8,6 +8,7 @@ use convoke_model::is_control;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
+use unicode_width::UnicodeWidthStr;
 
 /// Stands for the escape character of our own sequences until they are written. Drawn anew in each process, so that no
 /// text from elsewhere holds it.
@@ -44,6 +45,15 @@ pub fn with_own(text: Cow<'_, str>) -> Cow<'_, str> {
         true => Cow::Owned(text.replace(&*MARK, "\x1b")),
         false => text,
     }
+}
+
+/// The columns that a text takes on a terminal, its own sequences aside.
+pub fn columns(text: &str) -> usize {
+    let mut parts = text.split(&**MARK);
+    let first = parts.next().map_or(0, UnicodeWidthStr::width);
+    // Behind each mark stands the rest of a colour, which ends with its `m`.
+    let rest = |part: &str| part.split_once('m').map_or(0, |(_, behind)| behind.width());
+    first + parts.map(rest).sum::<usize>()
 }
 
 fn shown(text: &str, may_pass: fn(char) -> bool) -> Cow<'_, str> {

@@ -43,6 +43,18 @@ pub fn screen() -> io::Stderr {
     io::stderr()
 }
 
+/// Rings the bell of the terminal.
+pub fn bell() {
+    let mut out = io::stderr().lock();
+    out.write_all(b"\x07").and_then(|()| out.flush()).ok();
+}
+
+/// Words on standard output for the process of ours that started this one.
+pub fn signal(words: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(words.as_bytes()).and_then(|()| out.flush())
+}
+
 /// Whether standard output is a terminal.
 pub fn out_is_terminal() -> bool {
     io::stdout().is_terminal()

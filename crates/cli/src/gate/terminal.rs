@@ -45,8 +45,7 @@ pub fn is_attended() -> bool {
 
 /// Rings the bell of the terminal that questions are asked on.
 pub fn ring() {
-    let mut out = io::stderr().lock();
-    out.write_all(crate::notifying::BELL.as_bytes()).and_then(|()| out.flush()).ok();
+    stdio::bell();
 }
 
 impl<F: FnMut() -> bool> Terminal for Keyboard<F> {

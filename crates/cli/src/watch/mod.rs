@@ -72,7 +72,7 @@ impl Watch {
 }
 
 /// Whether a block can be drawn over itself here.
-fn is_live(voice: Voice) -> bool {
+pub fn is_live(voice: Voice) -> bool {
     let dumb = crate::env::get(crate::env::TERM).as_deref() == Some("dumb");
     voice == Voice::Normal && crate::stdio::err_is_terminal() && !dumb
 }

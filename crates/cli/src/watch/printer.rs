@@ -114,7 +114,7 @@ impl Printer {
 
     /// Takes the block away and prints what is left, so that something else can use the terminal.
     pub fn pause(&mut self, inflow: &mut Inflow) {
-        self.screen.clear().ok();
+        self.screen.clear(size().0).ok();
         self.drawn = None;
         inflow.lines = self.shown(std::mem::take(&mut inflow.lines));
         self.print_lines(inflow);
@@ -139,7 +139,7 @@ impl Printer {
         let now = self.now(inflow.state.last);
         // One row stays free for the cursor, and a third of the window for what scrolls above.
         let block = block(&inflow.state, now, width, (height * 2 / 3).max(4), self.wants.paint);
-        self.screen.draw(&above, &block).ok();
+        self.screen.draw(&above, &block, width).ok();
         self.drawn = Some(Instant::now());
     }
 
