@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Rings the bell of a terminal.
-pub const BELL: &str = "\x07";
+const BELL: &str = "\x07";
 
 /// Tells of one run.
 pub struct Notifier {

@@ -17,7 +17,6 @@ use crate::watch::{Asker, Hearer, Manner, News, Watch};
 use convoke_journal::{Inbox, Message, Reader, StateDir, live_owner};
 use convoke_model::{Answer, RunId, Stamped, TaskId};
 use convoke_plan::Plan;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;

@@ -178,7 +178,8 @@ pub fn conclude_stored(
     in_words: bool,
 ) -> Result<Exit, CommandFailure> {
     let Driven { outcome, view, signal, .. } = recorded(state, run)?;
-    Ended { console, state, run, outcome, view, signal, allow_partial, in_words }.conclude()
+    Ended { console, state, run, outcome, view, signal, allow_partial, in_words, skip_gates: false }
+        .conclude()
 }
 
 /// How a run came to rest before, as its journal tells it: a caller that missed it gets the same answer.
