@@ -91,6 +91,7 @@ impl Caller<'_> {
             Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
             Some(tool) => {
                 let (servers, stop) = (&self.settings.servers, self.stop.clone());
+                self.line.report(Report::ToolStarted { tool: call.name.clone() });
                 self.toolbox.call(self.asker, servers, tool, &call.arguments, stop).await
             }
             None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),

@@ -39,6 +39,11 @@ pub enum Report {
         /// Start time as the kernel counts it.
         start: u64,
     },
+    /// A tool is about to be called; shown and forgotten.
+    ToolStarted {
+        /// The tool, as the model knows it.
+        tool: String,
+    },
     /// A tool was called.
     ToolCalled {
         /// The tool, as the model knows it.

@@ -35,6 +35,7 @@ pub async fn perform(
         Err(failure) => return named(failure),
     };
     let begun = Instant::now();
+    line.report(Report::ToolStarted { tool: tool.spec.name.clone() });
     let result = toolbox.call(assignment.into(), &work.servers, &tool, &work.arguments, cancel).await;
     let failed = result.as_ref().map_or(true, |result| result.failed);
     let ms = begun.elapsed().as_millis() as u64;

@@ -4,8 +4,8 @@ use crate::args::{DetachedFrom, Global};
 use crate::config::Config;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
+use crate::stdio;
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
 
 /// How much is said on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,15 +44,24 @@ impl Console {
         Ok(Console { paint, config, voice, detached: global.detached })
     }
 
-    /// Writes data to standard output.
+    /// Writes text for people to standard output.
     pub fn data(&self, text: &str) -> Result<(), CommandFailure> {
-        write_to(io::stdout().lock(), text)?;
-        Ok(())
+        Ok(stdio::out(text)?)
+    }
+
+    /// Writes a text that somebody asked for to standard output: exact, unless a person reads it there.
+    pub fn exact(&self, text: &str) -> Result<(), CommandFailure> {
+        Ok(stdio::exact(text)?)
     }
 
     /// Writes a value as JSON, two spaces of indent, to standard output.
     pub fn json(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CommandFailure> {
-        self.data(&serde_json::to_string_pretty(value).expect("our types are JSON"))
+        Ok(stdio::json(&serde_json::to_string_pretty(value).expect("our types are JSON"))?)
+    }
+
+    /// Writes values as JSON, each on a line of its own, to standard output.
+    pub fn json_lines(&self, lines: &str) -> Result<(), CommandFailure> {
+        Ok(stdio::json(lines)?)
     }
 
     /// Says how things stand.
@@ -82,8 +91,7 @@ impl Console {
 
     fn speak(&self, least: Voice, text: &str) {
         if self.voice >= least && !text.is_empty() {
-            // Nobody is left to tell when standard error cannot be written.
-            write_to(io::stderr().lock(), text).ok();
+            stdio::err(text);
         }
     }
 
@@ -94,18 +102,10 @@ impl Console {
 
     /// The width of messages.
     pub fn width(&self) -> usize {
-        if io::stderr().is_terminal() {
+        if stdio::err_is_terminal() {
             return crate::view::size().0;
         }
         let stated = crate::env::get(crate::env::COLUMNS).and_then(|text| text.parse().ok());
         stated.unwrap_or(100)
     }
-}
-
-fn write_to(mut out: impl Write, text: &str) -> io::Result<()> {
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()
 }

@@ -10,12 +10,13 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::paint::Paint;
+use crate::stdio;
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -48,14 +49,16 @@ fn tell_where(run: &str, child: &Child) -> Result<ExitCode, CommandFailure> {
     let hint = Paint::for_stderr(crate::args::ColorChoice::Auto).advice("hint:");
     let words =
         format!("run {run} goes on in the background (process {})\n{hint} convoke attach {run}", child.id());
-    writeln!(io::stderr(), "{words}").ok();
-    writeln!(io::stdout(), "{run}")?;
+    stdio::err(&words);
+    stdio::out(run)?;
     Ok(Exit::Success.into())
 }
 
 /// A command that started no run ends here as it would have without `--detach`.
 fn end_as(mut child: Child, said: &str) -> Result<ExitCode, CommandFailure> {
-    io::stdout().write_all(said.as_bytes())?;
+    if !said.is_empty() {
+        stdio::exact(said)?;
+    }
     let status = child.wait().ok().and_then(|status| status.code());
     let code = status.and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(Exit::Failed.into(), ExitCode::from))
@@ -72,15 +75,14 @@ pub fn let_go(from: DetachedFrom, state: &StateDir, run: &RunId) -> Result<Optio
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(|error| {
         CommandFailure::new(Exit::State, format!("`{}` cannot be written: {error}", path.display()))
     })?;
-    let terminal = (from == DetachedFrom::Terminal && io::stderr().is_terminal())
-        .then(|| io::stderr().as_fd().try_clone_to_owned().map(File::from).ok())
+    let terminal = (from == DetachedFrom::Terminal && stdio::err_is_terminal())
+        .then(|| stdio::screen().as_fd().try_clone_to_owned().map(File::from).ok())
         .flatten();
     // Fails only for the leader of a process group, which nothing but a session of its own has made it.
     rustix::process::setsid().ok();
     dup2_stdin(File::open("/dev/null")?).map_err(io::Error::from)?;
     dup2_stderr(&log).map_err(io::Error::from)?;
-    let mut out = io::stdout().lock();
-    write!(out, "{READY}{run}\n").and_then(|()| out.flush())?;
+    stdio::signal(&format!("{READY}{run}\n"))?;
     dup2_stdout(&log).map_err(io::Error::from)?;
     Ok(terminal)
 }

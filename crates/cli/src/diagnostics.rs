@@ -2,6 +2,7 @@
 //!
 //! Whatever the terminal, the text holds `file:line:column`, so that editors and people can find the place.
 
+use crate::escape::{self, Excerpt};
 use crate::paint::Paint;
 use convoke_plan::diagnostic::{Diagnostic, Severity, Span};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
@@ -47,13 +48,18 @@ pub fn draw(found: &Diagnostic, width: usize, paint: Paint) -> String {
     match shown_span(found) {
         Some(span) => {
             let report = miette::Report::new(report(found, Some(span)))
-                .with_source_code(NamedSource::new(&span.file.path, span.file.text.clone()));
+                .with_source_code(NamedSource::new(shown_path(span), Excerpt::of(&span.file.text).text()));
             handler.render_report(&mut text, report.as_ref()).expect("text takes text");
         }
         None => handler.render_report(&mut text, &report(found, None)).expect("text takes text"),
     }
     add_places(&mut text, found);
-    text
+    escape::own(&text)
+}
+
+/// The drawing is coloured, so what it is made of holds nothing that a terminal obeys: its escapes are ours.
+fn shown_path(span: &Span) -> String {
+    escape::line(&span.file.path).into_owned()
 }
 
 /// The first place, if it has lines that can be shown: a file that is missing has none.
@@ -84,15 +90,16 @@ fn report(found: &Diagnostic, shown: Option<&Span>) -> MietteDiagnostic {
         Severity::Error => miette::Severity::Error,
         Severity::Warning => miette::Severity::Warning,
     };
-    let mut report = MietteDiagnostic::new(&found.message).with_code(found.code).with_severity(severity);
+    let mut report =
+        MietteDiagnostic::new(escape::text(&found.message)).with_code(found.code).with_severity(severity);
     if let Some(help) = &found.help {
-        report = report.with_help(help);
+        report = report.with_help(escape::text(help));
     }
     let Some(shown) = shown else { return report };
     let inside = found.labels.iter().filter(|label| same_file(&label.span, shown));
     report.with_labels(inside.enumerate().map(|(i, label)| {
         let range = clamped(&label.span);
-        let words = Some(label.text.clone()).filter(|text| !text.is_empty());
+        let words = Some(escape::text(&label.text).into_owned()).filter(|text| !text.is_empty());
         match i {
             0 => LabeledSpan::new_primary_with_span(words, range),
             _ => LabeledSpan::new_with_span(words, range),
@@ -101,21 +108,21 @@ fn report(found: &Diagnostic, shown: Option<&Span>) -> MietteDiagnostic {
 }
 
 fn clamped(span: &Span) -> (usize, usize) {
-    let length = span.file.text.len();
-    let start = span.range.start.min(length);
-    (start, span.range.end.clamp(start, length) - start)
+    let excerpt = Excerpt::of(&span.file.text);
+    let start = excerpt.place_of(span.range.start);
+    (start, excerpt.place_of(span.range.end).max(start) - start)
 }
 
 /// Places that the drawing does not name, in plain text.
 fn add_places(text: &mut String, found: &Diagnostic) {
     for (i, label) in found.labels.iter().enumerate() {
         let (line, column) = label.span.line_column();
-        let place = format!("{}:{line}:{column}", label.span.file.path);
+        let place = format!("{}:{line}:{column}", shown_path(&label.span));
         let elsewhere = !same_file(&label.span, &found.labels[0].span);
         // Of a file without a line, its name is the place.
         let named = label.span.file.text.is_empty() && found.message.contains(&label.span.file.path);
         if (i == 0 || elsewhere) && !named && !text.contains(&place) {
-            text.push_str(&format!("  at {place}: {}\n", label.text));
+            text.push_str(&format!("  at {place}: {}\n", escape::text(&label.text)));
         }
     }
 }

@@ -13,6 +13,7 @@ mod diagnostics;
 mod difference;
 mod driving;
 mod env;
+mod escape;
 mod exit;
 mod failure;
 mod gate;
@@ -25,6 +26,7 @@ mod plan_text;
 mod presets;
 mod sentence;
 mod sources;
+mod stdio;
 mod stored;
 mod subject;
 mod tape;
@@ -32,6 +34,7 @@ mod view;
 mod watch;
 
 use clap::Parser;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -39,8 +42,12 @@ fn main() -> ExitCode {
     if driving::programs::is_worker(std::env::args_os().nth(1).as_deref()) {
         return convoke_tools::serve_programs();
     }
+    stdio::show_panics();
     // Help, version and usage errors end the program in here, before any file is read.
-    let cli = args::Cli::parse_from(args::as_conductor_writes(std::env::args_os()));
+    let cli = match parsed() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     let console = match console::Console::open(&cli.global) {
         Ok(console) => console,
         Err(failure) => return end_badly(&failure, paint::Paint::off()),
@@ -55,12 +62,23 @@ fn main() -> ExitCode {
     }
 }
 
+fn parsed() -> Result<args::Cli, ExitCode> {
+    let words: Vec<OsString> = args::as_conductor_writes(std::env::args_os()).collect();
+    let is_hostile = |word: &OsString| word.to_string_lossy().contains(convoke_model::is_control);
+    args::Cli::try_parse_from(&words).map_err(|error| {
+        // A usage error quotes the word that is wrong, colours around it.
+        if !error.use_stderr() || !words.iter().any(is_hostile) {
+            error.exit();
+        }
+        stdio::err(&error.render().to_string());
+        ExitCode::from(error.exit_code() as u8)
+    })
+}
+
 fn end_badly(failure: &failure::CommandFailure, paint: paint::Paint) -> ExitCode {
-    use std::io::Write;
     let text = failure.render(paint);
     if !text.is_empty() {
-        // Nobody is left to tell when standard error cannot be written.
-        writeln!(std::io::stderr(), "{text}").ok();
+        stdio::err(&text);
     }
     failure.exit.into()
 }

@@ -4,6 +4,7 @@
 //! person's own (`notify.command`). Neither is ever waited for, and neither can fail a run.
 
 use crate::config::Notify;
+use crate::escape;
 use crate::view::words;
 use convoke_model::{Ask, Event, Payload, RunId, Stamped, TaskId};
 use std::collections::HashSet;
@@ -12,7 +13,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Rings the bell of a terminal.
-pub const BELL: &str = "\x07";
+const BELL: &str = "\x07";
 
 /// Tells of one run.
 pub struct Notifier {
@@ -47,7 +48,7 @@ impl Notifier {
     }
 
     fn tell(&self, event: &'static str, step: &str, message: &str) {
-        let message = printable(message);
+        let message = escape::line(message);
         let run = &self.run;
         if let Some(mut terminal) = self.terminal.as_ref() {
             let bell = if self.notify.bell { BELL } else { "" };
@@ -82,11 +83,6 @@ fn question(ask: &Payload) -> String {
     prompt.map(|prompt| format!(": {}", words::first_line(&prompt))).unwrap_or_default()
 }
 
-/// Nothing that a model wrote moves anybody's cursor.
-fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +110,7 @@ mod tests {
     fn a_gate_that_opens_rings_and_says_how_to_get_there() {
         let text = told(vec![opened("approve", "ship\x1b[2J it?\nreally?")]);
         assert!(
-            text.starts_with(BELL) && text.contains("`approve` waits for you: ship\u{fffd}[2J it?"),
+            text.starts_with(BELL) && text.contains("`approve` waits for you: ship\\u{1b}[2J it?"),
             "{text:?}"
         );
         assert!(text.contains("convoke attach r"), "{text:?}");

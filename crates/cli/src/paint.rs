@@ -1,8 +1,8 @@
 //! Colours, for people who want them. Nothing is said by colour alone.
 
 use crate::args::ColorChoice;
+use crate::{escape, stdio};
 use anstyle::{AnsiColor, Effects, Style};
-use std::io::IsTerminal;
 
 /// Puts colours around words, or does not.
 #[derive(Debug, Clone, Copy)]
@@ -13,12 +13,12 @@ pub struct Paint {
 impl Paint {
     /// For standard error, as the user chose.
     pub fn for_stderr(choice: ColorChoice) -> Paint {
-        Paint::decide(choice, std::io::stderr().is_terminal())
+        Paint::decide(choice, stdio::err_is_terminal())
     }
 
     /// For standard output, as the user chose.
     pub fn for_stdout(choice: ColorChoice) -> Paint {
-        Paint::decide(choice, std::io::stdout().is_terminal())
+        Paint::decide(choice, stdio::out_is_terminal())
     }
 
     /// No colours.
@@ -68,6 +68,10 @@ impl Paint {
     }
 
     fn with(self, style: Style, text: &str) -> String {
-        if self.on { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if !self.on {
+            return text.to_owned();
+        }
+        let (begin, end) = (escape::own(&style.to_string()), escape::own(&format!("{style:#}")));
+        format!("{begin}{text}{end}")
     }
 }

@@ -121,7 +121,7 @@ impl Stored {
             CommandFailure::new(Exit::Usage, format!("run `{}` does not wait for `{gate}`", self.run));
         let names: Vec<_> = self.waiting().iter().map(|task| format!("`{task}`")).collect();
         match names.is_empty() {
-            true => failure.hint("it waits for nobody"),
+            true => failure.hint("it waits for no answer"),
             false => failure.hint(format!("it waits for {}", names.join(", "))),
         }
     }

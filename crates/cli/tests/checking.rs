@@ -275,3 +275,30 @@ fn a_file_that_is_not_there_is_told_without_a_frame_and_with_a_next_step() {
     let unlike = world.run(&["run", "something-else.yaml"]).stderr;
     assert!(unlike.contains("hint: `convoke presets` lists what runs without a file"), "{unlike}");
 }
+
+/// Blocks of YAML in a page that are whole files: they have a `workflow`, or are a manifest by their `query`.
+fn whole_files(page: &str) -> Vec<&str> {
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let begins = |block: &str, key: &str| block.lines().any(|line| line.starts_with(key));
+    blocks.filter(|block| begins(block, "workflow:") || begins(block, "query:")).collect()
+}
+
+#[test]
+fn examples_of_the_documentation_pass_the_check() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let pages = std::fs::read_dir(format!("{root}/docs")).expect("docs").map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|page| page.extension().is_some_and(|extension| extension == "md"));
+    let mut seen = 0;
+    for page in pages.chain([format!("{root}/README.md").into()]) {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        for file in whole_files(&text) {
+            let said = World::with(file).run(&["check", "w.yaml", "--format", "json"]);
+            let found: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).expect("findings");
+            // Keys of services are the reader's.
+            let wrong: Vec<_> = found.iter().filter(|found| found["code"] != "env::unset_secret").collect();
+            assert!(wrong.is_empty(), "{}:\n{file}\n{wrong:#?}", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 20, "{seen} examples");
+}

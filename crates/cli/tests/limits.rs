@@ -153,12 +153,12 @@ fn a_resource_that_nobody_counts_is_refused_before_the_run_starts() {
     let said = world.run(&["run", "w.yaml"]);
     assert_eq!(said.code, 3);
     assert_snapshot!(said.stderr, @r"
-    error: w.yaml:9: step `train` needs `gpu`, and nobody says how much of that there is
+    error: w.yaml:9: step `train` needs `gpu`, and no configuration says how much of it there is
     hint: say it in convoke.toml: limits.resources.gpu = N
     ");
     world.write("convoke.toml", "[limits.resources]\ngpus = 4\ndisk = 1\n");
     assert_snapshot!(world.run(&["run", "w.yaml"]).stderr, @r"
-    error: w.yaml:9: step `train` needs `gpu`, and nobody says how much of that there is
+    error: w.yaml:9: step `train` needs `gpu`, and no configuration says how much of it there is
     hint: did you mean `gpus`?
     hint: say it in convoke.toml: limits.resources.gpu = N
     ");

@@ -214,14 +214,14 @@ fn without_a_terminal_a_gate_parks_the_run_and_says_how_to_answer() {
     assert_snapshot!(said.stderr, @r"
     [TIME] run [RUN] of gated (w.yaml)
     [TIME] approve waits for a person
-    gated is parked in [TOOK]: 0 steps (run [RUN])
+    gated parked after [TOOK]: 0 steps (run [RUN])
     approve waits for a person:
       ship it?
       - yes: Yes
       - no: No  (asks for why)
       $ convoke answer [RUN] approve yes --resume
       $ convoke answer [RUN] approve no --input why=TEXT --resume
-    hint: no terminal is attached to ask on; --skip-gates takes the first option of every gate
+    hint: gates are asked where standard input and standard error are a terminal; --skip-gates takes the first option of every gate
     hint: convoke resume [RUN]
     ");
 }

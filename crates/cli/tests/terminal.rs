@@ -251,3 +251,137 @@ fn what_refuses_a_detached_run_is_told_at_once() {
     assert!(said.stderr.contains("nowhere"), "{}", said.stderr);
     assert!(world.run(&["runs"]).stderr.contains("no runs yet"));
 }
+
+/// A title is set, the screen erased, a line written over, the reading direction turned.
+const HOSTILE: &str = "\x1b]0;owned\x07\x1b[2J\u{9b}31m\rover\u{202e}\u{2066}\x7f";
+
+/// A double-quoted word of YAML or TOML.
+fn quoted(text: &str) -> String {
+    let escaped = |c: char| match convoke_model::is_control(c) {
+        true => format!("\\u{:04x}", c as u32),
+        false => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+}
+
+/// Everything in it that can come from elsewhere is hostile: names, prompts, answers, what commands print, messages.
+fn hostile_world() -> World {
+    let (bad, name) = (quoted(HOSTILE), quoted(&format!("w{HOSTILE}")));
+    let world = World::with(&format!(
+        "\
+workflow: {{name: {name}, description: {bad}, entry_point: work, metadata: {{note: {bad}}}, input: {{topics: {{type: array, default: [{{name: {bad}}}, {{name: b}}]}}}}}}
+agents:
+  - {{name: work, description: {bad}, type: script, command: printf, args: ['%s', {bad}], routes: [{{to: many}}]}}
+  - {{name: speak, prompt: {bad}, routes: [{{to: approve}}]}}
+  - name: approve
+    type: human_gate
+    prompt: {bad}
+    options:
+      - {{label: {bad}, value: 'yes', route: fail}}
+      - {{label: 'No', value: {bad}, route: $end}}
+  - {{name: fail, prompt: {bad}}}
+for_each:
+  - name: many
+    type: for_each
+    source: workflow.input.topics
+    as: one
+    key_by: name
+    agent: {{name: item, type: set, value: '{{{{ one.name }}}}', output_type: string}}
+    routes: [{{to: speak}}]
+output: {{said: '{{{{ speak.output.result }}}}'}}
+"
+    ));
+    world.write("replies.yaml", format!("speak: {bad}\nfail: {{fail: fatal, message: {bad}}}\n"));
+    world
+}
+
+fn assert_shown(command: &[&str], stream: &str, text: &str) {
+    let raw = text.chars().find(|c| convoke_model::is_control(*c) && !matches!(c, '\n' | '\t'));
+    assert_eq!(raw, None, "{command:?} lets {raw:?} reach {stream}: {text:?}");
+}
+
+#[test]
+fn nothing_from_elsewhere_reaches_an_output_raw() {
+    let world = hostile_world();
+    let bad_file = format!("broken{HOSTILE}.yaml");
+    world.write(
+        &bad_file,
+        format!("workflow: {{name: w, entry_point: {0}}}\n{0}: 1\nagents: []\n", quoted(HOSTILE)),
+    );
+    let asked = |args: &[&str]| {
+        let output = world.command(args).output().expect("the program runs");
+        for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
+            assert_shown(args, stream, &String::from_utf8_lossy(bytes));
+        }
+        output.status.code().unwrap_or(-1)
+    };
+    for args in
+        [&["check", "w.yaml"][..], &["plan", "w.yaml"], &["run", "w.yaml", "--dry-run", "-p", "scripted"]]
+    {
+        assert_eq!(asked(args), 0, "{args:?}");
+    }
+    let parked = ["run", "w.yaml", "--replies", "replies.yaml"];
+    assert_eq!(asked(&parked), 5);
+    let run = world.newest();
+    assert_eq!(asked(&["answer", &run, "approve", HOSTILE, HOSTILE]), 2);
+    assert_eq!(asked(&["answer", &run, "approve", "yes", "--resume"]), 1);
+    for format in ["text", "json"] {
+        let commands: [&[&str]; 9] = [
+            &["runs"],
+            &["show", &run],
+            &["show", &run, "work"],
+            &["show", &run, "approve"],
+            &["show", &run, "fail"],
+            &["events", &run],
+            &["verify", &run],
+            &["plan", "w.yaml"],
+            &["check", "w.yaml", &bad_file],
+        ];
+        for command in commands {
+            asked(&[command, &["--format", format]].concat());
+        }
+    }
+    for format in ["mermaid", "dot"] {
+        assert_eq!(asked(&["plan", "w.yaml", "--format", format]), 0);
+    }
+    let words: [&[&str]; 8] = [
+        &["show", HOSTILE],
+        &["show", &run, HOSTILE],
+        &["run", HOSTILE],
+        &["run", "w.yaml", "-i", &format!("{HOSTILE}=1")],
+        &["run", "w.yaml", &format!("--{HOSTILE}")],
+        &["presets", HOSTILE],
+        &["capacity", "set", &format!("{HOSTILE}=1")],
+        &["goal", HOSTILE, "--print-workflow"],
+    ];
+    for words in words {
+        assert_ne!(asked(words), -1, "{words:?}");
+    }
+    world.write("convoke.toml", format!("[provider]\nname = {0}\n[{0}]\nx = 1\n", quoted(HOSTILE)));
+    assert_eq!(asked(&["config", "show"]), 2);
+}
+
+#[test]
+fn json_that_was_made_safe_is_the_same_value() {
+    let world = hostile_world();
+    let said = world.run(&["run", "w.yaml", "--replies", "replies.yaml", "--skip-gates"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let work = world.run(&["show", &world.newest(), "work", "--format", "json"]);
+    let work: serde_json::Value = serde_json::from_str(&work.stdout).expect("it is JSON");
+    assert_eq!(work["output"]["stdout"], HOSTILE);
+}
+
+#[test]
+fn a_terminal_obeys_nothing_from_elsewhere() {
+    let world = hostile_world();
+    let mut session =
+        Session::start(&world, &["run", "w.yaml", "--replies", "replies.yaml", "--color", "always"]);
+    session.wait_for("2. No");
+    session.type_line("1");
+    let (seen, _, code) = session.end();
+    assert_eq!(code, 1, "{seen:?}");
+    assert!(seen.contains("\\u{1b}]0;owned\\u{7}\\u{1b}[2J\\u{9b}31m\\rover\\u{202e}"), "{seen:?}");
+    for raw in ["\x1b]", "\x07", "\x1b[2J", "\u{9b}", "\rover", "\u{202e}", "\u{2066}", "\x7f"] {
+        assert!(!seen.contains(raw), "{raw:?} in {seen:?}");
+    }
+}

@@ -32,6 +32,13 @@ pub enum Notice {
         /// How long the run has waited.
         seconds: u64,
     },
+    /// A task is about to call a tool; shown and forgotten.
+    ToolStarted {
+        /// The task.
+        task: TaskId,
+        /// The tool, as the model knows it.
+        tool: String,
+    },
     /// How capacity is used at this moment, and was so far.
     Metrics(Box<Metrics>),
 }

@@ -43,11 +43,8 @@ pub(crate) struct Line {
 impl Sink for Line {
     fn report(&self, report: Report) {
         match report {
-            Report::Progress { text } => {
-                if let Some(watchers) = &self.watchers {
-                    let _ = watchers.send(Notice::Progress { task: self.id.clone(), text });
-                }
-            }
+            Report::Progress { text } => self.show(|task| Notice::Progress { task, text }),
+            Report::ToolStarted { tool } => self.show(|task| Notice::ToolStarted { task, tool }),
             // Usage is recorded with the attempt's end, once.
             Report::Usage(_) => {}
             report => self.handle.send(What::Reported { task: self.task, attempt: self.attempt, report }),
@@ -83,6 +80,13 @@ impl Drop for Open {
 }
 
 impl Line {
+    /// Tells watchers what is shown and forgotten.
+    fn show(&self, notice: impl FnOnce(TaskId) -> Notice) {
+        if let Some(watchers) = &self.watchers {
+            let _ = watchers.send(notice(self.id.clone()));
+        }
+    }
+
     fn open(&self) -> Open {
         Open { handle: self.handle.clone(), task: self.task, attempt: self.attempt, settled: false }
     }

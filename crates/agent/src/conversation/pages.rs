@@ -129,7 +129,10 @@ impl Conversation {
             };
         };
         if heads[first].about != Some(about(premise.call)) {
-            let message = format!("step `{}`: what is asked has changed, so it is asked anew", premise.step);
+            let message = format!(
+                "step `{}`: the question has changed, so the conversation starts from the beginning",
+                premise.step
+            );
             conversation.note("conversation_dropped", message);
             return Ok(conversation);
         }

@@ -92,10 +92,8 @@ impl Conversation {
             Verdict::Rejected(issues) => self.unmet(premise, output, &issues),
             Verdict::Unclear(why) => {
                 self.rejected.push(in_words(&output));
-                let message = format!(
-                    "step `{}`: nobody can say whether the success criteria are met: {why}",
-                    premise.step
-                );
+                let message =
+                    format!("step `{}`: the success criteria cannot be judged: {why}", premise.step);
                 Stage::failed(Failure::new(Class::InvalidOutput, message).reason(reason::NO_VERDICT))
             }
         }

@@ -69,7 +69,7 @@ impl Programmer<'_> {
         match self.verdict(going, result, criteria, model, Purpose::Verify).await? {
             Verdict::Passed => Ok(None),
             Verdict::Unclear(why) => {
-                let words = format!("nobody can say whether the success criteria are met: {why}");
+                let words = format!("the success criteria cannot be judged: {why}");
                 Err(refused(words, reason::NO_VERDICT))
             }
             Verdict::Rejected(issues) if going.session.state.retried >= required.max_retries => {

@@ -17,7 +17,6 @@ use crate::watch::{Asker, Hearer, Manner, News, Watch};
 use convoke_journal::{Inbox, Message, Reader, StateDir, live_owner};
 use convoke_model::{Answer, RunId, Stamped, TaskId};
 use convoke_plan::Plan;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -38,7 +37,7 @@ pub fn run(console: &Console, args: &AttachArgs) -> Result<Exit, CommandFailure>
         runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
     let ended = runtime.block_on(Attached::to(console, &state, &run)?.watch())?;
     if ended {
-        let in_words = std::io::stdout().is_terminal();
+        let in_words = crate::stdio::out_is_terminal();
         return driving::conclude_stored(console, &state, &run, args.allow_partial, in_words);
     }
     console.conclude(&format!("left run {run}, which goes on"));

@@ -56,7 +56,11 @@ impl<'a> Printer<'a> {
             self.state.apply(&stamped);
             self.next = stamped.seq + 1;
         })?;
-        if text.is_empty() { Ok(()) } else { self.console.data(&text) }
+        match self.format {
+            _ if text.is_empty() => Ok(()),
+            Format::Json => self.console.json_lines(&text),
+            Format::Text => self.console.data(&text),
+        }
     }
 
     fn line(&self, stamped: &Stamped) -> String {

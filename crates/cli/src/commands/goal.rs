@@ -9,11 +9,11 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::given_plan;
 use crate::sentence::{self, Authors, Budgeted};
+use crate::stdio;
 use crate::subject::Subject;
 use convoke_model::TaskId;
 use convoke_plan::Plan;
 use convoke_plan::generate::goal::{STEP, Sentence};
-use std::io::IsTerminal;
 
 /// Makes the workflow and starts it.
 pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
@@ -67,7 +67,7 @@ fn as_run(args: &GoalArgs) -> RunArgs {
     let in_words = match args.format {
         Some(format) => format == Format::Text,
         // A plan is made to be read and changed, wherever it goes.
-        None => args.plan_only || std::io::stdout().is_terminal(),
+        None => args.plan_only || stdio::out_is_terminal(),
     };
     RunArgs {
         file: sentence::FILE.into(),

@@ -50,7 +50,7 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
     match convoke_engine::report::fold(&stored.events).status {
         // Whatever else it ended as, it can be resumed, and then it is heard.
         Some(RunStatus::Succeeded) => {
-            let words = format!("run `{run}` has ended (succeeded): nobody would hear it");
+            let words = format!("run `{run}` has ended (succeeded) and takes no more guidance");
             Err(CommandFailure::new(Exit::Usage, words))
         }
         _ => Ok(()),

@@ -62,11 +62,13 @@ fn newest_here(state: &StateDir) -> Result<RunId, CommandFailure> {
     }
     let failure = CommandFailure::new(Exit::Usage, "no run of this folder is unfinished");
     Err(match here.next() {
-        Some(row) => failure.hint(format!(
-            "the last one {}: convoke resume {}",
-            row.status.word().replace('_', " "),
-            row.id
-        )),
+        Some(row) if row.status == RunStatus::Succeeded => {
+            failure.hint(format!("the last run, {}, succeeded: there is nothing to resume", row.id))
+        }
+        Some(row) => {
+            let status = row.status.word().replace('_', " ");
+            failure.hint(format!("the last run ended as {status}; to resume it: convoke resume {}", row.id))
+        }
         None => failure.hint("`convoke runs` lists the runs of every folder"),
     })
 }

@@ -3,6 +3,7 @@
 use crate::args::{Format, RunsArgs};
 use crate::clock;
 use crate::console::Console;
+use crate::escape;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
@@ -64,7 +65,7 @@ fn table(rows: &[RunRow], now: Timestamp) -> String {
     for row in rows {
         table.add_row([
             row.id.to_string(),
-            row.workflow.clone(),
+            escape::line(&row.workflow).into_owned(),
             row.problem.as_ref().map_or(row.status.word(), |_| "unreadable").to_owned(),
             row.started_at.rfc3339()[..19].replace('T', " "),
             words::duration(worked(row, now)),

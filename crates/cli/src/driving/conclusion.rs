@@ -30,6 +30,8 @@ pub struct Ended<'a> {
     pub allow_partial: bool,
     /// The output is shown in words, where it is the answer to a goal.
     pub in_words: bool,
+    /// Gates take their first option.
+    pub skip_gates: bool,
 }
 
 impl Ended<'_> {
@@ -38,7 +40,7 @@ impl Ended<'_> {
         if let Some(output) = &self.outcome.output {
             let output = output.value();
             match goal_words::of(&output).filter(|_| self.in_words) {
-                Some(words) => self.console.data(&words)?,
+                Some(words) => self.console.exact(&words)?,
                 None => self.console.json(&output)?,
             }
         }
@@ -82,7 +84,9 @@ impl Ended<'_> {
         let took = words::duration(view.worked(view.last));
         let mut parts = vec![view.ended.words()];
         parts.extend(words::usage(&view.usage));
-        format!("{} {painted} in {took}: {} (run {})", view.workflow, parts.join(", "), self.run)
+        // A run that waits has not done what it is for in this time; it has worked for so long.
+        let within = if word == "succeeded" { "in" } else { "after" };
+        format!("{} {painted} {within} {took}: {} (run {})", view.workflow, parts.join(", "), self.run)
     }
 
     fn ended_in_part(&self, exit: Exit) {
@@ -140,16 +144,27 @@ impl Ended<'_> {
         }
     }
 
+    /// Why the question was not asked here.
+    fn why_nobody_was_asked(&self) -> String {
+        if self.skip_gates {
+            return "--skip-gates does not decide this: it takes the first option of gates only".to_owned();
+        }
+        let why = match gate::is_attended() {
+            true => "--no-interactive keeps gates from being asked at this terminal",
+            false => "gates are asked where standard input and standard error are a terminal",
+        };
+        format!("{why}; --skip-gates takes the first option of every gate")
+    }
+
     fn parked(&self) -> Result<(), CommandFailure> {
-        self.console.conclude(&self.summary("is parked"));
+        self.console.conclude(&self.summary("parked"));
         let stored = Stored::open(self.state, &self.run.0)?;
         for task in &self.outcome.waiting {
             let (task, ask) = stored.question(&task.0)?;
             // Without these lines nobody could answer, so silence does not hide them.
             self.console.complain(&gate::explain(self.run, &task, &ask));
         }
-        self.console
-            .hint("no terminal is attached to ask on; --skip-gates takes the first option of every gate");
+        self.console.hint(&self.why_nobody_was_asked());
         self.console.hint(&format!("convoke resume {}", self.run));
         Ok(())
     }

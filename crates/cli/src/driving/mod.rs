@@ -30,8 +30,8 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
 use crate::stored::Stored;
-use crate::view::State;
-use crate::watch::News;
+use crate::view::{Doing, State};
+use crate::watch::{News, is_live};
 use conclusion::Ended;
 use convoke_engine::{Clock, EngineError, Handle, Notice, Outcome, Run, Setup, Start, prepare};
 use convoke_journal::{Sqlite, StateDir};
@@ -91,10 +91,10 @@ impl Drive<'_> {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
-        let (allow_partial, in_words) = (flags.allow_partial, flags.in_words);
-        let exit =
-            Ended { console, state: &state, run: &run, outcome, view, signal, allow_partial, in_words }
-                .conclude();
+        let RunFlags { allow_partial, in_words, skip_gates, .. } = *flags;
+        let (state, run) = (&state, &run);
+        let exit = Ended { console, state, run, outcome, view, signal, allow_partial, in_words, skip_gates }
+            .conclude();
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
@@ -139,8 +139,16 @@ impl Drive<'_> {
         let notifier = (!flags.skip_gates).then_some(notifier);
         let (news, receiver) = channel();
         let watcher = stage.watch(&handle).start(receiver);
-        let listeners =
-            Listeners { news, equipment: &equipment, state: &state, run, share: share.as_ref(), notifier };
+        let live = is_live(console.voice);
+        let listeners = Listeners {
+            news,
+            equipment: &equipment,
+            state: &state,
+            run,
+            share: share.as_ref(),
+            notifier,
+            live,
+        };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
             notebook::keep(&state, &outcome.learned, &outcome.durations);
@@ -170,7 +178,8 @@ pub fn conclude_stored(
     in_words: bool,
 ) -> Result<Exit, CommandFailure> {
     let Driven { outcome, view, signal, .. } = recorded(state, run)?;
-    Ended { console, state, run, outcome, view, signal, allow_partial, in_words }.conclude()
+    Ended { console, state, run, outcome, view, signal, allow_partial, in_words, skip_gates: false }
+        .conclude()
 }
 
 /// How a run came to rest before, as its journal tells it: a caller that missed it gets the same answer.
@@ -239,9 +248,18 @@ struct Listeners<'a> {
     share: Option<&'a Share>,
     /// Who tells people elsewhere, where gates are for people.
     notifier: Option<Notifier>,
+    /// Whether what is going on is drawn as it happens.
+    live: bool,
 }
 
 impl Listeners<'_> {
+    /// Only a live view has a use for what is shown and forgotten.
+    fn show(&self, doing: Doing) {
+        if self.live {
+            drop(self.news.send(News::Doing(doing)));
+        }
+    }
+
     /// The watcher may be gone before the run is; nothing depends on it.
     fn pass_on(&self, notice: Notice) {
         match notice {
@@ -258,7 +276,8 @@ impl Listeners<'_> {
                 self.remark(format!("the run goes on after a pause of {seconds} s"))
             }
             Notice::Metrics(metrics) => notebook::tell(self.state, self.run, &metrics),
-            Notice::Progress { .. } => {}
+            Notice::Progress { task, text } => self.show(Doing::Says { task, text }),
+            Notice::ToolStarted { task, tool } => self.show(Doing::Calls { task, tool }),
         }
     }
 

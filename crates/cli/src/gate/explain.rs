@@ -1,6 +1,6 @@
 //! What a parked run waits for, and the exact command that answers it.
 
-use convoke_model::{Ask, AskOption, Question, RunId, TaskId};
+use convoke_model::{Ask, AskOption, Question, RunId, TaskId, is_control};
 use std::fmt::Write as _;
 
 /// The question, the options and how to answer.
@@ -75,14 +75,30 @@ fn word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:@%+,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
+    } else if text.contains(is_control) {
+        format!("$'{}'", text.chars().map(in_dollar_quotes).collect::<String>())
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// What the terminal would only show as an escape is one that the shell reads, so that the command can still be pasted.
+fn in_dollar_quotes(c: char) -> String {
+    match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if is_control(c) => format!("\\u{:04x}", c as u32),
+        c => c.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_that_a_terminal_would_obey_can_be_pasted_too() {
+        assert_eq!(word("it's\u{202e}\\\n"), "$'it\\'s\\u202e\\\\\\u000a'");
+    }
 
     #[test]
     fn the_command_can_be_pasted() {

@@ -1,8 +1,9 @@
 //! Lines that a person types, without ever being stuck in a read: a question can end while it is asked.
 
 use super::editor;
+use crate::stdio;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
 /// What came of waiting for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Heard {
 
 /// Where questions are asked.
 pub trait Terminal {
-    /// Shows words, as they are.
+    /// Shows words.
     fn show(&mut self, words: &str);
     /// Waits for a line.
     fn hear(&mut self) -> Heard;
@@ -39,20 +40,17 @@ impl<F: FnMut() -> bool> Keyboard<F> {
 
 /// Whether a person can be asked here.
 pub fn is_attended() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    io::stdin().is_terminal() && stdio::err_is_terminal()
 }
 
 /// Rings the bell of the terminal that questions are asked on.
 pub fn ring() {
-    let mut out = io::stderr().lock();
-    out.write_all(crate::notifying::BELL.as_bytes()).and_then(|()| out.flush()).ok();
+    stdio::bell();
 }
 
 impl<F: FnMut() -> bool> Terminal for Keyboard<F> {
     fn show(&mut self, words: &str) {
-        let mut out = io::stderr().lock();
-        // A terminal that cannot be written to is noticed when it is read from.
-        out.write_all(words.as_bytes()).and_then(|()| out.flush()).ok();
+        stdio::prompt(words);
     }
 
     fn hear(&mut self) -> Heard {

@@ -99,6 +99,8 @@ pub enum Saying {
     TakenBy { pid: u32 },
     /// A command runs.
     ProcessStarted { pid: u32, start: u64 },
+    /// A tool is about to be called.
+    ToolStarted { tool: String },
     /// A tool was called.
     ToolCalled { tool: String, ms: u64, failed: bool },
     /// Something for people.
@@ -115,6 +117,7 @@ impl From<Report> for Saying {
             // An owner's own words.
             Report::Silent | Report::LetGo => Saying::Progress { text: String::new() },
             Report::ProcessStarted { pid, start } => Saying::ProcessStarted { pid, start },
+            Report::ToolStarted { tool } => Saying::ToolStarted { tool },
             Report::ToolCalled { tool, ms, failed } => Saying::ToolCalled { tool, ms, failed },
             Report::Noted { code, message } => Saying::Noted { code: code.to_owned(), message },
         }
@@ -129,6 +132,7 @@ impl From<Saying> for Report {
             Saying::LimitsSeen(limits) => Report::LimitsSeen(limits),
             Saying::TakenBy { pid } => Report::TakenBy { pid },
             Saying::ProcessStarted { pid, start } => Report::ProcessStarted { pid, start },
+            Saying::ToolStarted { tool } => Report::ToolStarted { tool },
             Saying::ToolCalled { tool, ms, failed } => Report::ToolCalled { tool, ms, failed },
             Saying::Noted { code, message } => Report::Noted { code: word(code), message },
         }
@@ -166,6 +170,7 @@ mod tests {
             Report::Usage(Usage { input_tokens: 3, ..Usage::default() }),
             Report::LimitsSeen(Limits { provider: "openai".into(), ..Limits::default() }),
             Report::ProcessStarted { pid: 7, start: 8 },
+            Report::ToolStarted { tool: "t".into() },
             Report::ToolCalled { tool: "t".into(), ms: 1, failed: true },
             Report::Noted { code: "model_fallback", message: "m".into() },
         ];

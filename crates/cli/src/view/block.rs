@@ -1,108 +1,243 @@
-//! The live view as lines of text: a headline, what runs, what waits for what.
+//! The live view as lines of text: the totals, what waits for a person, what runs, what waits for what.
 //!
 //! Pure: the state, the time and the size of the window give the lines. However many tasks there are, at most
-//! `height` lines come out; what does not fit is counted.
+//! `height` lines come out; what does not fit is counted. Invariant: no line is wider than the window, and where one
+//! must be cut, the name is, before the words that say how it stands.
 
+use super::fold::{Row, fan_out, folded};
 use super::task::{Phase, Task, Wait};
 use super::{State, words};
+use crate::escape;
 use crate::paint::Paint;
-use convoke_model::{TaskId, Timestamp};
+use convoke_model::{TaskId, Timestamp, Usage};
 use std::time::Duration;
+
+/// Columns of a name, where there are that many.
+const NAME: usize = 32;
+
+/// The fewest columns of a name.
+const SHORT_NAME: usize = 12;
+
+/// The fewest columns in which the end of an answer is worth showing.
+const TAIL: usize = 12;
 
 /// The lines of the live view.
 pub fn block(state: &State, now: Timestamp, width: usize, height: usize, paint: Paint) -> Vec<String> {
-    let room = height.max(4) - 1;
-    let mut lines = vec![paint.strong(&words::fit(&headline(state, now), width))];
-    let running = rows(room / 2, state.running.values().map(|task| running(state, task, now)));
-    let open = rows(room / 4, state.holding.values().filter_map(|task| holding(state, task)));
-    lines.extend(limited(running, state.running.len(), "running"));
-    lines.extend(limited(open, 0, "open"));
+    let view = View { state, now, width };
+    let height = height.max(4);
+    let mut lines = vec![paint.strong(&view.headline())];
+    let room = height - 1;
+    let (people, others): (Vec<_>, Vec<_>) = state.waiting.values().partition(|task| view.is_asking(task));
+    lines.extend(view.section(
+        (room / 4).max(1),
+        people.into_iter().map(Row::One).collect(),
+        "asking",
+        View::waiting,
+    ));
+    lines.extend(view.section(room / 2, folded(state, state.running.values()), "running", View::running));
+    lines.extend(view.groups(room / 4));
     let left = room.saturating_sub(lines.len()).max(1);
-    let waits = state.waiting.values().map(|task| waiting(state, task, now));
-    let not_ready = state.not_ready().map(|(task, needs)| not_ready(task, &needs));
-    let waiting_rows = rows(left.saturating_sub(1).max(1), waits.chain(not_ready));
-    let waiting_total = state.waiting.len() + state.not_ready().count();
-    lines.extend(limited(waiting_rows, waiting_total, "waiting"));
-    lines.truncate(height.max(4));
-    fitted(lines, width)
+    let waiting = folded(state, others.into_iter());
+    lines.extend(view.section(left, waiting, "waiting", View::waiting));
+    let left = height.saturating_sub(lines.len());
+    let not_ready: Vec<_> = state.not_ready().map(|(task, needs)| view.not_ready(task, &needs)).collect();
+    lines.extend(view.counted(left, not_ready.into_iter().map(|line| (line, 1)).collect(), "not started"));
+    lines.truncate(height);
+    lines
 }
 
-fn rows(at_most: usize, rows: impl Iterator<Item = String>) -> Vec<String> {
-    rows.take(at_most.max(1)).collect()
+/// What is looked at, when, and in how wide a window.
+struct View<'a> {
+    state: &'a State,
+    now: Timestamp,
+    width: usize,
 }
 
-fn limited(mut rows: Vec<String>, total: usize, word: &str) -> Vec<String> {
-    if total > rows.len() {
-        rows.push(format!("  … {} more {word}", words::count((total - rows.len()) as u64)));
+impl View<'_> {
+    /// Workflow, time, how many are done, run and wait, failures, tokens, cost.
+    fn headline(&self) -> String {
+        let state = self.state;
+        let mut parts = vec![words::duration(state.worked(self.now))];
+        parts.push(format!("{}/{} done", words::count(state.ended.total()), words::count(state.total())));
+        let counts = [
+            (state.ended.failed, "failed"),
+            (state.ended.skipped + state.ended.cancelled, "skipped"),
+            (state.running.len() as u64, "running"),
+            (state.waiting.len() as u64, "waiting"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        parts.extend(counts.map(|(count, word)| format!("{} {word}", words::count(*count))));
+        parts.extend(words::usage(&with(state.usage, state.activity.tokens())));
+        let totals = parts.join(" · ");
+        let name = self.width.saturating_sub(escape::columns(&totals) + 3).max(SHORT_NAME);
+        words::fit(&format!("{} · {totals}", words::fit(&state.workflow, name)), self.width)
     }
-    rows
-}
 
-/// All but the headline, which may hold colours and was fitted before.
-fn fitted(lines: Vec<String>, width: usize) -> Vec<String> {
-    let mut lines = lines.into_iter();
-    let first = lines.next();
-    first.into_iter().chain(lines.map(|line| words::fit(&line, width))).collect()
-}
-
-/// Workflow, time, done of total, failures, tokens, cost.
-fn headline(state: &State, now: Timestamp) -> String {
-    let mut parts = vec![state.workflow.clone(), words::duration(state.worked(now))];
-    parts.push(format!("{}/{} done", words::count(state.ended.total()), words::count(state.total())));
-    if state.ended.failed > 0 {
-        parts.push(format!("{} failed", words::count(state.ended.failed)));
+    fn is_asking(&self, task: &TaskId) -> bool {
+        matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Waiting(Wait::Person), .. }))
     }
-    if state.ended.skipped + state.ended.cancelled > 0 {
-        parts.push(format!("{} skipped", words::count(state.ended.skipped + state.ended.cancelled)));
+
+    /// Rows of one kind, as many as there is room for; the rest is counted.
+    fn section(
+        &self,
+        room: usize,
+        rows: Vec<Row<'_>>,
+        word: &str,
+        line: impl Fn(&Self, &Row<'_>) -> String,
+    ) -> Vec<String> {
+        // Only what is shown is put into words: there may be thousands.
+        let drawn = |(i, row): (usize, &Row<'_>)| match i < room.max(1) {
+            true => (line(self, row), row.tasks()),
+            false => (String::new(), row.tasks()),
+        };
+        self.counted(room, rows.iter().enumerate().map(drawn).collect(), word)
     }
-    parts.extend(words::usage(&state.usage));
-    parts.join(" · ")
+
+    /// Lines with the number of tasks behind each; the last line counts what does not fit.
+    fn counted(&self, room: usize, rows: Vec<(String, usize)>, word: &str) -> Vec<String> {
+        if room == 0 {
+            return Vec::new();
+        }
+        let shown = if rows.len() > room { room - 1 } else { rows.len() };
+        let hidden: usize = rows[shown..].iter().map(|(_, tasks)| tasks).sum();
+        let mut lines: Vec<_> = rows.into_iter().take(shown).map(|(line, _)| line).collect();
+        if hidden > 0 {
+            lines.push(words::fit(&format!("  … {} more {word}", words::count(hidden as u64)), self.width));
+        }
+        lines
+    }
+
+    /// What a task is called: its own words, or its path with names as they were written.
+    fn name(&self, task: &TaskId, columns: usize) -> String {
+        match self.state.titles.of(task) {
+            Some(title) => words::fit(title, columns),
+            None => words::fit_path(&words::task(task), columns),
+        }
+    }
+
+    /// A row: the name gives way to how it stands, and what else can be told takes what is left.
+    fn row(&self, mark: char, name: impl Fn(usize) -> String, stands: &str, tail: &str) -> String {
+        let stands = escape::line(stands);
+        let taken = 4 + 1 + escape::columns(&stands);
+        let columns = NAME.max(self.width.saturating_sub(taken + tail.len().min(2 * NAME) + 2));
+        let columns = columns.min(self.width.saturating_sub(taken)).max(SHORT_NAME);
+        let line = format!("  {mark} {} {stands}", words::pad(&name(columns), NAME.min(columns)));
+        let left = self.width.saturating_sub(escape::columns(&line) + 2);
+        match left >= TAIL && !tail.trim().is_empty() {
+            true => format!("{line}  {}", words::fit_end(tail, left)),
+            false => words::fit(line.trim_end(), self.width),
+        }
+    }
+
+    fn running(&self, row: &Row<'_>) -> String {
+        match row {
+            Row::One(task) => self.running_task(task),
+            Row::Many { of, first, count } => {
+                let oldest = self.since(first).map(|since| format!(", oldest {since}")).unwrap_or_default();
+                let stands = format!("{} running{oldest}", words::count(*count as u64));
+                self.row('▸', |columns| self.name(of, columns), &stands, "")
+            }
+        }
+    }
+
+    fn running_task(&self, id: &TaskId) -> String {
+        let now = self.state.activity.of(id);
+        let Some(task) = self.state.tasks.get(id) else {
+            return self.row('▸', |columns| self.name(id, columns), "", "");
+        };
+        let mut parts: Vec<_> = self.state.kind(id).map(|kind| words::pad(kind, 9)).into_iter().collect();
+        parts.extend(self.since(id));
+        if task.attempts > 1 {
+            parts.push(format!("attempt {}", task.attempts));
+        }
+        parts.extend(now.and_then(|now| tools(&now.tools)));
+        parts.extend(words::usage(&with(task.usage, now.map_or(0, |now| now.tokens()))));
+        let tail = now.map_or("", |now| now.tail.as_str());
+        self.row('▸', |columns| self.name(id, columns), &parts.join("  "), tail)
+    }
+
+    fn since(&self, id: &TaskId) -> Option<String> {
+        match self.state.tasks.get(id)?.phase {
+            Phase::Running(since) => Some(words::duration(self.now.since(since))),
+            _ => None,
+        }
+    }
+
+    /// Open groups with their numbers. An item of a fan-out is in the numbers of that.
+    fn groups(&self, room: usize) -> Vec<String> {
+        let shown = self.state.holding.values().filter(|task| {
+            // What a goal's task is doing stands among the running ones, unless it was split.
+            let is_told = self.state.titles.of(task).is_some() && !self.is_split(task);
+            !is_told && fan_out(self.state, task).is_none()
+        });
+        let rows: Vec<_> = shown.filter_map(|task| self.group(task)).map(|line| (line, 1)).collect();
+        self.counted(room.max(1), rows, "open")
+    }
+
+    fn is_split(&self, task: &TaskId) -> bool {
+        matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Holding(members), .. }) if members.steps > 0)
+    }
+
+    /// A group with its numbers, a merge with its text so far; those without any are left to their own tasks.
+    fn group(&self, id: &TaskId) -> Option<String> {
+        let Phase::Holding(members) = &self.state.tasks.get(id)?.phase else { return None };
+        let total = members.total.unwrap_or(members.seen);
+        let head = self.state.growing.get(id).and_then(|so_far| so_far.head.as_deref());
+        let kind = self.state.kind(id).map(|kind| words::pad(kind, 10)).unwrap_or_default();
+        let stands = format!("{kind}{}/{total}", members.ended);
+        let name = |columns| self.name(id, columns);
+        (total > 0).then(|| match head {
+            Some(head) => words::fit(&format!("{}  {head}", self.row('▪', name, &stands, "")), self.width),
+            None => self.row('▪', name, &stands, ""),
+        })
+    }
+
+    fn waiting(&self, row: &Row<'_>) -> String {
+        match row {
+            Row::One(task) => self.row('◦', |columns| self.name(task, columns), &self.waits(task), ""),
+            Row::Many { of, first, count } => {
+                let stands = format!("{} items: {}", words::count(*count as u64), self.waits(first));
+                self.row('◦', |columns| self.name(of, columns), &stands, "")
+            }
+        }
+    }
+
+    fn waits(&self, id: &TaskId) -> String {
+        let Some(Task { phase: Phase::Waiting(wait), .. }) = self.state.tasks.get(id) else {
+            return String::new();
+        };
+        let left = |moment: Timestamp| {
+            words::duration(Duration::from_secs(moment.since(self.now).as_secs_f64().ceil() as u64))
+        };
+        match wait {
+            Wait::Person => "waits for a person".to_owned(),
+            Wait::Capacity(on) => format!("waits for {on}"),
+            Wait::Retry(at) => format!("tries again in {}", left(*at)),
+            Wait::Until(at) => format!("waits {} more", left(*at)),
+            Wait::Children => "waits for its children".to_owned(),
+        }
+    }
+
+    fn not_ready(&self, id: &TaskId, needs: &[&TaskId]) -> String {
+        let shown: Vec<_> = needs.iter().take(3).map(|need| self.name(need, NAME)).collect();
+        let more = if needs.len() > 3 { format!(" and {} more", needs.len() - 3) } else { String::new() };
+        let stands = format!("waits for {}{more}", shown.join(", "));
+        self.row('◦', |columns| self.name(id, columns), &stands, "")
+    }
 }
 
-fn running(state: &State, id: &TaskId, now: Timestamp) -> String {
-    let kind = state.kind(id).unwrap_or("");
-    let Some(task) = state.tasks.get(id) else { return format!("  ▸ {id}") };
-    let since = match task.phase {
-        Phase::Running(since) => words::duration(now.since(since)),
-        _ => String::new(),
-    };
-    let attempt = if task.attempts > 1 { format!("  attempt {}", task.attempts) } else { String::new() };
-    format!("  ▸ {:<32} {kind:<9} {since}{attempt}", id.to_string())
+/// What was used, and what has come in besides.
+fn with(used: Usage, tokens: u64) -> Usage {
+    Usage { output_tokens: used.output_tokens + tokens, estimated: used.estimated || tokens > 0, ..used }
 }
 
-/// A group with its numbers, a merge with its text so far; sub-workflows and others without any are left to their own tasks.
-fn holding(state: &State, id: &TaskId) -> Option<String> {
-    let Phase::Holding(members) = &state.tasks.get(id)?.phase else { return None };
-    let total = members.total.unwrap_or(members.seen);
-    let head = state.growing.get(id).and_then(|so_far| so_far.head.as_deref());
-    let text = head.map(|head| format!("  {head}")).unwrap_or_default();
-    (total > 0).then(|| {
-        let kind = state.kind(id).unwrap_or("");
-        format!("  ▪ {:<32} {kind:<9} {}/{total}{text}", id.to_string(), members.ended)
-    })
-}
-
-fn waiting(state: &State, id: &TaskId, now: Timestamp) -> String {
-    let Some(Task { phase: Phase::Waiting(wait), .. }) = state.tasks.get(id) else {
-        return format!("  ◦ {id}");
-    };
-    let left = |moment: Timestamp| {
-        words::duration(Duration::from_secs(moment.since(now).as_secs_f64().ceil() as u64))
-    };
-    let what = match wait {
-        Wait::Person => "waits for a person".to_owned(),
-        Wait::Capacity(on) => format!("waits for {on}"),
-        Wait::Retry(at) => format!("tries again in {}", left(*at)),
-        Wait::Until(at) => format!("waits {} more", left(*at)),
-        Wait::Children => "waits for its children".to_owned(),
-    };
-    format!("  ◦ {:<32} {what}", id.to_string())
-}
-
-fn not_ready(id: &TaskId, needs: &[&TaskId]) -> String {
-    let shown: Vec<_> = needs.iter().take(3).map(|need| need.to_string()).collect();
-    let more = if needs.len() > 3 { format!(" and {} more", needs.len() - 3) } else { String::new() };
-    format!("  ◦ {:<32} waits for {}{more}", id.to_string(), shown.join(", "))
+/// The tools that run: the first by name.
+fn tools(running: &[String]) -> Option<String> {
+    match running {
+        [] => None,
+        [tool] => Some(format!("calls {tool}")),
+        [tool, others @ ..] => Some(format!("calls {tool} and {} more", others.len())),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::task::{Phase, Wait};
 use super::{State, words};
+use crate::escape;
 use crate::paint::Paint;
 use crate::sentence::origin;
 use crate::tape;
@@ -10,52 +11,63 @@ use convoke_model::{
     reason,
 };
 
+/// Columns of a task's own words on a line.
+const TITLE: usize = 60;
+
 /// The line for an event, given the state before it; `None` for events that people need not see.
 pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
     let at = stamped.at;
+    let name = |task: &TaskId| called(state, task);
     let text = match &stamped.event {
         Event::RunStarted(started) => run_started(started),
         Event::RunOwned { epoch, .. } if *epoch > 1 => "resumed".to_owned(),
         Event::RunReopened { tasks, .. } => format!("reopened {}", words::plural(tasks.len() as u64, "task")),
         Event::PlanChanged { dropped, .. } => plan_changed(dropped),
-        Event::TaskStarted { task, until, .. } => task_started(task, *until, at),
-        Event::FannedOut { task, count, .. } => format!("{task}: {}", words::plural((*count).into(), "item")),
-        Event::MergeStarted { task, strategy, sources, missing, .. } => {
-            merge_started(task, strategy, sources, missing)
+        Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
+        Event::FannedOut { task, count, .. } => {
+            format!("{}: {}", name(task), words::plural((*count).into(), "item"))
         }
-        Event::Asked { task, questions } => asked(task, questions),
+        Event::MergeStarted { task, strategy, sources, missing, .. } => {
+            merge_started(&name(task), strategy, sources, missing)
+        }
+        Event::Asked { task, questions } => asked(&name(task), questions),
         Event::Routed { task, chosen, reason, about, .. } => {
-            format!("{}: {chosen} ({reason})", about.as_ref().unwrap_or(task))
+            format!("{}: {chosen} ({reason})", name(about.as_ref().unwrap_or(task)))
         }
         Event::Guided { text, by } => format!("guidance of {by}: {}", words::first_line(text)),
-        Event::Announced { task, kind, .. } => format!("{task} announces {kind}"),
+        Event::Announced { task, kind, .. } => format!("{} announces {kind}", name(task)),
         Event::OutputsMissed { task, missing } => {
-            format!("{task} does without {}", words::plural(missing.len() as u64, "output"))
+            format!("{} does without {}", name(task), words::plural(missing.len() as u64, "output"))
         }
         Event::AttemptStarted { task, attempt, .. } => attempt_started(state, task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
-        Event::AttemptFailed { task, attempt, failure, .. } => attempt_failed(task, *attempt, failure, paint),
-        Event::ToolCalled { task, tool, ms, failed, .. } => tool_called(task, tool, *ms, *failed, paint),
-        Event::AttemptSuspended { task, waits_for: WaitsFor::Children(_), .. } => {
-            format!("{task} waits for its questions")
+        Event::AttemptFailed { task, attempt, failure, .. } => {
+            attempt_failed(&name(task), *attempt, failure, paint)
         }
-        Event::AttemptSuspended { task, .. } => format!("{task} is parked"),
-        Event::AttemptTaken { task, pid, .. } => format!("{task} is performed by process {pid}"),
-        Event::AttemptLost { task, .. } => format!("{task} was cut off"),
-        Event::CallLost { task, worst, .. } => call_lost(task, worst),
+        Event::ToolCalled { task, tool, ms, failed, .. } => {
+            tool_called(&name(task), tool, *ms, *failed, paint)
+        }
+        Event::AttemptSuspended { task, waits_for: WaitsFor::Children(_), .. } => {
+            format!("{} waits for its questions", name(task))
+        }
+        Event::AttemptSuspended { task, .. } => format!("{} is parked", name(task)),
+        Event::AttemptTaken { task, pid, .. } => format!("{} is performed by process {pid}", name(task)),
+        Event::AttemptLost { task, .. } => format!("{} was cut off", name(task)),
+        Event::CallLost { task, worst, .. } => call_lost(&name(task), worst),
         Event::RetryScheduled { task, at: when } => {
-            format!("{task} again in {}", words::duration(when.since(at)))
+            format!("{} again in {}", name(task), words::duration(when.since(at)))
         }
         Event::TaskSucceeded { task, .. } => finished(state, task, Usage::default(), at, paint),
-        Event::TaskFailed { task, failure } => task_failed(task, failure, paint),
-        Event::TaskSkipped { task, cause } => format!("{task} skipped: {cause}"),
-        Event::TaskCancelled { task, cause } => format!("{task} cancelled: {cause}"),
+        Event::TaskFailed { task, failure } => task_failed(&name(task), failure, paint),
+        Event::TaskSkipped { task, cause } => format!("{} skipped: {cause}", name(task)),
+        Event::TaskCancelled { task, cause } => format!("{} cancelled: {cause}", name(task)),
         Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
-        Event::GateOpened { task, .. } => paint.warn(&format!("{task} waits for a person")),
-        Event::GateAnswered { task, by, .. } => format!("{task} answered by {by}"),
-        Event::Blocked { task, on } => format!("{task} waits for {on}"),
+        Event::GateOpened { task, .. } => paint.warn(&format!("{} waits for a person", name(task))),
+        Event::GateAnswered { task, by, .. } => format!("{} answered by {by}", name(task)),
+        Event::Blocked { task, on } => format!("{} waits for {on}", name(task)),
         Event::Fenced { task, .. } => {
-            format!("{task} is begun again: this process was away for longer than its lease lasts")
+            let name = name(task);
+            format!("{name} begins again: this process was away for longer than its lease lasts")
         }
         Event::LimitAdapted { resource, setting, from, to, reason } => {
             adapted(resource, setting, (*from, *to), reason, at)
@@ -64,31 +76,39 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             over_budget(*spent_micros, *budget_micros, paint)
         }
         Event::BudgetSpent { budget, used, limit, then } => budget_spent(budget, *used, *limit, then, paint),
-        Event::ContextTrimmed { task, strategy, steps } => trimmed(task, strategy, steps),
+        Event::ContextTrimmed { task, strategy, steps } => trimmed(&name(task), strategy, steps),
         Event::HookRendered { hook, text, .. } => format!("{hook}: {}", words::first_line(text)),
-        Event::Noted { task, message, .. } => noted(task.as_ref(), message, paint),
+        Event::Noted { task, message, .. } => noted(task.as_ref().map(name), message, paint),
         Event::StopRequested { now, by } => stop_requested(*now, by),
         Event::RunParked { waiting } => parked(waiting),
         Event::RunInterrupted { by } => format!("interrupted by {by}"),
         Event::RunFinished { status, .. } => run_finished(state, *status, at),
         _ => return None,
     };
-    Some(text)
+    Some(escape::line(&text).into_owned())
 }
 
-fn merge_started(task: &TaskId, strategy: &str, sources: &[TaskId], missing: &[Missing]) -> String {
+/// A task as a line names it: its path, by which every command knows it, and its own words where it has some.
+fn called(state: &State, task: &TaskId) -> String {
+    match state.titles.of(task) {
+        Some(title) => format!("{} ({})", words::task(task), words::fit(title, TITLE)),
+        None => words::task(task),
+    }
+}
+
+fn merge_started(task: &str, strategy: &str, sources: &[TaskId], missing: &[Missing]) -> String {
     let lacks = match missing.len() {
         0 => String::new(),
         count => format!(", {count} missing"),
     };
     match (strategy, sources) {
-        ("verify", [answer, ..]) => format!("{task} examines {answer}"),
+        ("verify", [answer, ..]) => format!("{task} examines {}", words::task(answer)),
         ("progressive", []) => format!("{task} merges outputs as they arrive{lacks}"),
         _ => format!("{task} merges {}{lacks} ({strategy})", words::plural(sources.len() as u64, "output")),
     }
 }
 
-fn asked(task: &TaskId, questions: &[Inquiry]) -> String {
+fn asked(task: &str, questions: &[Inquiry]) -> String {
     let word = questions.first().map_or("", |question| question.about.word());
     format!("{task} asks {} ({word})", words::plural(questions.len() as u64, "question"))
 }
@@ -98,12 +118,13 @@ pub fn grown(state: &State, question: &TaskId) -> Option<String> {
     let task = state.growing.asker(question)?;
     let so_far = state.growing.get(&task)?;
     let merges = words::plural(so_far.merges.into(), "merge");
-    Some(format!("{task} so far ({merges}): {}", so_far.head.as_deref()?))
+    let task = words::task(&task);
+    Some(escape::line(&format!("{task} so far ({merges}): {}", so_far.head.as_deref()?)).into_owned())
 }
 
-fn call_lost(task: &TaskId, worst: &Usage) -> String {
+fn call_lost(task: &str, worst: &Usage) -> String {
     let worst = words::usage(worst).unwrap_or_else(|| "nothing".to_owned());
-    format!("{task}: nobody knows what became of a call; {worst} at worst count as spent")
+    format!("{task}: the outcome of a call is unknown; {worst}, its upper bound, counts as spent")
 }
 
 fn run_started(started: &RunStarted) -> String {
@@ -112,10 +133,13 @@ fn run_started(started: &RunStarted) -> String {
 }
 
 fn plan_changed(dropped: &[TaskId]) -> String {
-    format!("the workflow file changed: {} begun anew", words::plural(dropped.len() as u64, "task"))
+    format!(
+        "the workflow file changed: {} start from the beginning",
+        words::plural(dropped.len() as u64, "task")
+    )
 }
 
-fn task_started(task: &TaskId, until: Option<Timestamp>, at: Timestamp) -> String {
+fn task_started(task: &str, until: Option<Timestamp>, at: Timestamp) -> String {
     match until {
         Some(moment) => format!("{task} waits {}", words::duration(moment.since(at))),
         None => format!("{task} started"),
@@ -124,19 +148,20 @@ fn task_started(task: &TaskId, until: Option<Timestamp>, at: Timestamp) -> Strin
 
 fn attempt_started(state: &State, task: &TaskId, attempt: u32) -> String {
     let phase = state.tasks.get(task).map(|task| &task.phase);
+    let name = called(state, task);
     match attempt {
-        0 | 1 => format!("{task} started"),
+        0 | 1 => format!("{name} started"),
         // Nothing failed: it has the answers that it waited for.
         _ if matches!(phase, Some(Phase::Holding(_) | Phase::Waiting(Wait::Children))) => {
-            format!("{task} goes on")
+            format!("{name} goes on")
         }
-        _ => format!("{task} started, attempt {attempt}"),
+        _ => format!("{name} started, attempt {attempt}"),
     }
 }
 
 /// `used` is what this event brings; what came before it is in the state.
 fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Paint) -> String {
-    let mut text = format!("{task} {}", paint.good("done"));
+    let mut text = format!("{} {}", called(state, task), paint.good("done"));
     let Some(known) = state.tasks.get(task) else { return text };
     text.push_str(&format!(" in {}", words::duration(state.absences.worked(known.started, at))));
     let mut all = known.usage;
@@ -173,13 +198,13 @@ fn is_amount(resource: &str) -> bool {
     resource.ends_with("(tokens)") || resource.starts_with("requests:") || resource.starts_with("tokens:")
 }
 
-fn tool_called(task: &TaskId, tool: &str, ms: u64, failed: bool, paint: Paint) -> String {
+fn tool_called(task: &str, tool: &str, ms: u64, failed: bool, paint: Paint) -> String {
     let took = words::duration(std::time::Duration::from_millis(ms));
     let end = if failed { format!(", {}", paint.warn("failed")) } else { String::new() };
     format!("{task} called {tool} in {took}{end}")
 }
 
-fn attempt_failed(task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {
+fn attempt_failed(task: &str, attempt: u32, failure: &Failure, paint: Paint) -> String {
     if failure.reason.as_deref() == Some(reason::INTERRUPTED) {
         return format!("{task} stopped; it is tried again on resume");
     }
@@ -187,14 +212,14 @@ fn attempt_failed(task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) 
     format!("{task} {} attempt {attempt} ({}): {words}", paint.warn("failed"), failure.class)
 }
 
-fn task_failed(task: &TaskId, failure: &Failure, paint: Paint) -> String {
+fn task_failed(task: &str, failure: &Failure, paint: Paint) -> String {
     let words = words::first_line(&failure.message);
     format!("{task} {} ({}): {words}", paint.bad("failed"), failure.class)
 }
 
 fn route(from: &TaskId, to: &TaskId, on_error: bool) -> String {
     let why = if on_error { " (on_error)" } else { "" };
-    format!("{from} -> {to}{why}")
+    format!("{} -> {}{why}", words::task(from), words::task(to))
 }
 
 fn over_budget(spent: u64, budget: u64, paint: Paint) -> String {
@@ -212,11 +237,11 @@ fn budget_spent(budget: &str, used: u64, limit: u64, then: &str, paint: Paint) -
     }
 }
 
-fn trimmed(task: &TaskId, strategy: &str, steps: &[String]) -> String {
+fn trimmed(task: &str, strategy: &str, steps: &[String]) -> String {
     format!("{task}: context made smaller ({strategy}): {}", steps.join(", "))
 }
 
-fn noted(task: Option<&TaskId>, message: &str, paint: Paint) -> String {
+fn noted(task: Option<String>, message: &str, paint: Paint) -> String {
     let about = task.map(|task| format!("{task}: ")).unwrap_or_default();
     format!("{} {about}{}", paint.warn("note:"), words::first_line(message))
 }
@@ -226,7 +251,7 @@ fn stop_requested(now: bool, by: &str) -> String {
 }
 
 fn parked(waiting: &[TaskId]) -> String {
-    let names: Vec<_> = waiting.iter().map(TaskId::to_string).collect();
+    let names: Vec<_> = waiting.iter().map(words::task).collect();
     format!("parked: waiting for {}", names.join(", "))
 }
 

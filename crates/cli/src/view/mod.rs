@@ -3,15 +3,19 @@
 //! [`State`] is pure and knows no terminal; `block` turns it into the lines of the live view, `lines` turns single
 //! events into lines, `screen` owns the terminal. A live run and a replayed one look the same.
 
+mod activity;
 mod block;
+mod fold;
 mod growing;
 mod lines;
 mod outline;
 mod screen;
 mod state;
 mod task;
+mod titles;
 pub mod words;
 
+pub use activity::Doing;
 pub use block::block;
 pub use growing::Growing;
 pub use lines::{grown, line};

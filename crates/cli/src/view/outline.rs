@@ -1,9 +1,10 @@
 //! What the plan says in advance: the steps of the root workflow and what they wait for.
 
 use convoke_model::TaskId;
+use convoke_plan::view::levels;
 use convoke_plan::{Kind, Plan, Workflow};
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The steps that a run is expected to have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,14 +30,18 @@ impl Outline {
                 }
             }
         }
-        outline.expect_steps(plan.root());
+        outline.expect_steps(plan);
         outline
     }
 
-    fn expect_steps(&mut self, workflow: &Workflow) {
+    /// What a run can reach. Nodes that only answer questions of a step (the duties of a goal, judges, repairers) are none.
+    fn expect_steps(&mut self, plan: &Plan) {
+        let workflow = plan.root();
         let places = places(workflow);
+        let levels = levels(plan, workflow, &BTreeMap::new());
+        let reached: HashSet<_> = levels.nodes.iter().map(|node| node.name.as_str()).collect();
         for (ix, node) in workflow.nodes.iter().enumerate() {
-            let Some(id) = &places[ix] else { continue };
+            let Some(id) = places[ix].as_ref().filter(|_| reached.contains(&*node.name)) else { continue };
             let needs = node.needs.iter().filter_map(|need| places[need.node.0 as usize].clone());
             self.steps.insert(id.clone(), needs.collect());
         }
@@ -73,4 +78,30 @@ fn place(
         None => None,
     };
     Some(TaskId::new(parent.as_ref(), &workflow.nodes[ix].name, None, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_plan::compile::{Options, compile};
+    use convoke_plan::source::{SourceReadError, Sources};
+
+    struct Only(&'static str);
+
+    impl Sources for Only {
+        fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {
+            Ok(self.0.into())
+        }
+        fn env(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn the_duties_of_a_goal_are_no_steps() {
+        let file = "workflow: {name: w, entry_point: g}\nagents:\n  - {name: g, type: goal, goal: x, routes: [{to: a}]}\n  - {name: a, type: set, value: '1'}\n";
+        let plan = compile("w.yaml", &Only(file), &Options::default()).plan.expect("it compiles");
+        let steps: Vec<_> = Outline::of(&plan).steps.keys().map(TaskId::to_string).collect();
+        assert_eq!(steps, ["g", "a"]);
+    }
 }

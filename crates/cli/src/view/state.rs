@@ -3,7 +3,9 @@
 //! Total: any list of events, also a damaged or partial one, gives a state. Each event costs a few map operations, so
 //! that a run of 100 000 tasks can be watched.
 
+use super::activity::Activity;
 use super::task::{End, Members, Phase, Task, Wait};
+use super::titles::Titles;
 use super::{Growing, Outline, words};
 use convoke_model::{
     About, Absences, Ending, Event, Inquiry, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
@@ -42,6 +44,10 @@ pub struct State {
     pub failed_step: Option<TaskId>,
     /// Merges whose text grows.
     pub growing: Growing,
+    /// What tasks are doing at this moment, where somebody tells.
+    pub activity: Activity,
+    /// What tasks are about, in the words of whoever planned them.
+    pub titles: Titles,
     /// What the plan says in advance.
     pub outline: Outline,
     expected: HashSet<TaskId>,
@@ -152,6 +158,8 @@ impl State {
         self.absences.take(stamped);
         self.last = at;
         self.growing.apply(&stamped.event);
+        self.activity.apply(&stamped.event);
+        self.titles.apply(&stamped.event);
         match &stamped.event {
             Event::RunStarted(started) => self.begin(at, started.run.clone(), &started.workflow),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
@@ -375,7 +383,7 @@ fn wait_for(waits_for: &WaitsFor) -> Wait {
 }
 
 /// The group that a task stands in: an item `group[3]` in `group`, a member `group/a` in `group`.
-fn owner(task: &TaskId) -> Option<TaskId> {
+pub(super) fn owner(task: &TaskId) -> Option<TaskId> {
     let text = &*task.0;
     let last = text.rfind('/').map_or(0, |at| at + 1);
     if let Some(key) = text[last..].find('[') {

@@ -1,7 +1,9 @@
 //! Numbers and times as people read them.
 
-use convoke_model::{TaskId, Timestamp, Usage};
+use crate::escape;
+use convoke_model::{Segment, TaskId, Timestamp, Usage};
 use std::time::Duration;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A length of time, short: `350 ms`, `4.2 s`, `3 m 05 s`, `2 h 14 m`.
 pub fn duration(time: Duration) -> String {
@@ -32,7 +34,7 @@ pub fn plural(number: u64, noun: &str) -> String {
 pub fn usage(usage: &Usage) -> Option<String> {
     let tokens = usage.input_tokens + usage.output_tokens;
     let about = if usage.estimated { "about " } else { "" };
-    let tokens = (tokens > 0).then(|| format!("{about}{} tokens", count(tokens)));
+    let tokens = (tokens > 0).then(|| format!("{about}{}", plural(tokens, "token")));
     let cost = cost(usage);
     match (tokens, cost) {
         (Some(tokens), Some(cost)) => Some(format!("{tokens}, {cost}")),
@@ -61,15 +63,70 @@ pub fn clock(at: Timestamp) -> String {
     at.rfc3339()[11..19].to_owned()
 }
 
-/// One line of at most `width` characters, without control characters.
+/// One line of at most `width` columns; what is too long ends in a mark. Control characters are shown.
 pub fn fit(text: &str, width: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut out: String = clean.clone().take(width).collect();
-    if clean.count() > width && width > 0 {
-        out.pop();
-        out.push('…');
+    let text = escape::line(text);
+    if text.width() <= width {
+        return text.into_owned();
     }
+    let mut out = String::new();
+    let mut left = width.saturating_sub(1);
+    for c in text.chars() {
+        left = match left.checked_sub(c.width().unwrap_or(0)) {
+            Some(left) => left,
+            None => break,
+        };
+        out.push(c);
+    }
+    out.push_str(if width > 0 { "…" } else { "" });
     out
+}
+
+/// A path of at most `width` columns: its end says which task it is, so its beginning is left out.
+pub fn fit_path(path: &str, width: usize) -> String {
+    let path = escape::line(path);
+    if path.width() <= width {
+        return path.into_owned();
+    }
+    let ends = path.match_indices('/').map(|(at, _)| format!("…{}", &path[at..]));
+    ends.into_iter().find(|end| end.width() <= width).unwrap_or_else(|| fit(&path, width))
+}
+
+/// The end of a text, on one line of at most `width` columns.
+pub fn fit_end(text: &str, width: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = escape::line(&text);
+    if text.width() <= width {
+        return text.into_owned();
+    }
+    let mut from = text.len();
+    let mut left = width.saturating_sub(1);
+    for (at, c) in text.char_indices().rev() {
+        left = match left.checked_sub(c.width().unwrap_or(0)) {
+            Some(left) => left,
+            None => return format!("…{}", &text[from..]),
+        };
+        from = at;
+    }
+    text.into_owned()
+}
+
+/// A text with blanks behind it, at least `width` columns wide.
+pub fn pad(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// The path of a task with names as their authors wrote them: `reports/2024`, not `reports%2F2024`.
+pub fn task(task: &TaskId) -> String {
+    if !task.0.contains('%') {
+        return task.to_string();
+    }
+    let part = |part: Segment| {
+        let key = part.key.map(|key| format!("[{key}]")).unwrap_or_default();
+        let visit = if part.visit > 1 { format!("#{}", part.visit) } else { String::new() };
+        format!("{}{key}{visit}", part.node)
+    };
+    task.segments().map(part).collect::<Vec<_>>().join("/")
 }
 
 /// The first line of a message and a mark if there is more.
@@ -107,16 +164,29 @@ mod tests {
     }
 
     #[test]
+    fn names_are_shown_as_written_and_paths_lose_their_beginning() {
+        let above = TaskId::new(None, "a/b [x]", Some("50%"), 1);
+        let id = TaskId::new(Some(&above), "write", None, 2);
+        assert_eq!(task(&id), "a/b [x][50%]/write#2");
+        assert_eq!(fit_path("goal/1/2/execute[1]", 15), "…/2/execute[1]");
+        assert_eq!(fit_path("goal/execute", 4), "goa…");
+        assert_eq!(fit_path("goal/1", 6), "goal/1");
+    }
+
+    #[test]
     fn what_was_not_used_is_not_shown() {
         assert_eq!(usage(&Usage::default()), None);
         let used = Usage { input_tokens: 1, cost_micros: 1_250_000, estimated: true, ..Usage::default() };
-        assert_eq!(usage(&used).as_deref(), Some("about 1 tokens, $1.25"));
+        assert_eq!(usage(&used).as_deref(), Some("about 1 token, $1.25"));
     }
 
     #[test]
     fn long_or_hostile_text_stays_on_its_line() {
-        assert_eq!(fit("abc\x1b[2Jdef", 6), "abc […");
+        assert_eq!(fit("abc\x1b[2Jdef", 12), "abc\\u{1b}[2…");
         assert_eq!(fit("äöü", 3), "äöü");
+        assert_eq!([fit("漢字漢字", 8), fit("漢字漢字", 7), fit("漢字", 0)], ["漢字漢字", "漢字漢…", ""]);
+        assert_eq!(fit_end("one\n two three", 9), "…wo three");
+        assert_eq!([fit_end("one\n two", 7), fit_end("one\n two", 6)], ["one two", "…e two"]);
         assert_eq!(first_line("\n\none\ntwo"), "one …");
     }
 }

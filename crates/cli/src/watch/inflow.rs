@@ -3,7 +3,7 @@
 use super::flood::Flood;
 use super::printer::Wants;
 use crate::gate::Gates;
-use crate::view::{State, grown, line};
+use crate::view::{Doing, State, grown, line};
 use convoke_model::{Event, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub enum News {
     Events(Arc<[Stamped]>),
     /// Something that people must know and that is no event.
     Remark(String),
+    /// What a task is doing at this moment; shown and forgotten.
+    Doing(Doing),
     /// The process lets go of the run: nobody is asked any more. Words to be printed among the events.
     Leaving(String),
 }
@@ -116,6 +118,7 @@ impl Inflow {
                 self.leaving = true;
                 self.lines.push(words);
             }
+            News::Doing(doing) => self.state.activity.take(doing),
             // History is read while new events come in, so some may be known already.
             News::Events(batch) => {
                 let known = batch.partition_point(|stamped| stamped.seq <= self.seen);

@@ -18,7 +18,6 @@ use crate::paint::Paint;
 use crate::view::{Outline, State};
 use convoke_model::Stamped;
 use printer::Printer;
-use std::io::IsTerminal;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
@@ -73,7 +72,7 @@ impl Watch {
 }
 
 /// Whether a block can be drawn over itself here.
-fn is_live(voice: Voice) -> bool {
+pub fn is_live(voice: Voice) -> bool {
     let dumb = crate::env::get(crate::env::TERM).as_deref() == Some("dumb");
-    voice == Voice::Normal && std::io::stderr().is_terminal() && !dumb
+    voice == Voice::Normal && crate::stdio::err_is_terminal() && !dumb
 }

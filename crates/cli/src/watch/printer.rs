@@ -3,9 +3,10 @@
 use super::inflow::{FRAME, Inflow};
 use crate::console::Voice;
 use crate::paint::Paint;
+use crate::stdio;
 use crate::view::{Screen, block, size, words};
 use convoke_model::{Event, Timestamp};
-use std::io::{Stderr, Write};
+use std::io::Stderr;
 use std::time::Instant;
 
 /// Lines above the live block per frame; more would scroll away unread.
@@ -94,7 +95,7 @@ impl Printer {
     /// A printer that has printed nothing.
     pub fn new(voice: Voice, paint: Paint, live: bool) -> Printer {
         let wants = Wants { voice, live, paint };
-        Printer { wants, screen: Screen::new(std::io::stderr()), drawn: None, last: None }
+        Printer { wants, screen: Screen::new(stdio::screen()), drawn: None, last: None }
     }
 
     /// What it prints.
@@ -113,7 +114,7 @@ impl Printer {
 
     /// Takes the block away and prints what is left, so that something else can use the terminal.
     pub fn pause(&mut self, inflow: &mut Inflow) {
-        self.screen.clear().ok();
+        self.screen.clear(size().0).ok();
         self.drawn = None;
         inflow.lines = self.shown(std::mem::take(&mut inflow.lines));
         self.print_lines(inflow);
@@ -127,11 +128,9 @@ impl Printer {
         if inflow.lines.is_empty() {
             return;
         }
-        let mut text = inflow.lines.join("\n");
-        text.push('\n');
+        let text = inflow.lines.join("\n");
         inflow.lines.clear();
-        let mut out = std::io::stderr().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
+        stdio::err(&text);
     }
 
     fn draw(&mut self, inflow: &mut Inflow) {
@@ -140,7 +139,7 @@ impl Printer {
         let now = self.now(inflow.state.last);
         // One row stays free for the cursor, and a third of the window for what scrolls above.
         let block = block(&inflow.state, now, width, (height * 2 / 3).max(4), self.wants.paint);
-        self.screen.draw(&above, &block).ok();
+        self.screen.draw(&above, &block, width).ok();
         self.drawn = Some(Instant::now());
     }
 

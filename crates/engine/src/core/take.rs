@@ -341,7 +341,7 @@ impl Core {
                 let learned = self.permits.come_ashore(task, attempt, at, &mut turn.effects);
                 return learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
             }
-            Report::Progress { .. } | Report::Usage(_) => return,
+            Report::Progress { .. } | Report::ToolStarted { .. } | Report::Usage(_) => return,
         };
         self.happen(at, event, turn);
     }

@@ -2,6 +2,7 @@
 
 use super::outline::{END, Outline};
 use super::reach::circles;
+use super::targets::names;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::workflow::{Join, Need};
 
@@ -57,7 +58,7 @@ fn has_needs(outline: &Outline<'_>, ix: usize) -> bool {
 
 fn route_into_needs(outline: &Outline<'_>, to: usize, who: &str, key: &str, span: &Span) -> Diagnostic {
     let name = outline.name(to);
-    let message = format!("{who}: {key} leads to `{name}`, which has needs and starts by itself");
+    let message = format!("{who}: {} `{name}`, which its needs start", names(key));
     let need = &outline.items[to].common().needs[0];
     Diagnostic::error("workflow::route_into_needs", message, span.clone(), "leads to a step with needs")
         .also(need.span.clone(), format!("what starts `{name}`"))

@@ -43,7 +43,7 @@ const REDUCE: &[&str] = &[
 ];
 const GOAL: &[&str] = &["status", "message", "next_steps", "issues", "reason", "tasks", "usage", "plan"];
 const PLANNED: &[&str] = &["status", "tasks", "complete"];
-const VERIFY: &[&str] = &["result", "verdict", "findings", "rounds", "calls", "usage", "notes"];
+const VERIFY: &[&str] = &["result", "verdict", "findings", "sources", "rounds", "calls", "usage", "notes"];
 const PHASE: &[&str] = &["status", "payload", "attempts", "events"];
 const QUESTIONS: &[&str] =
     &["answers", "items", "transcript", "answered_count", "skipped_count", "answered_any", "outcome"];

@@ -19,7 +19,7 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
 
 fn entry_points(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     for name in &outline.workflow.entry_point {
-        let who = format!("entry_point `{}`", name.value);
+        let who = format!("entry_point names `{}`", name.value);
         known(outline, "workflow::unknown_entry_point", &who, name, findings);
     }
 }
@@ -27,10 +27,15 @@ fn entry_points(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
 fn leads(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {
     let item = outline.items[ix];
     for lead in outline.leads(ix).into_iter().filter(|lead| lead.to.value != END) {
-        let who =
-            format!("{} `{}`: {} leads to `{}`", item.word(), item.name().value, lead.key, lead.to.value);
+        let who = format!("{} `{}`: {} `{}`", item.word(), item.name().value, names(lead.key), lead.to.value);
         known(outline, "workflow::unknown_route_target", &who, lead.to, findings);
     }
+}
+
+/// The key with its verb: `routes name`, `on_error names`.
+pub(super) fn names(key: &str) -> String {
+    let verb = if key.ends_with('s') { "name" } else { "names" };
+    format!("{key} {verb}")
 }
 
 fn needs(outline: &Outline<'_>, ix: usize, findings: &mut Vec<Diagnostic>) {

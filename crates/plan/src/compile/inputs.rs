@@ -107,7 +107,7 @@ fn unfit_parts(items: &[Value]) -> Option<String> {
     let twice = items.iter().enumerate().find(|(_, item)| !seen.insert(item.to_string()));
     let empty = items.iter().position(|item| item.as_str().is_some_and(|text| text.trim().is_empty()));
     match (items.is_empty(), twice, empty) {
-        (true, ..) => Some("is empty: nobody would be asked".to_owned()),
+        (true, ..) => Some("is empty: no agent would run".to_owned()),
         (_, Some((at, item)), _) => Some(format!("holds {item} twice (again at position {})", at + 1)),
         (.., Some(at)) => Some(format!("holds an empty text at position {}", at + 1)),
         _ => None,

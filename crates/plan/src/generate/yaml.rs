@@ -1,6 +1,7 @@
 //! Data as YAML that people like to read: blocks, plain words where nothing can be mistaken, texts over several lines
 //! as they are.
 
+use convoke_model::is_control;
 use serde_json::{Map, Value};
 
 /// The value as a YAML document.
@@ -83,16 +84,16 @@ fn small(value: &Value) -> String {
 
 /// Whether a text can stand line by line: what begins with white space would be taken for indentation.
 fn is_block(text: &str) -> bool {
-    let plain = |c: char| c == '\n' || c == ' ' || (!c.is_control() && !c.is_whitespace() && !is_odd(c));
+    let plain = |c: char| c == '\n' || c == ' ' || (!c.is_whitespace() && !is_odd(c));
     text.contains('\n')
         && !text.starts_with([' ', '\n'])
         && text.chars().all(plain)
         && text.trim_end_matches('\n').lines().all(|line| !line.ends_with(' '))
 }
 
-/// Characters that YAML takes for line breaks, or does not allow.
+/// Characters that YAML takes for line breaks or does not allow, and those that a terminal obeys.
 fn is_odd(c: char) -> bool {
-    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    is_control(c) || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 fn block(text: &str, indent: usize, out: &mut String) {
@@ -128,7 +129,7 @@ fn word(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            c if c.is_control() || is_odd(c) => quoted.push_str(&format!("\\u{:04x}", c as u32)),
+            c if is_odd(c) => quoted.push_str(&format!("\\u{:04x}", c as u32)),
             c => quoted.push(c),
         }
     }
@@ -170,6 +171,14 @@ mod tests {
         let text = "name: a team\nagents:\n  - id: x\n    task: |-\n      first\n      second\n    depends_on: []\n  - id: \"true\"\n    count: 1.5\n\"odd key!\": null\ntext: \"a: b\"\n";
         assert_eq!(print(&value), text);
         assert_eq!(read_back(text), value);
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_quoted() {
+        let value = json!({"one": "a\u{202e}b", "many\u{9b}": "first\n\u{2066}second"});
+        let text = print(&value);
+        assert_eq!(text.chars().find(|c| *c != '\n' && is_control(*c)), None, "{text:?}");
+        assert_eq!(read_back(&text), value);
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

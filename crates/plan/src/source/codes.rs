@@ -45,7 +45,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::relationship_cycle", "personas hand work to each other in a circle"),
     ("workflow::reserved_name", "a loop variable takes a name that templates already use"),
     ("workflow::task_cycle", "tasks of a plan wait for each other in a circle"),
-    ("workflow::unknown_event", "an edge waits for an event that nobody can announce"),
+    ("workflow::unknown_event", "an edge waits for an event that no phase can announce"),
     ("workflow::unknown_key", "a key is not known"),
     ("workflow::unknown_node", "an edge or the entry names a node that is not there"),
     ("workflow::unknown_persona", "a node or a relationship names a persona that is not there"),

@@ -103,6 +103,7 @@ impl Telling {
                 sink.report(Report::ToolCalled { tool: name(&call), ms: watch.ms(), failed });
             }
             _ => {
+                sink.report(Report::ToolStarted { tool: name(&call) });
                 self.tools.0.insert(id, (call, watch));
             }
         }

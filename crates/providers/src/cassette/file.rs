@@ -170,7 +170,7 @@ fn not_made(folder: &Path, error: &io::Error) -> Failure {
     let message = format!("there is a cassette in `{}` already", folder.display());
     Failure::new(Class::Fatal, message)
         .reason("cassette_exists")
-        .hint("remove it to record anew, or choose another folder")
+        .hint("to record again, remove it, or choose another folder")
 }
 
 fn unread(folder: &Path, error: &io::Error) -> Failure {

@@ -100,7 +100,7 @@ impl Heard {
             Sign::Piece(piece) => self.piece(&piece, sink),
             Sign::Message(message) => self.message(message, sink),
             Sign::Answer(answer) => self.answer = Some(answer),
-            Sign::ToolStarted { id, name } => self.tool_started(id, name),
+            Sign::ToolStarted { id, name } => self.tool_started(id, name, sink),
             Sign::ToolEnded { id, name, failed } => self.tool_ended(&id, name, failed, sink),
             Sign::Used(usage) => *self.usage.get_or_insert_default() += usage,
             Sign::UsedInAll(usage) => self.usage = Some(usage),
@@ -128,8 +128,9 @@ impl Heard {
         }
     }
 
-    fn tool_started(&mut self, id: String, name: String) {
+    fn tool_started(&mut self, id: String, name: String, sink: &dyn Sink) {
         self.in_pieces = false;
+        sink.report(Report::ToolStarted { tool: name.clone() });
         self.tools.insert(id, (Stopwatch::start(), name));
     }
 

@@ -37,9 +37,9 @@ fn unanswered(state: &State<'_>) -> Option<Failure> {
             _ => return None,
         },
         Some(Step::Duty(Duty::Finalise | Duty::Collect, Told::Failed(Some(failure)))) => {
-            (failure.class, format!("nobody could answer: {}", failure.message))
+            (failure.class, format!("there is no answer: {}", failure.message))
         }
-        _ => (Class::Cancelled, "nobody could answer: it was stopped".to_owned()),
+        _ => (Class::Cancelled, "there is no answer: it was stopped".to_owned()),
     };
     Some(Failure::new(class, format!("the tasks were done, but {why}")).reason(NOT_ANSWERED))
 }

@@ -117,8 +117,7 @@ fn check_inputs(task: &Draft, places: &HashMap<&str, usize>, known: &Known) -> R
             Some(_) if is_new && known.yields => {}
             None => return Err(format!("task `{id}` needs `{input}`, and there is no such task")),
             Some(_) if is_new => {
-                let which =
-                    "a new task has the id of one that is there already, so nobody knows which is meant";
+                let which = "a new task has the id of an existing one, so the id is ambiguous";
                 return Err(format!("task `{id}` needs `{input}`: {which}"));
             }
             Some(Some(End::Succeeded)) => {}

@@ -59,7 +59,7 @@ fn later(tasks: Value) -> Result<(), String> {
 #[test]
 fn an_id_of_an_earlier_round_means_the_task_that_is_there() {
     let hidden = json!([{"id": "1", "description": "a"}, {"id": "2", "description": "b", "inputs": ["1"]}]);
-    assert!(later(hidden).unwrap_err().contains("`1`: a new task has the id of one that is there already"));
+    assert!(later(hidden).unwrap_err().contains("`1`: a new task has the id of an existing one"));
     // Nobody needs it: there is nothing to mistake.
     assert_eq!(later(json!([{"id": "2", "description": "a", "inputs": ["1"], "replaces": ["2"]}])), Ok(()));
     assert!(

@@ -117,7 +117,7 @@ impl Scheduler {
     fn lacking_entry(&self, state: &State<'_>, task: TaskIx, heads: &str) -> Json {
         let (names, tasks) = self.covered(state, task);
         let description =
-            format!("what {tasks} tasks came to, which nobody could put together: only the heads are shown");
+            format!("what {tasks} tasks came to, which could not be put together: only the heads are shown");
         json!({
             "id": share::note(&names), "description": description, "status": "not put together",
             "summary": share::line(&self.why_lacking(task)), "result": heads,

@@ -157,8 +157,7 @@ impl Look<'_, '_> {
 
     fn analysed(&self, told: &Told<'_>) -> Decision {
         let Told::Said(said) = told else {
-            return self
-                .execute("nobody could say whether it needs children: it is done directly".into(), None);
+            return self.execute("the analysis failed: the task is done directly".into(), None);
         };
         match (&**said, self.spawn_refusal()) {
             (Said::Size { spawn: true, reason, .. }, None) => {
@@ -169,7 +168,7 @@ impl Look<'_, '_> {
                 None,
             ),
             (Said::Size { reason, .. }, _) => self.execute(because("it is done directly", reason), None),
-            _ => self.execute("nobody said whether it needs children: it is done directly".into(), None),
+            _ => self.execute("the analysis gave no decision: the task is done directly".into(), None),
         }
     }
 

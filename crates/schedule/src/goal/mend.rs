@@ -103,7 +103,7 @@ impl Look<'_, '_> {
     fn way(&self, told: &Told<'_>, ways: &[Action]) -> Result<(Action, String, Option<String>), String> {
         let said = match told {
             Told::Said(said) => said,
-            Told::Failed(failure) => return Err(format!("nobody could judge: {}", message(*failure))),
+            Told::Failed(failure) => return Err(format!("the judge failed: {}", message(*failure))),
             Told::Nothing => unreachable!("only answers are looked at"),
         };
         match &**said {
@@ -140,7 +140,8 @@ impl Look<'_, '_> {
             Action::Skip => format!("{}; it is left out: {reason}", failure.message),
             _ => reason,
         };
-        let way = note.map_or_else(|| action.word().to_owned(), |note| format!("{}: {note}", action.word()));
+        let way = advice(action);
+        let way = note.map_or_else(|| format!("{way}."), |note| format!("{way}: {note}"));
         let note = Some(format!("{way}\nThe last try failed: {}", failure.message));
         let (role, act) = match action {
             Action::Retry => (None, Act::Retry),
@@ -185,6 +186,20 @@ impl Look<'_, '_> {
 
     pub(super) fn last_failure(&self) -> Option<Failure> {
         last_failure(self.state, self.item)
+    }
+}
+
+/// A way as the agent that takes it is told: the word of the policy says nothing to a model.
+fn advice(action: Action) -> &'static str {
+    match action {
+        Action::Retry => "Do the same again",
+        Action::RepairParameters => "Do it the same way with other values",
+        Action::AlternativeTool => "Do it with another tool",
+        Action::Decompose => "Split it into smaller tasks",
+        Action::SpawnRecovery => "First remove what stood in the way",
+        Action::Escalate => "A person decides",
+        Action::Skip => "Leave it out",
+        Action::Fail => "It cannot be done",
     }
 }
 

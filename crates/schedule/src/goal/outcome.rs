@@ -151,9 +151,7 @@ impl Scheduler {
         let said = self.final_words(task, outputs);
         let field = |key: &str| said.as_ref().map(|said| words(said, key)).unwrap_or_default();
         let message = match field("message") {
-            text if text.is_empty() => {
-                "Nobody could put an answer together; what became of each task is listed.".into()
-            }
+            text if text.is_empty() => "There is no answer; the status of each task is listed.".into(),
             text => text,
         };
         let lost = self.cut_short_by(task).or_else(|| cause::failure(&state).map(|failure| failure.message));
@@ -178,7 +176,7 @@ impl Scheduler {
             let (names, _) = self.covered(state, digest);
             let seen =
                 if self.ends_collecting(digest) { "they were not read" } else { "only heads were seen" };
-            format!("Nobody could put the results of the tasks {names} together ({why}): {seen}.")
+            format!("The results of the tasks {names} could not be put together ({why}): {seen}.")
         };
         let said = Some(said).filter(|said| !said.is_empty());
         let mut lines: Vec<String> = said.into_iter().chain(lacking.map(words)).collect();

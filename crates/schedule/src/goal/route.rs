@@ -77,7 +77,7 @@ fn planned(state: &State<'_>) -> Option<Decision> {
 fn not_planned(failure: Option<&Failure>) -> Decision {
     let failure = match failure {
         Some(failure) => {
-            Failure { message: format!("nobody could plan: {}", failure.message), ..failure.clone() }
+            Failure { message: format!("there is no plan: {}", failure.message), ..failure.clone() }
         }
         None => Failure::new(Class::Cancelled, "planning was stopped"),
     };
@@ -186,7 +186,7 @@ fn finalised(state: &State<'_>, told: &Told<'_>) -> Option<Decision> {
         },
         Told::Failed(failure) => {
             let why = failure.map_or("it was stopped", |failure| &failure.message);
-            format!("nobody could answer: {why}")
+            format!("there is no answer: {why}")
         }
     };
     Some(Decision { chosen: "end", reason, about: None, role: None, act: Act::Conclude })
@@ -197,7 +197,7 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
     let is_first = asked_in_a_row(&state.steps, Duty::Classify) == 1;
     let refused = match told {
         Told::Nothing => return None,
-        Told::Failed(_) => return finish("nobody could say whether more is needed"),
+        Told::Failed(_) => return finish("whether more is needed could not be judged"),
         Told::Said(said) => match &**said {
             Said::More { done: true, tasks, .. } if !tasks.tasks.is_empty() && is_first => {
                 contradiction(tasks)
@@ -213,7 +213,7 @@ fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision>
                 return finish(&said_so("more is needed, but no round or task is left", reason));
             }
             Said::More { tasks, reason, .. } if tasks.tasks.is_empty() => {
-                return finish(&said_so("more is needed, but nobody knows what", reason));
+                return finish(&said_so("more is needed, but no task for it was named", reason));
             }
             Said::More { tasks, reason, .. } => match more(state, tasks, left) {
                 Ok(()) => return Some(add(state, tasks, &said_so("more is needed", reason))),

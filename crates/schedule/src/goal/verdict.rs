@@ -26,7 +26,7 @@ fn denied(state: &State<'_>) -> Option<String> {
     let Some(Step::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
     match &**said {
         Said::Answer { achieved: Some(false), reason } if reason.is_empty() => {
-            Some("whoever answers says so".into())
+            Some("the answer says so".into())
         }
         Said::Answer { achieved: Some(false), reason } => Some(reason.clone()),
         _ => None,

@@ -79,7 +79,7 @@ impl Scheduler {
             format!("verify step `{}`: the answer could not be examined: {why}", self.node(task).name);
         let class = self.tasks[last].failure.as_deref().map_or(Class::Fatal, |failure| failure.class);
         let answer = &self.tasks[self.first_answer(task)].id;
-        let hint = format!("`convoke show RUN {answer}` has the answer that nobody examined");
+        let hint = format!("`convoke show RUN {answer}` has the unexamined answer");
         self.fail_task(task, Failure::new(class, message).reason("not_examined").hint(hint));
     }
 

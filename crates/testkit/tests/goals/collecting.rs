@@ -173,7 +173,7 @@ fn one_fails(id: &str, prompt: &str) -> Result<Value, Class> {
     match id {
         "g/plan[1]" => plan(19),
         "g/finalise[1]" => {
-            assert!(prompt.contains("which nobody could put together"), "{prompt}");
+            assert!(prompt.contains("which could not be put together"), "{prompt}");
             assert!(prompt.contains("Task 1 (`r1`): from g/1/execute[1]"), "{prompt}");
             assert!(prompt.contains("`read_result` reads one whole by the name in brackets"), "{prompt}");
             final_words("done")

@@ -175,7 +175,7 @@ impl Connection {
         match answer.map_err(|_| trouble::slow_call(&self.who, tool, limit))? {
             Ok(CallToolResponse::Complete(given)) => Ok(entry.result(content::result(given))),
             Ok(_) => Ok(failed(
-                "the tool asks for something that only a person could give, and nobody is asked here",
+                "the tool asks for something that only a person can give, and no person is asked during a tool call",
             )),
             Err(error) => self.unanswered(tool, error).await,
         }

@@ -24,31 +24,38 @@ pub fn run(console: &Console, limits: &[(String, String)]) -> Result<Exit, Comma
             Exit::Usage,
             format!("there is no limit to change: {NOTHING_SHARED}"),
         )
-        .hint("say it in the configuration: machine_concurrency, limits.…"));
+        .hint("a limit can be set once a run has used it; until then the configuration states it: machine_concurrency, limits.…"));
     };
-    let wanted: Vec<_> =
-        limits.iter().map(|(name, number)| wish(name, number, &snapshot)).collect::<Result<_, _>>()?;
+    let wanted: Vec<_> = limits
+        .iter()
+        .map(|(name, number)| wish(console, name, number, &snapshot))
+        .collect::<Result<_, _>>()?;
     let identity = Identity { label: "capacity set".to_owned(), ..Identity::default() };
     let table = Capacity::open(&path, &identity, Options::default())?;
     let origin = stored::actor("convoke capacity set");
     for (name, limit) in wanted {
         match table.set_limit(&name, limit, &origin)? {
             Some(before) => console.data(&format!("{name}: {before} -> {limit}"))?,
-            None => return Err(unknown(&name, &snapshot)),
+            None => return Err(unknown(console, &name, &snapshot)),
         }
     }
-    console.say("for every process of this state folder, until the machine is started anew");
+    console.say("for every process of this state folder, until the machine restarts");
     Ok(Exit::Success)
 }
 
 /// A name and a number that make sense.
-fn wish(name: &str, number: &str, snapshot: &Snapshot) -> Result<(String, u32), CommandFailure> {
-    let name = known(name, snapshot).ok_or_else(|| unknown(name, snapshot))?;
+fn wish(
+    console: &Console,
+    name: &str,
+    number: &str,
+    snapshot: &Snapshot,
+) -> Result<(String, u32), CommandFailure> {
+    let name = known(name, snapshot).ok_or_else(|| unknown(console, name, snapshot))?;
     let most = if name == MACHINE { MOST_ATTEMPTS } else { MOST };
     match number.trim().parse::<u32>() {
         Ok(limit) if (1..=most).contains(&limit) => Ok((name, limit)),
         Ok(0) => {
-            Err(CommandFailure::new(Exit::Usage, format!("{name}: 0 would keep everybody waiting for ever"))
+            Err(CommandFailure::new(Exit::Usage, format!("{name}: with 0 everything would wait for ever"))
                 .hint("`convoke stop RUN` stops a run"))
         }
         _ => Err(CommandFailure::new(
@@ -75,9 +82,15 @@ fn known(name: &str, snapshot: &Snapshot) -> Option<String> {
     }
 }
 
-fn unknown(name: &str, snapshot: &Snapshot) -> CommandFailure {
+fn unknown(console: &Console, name: &str, snapshot: &Snapshot) -> CommandFailure {
     let names: Vec<_> = snapshot.resources.iter().map(|resource| resource.name.as_str()).collect();
     let failure = CommandFailure::new(Exit::Usage, format!("there is no limit `{name}`"));
+    let resource = name.strip_prefix("resource:").unwrap_or(name);
+    if console.config.limits.resources.iter().any(|(configured, _)| configured == resource) {
+        return failure.hint(format!(
+            "`{resource}` is configured; its limit can be set once a run has used it since the machine started"
+        ));
+    }
     match convoke_plan::source::nearest(name, names.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if names.is_empty() => failure.hint("no process uses any limit at this moment"),

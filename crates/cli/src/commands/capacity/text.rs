@@ -4,6 +4,7 @@ use super::runs::Waiting;
 use crate::view::words;
 use comfy_table::{Table, presets};
 use convoke_capacity::{LeaseState, ResourceView, Snapshot};
+use convoke_engine::MONEY_UNIT;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ fn limits(resources: &[ResourceView]) -> String {
         table.add_row([
             resource.name.clone(),
             limit(resource),
-            resource.in_use.to_string(),
+            amount(resource, resource.in_use),
             resource.quarantined.to_string(),
             resource.lingering.to_string(),
             resource.waiting.to_string(),
@@ -43,9 +44,17 @@ fn limits(resources: &[ResourceView]) -> String {
 
 fn limit(resource: &ResourceView) -> String {
     match resource.window {
-        Some(window) => format!("{} in {}", resource.limit, words::duration(window)),
+        Some(window) => format!("{} in {}", amount(resource, resource.limit), words::duration(window)),
         None if resource.limit == NO_LIMIT => "-".to_owned(),
         None => resource.limit.to_string(),
+    }
+}
+
+/// An amount as people say it: dollars where money is counted.
+fn amount(resource: &ResourceView, amount: u32) -> String {
+    match resource.name.contains("(money)") {
+        true => words::money(u64::from(amount) * MONEY_UNIT),
+        false => amount.to_string(),
     }
 }
 

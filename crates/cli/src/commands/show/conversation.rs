@@ -85,7 +85,7 @@ pub fn text(accounts: &[Account], state: TaskWord, extent: Extent, command: &str
     let told: Vec<_> = accounts.iter().filter(|account| !account.messages.is_empty()).collect();
     let mut out = String::new();
     for (at, account) in told.iter().enumerate() {
-        let which = if at + 1 < told.len() { " (given up, and asked anew)" } else { "" };
+        let which = if at + 1 < told.len() { " (given up; a new conversation followed)" } else { "" };
         let _ = write!(out, "\nconversation{which}:\n{}", teller.account(account));
     }
     if teller.is_cut {

@@ -146,7 +146,7 @@ impl Shown {
     ) -> Result<(), CommandFailure> {
         let value = self.kept(self.find(name)?.0, kept)?.value();
         match (format, value) {
-            (Format::Text, Value::String(text)) => console.data(&format!("{text}\n")),
+            (Format::Text, Value::String(text)) => console.exact(&format!("{text}\n")),
             (_, value) => console.json(&value),
         }
     }

@@ -92,7 +92,8 @@ impl Shown {
         extent: Extent,
         paint: Paint,
     ) -> Result<String, CommandFailure> {
-        let superseded = if task.superseded { " (what follows is of before it began anew)" } else { "" };
+        let superseded =
+            if task.superseded { " (the lines below are from before it was restarted)" } else { "" };
         let came = self.came(id, task)?;
         let stands = came.as_ref().map_or(word(task.state, self.status), |came| came.word);
         let mut text = format!("{} {stands}{superseded}\n", paint.strong(&id.to_string()));

@@ -250,7 +250,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(REDUCE, "strategy", Choice(STRATEGIES), "how outputs are merged (default auto)"),
     of(REDUCE, "ratio", RATIO, "the most outputs in one call (default 10)"),
     of(REDUCE, "group_tokens", GROUP_TOKENS, "the most tokens of outputs in one call (default 24000)"),
-    of(REDUCE, "instructions", Template, "further words for whoever merges"),
+    of(REDUCE, "instructions", Template, "further instructions for the model that merges"),
     of(REDUCE, "vote", Object(&VOTE), "how votes are counted"),
     of(REDUCE, "rlm", Object(&RLM), "how programs over outputs are run"),
     of(REDUCE, "min_sources", MIN_SOURCES, "fewer outputs than this are a failure (default 1)"),
@@ -268,7 +268,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     ),
     // From a sentence.
     of(GOAL, "goal", Template, "what is to be reached").required_by(GOAL),
-    of(GOAL, "context", Template, "what whoever plans should know besides"),
+    of(GOAL, "context", Template, "further information for the planner"),
     of(GOAL, "roles", Object(&ROLES), "models and words of the single duties, over those of the step"),
     of(GOAL, "max_children", MAX_CHILDREN, "tasks that one task may be split into (default 4)"),
     of(GOAL, "max_tasks", MAX_TASKS, "tasks of the goal in all, however deep (default 100)"),
@@ -285,7 +285,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(GOAL, "backoff", Shape::Duration, "pause before a task is retried; it doubles each time (default 1s)"),
     of(GOAL, "approve", Boolean, "whether a person must approve the plan before anything is done"),
     of(GOAL, "plan_only", Boolean, "whether the plan itself is the answer"),
-    of(GOAL, "plan", PLAN, "the plan, where it is known already: nobody is asked for one"),
+    of(GOAL, "plan", PLAN, "the plan, where it is known already: no model is asked for one"),
     // People.
     of(GATE, "options", List(&Object(&OPTION)), "answers to choose from")
         .required_by(GATE)

@@ -123,7 +123,7 @@ fn events(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     for event in manifest.edges.iter().filter_map(|edge| edge.event.as_ref()).chain(conditions) {
         if !available.contains(&event.value.as_str()) {
             let message =
-                format!("nobody can announce the event `{}`: the manifest does not define it", event.value);
+                format!("no phase can announce the event `{}`: the manifest does not define it", event.value);
             let label = "no event has this name";
             findings.push(unknown("workflow::unknown_event", message, event, label, &available));
         }

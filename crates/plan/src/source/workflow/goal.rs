@@ -13,7 +13,7 @@ use convoke_model::Duty;
 pub struct GoalStep {
     /// `goal`: what is to be reached (template); `None` when it is missing (which is reported).
     pub goal: Option<Text>,
-    /// `context`: what whoever plans should know besides (template).
+    /// `context`: further information for the planner (template).
     pub context: Option<Text>,
     /// Who does what: the step's own keys with those of `roles` over them; every duty has one.
     pub duties: BTreeMap<Duty, AgentStep>,

@@ -21,7 +21,7 @@ pub struct ReduceStep {
     pub group_tokens: Option<Spanned<u64>>,
     /// `query`: what the answer must answer (template).
     pub query: Option<Text>,
-    /// `instructions`: further words for whoever merges (template).
+    /// `instructions`: further instructions for the model that merges (template).
     pub instructions: Option<Text>,
     /// `provider`, `model`, `models`, `system_prompt`, `temperature`, `max_tokens`, `output`, `timeouts`,
     /// `success_criteria` … of the model that merges.

@@ -1,0 +1,152 @@
+//! What tasks are doing between two events: the tool that runs, the text that comes in.
+//!
+//! Nothing of it is in the journal: it is shown and forgotten. Events take it away again, so a task that has ended, or
+//! whose turn is recorded, has none.
+
+use convoke_model::{Event, TaskId};
+use std::collections::HashMap;
+
+/// Characters of a text's end that are kept.
+const TAIL: usize = 160;
+
+/// How many characters a token has, roughly; only until the service says how many tokens there were.
+const CHARACTERS_OF_A_TOKEN: u64 = 4;
+
+/// Something that a task does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doing {
+    /// The next piece of an answer's text.
+    Says {
+        /// The task.
+        task: TaskId,
+        /// The piece.
+        text: String,
+    },
+    /// A tool is about to be called.
+    Calls {
+        /// The task.
+        task: TaskId,
+        /// The tool.
+        tool: String,
+    },
+}
+
+/// What every running task does.
+#[derive(Debug, Clone, Default)]
+pub struct Activity(HashMap<TaskId, Now>);
+
+/// What one task does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Tools that run, in the order of their calls.
+    pub tools: Vec<String>,
+    /// The end of the text that has come in.
+    pub tail: String,
+    characters: u64,
+}
+
+impl Now {
+    /// Tokens that have come in and are not recorded yet, about.
+    pub fn tokens(&self) -> u64 {
+        self.characters.div_ceil(CHARACTERS_OF_A_TOKEN)
+    }
+
+    fn hear(&mut self, text: &str) {
+        self.characters += text.chars().count() as u64;
+        self.tail.push_str(text);
+        let too_many = self.tail.chars().count().saturating_sub(TAIL);
+        if too_many > 0 {
+            self.tail = self.tail.chars().skip(too_many).collect();
+        }
+    }
+}
+
+impl Activity {
+    /// Takes what a task does.
+    pub fn take(&mut self, doing: Doing) {
+        match doing {
+            Doing::Says { task, text } => self.0.entry(task).or_default().hear(&text),
+            Doing::Calls { task, tool } => self.0.entry(task).or_default().tools.push(tool),
+        }
+    }
+
+    /// Takes the next event.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::ToolCalled { task, tool, .. } => self.called(task, tool),
+            Event::TurnRecorded { task, .. } => self.recorded(task),
+            Event::AttemptStarted { task, .. }
+            | Event::AttemptFinished { task, .. }
+            | Event::AttemptFailed { task, .. }
+            | Event::AttemptSuspended { task, .. }
+            | Event::AttemptLost { task, .. }
+            | Event::TaskCancelled { task, .. } => drop(self.0.remove(task)),
+            _ => {}
+        }
+    }
+
+    fn called(&mut self, task: &TaskId, tool: &str) {
+        let Some(now) = self.0.get_mut(task) else { return };
+        if let Some(at) = now.tools.iter().position(|running| running == tool) {
+            now.tools.remove(at);
+        }
+    }
+
+    /// What was said so far is in the record, with what it used.
+    fn recorded(&mut self, task: &TaskId) {
+        if let Some(now) = self.0.get_mut(task) {
+            *now = Now { tools: std::mem::take(&mut now.tools), ..Now::default() };
+        }
+    }
+
+    /// What a task does.
+    pub fn of(&self, task: &TaskId) -> Option<&Now> {
+        self.0.get(task)
+    }
+
+    /// Tokens of all tasks that have come in and are not recorded yet, about.
+    pub fn tokens(&self) -> u64 {
+        self.0.values().map(Now::tokens).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::tests::{attempt, done, id};
+    use super::*;
+
+    fn says(task: &str, text: &str) -> Doing {
+        Doing::Says { task: id(task), text: text.to_owned() }
+    }
+
+    fn called(tool: &str) -> Event {
+        Event::ToolCalled { task: id("a"), attempt: 1, tool: tool.to_owned(), ms: 3, failed: false }
+    }
+
+    #[test]
+    fn a_tool_runs_until_its_call_is_recorded() {
+        let mut activity = Activity::default();
+        activity.apply(&attempt("a", 1));
+        for tool in ["read", "write", "read"] {
+            activity.take(Doing::Calls { task: id("a"), tool: tool.to_owned() });
+        }
+        activity.apply(&called("read"));
+        assert_eq!(activity.of(&id("a")).unwrap().tools, ["write", "read"]);
+        activity.apply(&done("a"));
+        assert_eq!(activity.of(&id("a")), None);
+    }
+
+    #[test]
+    fn text_counts_until_it_is_recorded_and_only_its_end_is_kept() {
+        let mut activity = Activity::default();
+        activity.take(says("a", &"x".repeat(1_000)));
+        activity.take(says("a", " the end"));
+        activity.take(says("b", "yes"));
+        let now = activity.of(&id("a")).unwrap();
+        assert_eq!((now.tokens(), now.tail.chars().count()), (252, TAIL));
+        assert!(now.tail.ends_with("x the end"));
+        assert_eq!(activity.tokens(), 253);
+        activity.apply(&done("a"));
+        assert_eq!(activity.tokens(), 1);
+    }
+}

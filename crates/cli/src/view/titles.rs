@@ -1,0 +1,85 @@
+//! What tasks are about, in the words of whoever planned them: `count the words`, not `goal/1/execute[1]`.
+//!
+//! A fold like the others. Only goals give their tasks words; every other task goes by its name.
+
+use super::words;
+use convoke_model::{About, Duty, Event, Inquiry, TaskId};
+use std::collections::HashMap;
+
+/// The words of every task that has some.
+#[derive(Debug, Clone, Default)]
+pub struct Titles(HashMap<TaskId, String>);
+
+impl Titles {
+    /// Takes the next event.
+    pub fn apply(&mut self, event: &Event) {
+        if let Event::Asked { task, questions } = event {
+            for question in questions {
+                let words = self.words(task, question);
+                self.0.extend(words.map(|words| (question.child_of(task), words)));
+            }
+        }
+    }
+
+    /// What a task is about, if it was said.
+    pub fn of(&self, task: &TaskId) -> Option<&str> {
+        self.0.get(task).map(String::as_str)
+    }
+
+    fn words(&self, asks: &TaskId, question: &Inquiry) -> Option<String> {
+        let duty = match &question.about {
+            About::Item(item) => return Some(words::first_line(&item.description)),
+            About::Collect { .. } => Duty::Collect,
+            About::Duty { duty, .. } => *duty,
+            _ => return None,
+        };
+        Some(match (self.of(asks), verb(duty)) {
+            (Some(about), None) => about.to_owned(),
+            (Some(about), Some(verb)) => format!("{verb}: {about}"),
+            (None, verb) => format!("{}: {}", words::task(asks), verb.unwrap_or(duty.word())),
+        })
+    }
+}
+
+/// What a duty does with its task; doing the task itself needs no word.
+fn verb(duty: Duty) -> Option<&'static str> {
+    match duty {
+        Duty::Execute => None,
+        Duty::Plan => Some("plan"),
+        Duty::Analyse => Some("look at"),
+        Duty::Decompose => Some("split up"),
+        Duty::Reconcile => Some("put together"),
+        Duty::Recover => Some("find another way"),
+        Duty::Rescue => Some("try another way"),
+        Duty::Classify => Some("look for what is missing"),
+        Duty::Finalise => Some("write the answer"),
+        Duty::Collect => Some("summarise results"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::tests::id;
+    use super::*;
+
+    #[test]
+    fn tasks_of_a_goal_go_by_their_own_words() {
+        let item = serde_json::from_value(serde_json::json!({"description": "count the words\nof it"}));
+        let duty = |duty| About::Duty { duty, note: None };
+        let asked = |task: &str, key: &str, about| Event::Asked {
+            task: id(task),
+            questions: vec![Inquiry { key: key.into(), about }],
+        };
+        let mut titles = Titles::default();
+        titles.apply(&asked("goal", "1", duty(Duty::Plan)));
+        titles.apply(&asked("goal", "1", About::Item(Box::new(item.unwrap()))));
+        titles.apply(&asked("goal/1", "1", duty(Duty::Execute)));
+        titles.apply(&asked("goal/1", "1", duty(Duty::Decompose)));
+        let shown = |task: &str| titles.of(&id(task));
+        assert_eq!(shown("goal/plan[1]"), Some("goal: plan"));
+        assert_eq!(shown("goal/1"), Some("count the words …"));
+        assert_eq!(shown("goal/1/execute[1]"), Some("count the words …"));
+        assert_eq!(shown("goal/1/decompose[1]"), Some("split up: count the words …"));
+        assert_eq!(shown("goal"), None);
+    }
+}
