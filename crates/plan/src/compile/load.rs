@@ -4,7 +4,9 @@
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::workflow::{ForEachBody, Step, StepKind, Workflow};
-use crate::source::{SourceReadError, Sources, Spanned, join_beside, normalise, read_workflow};
+use crate::source::{
+    ManifestDefaults, SourceReadError, Sources, Spanned, join_beside, normalise, read_workflow_with,
+};
 use std::collections::HashMap;
 
 /// How many workflows may stand inside each other, the root not counted.
@@ -27,9 +29,14 @@ impl Bundle {
 }
 
 /// Reads a file and everything below it.
-pub(super) fn load(path: &str, sources: &dyn Sources, findings: &mut Vec<Diagnostic>) -> Bundle {
-    let mut loader =
-        Loader { sources, findings, bundle: Bundle::default(), heights: HashMap::new(), chain: Vec::new() };
+pub(super) fn load(
+    path: &str,
+    sources: &dyn Sources,
+    manifests: &ManifestDefaults,
+    findings: &mut Vec<Diagnostic>,
+) -> Bundle {
+    let (bundle, heights, chain) = (Bundle::default(), HashMap::new(), Vec::new());
+    let mut loader = Loader { sources, manifests, findings, bundle, heights, chain };
     let height = loader.read(&normalise(path));
     if let (Some(height), false) = (height, loader.bundle.workflows.is_empty())
         && height > MAX_DEPTH
@@ -41,6 +48,7 @@ pub(super) fn load(path: &str, sources: &dyn Sources, findings: &mut Vec<Diagnos
 
 struct Loader<'a> {
     sources: &'a dyn Sources,
+    manifests: &'a ManifestDefaults,
     findings: &'a mut Vec<Diagnostic>,
     bundle: Bundle,
     /// How many levels stand below each file that was read completely.
@@ -52,7 +60,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     /// Reads one file; gives how many levels stand below it, `None` when it cannot be read.
     fn read(&mut self, path: &str) -> Option<usize> {
-        let (workflow, found) = read_workflow(path, self.sources);
+        let (workflow, found) = read_workflow_with(path, self.sources, self.manifests);
         self.findings.extend(found);
         let workflow = workflow?;
         let calls = calls(&workflow);

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::quoting::{kind_of, may_be_quoted};
 use super::sources::{SourceReadError, Sources, join_beside, normalise};
 use super::text::{Segment, Text};
 use super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
@@ -84,12 +85,19 @@ impl<'a> Loader<'a> {
             Built::Root(root) if matches!(root.value, Value::Map(_)) => return Some(root),
             Built::Root(root) if root.is_null() => empty(file),
             Built::Root(root) => {
-                let message =
-                    format!("workflow file `{}` must be a mapping, found {}", file.path, root.describe());
+                let found =
+                    if matches!(root.value, Value::Scalar(_)) { kind_of(&root) } else { root.describe() };
+                let message = format!("workflow file `{}` must be a mapping, found {found}", file.path);
                 Diagnostic::error("file::not_a_mapping", message, root.span.clone(), "not a mapping")
             }
             Built::Empty => empty(file),
-            Built::Failed(finding) => *finding,
+            Built::Failed(finding) if may_be_quoted(file) => *finding,
+            Built::Failed(finding) => {
+                // The words of the parser may hold some of the text.
+                let message =
+                    format!("workflow file `{}` is no workflow and cannot be read as YAML", file.path);
+                Diagnostic { message, help: None, ..*finding }
+            }
         };
         self.diagnostics.push(finding);
         None
@@ -284,6 +292,9 @@ impl From<SourceReadError> for Problem {
         let (code, words, label) = match error {
             SourceReadError::NotFound => ("file::missing", "does not exist".to_owned(), "no such file"),
             SourceReadError::NotAFile => ("file::not_a_file", "is not a file".to_owned(), "not a file"),
+            SourceReadError::Outside(root) => {
+                ("file::outside", format!("is outside the project `{root}`"), "outside the project")
+            }
             SourceReadError::Unreadable(why) => {
                 ("file::unreadable", format!("cannot be read: {why}"), "cannot be read")
             }

@@ -46,6 +46,7 @@ fn reply(heard: Heard) -> Reply {
         answered: None,
         working_dir: None,
         contract: None,
+        secrets: &[],
         step: "a",
         purpose: Purpose::Answer,
         task: &task,
