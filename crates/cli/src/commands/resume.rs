@@ -113,8 +113,10 @@ pub fn go_on(
     let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
     crate::driving::resources::require(&plan, &limits)?;
     crate::driving::prices::require(&plan, &console.config)?;
-    destinations::require(&plan, &console.config)?;
-    tell_differences(console, &started, &prompts_went, &plan);
+    if !tape.is_replay() {
+        destinations::require(&plan, &console.config)?;
+        tell_differences(console, &started, &prompts_went, &plan);
+    }
     let equipment = Equipment::for_plan(&plan, &tape)?;
     tape.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };

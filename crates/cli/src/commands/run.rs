@@ -63,8 +63,11 @@ pub fn begin_with(
     let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
     driving::resources::require(&plan, &limits)?;
     driving::prices::require(&plan, &console.config)?;
-    driving::destinations::require(&plan, &console.config)?;
-    let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
+    let tape = Tape::of_run(&args.flags);
+    if !tape.is_replay() {
+        driving::destinations::require(&plan, &console.config)?;
+    }
+    let equipment = Equipment::for_plan(&plan, &tape)?;
     start(console, args, subject, plan, inputs, equipment)
 }
 

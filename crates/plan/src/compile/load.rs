@@ -5,7 +5,8 @@
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::workflow::{ForEachBody, Step, StepKind, Workflow};
 use crate::source::{
-    ManifestDefaults, SourceReadError, Sources, Spanned, join_beside, normalise, read_workflow_with,
+    ManifestDefaults, PROJECT_HELP, SourceReadError, Sources, Spanned, join_beside, normalise,
+    read_workflow_with,
 };
 use std::collections::HashMap;
 
@@ -172,8 +173,11 @@ fn missing(path: &str, call: &Call, error: &SourceReadError) -> Diagnostic {
         .help("registries are not supported; give the path of a workflow file");
     }
     let message = format!("step `{}` runs the workflow file `{written}`, which is {error}", call.step);
-    Diagnostic::error("workflow::missing_sub_workflow", message, call.path.span.clone(), format!("{error}"))
-        .help(format!("looked for {path}"))
+    let (code, help) = match error {
+        SourceReadError::Outside(_) => ("file::outside", PROJECT_HELP.to_owned()),
+        _ => ("workflow::missing_sub_workflow", format!("looked for {path}")),
+    };
+    Diagnostic::error(code, message, call.path.span.clone(), format!("{error}")).help(help)
 }
 
 /// `name[@registry][#ref]`: no folder and no ending of a file.

@@ -74,7 +74,7 @@ impl<'a> Loader<'a> {
             Ok(file) => Some(file),
             Err(problem) => {
                 let message = format!("workflow file `{path}` {}", problem.words);
-                self.diagnostics.push(Diagnostic::error(problem.code, message, nowhere, problem.label));
+                self.diagnostics.push(problem.finding(message, nowhere));
                 None
             }
         }
@@ -110,7 +110,7 @@ impl<'a> Loader<'a> {
             Err(problem) if problem.code == "file::missing" => return None,
             Err(problem) => {
                 let message = format!("included file `{path}` {}", problem.words);
-                self.diagnostics.push(Diagnostic::error(problem.code, message, at.clone(), problem.label));
+                self.diagnostics.push(problem.finding(message, at.clone()));
                 return None;
             }
         };
@@ -150,7 +150,7 @@ impl<'a> Loader<'a> {
             Ok(file) => file,
             Err(problem) => {
                 let message = format!("`!file {written}`: `{path}` {}{}", problem.words, self.chain_words());
-                self.diagnostics.push(Diagnostic::error(problem.code, message, span.clone(), problem.label));
+                self.diagnostics.push(problem.finding(message, span.clone()));
                 return None;
             }
         };
@@ -262,7 +262,15 @@ struct Problem {
     label: &'static str,
 }
 
+/// How a project is made as large as it is meant to be.
+pub(crate) const PROJECT_HELP: &str = "a project is a repository, or the folder of a `convoke.toml`, which may be empty; else it is the folder of the file";
+
 impl Problem {
+    fn finding(self, message: String, at: Span) -> Diagnostic {
+        let finding = Diagnostic::error(self.code, message, at, self.label);
+        if self.code == "file::outside" { finding.help(PROJECT_HELP) } else { finding }
+    }
+
     fn too_large(bytes: usize) -> Self {
         let words = format!("is too large: {bytes} bytes, at most {MAX_FILE_BYTES} are read");
         Self { code: "file::too_large", words, label: "too large" }

@@ -36,6 +36,7 @@ mod tests;
 pub use codes::CODES;
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
+pub(crate) use load::PROJECT_HELP;
 pub use locate::{Located, locate};
 pub use manifest::ManifestDefaults;
 pub use nearest::nearest;

@@ -73,6 +73,7 @@ fn used(input: u64, output: u64, read: u64, written: u64, cost_micros: u64) -> U
         cache_write_tokens: written,
         cost_micros,
         estimated: false,
+        unpriced_calls: 0,
     }
 }
 
