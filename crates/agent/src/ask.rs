@@ -155,6 +155,7 @@ impl Talk<'_> {
             answered: question.answered,
             working_dir: self.working_dir(),
             contract: self.contract,
+            secrets: self.contract.map_or(&self.call.settings.secrets, |contract| &contract.secrets),
             temperature: settings.temperature,
             max_tokens: Some(self.max_tokens()),
             reasoning_effort: self.call.reasoning_effort.as_deref(),

@@ -85,6 +85,8 @@ pub struct Request<'a> {
     pub working_dir: Option<&'a str>,
     /// What a coding agent may do and use, where that is stated.
     pub contract: Option<&'a Contract>,
+    /// Variables whose values the model may see.
+    pub secrets: &'a [String],
     /// The step's name.
     pub step: &'a str,
     /// What the answer is for.

@@ -259,6 +259,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        secrets: Vec::new(),
         show_tools: false,
         servers: Arc::new([("s".to_owned(), server)].into()),
         capabilities: Default::default(),

@@ -19,6 +19,20 @@ pub enum Error {
         /// Why not.
         source: io::Error,
     },
+    /// Somebody else owns the file.
+    #[error("capacity table `{path}`: it belongs to another user (uid {owner})")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// The file was cut short while it was in use. This process can take nothing more from it.
+    #[error("capacity table `{path}`: it was cut short while in use")]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+    },
     /// A live process uses the file in another format.
     #[error(
         "capacity table `{path}`: format {found}, this program writes {ours}, and a live process uses it"

@@ -55,6 +55,7 @@ mod error;
 mod extents;
 mod failpoint;
 mod futex;
+mod guard;
 mod join;
 mod kernel;
 mod layout;

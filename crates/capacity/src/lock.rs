@@ -85,12 +85,15 @@ impl Capacity {
 
     /// As [`lock`](Self::lock), but says sooner or later that it is stuck.
     pub(crate) fn lock_within(&self, patience: Duration) -> Result<Held<'_>, Error> {
+        self.mapping.require_whole()?;
         let word = &self.mapping.header.lock.word;
         let mine = tag(self.own);
         let now = self.clock.now();
         if !lock_word::take(word, mine) && !self.spin(mine) {
             self.sleep_for_lock(mine, patience)?;
         }
+        // The load of the word may have been what found the file cut.
+        self.mapping.require_whole()?;
         Ok(Held::begin(self, now))
     }
 

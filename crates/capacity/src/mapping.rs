@@ -8,16 +8,17 @@ use crate::bytes::{self, Byte};
 use crate::error::Error;
 use crate::extents;
 use crate::failpoint::step;
+use crate::guard::Guard;
 use crate::kernel;
 use crate::layout::{Layout, MAGIC, NONE, VERSION};
 use rustix::fs::OFlags;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::ops::Deref;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
@@ -32,6 +33,8 @@ pub struct Mapping {
     start: NonNull<Layout>,
     file: File,
     path: PathBuf,
+    /// Let go of before the memory is.
+    guard: Option<Guard>,
 }
 
 // SAFETY: the mapping is shared memory made of atomics only; any thread may use it and end it.
@@ -51,6 +54,7 @@ impl Deref for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        self.guard = None;
         // SAFETY: made by `map` with this address and length, and no reference into it outlives `self`.
         let _ = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), SIZE) };
     }
@@ -65,6 +69,7 @@ impl Mapping {
     ) -> Result<(Self, T), Error> {
         let fault = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
         let file = open_file(path, true).map_err(fault("open"))?;
+        require_own(&file, path)?;
         claim_opening(&file, longest, path)?;
         let mapping = prepare(file, path)?;
         let joined = join(&mapping);
@@ -79,6 +84,7 @@ impl Mapping {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(fault("open"))?,
         };
+        require_own(&file, path)?;
         if file.metadata().map_err(fault("inspect"))?.len() < extents::length(0) {
             return Ok(None);
         }
@@ -94,6 +100,14 @@ impl Mapping {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Refuses a table whose file was cut short while it was in use: what is mapped is no longer what others see.
+    pub fn require_whole(&self) -> Result<(), Error> {
+        match self.guard.as_ref().is_some_and(Guard::is_broken) {
+            true => Err(Error::Truncated { path: self.path.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// Whether somebody removed the file while it is in use, so that newcomers would make another.
@@ -128,6 +142,19 @@ fn open_file(path: &Path, writable: bool) -> io::Result<File> {
         .mode(0o600)
         .custom_flags(no_link)
         .open(path)
+}
+
+/// A table that another user owns could be cut, filled or watched by that user; one that others may write is closed to them.
+fn require_own(file: &File, path: &Path) -> Result<(), Error> {
+    let fault = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
+    let about = file.metadata().map_err(fault("inspect"))?;
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Error::Foreign { path: path.to_owned(), owner: about.uid() });
+    }
+    if about.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(fault("close"))?;
+    }
+    Ok(())
 }
 
 /// Waits until no other process opens the file. Opening takes microseconds, so a short nap between looks will do.
@@ -194,7 +221,8 @@ fn map(file: File, path: &Path, protection: ProtFlags) -> io::Result<Mapping> {
     // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours. It may be longer than the file.
     let start = unsafe { mmap(std::ptr::null_mut(), SIZE, protection, MapFlags::SHARED, &file, 0)? };
     let start = NonNull::new(start.cast::<Layout>()).ok_or(io::ErrorKind::OutOfMemory)?;
-    Ok(Mapping { start, file, path: path.to_owned() })
+    let guard = Some(Guard::new(start.as_ptr().cast_const().cast(), SIZE));
+    Ok(Mapping { start, file, path: path.to_owned(), guard })
 }
 
 /// Writes the header of an empty table. The magic comes last: a table without it is void.

@@ -260,9 +260,11 @@ fn waits_alone(held: &Held<'_>, index: u32) -> bool {
 pub fn queued<'a>(held: &Held<'a>) -> impl Iterator<Item = u32> + use<'a> {
     let table = held.table();
     let link = |index: u32| (index != NONE).then_some(index);
-    std::iter::successors(link(table.header.derived.queue_head.load(Relaxed)), move |index| {
+    let all = std::iter::successors(link(table.header.derived.queue_head.load(Relaxed)), move |index| {
         link(table.waiter(*index).next.load(Relaxed))
-    })
+    });
+    // A queue is never longer; a table that broke under this turn may be a ring.
+    all.take(WAITERS)
 }
 
 /// Whether there is not enough of a resource, and nobody can give it back: time must pass.

@@ -10,7 +10,7 @@ use crate::presets::PREFIX;
 use crate::sentence;
 use crate::sources::Disk;
 use crate::view::words;
-use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir};
+use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir, write_private};
 use convoke_model::{Digest, Event, RunId, Stamped, TaskId};
 use convoke_plan::{Kind, Plan, Sources};
 use convoke_schedule::{Scheduler, changed, replayable};
@@ -82,9 +82,8 @@ fn kept_at(state: &StateDir, run: &RunId, digest: &Digest) -> PathBuf {
 
 fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
     let partial = path.with_extension("partial");
-    let mut file = std::fs::File::create(&partial)?;
-    std::io::Write::write_all(&mut file, text.as_bytes())?;
-    file.sync_all()?;
+    write_private(&partial, text.as_bytes()).map_err(std::io::Error::other)?;
+    std::fs::File::open(&partial)?.sync_all()?;
     std::fs::rename(&partial, path)
 }
 
@@ -106,8 +105,9 @@ pub fn look(
         return Ok(Current::Same(compiled.plan.map(Box::new)));
     }
     let mut words = String::new();
+    let disk = Disk::for_file(file);
     for source in &before.sources {
-        let Ok(bytes) = Disk.read(&source.path) else { return Ok(Current::Gone(source.path.clone())) };
+        let Ok(bytes) = disk.read(&source.path) else { return Ok(Current::Gone(source.path.clone())) };
         let now = String::from_utf8_lossy(&bytes);
         if now != source.text {
             words.push_str(&format!("{}:\n{}", source.path, difference(&source.text, &now)));

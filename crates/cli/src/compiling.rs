@@ -11,6 +11,7 @@ use convoke_engine::Limits;
 use convoke_model::{Budget, ProviderSettings, WhenSpent};
 use convoke_plan::compile::{Compiled, Degrade, DegradeOf, Options, compile};
 use convoke_plan::{Kind, Plan, Sources, Text};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,12 +25,12 @@ pub fn compile_file(
         let words = format!("workflow file `{}`: its name is not valid UTF-8", file.display());
         return Err(CommandFailure::new(Exit::Refused, words));
     };
-    Ok(compile_from(path, &Disk, config, provider))
+    Ok(compile_from(path, &Disk::for_file(path), config, provider))
 }
 
 /// The same for a text that is on no disk; what it refers to is.
 pub fn compile_text(path: &str, text: &str, config: &Config, provider: Option<&str>) -> Compiled {
-    compile_from(path, &Made { path, text }, config, provider)
+    compile_from(path, &Made::new(path, text), config, provider)
 }
 
 fn compile_from(path: &str, sources: &dyn Sources, config: &Config, provider: Option<&str>) -> Compiled {
@@ -106,8 +107,19 @@ fn options(config: &Config, provider: Option<&str>) -> Options {
         prices: config.prices.clone(),
         caps: config.caps,
         degrades: degrades(&config.limits),
-        provider_map: config.providers.iter().map(|(name, p)| (name.clone(), p.settings.clone())).collect(),
+        provider_map: provider_map(config),
+        addresses: config.addresses.by_service(),
+        manifests: config.manifests.clone(),
     }
+}
+
+/// What names of files stand for. The default provider's settings hold where a file names that provider, too.
+fn provider_map(config: &Config) -> BTreeMap<String, ProviderSettings> {
+    let named = config.providers.iter().map(|(name, provider)| (name.clone(), provider.settings.clone()));
+    let default = config.provider.iter().filter(|provider| !provider.settings.name.is_empty());
+    let default =
+        default.map(|provider| (provider.settings.name.clone(), resolved(config, provider).settings));
+    named.chain(default).collect()
 }
 
 /// Cheaper models that budgets of the configuration go on with.
@@ -129,16 +141,18 @@ pub fn default_provider(config: &Config) -> Option<String> {
 
 /// What a name on the command line stands for.
 pub fn named(config: &Config, name: &str) -> Provider {
-    if let Some(provider) = config.providers.get(name) {
-        return provider.clone();
-    }
     match &config.provider {
-        Some(provider) if provider.settings.name == name => provider.clone(),
-        _ => {
+        Some(provider) if provider.settings.name == name => resolved(config, provider),
+        _ => config.providers.get(name).cloned().unwrap_or_else(|| {
             let settings = ProviderSettings { name: name.to_owned(), ..ProviderSettings::default() };
             Provider { settings, model: None }
-        }
+        }),
     }
+}
+
+/// The same with its address, for a provider that no file says anything about.
+pub fn named_at_its_address(config: &Config, name: &str) -> Provider {
+    config.addresses.settled(named(config, name))
 }
 
 /// The default provider may be a name of `[providers]`; what it says itself goes over that.
@@ -175,8 +189,8 @@ pub fn override_model(plan: &mut Plan, model: Option<&str>) {
 fn give_models(plan: &mut Plan, config: &Config, provider: Option<&str>) {
     let overriding = provider.map(|name| named(config, name));
     let default = config.provider.as_ref().map(|provider| resolved(config, provider));
-    let known: Vec<_> =
-        overriding.into_iter().chain(default).chain(config.providers.values().cloned()).collect();
+    let known = overriding.into_iter().chain(default).chain(config.providers.values().cloned());
+    let known: Vec<_> = known.map(|provider| config.addresses.settled(provider)).collect();
     let agents = plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes);
     for node in agents {
         let Kind::Agent(agent) = &mut node.kind else { continue };

@@ -6,6 +6,7 @@ use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stdio;
 use serde::Serialize;
+use std::path::Path;
 
 /// How much is said on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +20,7 @@ pub enum Voice {
 }
 
 /// What every command needs: the configuration and a way to speak.
+#[derive(Clone)]
 pub struct Console {
     /// The configuration.
     pub config: Config,
@@ -28,12 +30,15 @@ pub struct Console {
     pub paint: Paint,
     /// Whether this process goes on for one that `--detach` was said to.
     pub detached: Option<DetachedFrom>,
+    /// The flags that go over every file.
+    flags: Global,
 }
 
 impl Console {
     /// Reads the configuration.
     pub fn open(global: &Global) -> Result<Console, CommandFailure> {
-        let config = Config::load(global)?;
+        let folder = std::env::current_dir().unwrap_or_else(|_| ".".into());
+        let config = Config::load(global, &folder)?;
         let voice = match (global.silent, config.quiet) {
             (true, _) => Voice::Silent,
             (_, true) => Voice::Quiet,
@@ -41,7 +46,16 @@ impl Console {
         };
         // What a detached process says ends up in a file.
         let paint = if global.detached.is_some() { Paint::off() } else { Paint::for_stderr(config.color) };
-        Ok(Console { paint, config, voice, detached: global.detached })
+        Ok(Console { paint, config, voice, detached: global.detached, flags: global.clone() })
+    }
+
+    /// The same for a run of another folder: with that folder's configuration, and the state folder that the run was found
+    /// in. Variables and flags that hold relative paths mean those of the folder that the command was called in, so this
+    /// comes before the run's folder is entered.
+    pub fn for_folder(&self, folder: &Path) -> Result<Console, CommandFailure> {
+        let config = Config::load(&self.flags, folder)?;
+        let config = Config { state_dir: self.config.state_dir.clone(), ..config };
+        Ok(Console { config, ..self.clone() })
     }
 
     /// Writes text for people to standard output.

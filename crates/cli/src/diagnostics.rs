@@ -65,7 +65,8 @@ fn shown_path(span: &Span) -> String {
 /// The first place, if it has lines that can be shown: a file that is missing has none.
 fn shown_span(found: &Diagnostic) -> Option<&Span> {
     let first = &found.labels.first()?.span;
-    if first.file.text.is_empty() {
+    // A file that may not be quoted comes as blanks.
+    if first.file.text.trim().is_empty() {
         return None;
     }
     let inside = found.labels.iter().filter(|label| same_file(&label.span, first));

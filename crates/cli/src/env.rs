@@ -54,7 +54,11 @@ pub const LIST: &[Variable] = &[
     sets("CONVOKE_DISK_WAIT_SECONDS", "disk_wait_seconds", "how long a run waits for room on a full disk"),
     sets("CONVOKE_MAX_CONCURRENCY", "run.max_concurrency", "the most attempts at once in one run"),
     sets("CONVOKE_PROVIDER", "provider.name", "the provider of agents whose file names none"),
-    sets("CONVOKE_BASE_URL", "provider.base_url", "where that provider's interface is"),
+    sets(
+        "CONVOKE_BASE_URL",
+        "provider.base_url",
+        "where that provider is asked; without CONVOKE_PROVIDER, where every service is asked that has no address of its own",
+    ),
     sets("CONVOKE_MODEL", "provider.model", "the model of agents whose file names none"),
     sets("AGENT_PROJECT_CONTEXT_PATH", "project.context", "where the runs of a project keep what they share"),
     sets("CONVOKE_QUIET", "run.quiet", "say only warnings and how a run ended (true or false)"),
@@ -82,6 +86,29 @@ pub const LIST: &[Variable] = &[
         "pipelines.security_violation",
         "what a violation of a contract comes to: hard_abort or validation_fail",
     ),
+    sets("MAX_PARALLEL_AGENTS", "manifests.max_concurrency", "execution manifests: agents at one time"),
+    sets(
+        "PARALLEL_BATCH_SIZE",
+        "manifests.batch_size",
+        "execution manifests: agents of one level at a time, where levels are held apart",
+    ),
+    sets("SYNTHESIS_STRATEGY", "manifests.synthesis.strategy", "execution manifests: how outputs are merged"),
+    sets("SYNTHESIS_RATIO", "manifests.synthesis.ratio", "execution manifests: the most outputs in one call"),
+    sets(
+        "ENABLE_PROGRESSIVE_SYNTHESIS",
+        "manifests.synthesis.progressive",
+        "execution manifests: merge outputs as they arrive where they would be merged level by level",
+    ),
+    sets(
+        "AGENT_EXECUTION_TIMEOUT",
+        "manifests.timeout_seconds",
+        "execution manifests: seconds for one attempt of an agent",
+    ),
+    sets(
+        "CIRCUIT_BREAKER_THRESHOLD",
+        "limits.breaker.failures",
+        "failures in a row that open the circuit breaker",
+    ),
     reads(
         CONFIG,
         "the user's configuration file, instead of convoke/config.toml in the configuration folder",
@@ -102,6 +129,8 @@ pub const LIST: &[Variable] = &[
     reads("OPENROUTER_API_KEY", "the key of the `openrouter` provider where nothing else names one"),
     reads("AZURE_OPENAI_API_KEY", "the key of the `azure` provider where nothing else names one"),
     reads("AZURE_OPENAI_ENDPOINT", "the address of the `azure` provider where nothing else names one"),
+    reads("OPENAI_BASE_URL", "the address of the `openai` provider where no file gives one"),
+    reads("ANTHROPIC_BASE_URL", "the address of the `anthropic` provider where no file gives one"),
     reads("LLAMA_API_KEY", "the key of the `llamacpp` provider, if it needs one"),
     reads("VLLM_API_KEY", "the key of the `vllm` provider, if it needs one"),
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
@@ -130,10 +159,12 @@ pub fn first(names: &[&str]) -> Option<String> {
 
 /// The values of all variables whose names say that they hold a secret.
 pub fn secrets() -> Vec<String> {
-    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    all.filter(|(name, _)| is_named_like_one(name))
-        .filter_map(|(_, value)| value.into_string().ok())
-        .collect()
+    secret_variables().into_iter().map(|(_, value)| value).collect()
+}
+
+/// The same, with their names.
+pub fn secret_variables() -> Vec<(String, String)> {
+    all().filter(|(name, value)| is_named_like_one(name) && !value.is_empty()).collect()
 }
 
 /// A variable's value, if it is set to something.

@@ -72,9 +72,16 @@ impl From<ConfigError> for CommandFailure {
     fn from(error: ConfigError) -> Self {
         let hint = match &error {
             ConfigError::NoHome => Some("set CONVOKE_STATE_DIR or --state-dir"),
+            ConfigError::Distrusted { .. } => Some(
+                "it decides where prompts and keys go: make it yours (chown), and yours alone to write (chmod go-w)",
+            ),
             _ => None,
         };
-        let failure = CommandFailure::from_error(Exit::Usage, &error);
+        let exit = match &error {
+            ConfigError::Distrusted { .. } => Exit::Refused,
+            _ => Exit::Usage,
+        };
+        let failure = CommandFailure::from_error(exit, &error);
         hint.into_iter().fold(failure, CommandFailure::hint)
     }
 }
@@ -86,6 +93,9 @@ impl From<CapacityError> for CommandFailure {
         match &error {
             CapacityError::Stuck { pid, .. } if *pid > 0 => {
                 failure.hint(crate::commands::capacity::advice(*pid))
+            }
+            CapacityError::Foreign { .. } | CapacityError::Truncated { .. } => {
+                failure.hint("remove the file, or choose another folder with --state-dir")
             }
             CapacityError::Io { source, .. } if is_full(source) => failure.hint(FREE_SPACE),
             _ => failure,
@@ -127,7 +137,7 @@ fn journal_exit(error: &JournalError) -> Exit {
     match error {
         UnknownRun { .. } | AmbiguousRun { .. } => Exit::Usage,
         Owned { .. } | Fenced { .. } | RunExists { .. } => Exit::Owned,
-        Newer { .. } | Foreign { .. } | Project { .. } => Exit::Refused,
+        Newer { .. } | NoFormat { .. } | Foreign { .. } | Project { .. } => Exit::Refused,
         StateDir { .. } | Poisoned { .. } | DiskFull { .. } | Busy { .. } | Io { .. } | Database { .. } => {
             Exit::State
         }

@@ -7,6 +7,7 @@ mod clock;
 mod commands;
 mod compiling;
 mod config;
+mod configuration;
 mod console;
 mod detaching;
 mod diagnostics;

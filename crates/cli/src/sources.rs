@@ -1,39 +1,81 @@
 //! The world as workflow files see it: this machine's disk and environment.
 
+use crate::config;
 use convoke_plan::Sources;
-use convoke_plan::source::SourceReadError;
+use convoke_plan::source::{SourceReadError, normalise};
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// The longest file that is read at all. Workflow files have a limit of their own far below it; this one only keeps a
 /// wrong path (a disk image, a log) from filling the memory first.
 const LONGEST: u64 = 256 << 20;
 
-/// Reads paths relative to the current folder.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
+/// Reads paths relative to the current folder: the file that a person named, and what lies within its project.
+///
+/// A workflow may come from anywhere, and what it includes reaches models and messages. So nothing beyond the project is read:
+/// the repository, else the folder of `convoke.toml`, else the file's own folder. Links count by what they lead to.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    named: String,
+    root: PathBuf,
+}
 
-/// One text under a name of its own, and the disk behind it.
-#[derive(Debug, Clone, Copy)]
+impl Disk {
+    /// For a file that a person named.
+    pub fn for_file(path: &str) -> Disk {
+        let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
+        Disk { named: normalise(path), root: root_of(folder.unwrap_or(Path::new("."))) }
+    }
+}
+
+impl Disk {
+    /// The file that a path leads to, if it lies within the project.
+    fn within(&self, path: &str) -> Result<PathBuf, SourceReadError> {
+        let real = std::fs::canonicalize(path).map_err(refusal)?;
+        match real.starts_with(&self.root) {
+            true => Ok(real),
+            false => Err(SourceReadError::Outside(self.root.display().to_string())),
+        }
+    }
+}
+
+fn root_of(folder: &Path) -> PathBuf {
+    let root = config::project_root(folder, config::home().as_deref());
+    root.canonicalize().unwrap_or(root)
+}
+
+/// One text under a name of its own, and the project of the current folder behind it.
+#[derive(Debug, Clone)]
 pub struct Made<'a> {
-    /// The name.
-    pub path: &'a str,
-    /// The text.
-    pub text: &'a str,
+    path: &'a str,
+    text: &'a str,
+    behind: Disk,
+}
+
+impl<'a> Made<'a> {
+    /// A text under a name.
+    pub fn new(path: &'a str, text: &'a str) -> Made<'a> {
+        Made { path, text, behind: Disk { named: String::new(), root: root_of(Path::new(".")) } }
+    }
 }
 
 impl Sources for Made<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
-        if path == self.path { Ok(self.text.as_bytes().to_vec()) } else { Disk.read(path) }
+        if path == self.path { Ok(self.text.as_bytes().to_vec()) } else { self.behind.read(path) }
     }
 
     fn env(&self, name: &str) -> Option<String> {
-        Disk.env(name)
+        crate::env::get(name)
     }
 }
 
 impl Sources for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
-        let about = std::fs::metadata(path).map_err(refusal)?;
+        let real = match path == self.named {
+            true => PathBuf::from(path),
+            false => self.within(path)?,
+        };
+        let about = std::fs::metadata(&real).map_err(refusal)?;
         if !about.is_file() {
             return Err(SourceReadError::NotAFile);
         }
@@ -43,7 +85,7 @@ impl Sources for Disk {
                 about.len()
             )));
         }
-        std::fs::read(path).map_err(refusal)
+        std::fs::read(&real).map_err(refusal)
     }
 
     fn env(&self, name: &str) -> Option<String> {
@@ -69,9 +111,33 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).display().to_string();
         std::fs::write(path("f"), "x").unwrap();
-        assert_eq!(Disk.read(&path("f")), Ok(b"x".to_vec()));
-        assert_eq!(Disk.read(&path("")), Err(SourceReadError::NotAFile));
-        assert_eq!(Disk.read(&path("none")), Err(SourceReadError::NotFound));
-        assert_eq!(Disk.read(&path("f/below")), Err(SourceReadError::NotFound));
+        let disk = Disk::for_file(&path("f"));
+        assert_eq!(disk.read(&path("f")), Ok(b"x".to_vec()));
+        assert_eq!(disk.read(&path("")), Err(SourceReadError::NotAFile));
+        assert_eq!(disk.read(&path("none")), Err(SourceReadError::NotFound));
+        assert_eq!(disk.read(&path("f/below")), Err(SourceReadError::NotFound));
+    }
+
+    #[test]
+    fn nothing_beyond_the_project_is_read_not_even_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        std::fs::create_dir_all(path("repo/flows")).unwrap();
+        for name in ["secret", "repo/shared.md", "repo/flows/w.yaml"] {
+            std::fs::write(path(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("../../secret", path("repo/flows/link")).unwrap();
+        let is_outside =
+            |disk: &Disk, name: &str| matches!(disk.read(&path(name)), Err(SourceReadError::Outside(_)));
+        let alone = Disk::for_file(&path("repo/flows/w.yaml"));
+        assert!(is_outside(&alone, "repo/shared.md"), "without a repository the project is the folder");
+        std::fs::create_dir(path("repo/.git")).unwrap();
+        let disk = Disk::for_file(&path("repo/flows/w.yaml"));
+        assert!(disk.read(&path("repo/shared.md")).is_ok());
+        assert!(is_outside(&disk, "secret") && is_outside(&disk, "repo/flows/link"));
+        assert!(
+            Disk::for_file(&path("repo/flows/link")).read(&path("repo/flows/link")).is_ok(),
+            "a person named it"
+        );
     }
 }

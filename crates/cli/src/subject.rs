@@ -67,7 +67,8 @@ impl Subject {
         let mut declared = plan.root().inputs.clone().unwrap_or_default();
         declared.retain(|name, _| self.given.iter().any(|(given, _)| given == name));
         let given = check_declared(&declared, &self.given).map_err(|errors| inputs::refused(&errors))?;
-        let (data, found) = manifest_data(&self.file.to_string_lossy(), &Disk);
+        let path = self.file.to_string_lossy();
+        let (data, found) = manifest_data(&path, &Disk::for_file(&path));
         Ok(data.map(|data| yaml::print(&with_inputs(data, &given))).ok_or(found))
     }
 }

@@ -72,6 +72,11 @@ impl Tape {
         })
     }
 
+    /// Whether a cassette answers, so that nothing is sent to anybody.
+    pub fn is_replay(&self) -> bool {
+        matches!(self, Tape::Replay(_))
+    }
+
     /// The word and the folder that a run remembers.
     pub fn memory(&self) -> Option<(&'static str, &Path)> {
         match self {

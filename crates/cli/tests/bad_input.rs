@@ -6,6 +6,7 @@ mod support;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use support::disk::SmallDisk;
@@ -320,4 +321,131 @@ fn a_full_standard_output_is_an_error_and_the_result_is_kept() {
     said.mentions(&["cannot write the output"]);
     let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
     assert_eq!(shown["output"], json!({"said": "hello"}));
+}
+
+/// Every file below a folder whose permissions let others in.
+fn open_to_others(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(open_to_others(&entry.path()));
+        } else if entry.metadata().unwrap().permissions().mode() & 0o077 != 0 {
+            found.push(entry.path().display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn state_and_recordings_are_private_whatever_the_umask() {
+    let world = World::with_workflow("workflow: {name: w, entry_point: a}\nagents: [{name: a, prompt: x}]\n");
+    let binary = env!("CARGO_BIN_EXE_convoke");
+    let mut command = world.prepared(Command::new("sh"));
+    let script = format!("umask 0; '{binary}' run w.yaml -p scripted --record tape && '{binary}' runs");
+    Said::from(command.args(["-c", &script]).output().unwrap()).exits(0);
+    assert_eq!(open_to_others(&world.state()), [""; 0]);
+    assert_eq!(open_to_others(&world.work().join("tape")), [""; 0]);
+}
+
+#[test]
+fn a_state_folder_that_everybody_may_write_is_refused_and_one_of_ours_is_closed() {
+    let world = World::with_workflow(SMALL);
+    let mode = |mode| fs::set_permissions(world.state(), PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o1777);
+    world.convoke(&["run", "w.yaml"]).exits(74).prints_nothing().mentions(&["other users may write to it"]);
+    mode(0o777);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    assert_eq!(fs::metadata(world.state()).unwrap().permissions().mode() & 0o022, 0);
+}
+
+#[test]
+fn a_journal_of_a_format_that_never_was_is_named() {
+    let world = World::with_workflow(SMALL);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let run = world.run();
+    let file = world.state().join("runs").join(&run).join("journal.db");
+    for (format, words) in [(0, "format 0, which no version"), (u32::MAX, "format -1, which no version")] {
+        set_format(&file, format);
+        for command in ["resume", "show", "verify"] {
+            world.convoke(&[command, &run]).exits(3).prints_nothing().mentions(&["journal.db", words]);
+        }
+    }
+    world.convoke(&["runs"]).exits(0);
+}
+
+#[test]
+fn a_missing_tip_is_reported() {
+    let world = World::with_workflow(SMALL);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let run = world.run();
+    let tip = world.state().join("runs").join(&run).join("tip");
+    world.convoke(&["verify", &run]).exits(0);
+    for damaged in [false, true] {
+        fs::remove_file(&tip).unwrap();
+        if damaged {
+            fs::write(&tip, "halved").unwrap();
+        }
+        world.convoke(&["verify", &run]).exits(1).mentions(&["`tip`", "missing or damaged"]);
+        fs::write(&tip, "").unwrap();
+    }
+    fs::remove_file(&tip).unwrap();
+    world.convoke(&["resume", &run]).exits(0).mentions(&["`tip`", "whether events after"]);
+}
+
+#[test]
+fn nothing_beyond_the_project_is_read() {
+    let world = World::new();
+    fs::create_dir_all(world.work().join("repo/flows")).unwrap();
+    let secret = world.work().join("secret.md");
+    fs::write(&secret, "canary").unwrap();
+    fs::write(world.work().join("repo/shared.md"), "shared").unwrap();
+    let file = |text: &str| fs::write(world.work().join("repo/flows/w.yaml"), text).unwrap();
+    let prompt = |path: &str| {
+        format!("workflow: {{name: w, entry_point: a}}\nagents: [{{name: a, prompt: !file {path}}}]\n")
+    };
+    let check = || world.convoke(&["check", "repo/flows/w.yaml"]);
+    file(&prompt("../shared.md"));
+    check().exits(3).mentions(&["file::outside", "flows"]);
+    fs::create_dir(world.work().join("repo/.git")).unwrap();
+    check().exits(0);
+    for path in ["../../secret.md", &secret.display().to_string()] {
+        file(&prompt(path));
+        let said = check().exits(3).mentions(&["file::outside"]);
+        assert!(!said.stderr.contains("canary"), "{said}");
+    }
+    file(
+        "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: workflow, workflow: ../../secret.md}]\n",
+    );
+    check().exits(3).mentions(&["outside the project"]);
+}
+
+#[test]
+fn a_file_that_is_no_workflow_is_never_quoted() {
+    let world = World::new();
+    let files = [
+        (".env", "API_KEY=canary-1\n"),
+        ("keys.yaml", "password: canary-1\nother: [canary-1]\n"),
+        ("broken.yaml", "data: {token: \"canary-1\n"),
+        ("double.yaml", "canary-1: a\ncanary-1: b\n"),
+        ("list.yaml", "- canary-1\n"),
+        ("id_rsa", "-----BEGIN KEY-----\ncanary-1\n"),
+    ];
+    for (name, text) in files {
+        world.write(name, text);
+        let sub = format!(
+            "workflow: {{name: w, entry_point: a}}\nagents: [{{name: a, type: workflow, workflow: ./{name}}}]\n"
+        );
+        let list = format!("workflow: {{name: w, entry_point: a}}\nagents: !file {name}\n");
+        world.write("sub.yaml", sub);
+        world.write("list-of.yaml", list);
+        for file in [name, "sub.yaml", "list-of.yaml"] {
+            for args in [vec!["check", file], vec!["check", file, "--format", "json"], vec!["run", file]] {
+                let said = world.convoke(&args).exits(3);
+                assert!(
+                    !format!("{}{}", said.stdout, said.stderr).contains("canary-1"),
+                    "{args:?} {name}\n{said}"
+                );
+            }
+        }
+    }
 }

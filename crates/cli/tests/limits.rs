@@ -138,6 +138,7 @@ fn a_plan_shows_what_may_be_spent_and_what_is_needed() {
       parallelism: 2.00 (2 steps, longest chain 1)
       budget of fan: 5000 tokens (then ask)
       limits: 10 iterations, 100000 tasks, $3.00 and 9000 tokens (then small)
+    at most 60 attempts at once
     ");
     let json = World::with(TRAINING).run(&["plan", "w.yaml", "--format", "json"]).stdout;
     let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -195,4 +196,77 @@ fn the_examples_of_the_page_on_capacity_are_taken() {
         let said = world.run(&["config", "show"]);
         assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{block}");
     }
+}
+
+#[test]
+fn a_file_that_asks_for_more_than_the_machine_allows_is_told_which_limit_binds() {
+    let world =
+        World::with(&SMALL.replace("entry_point: one", "entry_point: one, limits: {max_concurrency: 400}"));
+    for args in [&["run", "w.yaml"][..], &["run", "w.yaml", "--dry-run"], &["plan", "w.yaml"]] {
+        let said = world.run(args);
+        let all = format!("{}{}", said.stdout, said.stderr);
+        let words = "the file asks for 400 attempts at once, and `machine_concurrency` (default) allows 60";
+        assert!(said.code == 0 && all.contains(words), "{args:?}\n{all}");
+        assert!(all.contains("--max-concurrency 400"), "how to raise it\n{all}");
+    }
+    let plan = world.run(&["plan", "w.yaml"]).stdout;
+    assert!(plan.contains("at most 60 attempts at once"), "{plan}");
+    let raised =
+        world.command(&["plan", "w.yaml"]).env("CONVOKE_MACHINE_CONCURRENCY", "500").output().unwrap();
+    let raised = world.said(raised);
+    assert!(
+        raised.stdout.contains("at most 400 attempts at once") && !raised.stdout.contains("asks for"),
+        "{raised:?}"
+    );
+    let raised = world.run(&["run", "w.yaml", "--max-concurrency", "400", "--dry-run"]);
+    assert!(
+        raised.stderr.contains("at most 400 attempts at once") && !raised.stderr.contains("asks for"),
+        "{raised:?}"
+    );
+}
+
+/// A manifest of a dozen agents.
+fn dozen(head: &str) -> String {
+    let agents: String = (0..12).map(|number| format!("  - {{id: a{number}, task: Report}}\n")).collect();
+    format!("name: dozen\nquery: How are we?\n{head}agents:\n{agents}")
+}
+
+#[test]
+fn what_manifests_say_nothing_about_is_configured_and_a_manifest_goes_over_it() {
+    let world = World::with(&dozen(""));
+    world.write("stated.yaml", dozen("max_concurrency: 7\nsynthesis: hierarchical\n"));
+    let set = |file: &str, args: &[&str]| {
+        let variables =
+            [("MAX_PARALLEL_AGENTS", "5"), ("SYNTHESIS_STRATEGY", "flat"), ("SYNTHESIS_RATIO", "4")];
+        let output = world.command(&[args, &[file]].concat()).envs(variables).output().unwrap();
+        world.said(output)
+    };
+    assert!(set("w.yaml", &["plan"]).stdout.contains("at most 5 attempts at once"));
+    assert!(set("stated.yaml", &["plan"]).stdout.contains("at most 7 attempts at once"));
+    let strategy = |file: &str| {
+        let said = set(file, &["run", "-p", "scripted"]);
+        let output: serde_json::Value = serde_json::from_str(&said.stdout).expect(&said.stderr);
+        output["strategy"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((strategy("w.yaml").as_str(), strategy("stated.yaml").as_str()), ("flat", "hierarchical"));
+    let said = world.said(world.command(&["plan", "w.yaml"]).env("SYNTHESIS_RATIO", "1").output().unwrap());
+    assert_eq!(said.code, 2);
+    assert_snapshot!(said.stderr, @"error: environment variable SYNTHESIS_RATIO: `manifests.synthesis.ratio`: expected a whole number from 2 to 100, found 1");
+}
+
+#[test]
+fn a_goal_has_a_bound_on_its_time_and_on_its_sub_agents() {
+    let world = World::new();
+    let said = world.run(&["goal", "Do it", "--timeout", "10m", "--max-subagents", "2", "--print-workflow"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    for words in ["timeout_seconds: 600", "max_subagents: 2"] {
+        assert!(said.stdout.contains(words), "no {words} in\n{}", said.stdout);
+    }
+    world.write("convoke.toml", "goal = {timeout_seconds = 90, max_subagents = 3}\n");
+    let configured = world.run(&["goal", "Do it", "--print-workflow"]).stdout;
+    assert!(
+        configured.contains("timeout_seconds: 90") && configured.contains("max_subagents: 3"),
+        "{configured}"
+    );
+    assert_eq!(world.run(&["goal", "Do it", "--timeout", "soon", "--print-workflow"]).code, 2);
 }

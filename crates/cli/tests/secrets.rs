@@ -180,3 +180,42 @@ fn a_variable_that_programs_need_is_asked_for_before_anything_starts() {
     let said = world.convoke(&["run", "w.yaml"]).exits(3).prints_nothing();
     said.mentions(&["variable `SHOP_TOKEN` is not set"]);
 }
+
+/// A command that prints the secret it was given, one that prints what it inherited, and two agents that are told it.
+fn printing(url: &str) -> String {
+    format!(
+        r#"
+workflow:
+  name: printing
+  entry_point: shop
+  runtime: {{provider: {{name: openai, base_url: "{url}", api_key: none}}}}
+agents:
+  - name: shop
+    type: script
+    command: sh
+    args: [-c, 'echo "the token is $GIVEN, also $AROUND_CREDENTIAL"; printf %s "$GIVEN" | base64 -w0']
+    env: {{GIVEN: "${{SHOP_TOKEN}}"}}
+    routes: [{{to: blind}}]
+  - {{name: blind, model: blind, prompt: "Look: {{{{ shop.output.stdout }}}}", routes: [{{to: cleared}}]}}
+  - {{name: cleared, model: cleared, secrets: [SHOP_TOKEN], prompt: "Look: {{{{ shop.output.stdout }}}}"}}
+output: {{ok: "{{{{ cleared.output.result }}}}"}}
+"#
+    )
+}
+
+#[test]
+fn a_model_is_sent_no_secret_that_its_contract_does_not_list() {
+    let around = "around-canary-9a8b7c6d";
+    let model = Model::answering(|_| json!("seen"));
+    let world = World::with_workflow(&printing(&model.url()));
+    let world = world.env("SHOP_TOKEN", KEY).env("AROUND_CREDENTIAL", around);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let asked = model.asked();
+    let text = |name: &str| asked.iter().find(|asked| asked.model == name).unwrap().text.clone();
+    let (blind, cleared) = (text("blind"), text("cleared"));
+    assert!(blind.contains("the token is [secret], also [secret]"), "{blind}");
+    assert!(forms().iter().all(|form| !blind.contains(form)), "{blind}");
+    assert!(cleared.contains(&format!("the token is {KEY}, also [secret]")), "{cleared}");
+    assert!(cleared.contains(&STANDARD.encode(KEY)), "{cleared}");
+    assert!(!blind.contains(around) && !cleared.contains(around));
+}

@@ -48,6 +48,7 @@ impl Desk {
             skip_gates: false,
             version: "test".into(),
             metadata: Default::default(),
+            configuration: Default::default(),
         };
         let store = Store::new(Box::new(|_| None));
         let mut scheduler = Scheduler::new(plan);

@@ -135,6 +135,24 @@ pub enum Error {
         /// The newest format that is known here.
         known: i64,
     },
+    /// The file has a format that there never was.
+    #[error("`{path}` has format {found}, which no version of convoke writes")]
+    NoFormat {
+        /// The file.
+        path: PathBuf,
+        /// The format that it names.
+        found: i64,
+    },
+    /// The end of the journal cannot be checked: the file that says how far it was acknowledged is gone.
+    #[error(
+        "the file `tip` of run `{run}` is missing or damaged: whether events after {last} were lost cannot be told"
+    )]
+    NoTip {
+        /// The run.
+        run: RunId,
+        /// The last event that is there.
+        last: u64,
+    },
     /// The file is a database, but none of ours.
     #[error("`{path}` is not a journal of convoke")]
     Foreign {
@@ -205,6 +223,12 @@ pub enum Unsuitable {
         /// Who asks.
         user: u32,
     },
+    /// It is a folder for everybody.
+    #[error("other users may write to it (mode {mode:04o})")]
+    WritableByOthers {
+        /// Its permissions.
+        mode: u32,
+    },
     /// Locks and shared memory do not reach across machines.
     #[error("it lies on a network file system ({0}), where locks cannot be relied upon")]
     Network(&'static str),
@@ -242,6 +266,12 @@ impl Error {
             }
             Error::Lost { .. } => {
                 "restore the whole folder of the run; to go on without the lost events, delete its file `tip`"
+            }
+            Error::NoFormat { .. } => {
+                "restore the run's folder from a backup: the file was damaged or changed"
+            }
+            Error::NoTip { .. } => {
+                "restore the whole folder of the run; `convoke resume` goes on with the events that are there"
             }
             Error::Newer { .. } => "use the version of convoke that wrote it, or a later one",
             _ => return None,

@@ -226,6 +226,7 @@ fn messages(connection: &Connection, path: &Path) -> Result<Vec<InboxMessage>, E
     match version(connection).map_err(fail)? {
         0 => return Ok(Vec::new()), // its maker has not got far
         VERSION => {}
+        found if found < 0 => return Err(Error::NoFormat { path: path.to_owned(), found }),
         found => return Err(Error::Newer { path: path.to_owned(), found, known: VERSION }),
     }
     let query = || {

@@ -42,5 +42,5 @@ pub use owner::{Held, Owner, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{Reader, RunMeta, Sqlite, Verified, cut_torn_tail, verify};
-pub use state::StateDir;
+pub use state::{StateDir, private_file, write_private};
 pub use writer::{Append, Writer};

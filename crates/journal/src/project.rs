@@ -7,12 +7,13 @@
 //! needs to know (revision, keys) stands in the same file, in the part `convoke`, and changes with it.
 
 use crate::Error;
+use crate::state::private_file;
 use convoke_model::{ProjectContext, ProjectPatch, ProjectTask};
 use indexmap::IndexMap;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -177,8 +178,7 @@ impl ProjectFile {
         let folder = self.folder();
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let path = self.beside("lock");
-        let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let file = open.map_err(Error::io("open", &path))?;
+        let file = private_file(&path)?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
                 Ok(()) => return Ok(file),
@@ -192,11 +192,18 @@ impl ProjectFile {
     fn replace(&self, stored: &Stored) -> Result<(), Error> {
         let draft = self.beside("draft");
         let text = serde_json::to_vec_pretty(stored).expect("a context is JSON");
-        let written = File::create(&draft).and_then(|mut file| {
+        let shared = std::fs::metadata(&self.place).map(|file| file.permissions());
+        let written = private_file(&draft)?;
+        let written = (|mut file: File| {
+            file.set_len(0)?;
             file.write_all(&text)?;
             file.write_all(b"\n")?;
+            // A file that somebody opened to others stays open to them.
+            if let Ok(shared) = shared {
+                file.set_permissions(shared)?;
+            }
             file.sync_data()
-        });
+        })(written);
         if let Err(error) = written {
             let _ = std::fs::remove_file(&draft);
             return Err(Error::io("write", &draft)(error));

@@ -107,21 +107,33 @@ fn is_being_made(dir: &Path) -> bool {
     dir.join(MAKING).exists()
 }
 
-/// Opens a file that only its owner can read, making it if need be.
-pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(Error::io("open", path))
+/// Opens a file that only its owner can read and write, making it if need be. Whatever the umask, and whoever made it.
+pub fn private_file(path: &Path) -> Result<File, Error> {
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path);
+    let file = file.map_err(Error::io("open", path))?;
+    let mode = file.metadata().map_err(Error::io("inspect", path))?.permissions().mode();
+    if mode & 0o777 != PRIVATE {
+        // A file on a read-only disk stays as it is; what cannot be written cannot be made worse.
+        file.set_permissions(fs::Permissions::from_mode(PRIVATE)).ok();
+    }
+    Ok(file)
 }
+
+/// Writes a whole file that only its owner can read and write.
+pub fn write_private(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let mut file = private_file(path)?;
+    let written = file.set_len(0).and_then(|()| io::Write::write_all(&mut file, content));
+    written.map_err(Error::io("write", path))
+}
+
+/// The mode of every file of the state.
+const PRIVATE: u32 = 0o600;
 
 fn prepare(path: &Path, runs: &Path) -> Result<(), Unsuitable> {
     make(path)?;
     check(path)?;
+    keep_others_from_writing(path)?;
     make(runs)?;
     check(runs)?;
     let mode = fs::metadata(runs).map_or(0o700, |meta| meta.permissions().mode());
@@ -129,6 +141,23 @@ fn prepare(path: &Path, runs: &Path) -> Result<(), Unsuitable> {
         fs::set_permissions(runs, fs::Permissions::from_mode(0o700)).map_err(|_| Unsuitable::NotWritable)?;
     }
     Ok(())
+}
+
+/// What others can write to, they can replace. The write permission is taken from them, except where the folder is meant
+/// for everybody (as `/tmp` is): that one is refused.
+fn keep_others_from_writing(path: &Path) -> Result<(), Unsuitable> {
+    const STICKY: u32 = 0o1000;
+    const BY_OTHERS: u32 = 0o022;
+    let mode =
+        fs::metadata(path).map_err(|error| Unsuitable::Absent(error.kind()))?.permissions().mode() & 0o7777;
+    if mode & BY_OTHERS == 0 {
+        return Ok(());
+    }
+    let shared = Unsuitable::WritableByOthers { mode };
+    if mode & STICKY != 0 {
+        return Err(shared);
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode & !BY_OTHERS)).map_err(|_| shared)
 }
 
 /// Makes a folder and its parents, and their names durable: a run is as safe as the folder it lies in.
@@ -218,6 +247,28 @@ mod tests {
         fs::set_permissions(&runs, fs::Permissions::from_mode(0o755)).unwrap();
         StateDir::open(folder.path()).unwrap();
         assert_eq!(fs::metadata(runs).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_is_corrected_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o777);
+        StateDir::open(folder.path()).unwrap();
+        assert_eq!(fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777, 0o755);
+        mode(0o1777);
+        assert_eq!(refusal(folder.path()), Unsuitable::WritableByOthers { mode: 0o1777 });
+    }
+
+    #[test]
+    fn a_file_is_private_whoever_made_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        fs::write(&path, "old and long").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        write_private(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! A chain of hashes shows every change but one: its end cut off. Damage in a write-ahead log, a log deleted by hand or
 //! an older copy of the database all look like a shorter, valid journal. So the number and hash of the last
 //! acknowledged record are written to a small file after each commit, without a sync: it survives the death of the
-//! process, and after a power loss it is at worst older than the journal, never newer. An unreadable tip says nothing.
+//! process, and after a power loss it is at worst older than the journal, never newer. Without a tip that can be read, the end
+//! of the journal is taken as it is, and that is said.
 
 use crate::Error;
 use crate::record::{Chain, Hash};
@@ -48,6 +49,11 @@ impl Tip {
         let (seq, hash) = (bytes.get(..8)?, bytes.get(8..40)?);
         let tip = Tip { seq: u64::from_le_bytes(seq.try_into().ok()?), hash: hash.try_into().ok()? };
         (bytes == tip.bytes()).then_some(tip)
+    }
+
+    /// Whether the file is there and nothing was noted in it yet.
+    pub fn is_unwritten(dir: &Path) -> bool {
+        std::fs::metadata(tip_path(dir)).is_ok_and(|file| file.len() == 0)
     }
 
     fn bytes(&self) -> [u8; LENGTH] {

@@ -31,6 +31,7 @@ fn events() -> Vec<Stamped> {
             skip_gates: false,
             version: "0.1.0".into(),
             metadata: Default::default(),
+            configuration: Default::default(),
         })),
         Event::RunOwned { epoch: 1, pid: 42, host: "h".into() },
         Event::AttemptStarted { task: task(), attempt: 1, lease: None },

@@ -29,6 +29,7 @@ fn events(run: &RunId, start: u64, end: Option<RunStatus>) -> Vec<Stamped> {
             skip_gates: false,
             version: "0.1.0".into(),
             metadata: Default::default(),
+            configuration: Default::default(),
         })),
         Event::RunOwned { epoch: 1, pid: 42, host: "h".into() },
     ];

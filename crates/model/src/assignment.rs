@@ -107,6 +107,9 @@ pub struct AgentSettings {
     pub validator: Option<Validator>,
     /// Names of the tools the agent may use; `None` means all of the workflow.
     pub tools: Option<Vec<String>>,
+    /// Variables whose values the model may see; every other secret that is known is masked in what it is sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// Whether the tools are only named to it, with what they are for: none of them can be called.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub show_tools: bool,

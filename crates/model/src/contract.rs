@@ -46,6 +46,9 @@ pub struct Contract {
     /// Entries for tools that may never be used, also where `allowed_tools` names them. What is settled is without them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub banned_tools: Vec<String>,
+    /// Variables whose values its model may see; other secrets are masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// Where it works, from the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,

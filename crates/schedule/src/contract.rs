@@ -82,6 +82,7 @@ impl Scheduler {
             servers: settings.servers.keys().map(ToString::to_string).collect(),
             allowed_tools,
             tools_settled,
+            secrets: settings.secrets.clone(),
             working_dir: self.placed(call.working_dir.as_deref()),
             max_tokens: Some(settings.max_tokens.unwrap_or(MAX_TOKENS)),
             max_iterations: Some(settings.capabilities.max_iterations),

@@ -99,6 +99,7 @@ impl World {
             skip_gates: false,
             version: "simulated".into(),
             metadata: Default::default(),
+            configuration: Default::default(),
         };
         let scheduler = Scheduler::new(plan.clone());
         let mut world = World::empty(plan, scheduler, limit, script, Vec::new());

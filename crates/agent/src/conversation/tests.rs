@@ -35,6 +35,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         parse_recovery,
         validator,
         tools: None,
+        secrets: Vec::new(),
         show_tools: false,
         servers: Arc::default(),
         capabilities: Default::default(),

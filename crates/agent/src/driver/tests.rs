@@ -160,6 +160,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        secrets: Vec::new(),
         show_tools: false,
         servers: Arc::default(),
         capabilities: Default::default(),

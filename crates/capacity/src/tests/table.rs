@@ -116,6 +116,37 @@ fn a_file_that_was_cut_is_refused_while_it_is_used_and_made_anew_afterwards() {
 }
 
 #[test]
+fn a_file_that_is_cut_while_in_use_is_an_error_and_no_signal() {
+    let world = World::new();
+    let (one, two) = (world.open("one"), world.open("two"));
+    let slots = define(&one, "slots", 2);
+    let lease = take(&one, slots, 1);
+    fs::OpenOptions::new().write(true).open(world.path()).unwrap().set_len(0).unwrap();
+    assert!(matches!(one.heartbeat(), Err(Error::Truncated { .. })));
+    assert!(matches!(two.heartbeat(), Err(Error::Truncated { .. })), "each process finds out for itself");
+    assert_eq!(one.check(&lease), crate::Footing::Lost, "nothing is started on what is not shared");
+    drop((one, two));
+    let again = world.open("again");
+    take(&again, define(&again, "slots", 2), 2);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_refused_and_one_that_others_may_write_is_closed() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    fs::write(world.path(), "").unwrap();
+    fs::set_permissions(world.path(), fs::Permissions::from_mode(0o666)).unwrap();
+    drop(world.open("one"));
+    assert_eq!(fs::metadata(world.path()).unwrap().permissions().mode() & 0o777, 0o600);
+    // Only the administrator can give a file away.
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(world.path(), Some(54_321), None).unwrap();
+        let opened = Capacity::open(&world.path(), &Identity::default(), Options::default());
+        assert!(matches!(opened, Err(Error::Foreign { owner: 54_321, .. })));
+    }
+}
+
+#[test]
 fn the_first_definition_stands_while_its_process_lives() {
     let world = World::new();
     let (one, two) = (world.open("one"), world.open("two"));

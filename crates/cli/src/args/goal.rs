@@ -2,9 +2,10 @@
 
 use super::format::Format;
 use super::running::RunFlags;
-use super::values::{Spending, spending};
+use super::values::{Spending, spending, time};
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// `convoke goal`.
 #[derive(Debug, Args)]
@@ -61,6 +62,12 @@ pub struct GoalBounds {
     /// Tasks in all [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_tasks: Option<u32>,
+    /// Tasks that may be handed to a sub-agent, which splits them; further ones are done directly [default: no bound]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub max_subagents: Option<u32>,
+    /// The longest time for all of it: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub timeout: Option<Duration>,
     /// How often it may be planned [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub max_rounds: Option<u32>,

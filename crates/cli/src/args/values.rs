@@ -42,6 +42,11 @@ pub(super) fn spending(text: &str) -> Result<Spending, String> {
     }
 }
 
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time; write a number and s, m or h, such as 90s, of at least 1s");
+    convoke_plan::source::parse_duration(text).filter(|time| time.as_secs() >= 1).ok_or_else(wrong)
+}
+
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no age; write a number and d, h, m or s, such as 30d");
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
@@ -67,6 +72,13 @@ mod tests {
         assert_eq!(spending("$3"), Ok(Spending::Dollars(3.0)));
         assert_eq!(spending("200_000t"), Ok(Spending::Tokens(200_000)));
         assert!(["0", "-1", "t", "nan", "many"].iter().all(|text| spending(text).is_err()));
+    }
+
+    #[test]
+    fn times_have_a_unit_or_are_seconds() {
+        assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(time("1.5h"), Ok(Duration::from_secs(5_400)));
+        assert!(["0s", "soon", "-3m", "10ms"].iter().all(|text| time(text).is_err()));
     }
 
     #[test]

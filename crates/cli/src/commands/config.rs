@@ -1,20 +1,53 @@
 //! `convoke config show`: every value, and where it came from.
 
 use crate::args::Format;
-use crate::config::{Entry, Scalar};
+use crate::config::{Config, Entry, Scalar};
+use crate::configuration::{is_secret, shown};
 use crate::console::Console;
+use crate::driving::destinations;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use convoke_providers::preset::{self, Preset};
 use serde_json::{Value, json};
 
 /// Prints the configuration.
 pub fn show(console: &Console, format: Format) -> Result<Exit, CommandFailure> {
     let entries = &console.config.entries;
+    let services = services(&console.config);
     match format {
-        Format::Json => console.json(&entries.iter().map(record).collect::<Vec<_>>())?,
-        Format::Text => console.data(&text(entries))?,
+        Format::Json => {
+            let addresses = services.iter().map(|(service, address, origin)| {
+                json!({"key": format!("addresses.{service}"), "value": address, "origin": origin})
+            });
+            console.json(&entries.iter().map(record).chain(addresses).collect::<Vec<_>>())?;
+        }
+        Format::Text => console.data(&format!("{}{}", text(entries), addresses(&services)))?,
     }
     Ok(Exit::Success)
+}
+
+/// Each service with the address at which it is asked where no file gives one, and the origin of that address.
+fn services(config: &Config) -> Vec<(&'static str, String, String)> {
+    let service = |preset: &'static Preset| {
+        let own = config.providers.get(preset.name).filter(|known| known.settings.name == preset.name);
+        let own = own.and_then(|known| known.settings.base_url.as_deref());
+        let replaced = config.addresses.get(preset.name);
+        let (given, origin) = match (own, replaced) {
+            (Some(own), _) => (Some(own), format!("providers.{}.base_url", preset.name)),
+            (None, Some(address)) => (Some(address.url.as_str()), address.origin.to_string()),
+            (None, None) => (None, "built in".to_owned()),
+        };
+        Some((preset.name, destinations::address(given, preset.name)?, origin))
+    };
+    preset::ALL.iter().filter_map(service).collect()
+}
+
+fn addresses(services: &[(&str, String, String)]) -> String {
+    let lines = services.iter().map(|(name, address, origin)| format!("#   {name}: {address} ({origin})\n"));
+    format!(
+        "# Prompts go to these addresses, unless a workflow file gives one:\n{}",
+        lines.collect::<String>()
+    )
 }
 
 fn text(entries: &[Entry]) -> String {
@@ -36,18 +69,6 @@ fn record(entry: &Entry) -> Value {
         (Scalar::Other(word), _) => json!(word),
     };
     json!({"key": entry.key, "value": value, "origin": entry.origin.to_string()})
-}
-
-fn shown(entry: &Entry) -> String {
-    if is_secret(entry) { "\"(hidden)\"".to_owned() } else { entry.value.to_string() }
-}
-
-/// A key that somebody wrote out; references such as `${NAME}` are no secret.
-fn is_secret(entry: &Entry) -> bool {
-    let reference =
-        matches!(&entry.value, Scalar::Text(text) if text.starts_with("${") && text.ends_with('}'));
-    let private = [".headers.", ".env."].iter().any(|table| entry.key.contains(table));
-    (entry.key.ends_with("api_key") || private) && !reference
 }
 
 #[cfg(test)]

@@ -101,12 +101,18 @@ pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure>
 /// What the configuration names, then the presets that it does not. The default provider is one of them.
 fn candidates(config: &Config, wanted: &[String]) -> Vec<(String, Provider)> {
     if !wanted.is_empty() {
-        return wanted.iter().map(|name| (name.clone(), compiling::named(config, name))).collect();
+        return wanted
+            .iter()
+            .map(|name| (name.clone(), compiling::named_at_its_address(config, name)))
+            .collect();
     }
-    let configured = config.providers.iter().map(|(name, provider)| (name.clone(), provider.clone()));
+    let configured = config
+        .providers
+        .iter()
+        .map(|(name, provider)| (name.clone(), config.addresses.settled(provider.clone())));
     let presets = preset::ALL.iter().map(|preset| preset.name);
     let presets = presets.filter(|name| !ALIASES.contains(name) && !config.providers.contains_key(*name));
-    let presets = presets.map(|name| (name.to_owned(), compiling::named(config, name)));
+    let presets = presets.map(|name| (name.to_owned(), compiling::named_at_its_address(config, name)));
     let is_listed = |name: &str| config.providers.contains_key(name) || preset::find(name).is_some();
     let own = config.provider.as_ref().filter(|provider| !is_listed(&provider.settings.name));
     let own = own.map(|provider| (provider.settings.name.clone(), provider.clone()));

@@ -1,14 +1,16 @@
 //! `convoke plan`: what a workflow would do, without doing it.
 
-use crate::args::{PlanArgs, PlanFormat};
+use crate::args::{PlanArgs, PlanFormat, RunFlags};
 use crate::compiling;
 use crate::console::Console;
+use crate::driving;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::paint::Paint;
 use crate::plan_text;
 use crate::subject::Subject;
+use crate::view::words;
 use convoke_plan::Plan;
 use convoke_plan::view::{dot, levels, mermaid};
 use serde_json::{Value, json};
@@ -21,12 +23,29 @@ pub fn run(console: &Console, args: &PlanArgs) -> Result<Exit, CommandFailure> {
     let plan = compiling::accept(console, &subject.file, compiled, console.config.strict)?;
     subject.refuse_inputs(&plan)?;
     match args.format {
-        PlanFormat::Text => console.data(&plan_text::text(&plan, Paint::for_stdout(console.config.color)))?,
-        PlanFormat::Json => console.json(&record(&plan))?,
+        PlanFormat::Text => {
+            let text = plan_text::text(&plan, Paint::for_stdout(console.config.color));
+            console.data(&format!("{text}{}", at_once(console, &plan)))?;
+        }
+        PlanFormat::Json => {
+            let mut record = record(&plan);
+            record["max_concurrency"] =
+                json!(driving::run_limit(&console.config, &RunFlags::default(), &plan));
+            console.json(&record)?;
+        }
         PlanFormat::Mermaid => console.data(&mermaid(&plan))?,
         PlanFormat::Dot => console.data(&dot(&plan))?,
     }
     Ok(Exit::Success)
+}
+
+/// How many attempts there will be at once, and what binds them where the file asks for more.
+fn at_once(console: &Console, plan: &Plan) -> String {
+    let flags = RunFlags::default();
+    let limit = driving::run_limit(&console.config, &flags, plan);
+    let remark = driving::limit_remark(&console.config, &flags, plan);
+    let remark = remark.map(|remark| format!("  {remark}\n")).unwrap_or_default();
+    format!("at most {} at once\n{remark}", words::plural(limit.into(), "attempt"))
 }
 
 fn record(plan: &Plan) -> Value {

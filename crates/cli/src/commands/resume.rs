@@ -3,8 +3,9 @@
 use crate::args::{GoalBounds, ResumeArgs, RunFlags};
 use crate::changes::{self, Current};
 use crate::compiling;
+use crate::configuration;
 use crate::console::Console;
-use crate::driving::{Drive, Equipment};
+use crate::driving::{Drive, Equipment, destinations};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::sentence;
@@ -14,6 +15,7 @@ use convoke_engine::{Changes, Start};
 use convoke_journal::{Index, Journal, RunRow, Sqlite, StateDir};
 use convoke_model::{RunId, RunStarted, RunStatus};
 use convoke_plan::{Kind, Plan};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Finds the run and continues it.
@@ -83,9 +85,15 @@ pub fn go_on(
     let flags = terms.flags;
     let tape = Tape::of_resume(flags)?;
     let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
+    if let Some(unchecked) = journal.unchecked_end() {
+        console.warn(&unchecked.to_string());
+    }
+    let started = how_it_started(&journal, run)?;
+    let console = &console.for_folder(Path::new(&started.folder))?;
     list_as_running(&state, run)?;
-    let started = enter_folder(&journal, run)?;
+    enter_folder(&started, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
+    let prompts_went = destinations::of(&before);
     let (plan, changed) = match terms.look(console, &started.file, &before)? {
         Current::Same(None) => (before, Changes::None),
         Current::Same(Some(now)) => (changes::with_addresses_of(before, &now), Changes::None),
@@ -108,6 +116,10 @@ pub fn go_on(
     let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
     crate::driving::resources::require(&plan, &limits)?;
     crate::driving::prices::require(&plan, &console.config)?;
+    if !tape.is_replay() {
+        destinations::require(&plan, &console.config)?;
+        tell_differences(console, &started, &prompts_went, &plan);
+    }
     let equipment = Equipment::for_plan(&plan, &tape)?;
     tape.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
@@ -137,23 +149,41 @@ fn how_to_start(journal: &Sqlite, started: RunStarted, plan: &Plan, changed: Cha
     }
 }
 
-/// Commands and files are found from the folder that the run was started in, so that is where it goes on.
-fn enter_folder(journal: &Sqlite, run: &RunId) -> Result<RunStarted, CommandFailure> {
-    let started: RunStarted = serde_json::from_str(journal.meta()?.source.as_str()).map_err(|error| {
+fn how_it_started(journal: &Sqlite, run: &RunId) -> Result<RunStarted, CommandFailure> {
+    serde_json::from_str(journal.meta()?.source.as_str()).map_err(|error| {
         CommandFailure::new(Exit::Refused, format!("run `{run}` does not say where it came from: {error}"))
-    })?;
+    })
+}
+
+/// Says what is different from when the run was started, before anything is sent.
+fn tell_differences(console: &Console, started: &RunStarted, prompts_went: &[String], plan: &Plan) {
+    let prompts_go = destinations::of(plan);
+    if prompts_go != prompts_went {
+        let place = |places: &[String]| match places {
+            [] => "nobody".to_owned(),
+            places => places.join("; "),
+        };
+        let (now, then) = (place(&prompts_go), place(prompts_went));
+        console.warn(&format!("prompts go to {now}; when the run was started, to {then}"));
+    }
+    for difference in configuration::differences(&started.configuration, &console.config) {
+        console.warn(&format!("configuration: {difference} when the run was started"));
+    }
+}
+
+/// Commands and files are found from the folder that the run was started in, so that is where it goes on.
+fn enter_folder(started: &RunStarted, run: &RunId) -> Result<(), CommandFailure> {
     std::env::set_current_dir(&started.folder).map_err(|error| {
         let words =
             format!("run `{run}` was started in `{}`, which cannot be entered: {error}", started.folder);
         CommandFailure::new(Exit::Refused, words)
-    })?;
-    Ok(started)
+    })
 }
 
 /// `-p` on resume changes who answers, not what was asked: finished tasks stay finished.
 fn with_provider(mut plan: Plan, console: &Console, flags: &RunFlags) -> Plan {
     let Some(name) = &flags.provider else { return plan };
-    let provider = compiling::named(&console.config, name);
+    let provider = compiling::named_at_its_address(&console.config, name);
     for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
         if let Kind::Agent(agent) = &mut node.kind {
             Arc::make_mut(&mut agent.settings).provider = provider.settings.clone();

@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::clock;
 use crate::compiling;
+use crate::configuration;
 use crate::console::Console;
 use crate::diagnostics;
 use crate::driving::{self, Drive, Equipment};
@@ -63,7 +64,11 @@ pub fn begin_with(
     let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
     driving::resources::require(&plan, &limits)?;
     driving::prices::require(&plan, &console.config)?;
-    let equipment = Equipment::for_plan(&plan, &Tape::of_run(&args.flags))?;
+    let tape = Tape::of_run(&args.flags);
+    if !tape.is_replay() {
+        driving::destinations::require(&plan, &console.config)?;
+    }
+    let equipment = Equipment::for_plan(&plan, &tape)?;
     start(console, args, subject, plan, inputs, equipment)
 }
 
@@ -105,7 +110,11 @@ fn dry_run(
     let limit = driving::run_limit(&console.config, &args.flags, plan);
     console.complain(&format!("inputs: {}", serde_json::to_string(inputs).expect("inputs are JSON")));
     console.complain(&format!("at most {} at once", words::plural(limit.into(), "attempt")));
+    driving::limit_remark(&console.config, &args.flags, plan)
+        .iter()
+        .for_each(|remark| console.complain(remark));
     console.complain(&driving::admission::words(&estimate(plan, inputs)));
+    driving::destinations::line(plan, &console.config).iter().for_each(|line| console.complain(line));
     console.complain("nothing was run (--dry-run)");
     Ok(Exit::Success)
 }
@@ -134,6 +143,7 @@ fn start(
         skip_gates: args.flags.skip_gates,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         metadata: metadata(&plan, args),
+        configuration: configuration::stated(&console.config),
     };
     let (journal, started) = create(&state, &plan, started)?;
     let start = Start::Fresh(Box::new(started));

@@ -37,8 +37,15 @@ pub enum Approval {
 const SCRIPTS: &str = "scripts";
 
 /// Numbers that are keys of the step.
-const BOUNDS: [&str; 6] =
-    ["max_depth", "max_children", "max_tasks", "max_rounds", "max_recoveries", "skip_threshold"];
+const BOUNDS: [&str; 7] = [
+    "max_depth",
+    "max_children",
+    "max_tasks",
+    "max_subagents",
+    "max_rounds",
+    "max_recoveries",
+    "skip_threshold",
+];
 
 /// Reads the table.
 pub fn read(values: &Values) -> GoalSettings {
@@ -88,6 +95,7 @@ fn limits(values: &Values) -> Map<String, Value> {
     if !limits.is_empty() {
         limits.insert("budget_mode".into(), json!("enforce"));
     }
+    put(&mut limits, "timeout_seconds", values.number("goal.timeout_seconds"));
     limits
 }
 

@@ -8,6 +8,10 @@ use convoke_plan::value::check_schema;
 pub enum Kind {
     /// Any text.
     Text,
+    /// A path; a relative one begins at the folder of the project's configuration.
+    Path,
+    /// A program; one that is named by a relative path is found as a path is.
+    Command,
     /// A whole number, at least this.
     Count(u64),
     /// A whole number, at least and at most these.
@@ -18,6 +22,8 @@ pub enum Kind {
     Price,
     /// Dollars to spend: more than nothing, and no more than anybody has.
     Money,
+    /// Seconds, which may have a fraction: more than nothing, at most a year.
+    Seconds,
     /// A list of texts.
     List,
     /// A JSON Schema, written as text.
@@ -44,6 +50,13 @@ const ATTEMPTS: Kind = Kind::Within(1, 1_000_000);
 /// Levels of work that is handed down.
 const BOUND: Kind = Kind::Within(1, 1_000);
 
+/// The longest time in seconds.
+const YEAR: f64 = 31_536_000.0;
+
+/// How outputs are merged.
+const STRATEGIES: &[&str] =
+    &["auto", "flat", "hierarchical", "progressive", "rlm", "vote", "judge", "tournament"];
+
 /// The most dollars of a budget.
 pub const MOST_DOLLARS: f64 = 1e9;
 
@@ -52,38 +65,38 @@ pub const LEAST_DOLLARS: f64 = 1e-6;
 
 /// The keys, as dotted paths; `*` stands for a name that the user chooses.
 pub const KEYS: &[(&str, Kind)] = &[
-    ("state_dir", Kind::Text),
+    ("state_dir", Kind::Path),
     ("machine_concurrency", ATTEMPTS),
     ("lease_seconds", Kind::Within(1, 600)),
     ("disk_wait_seconds", Kind::Within(0, 86_400)),
     ("color", Kind::OneOf(&["auto", "always", "never"])),
     ("notify.bell", Kind::Switch),
     ("notify.command", Kind::List),
-    ("project.context", Kind::Text),
+    ("project.context", Kind::Path),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),
     ("run.max_concurrency", ATTEMPTS),
     ("provider.name", Kind::Text),
     ("provider.base_url", Kind::Text),
     ("provider.api_key", Kind::Text),
-    ("provider.api_key_file", Kind::Text),
+    ("provider.api_key_file", Kind::Path),
     ("provider.headers.*", Kind::Text),
     ("provider.model", Kind::Text),
-    ("provider.file", Kind::Text),
+    ("provider.file", Kind::Path),
     ("provider.latency_ms", Kind::Count(0)),
-    ("provider.command", Kind::Text),
+    ("provider.command", Kind::Command),
     ("provider.args", Kind::List),
     ("provider.env.*", Kind::Text),
     ("provider.permissions", Kind::OneOf(PERMISSIONS)),
     ("providers.*.name", Kind::Text),
     ("providers.*.base_url", Kind::Text),
     ("providers.*.api_key", Kind::Text),
-    ("providers.*.api_key_file", Kind::Text),
+    ("providers.*.api_key_file", Kind::Path),
     ("providers.*.headers.*", Kind::Text),
     ("providers.*.model", Kind::Text),
-    ("providers.*.file", Kind::Text),
+    ("providers.*.file", Kind::Path),
     ("providers.*.latency_ms", Kind::Count(0)),
-    ("providers.*.command", Kind::Text),
+    ("providers.*.command", Kind::Command),
     ("providers.*.args", Kind::List),
     ("providers.*.env.*", Kind::Text),
     ("providers.*.permissions", Kind::OneOf(PERMISSIONS)),
@@ -98,6 +111,8 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("goal.max_children", Kind::Within(1, 100)),
     ("goal.max_tasks", Kind::Within(1, 10_000)),
     ("goal.max_rounds", Kind::Within(1, 100)),
+    ("goal.max_subagents", Kind::Within(0, 10_000)),
+    ("goal.timeout_seconds", Kind::Within(1, 31_536_000)),
     ("goal.max_recoveries", Kind::Within(0, 100)),
     ("goal.skip_threshold", Kind::Within(1, 100)),
     ("goal.backoff", Kind::Text),
@@ -109,15 +124,15 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("goal.budget_tokens", Kind::Within(1, 1_000_000_000_000_000)),
     ("goal.policies.*", Kind::List),
     ("goal.mcp_servers.*.type", Kind::OneOf(&["stdio", "http"])),
-    ("goal.mcp_servers.*.command", Kind::Text),
+    ("goal.mcp_servers.*.command", Kind::Command),
     ("goal.mcp_servers.*.args", Kind::List),
     ("goal.mcp_servers.*.env.*", Kind::Text),
-    ("goal.mcp_servers.*.working_dir", Kind::Text),
+    ("goal.mcp_servers.*.working_dir", Kind::Path),
     ("goal.mcp_servers.*.url", Kind::Text),
     ("goal.mcp_servers.*.headers.*", Kind::Text),
     ("goal.mcp_servers.*.timeout", Kind::Count(1)),
     ("goal.mcp_servers.*.tools", Kind::List),
-    ("goal.scripts.*.command", Kind::Text),
+    ("goal.scripts.*.command", Kind::Command),
     ("goal.scripts.*.args", Kind::List),
     ("goal.scripts.*.description", Kind::Text),
     ("goal.scripts.*.input", Kind::Schema),
@@ -137,6 +152,12 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.breaker.successes", ATTEMPTS),
     ("limits.breaker.cool_down_seconds", Kind::Within(1, 86_400)),
     ("limits.breaker.per", Kind::OneOf(&["model", "provider", "role"])),
+    ("manifests.max_concurrency", Kind::Within(1, 100_000)),
+    ("manifests.batch_size", Kind::Within(1, 100_000)),
+    ("manifests.timeout_seconds", Kind::Seconds),
+    ("manifests.synthesis.strategy", Kind::OneOf(STRATEGIES)),
+    ("manifests.synthesis.ratio", Kind::Within(2, 100)),
+    ("manifests.synthesis.progressive", Kind::Switch),
     ("pipelines.recursive_depth", BOUND),
     ("pipelines.topology_depth", BOUND),
     ("pipelines.topology_retries", Kind::Within(0, 1_000)),
@@ -197,9 +218,8 @@ pub fn siblings(path: &[&str]) -> String {
 /// What is wrong with a value, if something is.
 pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
     match (kind, value) {
-        (Kind::Text, Scalar::Text(_)) | (Kind::Switch, Scalar::Switch(_)) | (Kind::List, Scalar::List(_)) => {
-            None
-        }
+        (Kind::Text | Kind::Path | Kind::Command, Scalar::Text(_)) => None,
+        (Kind::Switch, Scalar::Switch(_)) | (Kind::List, Scalar::List(_)) => None,
         (Kind::Count(least), Scalar::Number(number)) if u64::try_from(*number).is_ok_and(|n| n >= least) => {
             None
         }
@@ -214,6 +234,7 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         {
             None
         }
+        (Kind::Seconds, value) if fraction(value).is_some_and(|time| (0.001..=YEAR).contains(&time)) => None,
         (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => no_schema(text),
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
@@ -244,12 +265,13 @@ pub fn fraction(value: &Scalar) -> Option<f64> {
 
 fn expected(kind: Kind) -> String {
     match kind {
-        Kind::Text => "text".to_owned(),
+        Kind::Text | Kind::Path | Kind::Command => "text".to_owned(),
         Kind::Count(least) => format!("a whole number from {least}"),
         Kind::Within(least, most) => format!("a whole number from {least} to {most}"),
         Kind::Switch => "true or false".to_owned(),
         Kind::Price => "a number from 0".to_owned(),
         Kind::Money => format!("dollars, from {LEAST_DOLLARS} to {MOST_DOLLARS}"),
+        Kind::Seconds => format!("seconds, from 0.001 to {YEAR}"),
         Kind::List => "a list of texts".to_owned(),
         Kind::Schema => "a JSON Schema, as text that holds a JSON object".to_owned(),
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),

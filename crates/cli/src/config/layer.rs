@@ -5,7 +5,7 @@
 
 use super::keys;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 /// A value as written.
@@ -146,6 +146,15 @@ pub struct Layer {
 impl Layer {
     /// Reads a file's text. `None` as path means the built-in defaults.
     pub fn from_toml(text: &str, path: Option<PathBuf>) -> Result<Layer, LayerError> {
+        Layer::from_toml_at(text, path, None)
+    }
+
+    /// The same for a file whose relative paths begin at a folder.
+    pub fn from_toml_at(
+        text: &str,
+        path: Option<PathBuf>,
+        anchor: Option<&Path>,
+    ) -> Result<Layer, LayerError> {
         let shown = path.clone().unwrap_or_else(|| "default.toml".into());
         let document = DeTable::parse(text).map_err(|error| LayerError::Syntax {
             line: error.span().map_or(1, |span| line_of(text, span.start)),
@@ -153,7 +162,7 @@ impl Layer {
             path: shown,
         })?;
         let mut layer = Layer::default();
-        layer.walk(&mut Vec::new(), document.get_ref(), &FileText { text, path });
+        layer.walk(&mut Vec::new(), document.get_ref(), &FileText { text, path, anchor });
         layer.faults.sort_by_key(LayerError::line);
         Ok(layer)
     }
@@ -192,7 +201,7 @@ impl Layer {
             match value.get_ref() {
                 DeValue::Table(inner) if keys::is_table(above) => self.walk(above, inner, file),
                 _ if keys::kind_of(above).is_none() => self.refuse(above, value.get_ref(), origin),
-                value => self.push_at(above, scalar(value), origin),
+                value => self.push_at(above, file.anchored(above, scalar(value)), origin),
             }
             above.pop();
         }
@@ -216,9 +225,25 @@ impl Layer {
 struct FileText<'a> {
     text: &'a str,
     path: Option<PathBuf>,
+    /// The folder that relative paths begin at, if it is not the one that the command works in.
+    anchor: Option<&'a Path>,
 }
 
 impl FileText<'_> {
+    fn anchored(&self, key: &[&str], value: Scalar) -> Scalar {
+        let (Some(folder), Scalar::Text(text)) = (self.anchor, &value) else { return value };
+        let is_path = match keys::kind_of(key) {
+            Some(keys::Kind::Path) => !text.is_empty(),
+            // Without a stroke it is looked for where all programs are.
+            Some(keys::Kind::Command) => text.contains('/'),
+            _ => false,
+        };
+        match is_path && !text.starts_with("${") {
+            true => Scalar::Text(folder.join(text).display().to_string()),
+            false => value,
+        }
+    }
+
     fn origin(&self, offset: usize) -> Origin {
         match &self.path {
             Some(path) => Origin::File { path: path.clone(), line: line_of(self.text, offset) },
@@ -259,7 +284,11 @@ fn read_text(key: &str, text: &str) -> Scalar {
         Some(keys::Kind::Count(_) | keys::Kind::Within(..)) => {
             text.trim().parse().map_or(Scalar::Text(text.to_owned()), Scalar::Number)
         }
-        Some(keys::Kind::Switch) => match text.trim() {
+        Some(keys::Kind::Price | keys::Kind::Money | keys::Kind::Seconds) => match text.trim() {
+            text if text.parse::<f64>().is_ok_and(f64::is_finite) => Scalar::Fraction(text.to_owned()),
+            text => Scalar::Text(text.to_owned()),
+        },
+        Some(keys::Kind::Switch) => match text.trim().to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" => Scalar::Switch(true),
             "0" | "false" | "no" => Scalar::Switch(false),
             _ => Scalar::Text(text.to_owned()),

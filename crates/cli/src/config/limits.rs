@@ -11,7 +11,8 @@ use convoke_model::{Budget, WhenSpent};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The breaker of somebody who says only part of it.
-const BREAKER: Breaker = Breaker { failures: 5, successes: 3, cool_down_seconds: 30, per: BreakerKey::Model };
+pub const BREAKER: Breaker =
+    Breaker { failures: 5, successes: 3, cool_down_seconds: 30, per: BreakerKey::Model };
 
 /// Everything that is limited.
 pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {

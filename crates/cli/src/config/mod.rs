@@ -2,20 +2,27 @@
 //!
 //! Later layers win, key by key, and every value keeps its origin, so that `config show` can say it.
 
+mod addresses;
 mod contradictions;
+mod discovery;
 mod goal;
 mod keys;
 mod layer;
 mod limits;
 mod values;
 
+pub use addresses::{Addresses, from_environment as address_from_environment};
+pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, LayerError, Origin, Scalar};
+pub use limits::BREAKER;
 
 use crate::args::{ColorChoice, Global};
 use convoke_engine::Limits;
 use convoke_model::{Price, ProviderSettings};
 use convoke_plan::compile::Caps;
+use convoke_plan::source::ManifestDefaults;
+use discovery::{Distrust, PROJECT_FILE};
 use indexmap::IndexMap;
 use layer::Layer;
 use std::collections::BTreeMap;
@@ -61,6 +68,10 @@ pub struct Config {
     pub limits: Limits,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
+    /// What holds for execution manifests that say nothing of their own.
+    pub manifests: ManifestDefaults,
+    /// Where services are asked that have no address of their own.
+    pub addresses: Addresses,
     /// Every value with its origin, in the order of the defaults.
     pub entries: Vec<Entry>,
 }
@@ -101,6 +112,14 @@ pub enum ConfigError {
         #[source]
         source: std::io::Error,
     },
+    /// A file exists and is not believed.
+    #[error("{}: refused: {reason}", path.display())]
+    Distrusted {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: Distrust,
+    },
     /// The configuration file that a variable names is not there.
     #[error("{}: not found, though {} names it", .0.display(), crate::env::CONFIG)]
     Missing(PathBuf),
@@ -110,14 +129,18 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads every layer from this machine.
-    pub fn load(flags: &Global) -> Result<Config, ConfigError> {
+    /// Reads every layer from this machine, for work in a folder.
+    pub fn load(flags: &Global, folder: &Path) -> Result<Config, ConfigError> {
         let mut layers = vec![Layer::from_toml(DEFAULTS, None)?];
         layers.extend(user_file()?);
-        layers.extend(file(Path::new("convoke.toml"))?);
+        layers.extend(project_layer(folder)?);
         layers.push(Layer::from_environment(crate::env::get));
         layers.push(from_flags(flags));
-        Config::resolve(layers, default_state_dir)
+        let mut config = Config::resolve(layers, default_state_dir)?;
+        config.addresses = Addresses::of(&config, crate::env::get);
+        // A run that goes on enters its own folder; what was found before stays where it is.
+        config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
+        Ok(config)
     }
 
     fn resolve(layers: Vec<Layer>, state: impl Fn() -> Option<PathBuf>) -> Result<Config, ConfigError> {
@@ -156,9 +179,11 @@ impl Config {
             provider: values.provider("provider"),
             limits: limits::read(&values, &providers),
             caps: values.caps(),
+            manifests: values.manifests(),
             providers,
             prices: values.prices(),
             goal: goal::read(&values),
+            addresses: Addresses::default(),
             entries: values.0.into_values().collect(),
         })
     }
@@ -167,13 +192,34 @@ impl Config {
 fn user_file() -> Result<Option<Layer>, ConfigError> {
     if let Some(path) = crate::env::get_filled(crate::env::CONFIG) {
         let path = PathBuf::from(path);
-        return file(&path)?.ok_or(ConfigError::Missing(path)).map(Some);
+        return file(&path, None)?.ok_or(ConfigError::Missing(path)).map(Some);
     }
     use etcetera::BaseStrategy;
     match etcetera::base_strategy::Xdg::new() {
-        Ok(folders) => file(&folders.config_dir().join("convoke").join("config.toml")),
+        Ok(folders) => file(&folders.config_dir().join("convoke").join("config.toml"), None),
         Err(_) => Ok(None),
     }
+}
+
+/// The project's file. Paths in one that lies above the folder begin where the file is.
+fn project_layer(folder: &Path) -> Result<Option<Layer>, ConfigError> {
+    let Some(path) = discovery::project_file(folder, home().as_deref()) else { return Ok(None) };
+    let above = path.parent().filter(|above| folder.canonicalize().ok().as_deref() != Some(above));
+    match above {
+        None => file(&shown_from_here(folder), None),
+        Some(above) => file(&path, Some(above)),
+    }
+}
+
+/// The file of the folder that the command was called in goes by its name alone.
+fn shown_from_here(folder: &Path) -> PathBuf {
+    let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
+    if is_here { PROJECT_FILE.into() } else { folder.join(PROJECT_FILE) }
+}
+
+/// The user's home folder.
+pub fn home() -> Option<PathBuf> {
+    etcetera::home_dir().ok()
 }
 
 fn default_state_dir() -> Option<PathBuf> {
@@ -181,10 +227,11 @@ fn default_state_dir() -> Option<PathBuf> {
     Some(etcetera::base_strategy::Xdg::new().ok()?.state_dir()?.join("convoke"))
 }
 
-fn file(path: &Path) -> Result<Option<Layer>, ConfigError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(Layer::from_toml(&text, Some(path.to_owned()))?)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+fn file(path: &Path, anchor: Option<&Path>) -> Result<Option<Layer>, ConfigError> {
+    match discovery::read(path) {
+        Ok(None) => Ok(None),
+        Ok(Some(Ok(text))) => Ok(Some(Layer::from_toml_at(&text, Some(path.to_owned()), anchor)?)),
+        Ok(Some(Err(reason))) => Err(ConfigError::Distrusted { path: path.to_owned(), reason }),
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }
 }
@@ -215,8 +262,16 @@ fn color(word: Option<&str>) -> ColorChoice {
 }
 
 #[cfg(test)]
+pub use tests::resolved_from;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The configuration of one file, `f.toml`.
+    pub fn resolved_from(file: &str) -> Config {
+        resolve(&[file])
+    }
 
     fn layers(files: &[&str]) -> Vec<Layer> {
         let named = |text: &&str| Layer::from_toml(text, Some("f.toml".into())).unwrap();

@@ -3,9 +3,13 @@
 use super::layer::{Entry, Origin, Scalar};
 use super::{Provider, keys};
 use convoke_model::{Permissions, Price, Program, ProviderSettings, Violation};
+use convoke_plan::Strategy;
 use convoke_plan::compile::Caps;
+use convoke_plan::source::ManifestDefaults;
+use convoke_providers::preset;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// The values by key; each was checked against its kind when its layer was read.
 pub struct Values(pub IndexMap<String, Entry>);
@@ -61,6 +65,24 @@ impl Values {
                 _ => None,
             },
         }
+    }
+
+    /// What holds for execution manifests that say nothing of their own.
+    pub fn manifests(&self) -> ManifestDefaults {
+        let usual = ManifestDefaults::default();
+        let strategy = self.text("manifests.synthesis.strategy");
+        ManifestDefaults {
+            max_concurrency: self.number("manifests.max_concurrency").unwrap_or(usual.max_concurrency),
+            batch_size: self.number("manifests.batch_size"),
+            strategy: strategy.and_then(|word| read_strategy(&word)).unwrap_or(usual.strategy),
+            ratio: self.number("manifests.synthesis.ratio"),
+            attempt: self.seconds("manifests.timeout_seconds").unwrap_or(usual.attempt),
+            progressive: self.switch("manifests.synthesis.progressive"),
+        }
+    }
+
+    pub fn seconds(&self, key: &str) -> Option<Duration> {
+        self.fraction(key).map(Duration::from_secs_f64)
     }
 
     /// The provider below a key; `None` unless something is said about it.
@@ -129,11 +151,19 @@ impl Values {
         let names = self.0.keys().filter_map(|key| provider_name(key.strip_prefix("providers.")?));
         let names: BTreeSet<_> = names.map(str::to_owned).collect();
         let read = |name: String| {
-            let provider = self.provider(&format!("providers.{name}"))?;
+            let mut provider = self.provider(&format!("providers.{name}"))?;
+            if self.text(&format!("providers.{name}.name")).is_none() && preset::is_known(&name) {
+                provider.settings.name = name.clone();
+            }
             Some((name, provider))
         };
         names.into_iter().filter_map(read).collect()
     }
+}
+
+/// The strategy of a word that was checked before.
+fn read_strategy(word: &str) -> Option<Strategy> {
+    serde_json::from_value(serde_json::Value::from(word)).ok()
 }
 
 /// The name in `NAME.key` or `NAME.headers.key`; it may hold dots.
@@ -142,7 +172,7 @@ fn provider_name(below: &str) -> Option<&str> {
     with_header.or_else(|| below.rsplit_once('.').map(|(name, _)| name))
 }
 
-/// A provider with an address and no name is one that speaks OpenAI's protocol, the only one that has addresses.
+/// A provider with an address and no name that says more is one that speaks OpenAI's protocol, as most services do.
 fn named_by_its_address(mut provider: Provider) -> Provider {
     if provider.settings.name.is_empty() && provider.settings.base_url.is_some() {
         provider.settings.name = "openai".to_owned();

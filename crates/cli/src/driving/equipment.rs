@@ -2,6 +2,7 @@
 
 use super::commands::Resolving;
 use super::keys::{Gear, Keys};
+use super::masked::{Masked, Secret};
 use super::network::{network, network_remark_for};
 use super::programs::programs;
 use super::tools::Tools;
@@ -31,6 +32,8 @@ pub struct Equipment {
     tools: Tools,
     /// Keys that must not come back in anything that is said.
     secrets: Vec<String>,
+    /// What models are not to be sent.
+    unsent: Vec<Secret>,
     /// What is odd about the way to the network.
     remark: Option<String>,
     /// Calls are written to a cassette or come from one, which is this process's.
@@ -75,8 +78,9 @@ impl Equipment {
         let processes = Arc::new(Processes::new(keys.environment()));
         let commands = Arc::new(Resolving::new(processes, env::get));
         let registry = registry().with_child_environment(keys.environment().into_variables());
-        let (providers, tools, secrets) = (Arc::new(registry), Tools::with(keys), keys.values());
-        Equipment { providers, replay: None, commands, tools, secrets, remark: None, taped: false }
+        let (providers, tools) = (Arc::new(registry), Tools::with(keys));
+        let (secrets, unsent) = (keys.values(), keys.secrets());
+        Equipment { providers, replay: None, commands, tools, secrets, unsent, remark: None, taped: false }
     }
 
     /// What a person should know about it.
@@ -94,7 +98,8 @@ impl Equipment {
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
-        let attempts = Attempts::new(self.providers.clone(), commands, toolbox, programs());
+        let providers = Masked::over(self.providers.clone(), self.unsent.clone());
+        let attempts = Attempts::new(providers, commands, toolbox, programs());
         Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
     }
 
@@ -188,6 +193,23 @@ pub fn run_limit(config: &Config, flags: &RunFlags, plan: &Plan) -> u32 {
     let stated = flags.max_concurrency.or(config.max_concurrency);
     let file = plan.root().limits.max_concurrency;
     limit(stated, file, config.machine_concurrency, machine_is_stated(config))
+}
+
+/// Which limit binds where a run gets fewer attempts at once than were asked for, and how to raise it.
+pub fn limit_remark(config: &Config, flags: &RunFlags, plan: &Plan) -> Option<String> {
+    let holds = run_limit(config, flags, plan);
+    let stated = flags.max_concurrency.map(|asked| (asked, "--max-concurrency asks"));
+    let configured = config.max_concurrency.map(|asked| (asked, "`run.max_concurrency` asks"));
+    let file = plan.root().limits.max_concurrency.map(|asked| (asked, "the file asks"));
+    let (asked, who) = stated.or(configured).or(file).filter(|(asked, _)| *asked > holds)?;
+    let machine = config.limits.machine.as_ref().map_or("default", |machine| machine.origin.as_str());
+    let raise = match machine_is_stated(config) {
+        true => format!("raise `machine_concurrency` ({machine})"),
+        false => format!("--max-concurrency {asked} goes over the default, or set `machine_concurrency`"),
+    };
+    Some(format!(
+        "{who} for {asked} attempts at once, and `machine_concurrency` ({machine}) allows {holds}: {raise}"
+    ))
 }
 
 fn machine_is_stated(config: &Config) -> bool {

@@ -2,9 +2,10 @@
 //!
 //! No command inherits such a variable unless its step names it, and no key comes back in anything that is said. A key is
 //! what a provider, an MCP server or a coding agent is given as a credential: `api_key`, headers, and what arguments and
-//! variables of `env` refer to. What a script step names in its `env` is its own to use, and to print.
+//! variables of `env` refer to. What a script step names in its `env` is its own to use, and to print; no model is sent it.
 
 use super::equipment::providers;
+use super::masked::Secret;
 use crate::env;
 use crate::tape;
 use convoke_model::secret::is_named_like_one;
@@ -19,12 +20,16 @@ use serde::{Deserialize, Serialize};
 pub struct Gear {
     providers: Vec<ProviderSettings>,
     servers: Vec<Server>,
+    /// Variables that its commands are given, as references.
+    variables: Vec<(String, String)>,
 }
 
 /// The keys of one plan.
 pub struct Keys<'a> {
     providers: Vec<&'a ProviderSettings>,
     servers: Vec<&'a Server>,
+    /// What script steps are given, which they may print.
+    variables: Vec<&'a (String, String)>,
 }
 
 impl<'a> Keys<'a> {
@@ -37,12 +42,16 @@ impl<'a> Keys<'a> {
             }
         }
         let providers = providers(plan).into_iter().map(|(_, provider)| provider).collect();
-        Keys { providers, servers }
+        Keys { providers, servers, variables: variables_of(plan).collect() }
     }
 
     /// Those of what another process's plan names.
     pub fn of_gear(gear: &'a Gear) -> Keys<'a> {
-        Keys { providers: gear.providers.iter().collect(), servers: gear.servers.iter().collect() }
+        Keys {
+            providers: gear.providers.iter().collect(),
+            servers: gear.servers.iter().collect(),
+            variables: gear.variables.iter().collect(),
+        }
     }
 
     /// What another process needs to know of them: settings and references, no values.
@@ -50,6 +59,7 @@ impl<'a> Keys<'a> {
         Gear {
             providers: self.providers.iter().map(|provider| (*provider).clone()).collect(),
             servers: self.servers.iter().map(|server| (*server).clone()).collect(),
+            variables: self.variables.iter().map(|variable| (*variable).clone()).collect(),
         }
     }
 
@@ -70,6 +80,27 @@ impl<'a> Keys<'a> {
             self.settings().filter(|(name, text)| is_named_like_one(name) && names(text).is_empty());
         let literal = literal.map(|(_, text)| text.to_owned());
         named.chain(tape::own_keys(self.providers.iter().copied())).chain(literal).collect()
+    }
+
+    /// Everything that no model is to see unless its contract lists it: the keys, what script steps are given as a secret,
+    /// and the variables of this process that are named like one.
+    pub fn secrets(&self) -> Vec<Secret> {
+        let given = self.variables.iter().flat_map(|(setting, text)| {
+            let is_key = move |name: &String| is_named_like_one(setting) || is_named_like_one(name);
+            names(text).into_iter().filter(is_key)
+        });
+        let named = self.variables().into_iter().chain(given);
+        let named = named.filter_map(|name| {
+            let value = env::get_filled(&name)?;
+            Some(Secret { variable: Some(name), value })
+        });
+        let written =
+            self.variables.iter().filter(|(name, text)| is_named_like_one(name) && names(text).is_empty());
+        let written = written.map(|(_, text)| Secret { variable: None, value: text.clone() });
+        let around = env::secret_variables().into_iter().filter(|(_, value)| !is_ordinary(value));
+        let around = around.map(|(name, value)| Secret { variable: Some(name), value });
+        let own = self.values().into_iter().map(|value| Secret { variable: None, value });
+        named.chain(written).chain(around).chain(own).collect()
     }
 
     /// Takes them, and whatever else looks like a key, out of what is recorded.
@@ -115,6 +146,22 @@ fn settings<'a>(
     named.chain(texts.iter().map(|text| (name, text.as_str()))).collect()
 }
 
+/// Whether a variable that only its name makes a secret holds something that texts hold too: a word, or the path of a file.
+/// To mask that would spoil prompts and hide nothing.
+fn is_ordinary(value: &str) -> bool {
+    let is_word = value.len() < 16 && value.chars().all(char::is_alphabetic);
+    is_word || value.starts_with('/') && std::path::Path::new(value).exists()
+}
+
+/// The variables of every script step.
+fn variables_of(plan: &Plan) -> impl Iterator<Item = &(String, String)> {
+    let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    nodes.flat_map(|node| match &node.kind {
+        Kind::Script(script) => &script.env[..],
+        _ => &[],
+    })
+}
+
 /// The servers of each step that has any.
 pub fn servers_of(plan: &Plan) -> impl Iterator<Item = &Servers> {
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
@@ -146,7 +193,7 @@ mod tests {
         let headers = vec![pair("Authorization", "Bearer ${LETTER}")];
         let url = "https://x.test/${REGION}".to_owned();
         let http = Server { transport: Transport::Http { url, headers }, timeout: None, tools: None };
-        let keys = Keys { providers: Vec::new(), servers: vec![&stdio, &http] };
+        let keys = Keys { providers: Vec::new(), servers: vec![&stdio, &http], variables: Vec::new() };
         assert_eq!(keys.variables(), ["MINE", "SHOP_TOKEN", "LETTER"]);
     }
 }

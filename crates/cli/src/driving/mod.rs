@@ -6,9 +6,11 @@
 pub mod admission;
 mod commands;
 mod conclusion;
+pub mod destinations;
 mod equipment;
 mod goal_words;
 mod keys;
+mod masked;
 mod network;
 pub mod notebook;
 pub mod prices;
@@ -45,7 +47,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-pub use equipment::{Equipment, registry, run_limit};
+pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use keys::Gear;
 pub use network::network_remark;
 pub use stage::texts;
@@ -81,7 +83,11 @@ impl Drive<'_> {
     /// Drives the run and says how it ended.
     pub fn finish(self) -> Result<Exit, CommandFailure> {
         let (console, flags) = (self.console, self.flags);
+        if !self.equipment.is_replay() {
+            destinations::line(&self.plan, &console.config).iter().for_each(|line| console.say(line));
+        }
         self.equipment.remark().iter().for_each(|remark| console.warn(remark));
+        limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =

@@ -4,7 +4,7 @@
 
 use convoke_engine::Durations;
 use convoke_govern::{Learned, Metrics};
-use convoke_journal::StateDir;
+use convoke_journal::{StateDir, write_private};
 use convoke_model::RunId;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub fn tell(state: &StateDir, run: &RunId, metrics: &Metrics) {
 fn replace(path: &Path, value: &impl serde::Serialize) {
     let Ok(text) = serde_json::to_vec_pretty(value) else { return };
     let draft = path.with_extension(format!("json.{}", std::process::id()));
-    if std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path)).is_err() {
+    if write_private(&draft, &text).is_err() || std::fs::rename(&draft, path).is_err() {
         let _ = std::fs::remove_file(&draft);
     }
 }

@@ -4,13 +4,14 @@ use super::equipment::{Equipment, run_limit, shared_limits};
 use super::share::Share;
 use super::{notebook, sharing, today};
 use crate::args::RunFlags;
+use crate::config::BREAKER;
 use crate::console::Console;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
 use crate::view::Outline;
 use crate::watch::{Asker, Guide, History, Manner, Texts, Watch};
-use convoke_engine::{Handle, Options, Shares};
+use convoke_engine::{Breaker, Handle, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Payload, RunId};
 use convoke_plan::Plan;
@@ -81,6 +82,7 @@ impl Stage<'_> {
         (limits.learned, limits.durations) = (known.services, known.durations);
         let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
         limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();
+        bound_breaker(&mut limits, self.plan.root().limits.breaker_failures);
         if self.equipment.is_replay() {
             // What is played back asks nobody and starts nothing.
             limits.machine = None;
@@ -96,6 +98,17 @@ impl Stage<'_> {
             // A new run skips its gates by itself; a resumed one was perhaps started without the flag.
             true => self.resumed.then_some(Manner::FirstOption),
             false => (gate::is_attended() && !self.flags.no_interactive).then_some(Manner::Terminal),
+        }
+    }
+}
+
+/// What a workflow says about the breaker goes over the configuration.
+fn bound_breaker(limits: &mut Limits, stated: Option<u32>) {
+    match stated {
+        None => {}
+        Some(0) => limits.breaker = None,
+        Some(failures) => {
+            limits.breaker = Some(Breaker { failures, ..limits.breaker.unwrap_or(BREAKER) });
         }
     }
 }

@@ -14,11 +14,10 @@ use crate::tape::REPLAYED;
 use convoke_capacity::Capacity;
 use convoke_engine::spending::{Spending, Spent};
 use convoke_engine::{DayBudget, Limits, midnight};
-use convoke_journal::StateDir;
+use convoke_journal::{StateDir, private_file, write_private};
 use convoke_model::{Event, TaskId, Timestamp};
 use convoke_schedule::Scheduler;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,14 +41,14 @@ pub fn make_known(
     if budgets.is_empty() || untold(state, &budgets).is_empty() {
         return Ok(());
     }
-    let alone = File::create(state.path().join("today.lock")).and_then(|file| file.lock().map(|()| file));
-    let _alone = alone.map_err(|error| unwritable(&error))?;
+    let alone = private_file(&state.path().join("today.lock"))?;
+    alone.lock().map_err(|error| unwritable(&error))?;
     let untold = untold(state, &budgets);
     let now = clock::now();
     let spent = spent_since(console, state, midnight(now), &untold)?;
     for (budget, spent) in untold.iter().zip(spent) {
         if budget.make_known(table, spent, now)? {
-            note(state, budget).map_err(|error| unwritable(&error))?;
+            note(state, budget)?;
         }
     }
     Ok(())
@@ -69,12 +68,12 @@ fn told(state: &StateDir) -> Told {
     if told.table == table { told } else { Told { table, budgets: Vec::new() } }
 }
 
-fn note(state: &StateDir, budget: &DayBudget) -> std::io::Result<()> {
+fn note(state: &StateDir, budget: &DayBudget) -> Result<(), CommandFailure> {
     let mut told = told(state);
     told.budgets.push(budget.name().to_owned());
     let draft = path(state).with_extension("partial");
-    std::fs::write(&draft, serde_json::to_vec(&told).expect("names are data"))?;
-    std::fs::rename(draft, path(state))
+    write_private(&draft, &serde_json::to_vec(&told).expect("names are data"))?;
+    std::fs::rename(draft, path(state)).map_err(|error| unwritable(&error))
 }
 
 fn path(state: &StateDir) -> PathBuf {

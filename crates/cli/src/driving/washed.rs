@@ -147,7 +147,7 @@ fn text_of(scrubber: &Scrubber, text: String) -> String {
 }
 
 /// Looked for in the texts that the JSON stands for: inside it, they may be escaped beyond recognition.
-fn json(scrubber: &Scrubber, text: JsonText) -> JsonText {
+pub(super) fn json(scrubber: &Scrubber, text: JsonText) -> JsonText {
     let plain = !text.as_str().contains('\\');
     if plain && scrubber.without_known(text.as_str()).is_none() {
         return text;

@@ -108,6 +108,9 @@ impl Authors<'_> {
             ["workflow", "runtime", "default_model", ..] => {
                 Some(either(self.args.flags.model.is_some(), "--model", "goal.model"))
             }
+            ["workflow", "limits", "timeout_seconds", ..] => {
+                Some(either(self.args.bounds.timeout.is_some(), "--timeout", "goal.timeout_seconds"))
+            }
             ["workflow", "limits", key, ..] => {
                 Some(either(self.args.bounds.budget.is_some(), "--budget", &format!("goal.{key}")))
             }
@@ -134,6 +137,7 @@ impl Authors<'_> {
             "max_depth" => (args.bounds.max_depth.is_some(), "--max-depth"),
             "max_children" => (args.bounds.max_children.is_some(), "--max-children"),
             "max_tasks" => (args.bounds.max_tasks.is_some(), "--max-tasks"),
+            "max_subagents" => (args.bounds.max_subagents.is_some(), "--max-subagents"),
             "max_rounds" => (args.bounds.max_rounds.is_some(), "--max-rounds"),
             "max_recoveries" => (args.bounds.max_recoveries.is_some(), "--max-recoveries"),
             "policies" | "skip_threshold" | "backoff" | "spawn" | "retry" => (false, ""),

@@ -18,6 +18,9 @@ use std::path::Path;
 /// The flag that says what a goal may cost.
 const FLAG: &str = "--budget";
 
+/// The keys of `limits` that are a budget's.
+const AMOUNTS: [&str; 3] = ["budget_usd", "budget_tokens", "budget_mode"];
+
 /// What a goal may cost, and under which names that was written.
 #[derive(Debug, Default)]
 pub struct Budgeted {
@@ -45,7 +48,14 @@ impl Budgeted {
                 None => Some((self.limits.get(key)?.clone(), author)),
             },
         };
-        let mut limits = Map::new();
+        // Limits that are no amounts: what a flag says, else what was said before, else the configuration.
+        let is_amount = |key: &String| AMOUNTS.contains(&key.as_str());
+        let before = configured.into_iter().flatten().chain(&self.limits).filter(|(key, _)| !is_amount(key));
+        let mut limits: Map<String, Value> =
+            before.map(|(key, value)| (key.clone(), value.clone())).collect();
+        if let Some(timeout) = bounds.timeout {
+            limits.insert("timeout_seconds".to_owned(), json!(timeout.as_secs_f64()));
+        }
         let mut state = |key: &str, author| {
             let (amount, author) = now(key, author)?;
             limits.insert(key.to_owned(), amount);
@@ -79,6 +89,7 @@ impl GoalBounds {
             ("max_depth", self.max_depth),
             ("max_children", self.max_children),
             ("max_tasks", self.max_tasks),
+            ("max_subagents", self.max_subagents),
             ("max_rounds", self.max_rounds),
             ("max_recoveries", self.max_recoveries),
         ];
@@ -88,7 +99,8 @@ impl GoalBounds {
     /// A flag that was stated, if any was.
     pub fn stated(&self) -> Option<String> {
         let bound = self.keys().keys().next().map(|key| format!("--{}", key.replace('_', "-")));
-        self.budget.map(|_| FLAG.to_owned()).or(bound)
+        let timeout = self.timeout.map(|_| "--timeout".to_owned());
+        self.budget.map(|_| FLAG.to_owned()).or(bound).or(timeout)
     }
 
     /// Flags are for what was made of a sentence; whoever wrote a file changes the file.

@@ -26,6 +26,7 @@ pub(in crate::view) fn started() -> Event {
         skip_gates: false,
         version: "0".into(),
         metadata: Default::default(),
+        configuration: Default::default(),
     }))
 }
 

@@ -107,6 +107,7 @@ pub fn fresh(plan: &Plan) -> Start {
         skip_gates: false,
         version: "test".into(),
         metadata: Default::default(),
+        configuration: Default::default(),
     }))
 }
 

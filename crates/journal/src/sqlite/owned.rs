@@ -32,6 +32,7 @@ pub struct Sqlite {
     ballast: Ballast,
     inbox: OwnerInbox,
     poison: Option<String>,
+    unchecked_end: bool,
     _lock: OwnerLock,
 }
 
@@ -87,6 +88,12 @@ impl Sqlite {
         self.reader.run()
     }
 
+    /// That the end of the journal could not be checked when it was opened, where it could not.
+    pub fn unchecked_end(&self) -> Option<Error> {
+        let (run, last) = (self.reader.run.clone(), self.chain.next - 1);
+        self.unchecked_end.then_some(Error::NoTip { run, last })
+    }
+
     fn create_in(dir: &Path, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
         let lock = OwnerLock::take(run, dir, owner)?;
         lock.announce(1)?;
@@ -115,6 +122,7 @@ impl Sqlite {
             let (run, last) = (reader.run.clone(), chain.next - 1);
             return Err(Error::Lost { run, last, acknowledged: tip.seq });
         }
+        let unchecked_end = reader.lacks_tip()?;
         let packer = new_packer(&reader.path)?;
         let (tip, ballast, inbox) = (TipFile::open(&dir)?, Ballast::new(&dir), OwnerInbox::new(&dir));
         let (body, poison) = (Vec::new(), None);
@@ -129,6 +137,7 @@ impl Sqlite {
             ballast,
             inbox,
             poison,
+            unchecked_end,
             _lock: lock,
         })
     }

@@ -114,6 +114,18 @@ impl Reader {
         self.chain_before(i64::MAX as u64)
     }
 
+    /// Whether there should be a tip and is none that can be read. A process that dies between its first commit and the note
+    /// of it leaves an empty file.
+    pub(super) fn lacks_tip(&self) -> Result<bool, Error> {
+        if Tip::read(self.dir()).is_some() {
+            return Ok(false);
+        }
+        let few = "SELECT count(*) FROM (SELECT 1 FROM records LIMIT 2)";
+        let few = self.connection.query_row(few, [], |row| row.get::<_, i64>(0));
+        let records = few.map_err(|error| refusal(&self.path, error))?;
+        Ok(records > 1 || records == 1 && !Tip::is_unwritten(self.dir()))
+    }
+
     /// The inbox messages that events have dealt with.
     pub(super) fn consumed(&self) -> Result<HashSet<MessageId>, Error> {
         let query = || {

@@ -61,6 +61,9 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
     }
     let found = number("PRAGMA user_version").map_err(|error| refusal(path, error))?;
     let known = MIGRATIONS.len() as i64;
+    if found < 1 {
+        return Err(Error::NoFormat { path: path.into(), found });
+    }
     if found > known {
         return Err(Error::Newer { path: path.into(), found, known });
     }

@@ -3,7 +3,7 @@
 use super::{Reader, refusal, schema};
 use crate::owner::OwnerLock;
 use crate::payload::blobs_of;
-use crate::tip::tip_path;
+use crate::tip::TipFile;
 use crate::{Error, Missing, Owner, StateDir};
 use convoke_model::{Digest, RunId, Stamped};
 use rusqlite::{Connection, OpenFlags};
@@ -30,6 +30,9 @@ pub fn verify(state: &StateDir, run: &RunId) -> Result<Verified, Error> {
     reader.check_epoch(chain.epoch, chain.next)?;
     reader.meta()?;
     reader.check_pages()?;
+    if reader.lacks_tip()? {
+        return Err(Error::NoTip { run: run.clone(), last: chain.next - 1 });
+    }
     Ok(Verified { records, events: chain.next - 1, blobs: blobs.len() as u64 })
 }
 
@@ -51,7 +54,8 @@ pub fn cut_torn_tail(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Opt
         connection.execute("DELETE FROM records WHERE first >= ?1", [seq as i64])
     };
     cut().map_err(|error| refusal(&path, error))?;
-    std::fs::remove_file(tip_path(&dir)).ok();
+    // Everything up to here is acknowledged now, by the person who asked for the cut.
+    TipFile::open(&dir)?.note(&Reader::open(state, run)?.end()?)?;
     verify(state, run).map(|_| Some(seq))
 }
 

@@ -31,6 +31,9 @@ pub struct RunStarted {
     /// Words that the user attached.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metadata: IndexMap<String, serde_json::Value>,
+    /// The configuration that differed from the defaults, by key; values that may be secrets are hidden.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub configuration: IndexMap<String, String>,
 }
 
 /// How a run stands.

@@ -77,6 +77,7 @@ impl Builder<'_> {
             parse_recovery: recovery.map_or(PARSE_RECOVERY, |value| value.value),
             validator: step.validator.as_ref().map(validator),
             tools: self.tools(step),
+            secrets: step.secrets.iter().flat_map(words).map(str::to_owned).collect(),
             show_tools: false,
             servers: if uses_none(step) { Arc::default() } else { self.servers.clone() },
             capabilities: capabilities(runtime, step),

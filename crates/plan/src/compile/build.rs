@@ -227,6 +227,7 @@ fn limits(workflow: &source::Workflow) -> Limits {
         budget_refuses: workflow.is_manifest(),
         max_tasks: source.max_tasks.as_ref().map_or(MAX_TASKS, |limit| limit.value as u32),
         max_concurrency: source.max_concurrency.as_ref().map(|limit| limit.value as u32),
+        breaker_failures: source.breaker_failures.as_ref().map(|limit| limit.value as u32),
     }
 }
 

@@ -4,7 +4,10 @@
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::workflow::{ForEachBody, Step, StepKind, Workflow};
-use crate::source::{SourceReadError, Sources, Spanned, join_beside, normalise, read_workflow};
+use crate::source::{
+    ManifestDefaults, PROJECT_HELP, SourceReadError, Sources, Spanned, join_beside, normalise,
+    read_workflow_with,
+};
 use std::collections::HashMap;
 
 /// How many workflows may stand inside each other, the root not counted.
@@ -27,9 +30,14 @@ impl Bundle {
 }
 
 /// Reads a file and everything below it.
-pub(super) fn load(path: &str, sources: &dyn Sources, findings: &mut Vec<Diagnostic>) -> Bundle {
-    let mut loader =
-        Loader { sources, findings, bundle: Bundle::default(), heights: HashMap::new(), chain: Vec::new() };
+pub(super) fn load(
+    path: &str,
+    sources: &dyn Sources,
+    manifests: &ManifestDefaults,
+    findings: &mut Vec<Diagnostic>,
+) -> Bundle {
+    let (bundle, heights, chain) = (Bundle::default(), HashMap::new(), Vec::new());
+    let mut loader = Loader { sources, manifests, findings, bundle, heights, chain };
     let height = loader.read(&normalise(path));
     if let (Some(height), false) = (height, loader.bundle.workflows.is_empty())
         && height > MAX_DEPTH
@@ -41,6 +49,7 @@ pub(super) fn load(path: &str, sources: &dyn Sources, findings: &mut Vec<Diagnos
 
 struct Loader<'a> {
     sources: &'a dyn Sources,
+    manifests: &'a ManifestDefaults,
     findings: &'a mut Vec<Diagnostic>,
     bundle: Bundle,
     /// How many levels stand below each file that was read completely.
@@ -52,7 +61,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     /// Reads one file; gives how many levels stand below it, `None` when it cannot be read.
     fn read(&mut self, path: &str) -> Option<usize> {
-        let (workflow, found) = read_workflow(path, self.sources);
+        let (workflow, found) = read_workflow_with(path, self.sources, self.manifests);
         self.findings.extend(found);
         let workflow = workflow?;
         let calls = calls(&workflow);
@@ -164,8 +173,11 @@ fn missing(path: &str, call: &Call, error: &SourceReadError) -> Diagnostic {
         .help("registries are not supported; give the path of a workflow file");
     }
     let message = format!("step `{}` runs the workflow file `{written}`, which is {error}", call.step);
-    Diagnostic::error("workflow::missing_sub_workflow", message, call.path.span.clone(), format!("{error}"))
-        .help(format!("looked for {path}"))
+    let (code, help) = match error {
+        SourceReadError::Outside(_) => ("file::outside", PROJECT_HELP.to_owned()),
+        _ => ("workflow::missing_sub_workflow", format!("looked for {path}")),
+    };
+    Diagnostic::error(code, message, call.path.span.clone(), format!("{error}")).help(help)
 }
 
 /// `name[@registry][#ref]`: no folder and no ending of a file.

@@ -46,7 +46,7 @@ pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
-use crate::source::Sources;
+use crate::source::{ManifestDefaults, Sources};
 use convoke_model::{Price, ProviderSettings};
 use std::collections::{BTreeMap, HashSet};
 
@@ -59,10 +59,14 @@ pub struct Options {
     pub default_provider: Option<ProviderSettings>,
     /// What the configuration says about providers, by the name that files use.
     pub provider_map: BTreeMap<String, ProviderSettings>,
+    /// Where services are asked for which neither the file nor `provider_map` has an address, by the service's name.
+    pub addresses: BTreeMap<String, String>,
     /// Prices by model, for those that the file says nothing about.
     pub prices: BTreeMap<String, Price>,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
+    /// What holds for execution manifests that say nothing of their own.
+    pub manifests: ManifestDefaults,
     /// Budgets of the configuration that go on with cheaper models.
     pub degrades: Vec<Degrade>,
 }
@@ -86,7 +90,7 @@ impl Compiled {
 /// Reads, checks and compiles a workflow file and everything it refers to.
 pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled {
     let mut diagnostics = Vec::new();
-    let bundle = load::load(path, sources, &mut diagnostics);
+    let bundle = load::load(path, sources, &options.manifests, &mut diagnostics);
     let partials = partials::collect(&bundle, sources, &mut diagnostics);
     let skills = skills::collect(&bundle, sources, &mut diagnostics);
     for workflow in &bundle.workflows {

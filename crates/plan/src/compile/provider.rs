@@ -38,6 +38,7 @@ impl<'a> Providers<'a> {
             (None, Some(provider)) => configured(options, provider),
             (None, None) => inherited.clone(),
         };
+        let workflow = addressed(options, workflow);
         Self { options, workflow, written, over_all: source.is_manifest() }
     }
 
@@ -49,12 +50,13 @@ impl<'a> Providers<'a> {
     /// What an agent uses that names this one.
     pub fn agent(&self, own: Option<&Provider>) -> ProviderSettings {
         let chosen = self.options.provider_override.as_ref().filter(|_| self.over_all);
-        match own {
+        let settings = match own {
             None => self.workflow.clone(),
             Some(own) if chosen.is_some_and(|chosen| chosen.name != own.name.value) => self.workflow.clone(),
             Some(own) if own.short => self.by_name(&own.name.value),
             Some(own) => self.with_settings(own),
-        }
+        };
+        addressed(self.options, settings)
     }
 
     fn with_settings(&self, own: &Provider) -> ProviderSettings {
@@ -83,6 +85,14 @@ impl<'a> Providers<'a> {
             _ => ProviderSettings { name: name.to_owned(), ..ProviderSettings::default() },
         }
     }
+}
+
+/// The settings with the address that holds for their service where they have none of their own.
+fn addressed(options: &Options, mut settings: ProviderSettings) -> ProviderSettings {
+    if settings.base_url.as_deref().is_none_or(str::is_empty) {
+        settings.base_url = options.addresses.get(&settings.name).cloned();
+    }
+    settings
 }
 
 /// The file's settings over those of the configuration.

@@ -104,10 +104,21 @@ pub struct Bounds {
     pub max_children: u32,
     /// Tasks in all, however deep.
     pub max_tasks: u32,
+    /// Tasks that may be handed to a sub-agent, which splits them; further ones are done directly.
+    #[serde(default = "unbounded", skip_serializing_if = "is_unbounded")]
+    pub max_subagents: u32,
     /// How often it may be planned.
     pub max_rounds: u32,
     /// How often a task may be recovered, whatever the way.
     pub max_recoveries: u32,
+}
+
+fn unbounded() -> u32 {
+    u32::MAX
+}
+
+fn is_unbounded(bound: &u32) -> bool {
+    *bound == u32::MAX
 }
 
 /// From here on a task of the plan is too large to be done directly; each level of depth doubles it. What is below all of
@@ -190,7 +201,14 @@ mod tests {
             duties: BTreeMap::new(),
             item: NodeIx(0),
             tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
-            bounds: Bounds { max_depth: 1, max_children: 1, max_tasks: 1, max_rounds: 1, max_recoveries: 1 },
+            bounds: Bounds {
+                max_depth: 1,
+                max_children: 1,
+                max_tasks: 1,
+                max_subagents: 1,
+                max_rounds: 1,
+                max_recoveries: 1,
+            },
             spawn: SpawnRule { tokens: 1, seconds: 1, tools: 1 },
             skip_threshold: 70,
             policies: BTreeMap::new(),

@@ -166,6 +166,9 @@ pub struct Limits {
     pub max_tasks: u32,
     /// Attempts at once.
     pub max_concurrency: Option<u32>,
+    /// Failures in a row that open the circuit breaker, over the configured number; 0 means that it never opens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker_failures: Option<u32>,
 }
 
 /// What happens at start and end.

@@ -16,6 +16,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("file::not_a_file", "a path leads to a folder or a device"),
     ("file::not_a_mapping", "the workflow file holds a list or a single value"),
     ("file::not_utf8", "a file is binary or not UTF-8 text"),
+    ("file::outside", "a file lies beyond the folder of the project"),
     ("file::too_large", "a file, or what files include, is too large"),
     ("file::unreadable", "a file exists and cannot be read"),
     ("workflow::bad_address", "an address does not have the required form"),

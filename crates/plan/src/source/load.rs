@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::quoting::{kind_of, may_be_quoted};
 use super::sources::{SourceReadError, Sources, join_beside, normalise};
 use super::text::{Segment, Text};
 use super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
@@ -73,7 +74,7 @@ impl<'a> Loader<'a> {
             Ok(file) => Some(file),
             Err(problem) => {
                 let message = format!("workflow file `{path}` {}", problem.words);
-                self.diagnostics.push(Diagnostic::error(problem.code, message, nowhere, problem.label));
+                self.diagnostics.push(problem.finding(message, nowhere));
                 None
             }
         }
@@ -84,12 +85,19 @@ impl<'a> Loader<'a> {
             Built::Root(root) if matches!(root.value, Value::Map(_)) => return Some(root),
             Built::Root(root) if root.is_null() => empty(file),
             Built::Root(root) => {
-                let message =
-                    format!("workflow file `{}` must be a mapping, found {}", file.path, root.describe());
+                let found =
+                    if matches!(root.value, Value::Scalar(_)) { kind_of(&root) } else { root.describe() };
+                let message = format!("workflow file `{}` must be a mapping, found {found}", file.path);
                 Diagnostic::error("file::not_a_mapping", message, root.span.clone(), "not a mapping")
             }
             Built::Empty => empty(file),
-            Built::Failed(finding) => *finding,
+            Built::Failed(finding) if may_be_quoted(file) => *finding,
+            Built::Failed(finding) => {
+                // The words of the parser may hold some of the text.
+                let message =
+                    format!("workflow file `{}` is no workflow and cannot be read as YAML", file.path);
+                Diagnostic { message, help: None, ..*finding }
+            }
         };
         self.diagnostics.push(finding);
         None
@@ -102,7 +110,7 @@ impl<'a> Loader<'a> {
             Err(problem) if problem.code == "file::missing" => return None,
             Err(problem) => {
                 let message = format!("included file `{path}` {}", problem.words);
-                self.diagnostics.push(Diagnostic::error(problem.code, message, at.clone(), problem.label));
+                self.diagnostics.push(problem.finding(message, at.clone()));
                 return None;
             }
         };
@@ -142,7 +150,7 @@ impl<'a> Loader<'a> {
             Ok(file) => file,
             Err(problem) => {
                 let message = format!("`!file {written}`: `{path}` {}{}", problem.words, self.chain_words());
-                self.diagnostics.push(Diagnostic::error(problem.code, message, span.clone(), problem.label));
+                self.diagnostics.push(problem.finding(message, span.clone()));
                 return None;
             }
         };
@@ -254,7 +262,15 @@ struct Problem {
     label: &'static str,
 }
 
+/// How a project is made as large as it is meant to be.
+pub(crate) const PROJECT_HELP: &str = "a project is a repository, or the folder of a `convoke.toml`, which may be empty; else it is the folder of the file";
+
 impl Problem {
+    fn finding(self, message: String, at: Span) -> Diagnostic {
+        let finding = Diagnostic::error(self.code, message, at, self.label);
+        if self.code == "file::outside" { finding.help(PROJECT_HELP) } else { finding }
+    }
+
     fn too_large(bytes: usize) -> Self {
         let words = format!("is too large: {bytes} bytes, at most {MAX_FILE_BYTES} are read");
         Self { code: "file::too_large", words, label: "too large" }
@@ -284,6 +300,9 @@ impl From<SourceReadError> for Problem {
         let (code, words, label) = match error {
             SourceReadError::NotFound => ("file::missing", "does not exist".to_owned(), "no such file"),
             SourceReadError::NotAFile => ("file::not_a_file", "is not a file".to_owned(), "not a file"),
+            SourceReadError::Outside(root) => {
+                ("file::outside", format!("is outside the project `{root}`"), "outside the project")
+            }
             SourceReadError::Unreadable(why) => {
                 ("file::unreadable", format!("cannot be read: {why}"), "cannot be read")
             }

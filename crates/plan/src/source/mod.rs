@@ -17,6 +17,7 @@ pub mod manifest;
 mod nearest;
 pub mod output;
 pub mod personas;
+mod quoting;
 mod read;
 mod schema;
 pub mod settings;
@@ -35,7 +36,9 @@ mod tests;
 pub use codes::CODES;
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
+pub(crate) use load::PROJECT_HELP;
 pub use locate::{Located, locate, place_of};
+pub use manifest::ManifestDefaults;
 pub use nearest::nearest;
 pub use read::{PlanTerms, parse_duration};
 pub use schema::{manifest_schema, persona_schema, schema};
@@ -53,6 +56,24 @@ use crate::diagnostic::{Diagnostic, SourceFile, Span};
 ///
 /// Gives the workflow as far as it could be read, and all findings; with an error among them it must not run.
 pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Vec<Diagnostic>) {
+    read_workflow_with(path, sources, &ManifestDefaults::default())
+}
+
+/// The same, with what holds for manifests that say nothing of their own.
+pub fn read_workflow_with(
+    path: &str,
+    sources: &dyn Sources,
+    defaults: &ManifestDefaults,
+) -> (Option<Workflow>, Vec<Diagnostic>) {
+    let (workflow, findings) = read_any(path, sources, defaults);
+    (workflow, quoting::without_contents(findings))
+}
+
+fn read_any(
+    path: &str,
+    sources: &dyn Sources,
+    defaults: &ManifestDefaults,
+) -> (Option<Workflow>, Vec<Diagnostic>) {
     let mut loader = load::Loader::new(sources);
     let Some(root) = load_any(&mut loader, path) else { return (None, loader.diagnostics) };
     let mut reader = read::Reader::new(sources);
@@ -60,7 +81,7 @@ pub fn read_workflow(path: &str, sources: &dyn Sources) -> (Option<Workflow>, Ve
     let workflow = match front_end::manifest_of(&root) {
         Ok(manifest) => {
             loader.diagnostics.extend(front_end::contradictions(&root));
-            read_manifest(&mut reader, &manifest, &path, &loader.files)
+            read_manifest(&mut reader, &manifest, &path, &loader.files, defaults)
         }
         Err(Some(FrontEnd::PersonaManifest)) => read_personas(&mut reader, &root, &path, &loader.files),
         Err(Some(FrontEnd::Workflow)) => read::workflow(&mut reader, &root, &path, &loader.files),
@@ -140,8 +161,9 @@ fn read_manifest(
     root: &tree::Node,
     path: &str,
     files: &[Arc<SourceFile>],
+    defaults: &ManifestDefaults,
 ) -> Option<Workflow> {
-    let manifest = read::manifest(reader, root)?;
+    let manifest = read::manifest(reader, root)?.completed(defaults);
     Some(manifest::workflow(&manifest, &root.span.file, path, files, &mut reader.diagnostics))
 }
 

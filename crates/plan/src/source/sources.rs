@@ -33,6 +33,9 @@ pub enum SourceReadError {
     /// The path is a folder or a device.
     #[error("not a file")]
     NotAFile,
+    /// It lies beyond the folder that the files of the workflow may come from.
+    #[error("outside the project `{0}`")]
+    Outside(String),
     /// It exists and cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(String),

@@ -9,8 +9,9 @@ use super::tool_call::{CallLine, ListLine, ToolLine};
 use convoke_model::{Class, Failure};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -37,7 +38,9 @@ impl Tape {
             return Tape::go_on(folder);
         }
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error.to_string()))?;
-        let made = OpenOptions::new().append(true).create_new(true).open(folder.join(CASSETTE_FILE));
+        // Prompts and answers are on it: what they say is nobody else's business, whatever the umask.
+        let made =
+            OpenOptions::new().append(true).create_new(true).mode(0o600).open(folder.join(CASSETTE_FILE));
         let tape = Tape { file: Mutex::new(made.map_err(|error| not_made(folder, &error))?) };
         tape.put(&Header { cassette: VERSION }).map_err(|error| unusable(folder, &error.to_string()))?;
         Ok(tape)
@@ -53,6 +56,7 @@ impl Tape {
         let text = std::fs::read_to_string(&path).map_err(refuse)?;
         check_version(folder, text.lines().next().unwrap_or_default())?;
         let file = OpenOptions::new().append(true).open(&path).map_err(refuse)?;
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(refuse)?;
         file.set_len(whole(&text).len() as u64).map_err(refuse)?;
         Ok(Tape { file: Mutex::new(file) })
     }

@@ -38,6 +38,7 @@ impl Asked {
             answered: None,
             working_dir: None,
             contract: None,
+            secrets: &[],
             step: &self.task.0,
             purpose: Purpose::Answer,
             task: &self.task,

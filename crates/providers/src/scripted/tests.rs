@@ -42,6 +42,7 @@ impl Asked {
             answered: None,
             working_dir: None,
             contract: None,
+            secrets: &[],
             model: "m",
             meant: "m",
             messages: &self.messages,

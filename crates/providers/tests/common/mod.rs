@@ -66,6 +66,7 @@ impl Asked {
             answered: self.answered.as_ref(),
             working_dir: self.working_dir.as_deref(),
             contract: self.contract.as_ref(),
+            secrets: &[],
             step: "counter",
             purpose: Purpose::Answer,
             task: &self.task,

@@ -149,6 +149,9 @@ impl Look<'_, '_> {
                 counted(bounds.max_children, "child", "children")
             ));
         }
+        if self.state.sub_agents_left() == 0 {
+            return Some(format!("no further sub-agent may work (max_subagents: {})", bounds.max_subagents));
+        }
         if *self.left == 0 {
             return Some(format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks));
         }

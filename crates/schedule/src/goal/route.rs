@@ -32,7 +32,21 @@ pub(crate) fn about_items(state: &State<'_>) -> (Vec<Decision>, u32) {
     let mut decisions: Vec<Decision> =
         items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
     decisions.sort_by_key(Decision::rank);
+    keep_to_sub_agents(&mut decisions, state.sub_agents_left());
     (decisions, left)
+}
+
+/// Of several that would be split together, only as many are as the bound allows; the others are looked at again once that
+/// is recorded.
+fn keep_to_sub_agents(decisions: &mut Vec<Decision>, mut left: u32) {
+    decisions.retain(|decision| {
+        if decision.chosen != "spawn" {
+            return true;
+        }
+        let fits = left > 0;
+        left = left.saturating_sub(1);
+        fits
+    });
 }
 
 fn about_goal(state: &State<'_>, left: u32) -> Option<Decision> {

@@ -104,6 +104,15 @@ pub(crate) enum Told<'a> {
 }
 
 impl<'a> State<'a> {
+    /// How many tasks may still be handed to a sub-agent.
+    pub fn sub_agents_left(&self) -> u32 {
+        let is_split = |item: &&ItemState<'_>| {
+            item.steps.iter().any(|step| matches!(step, Step::Child(_) | Step::Duty(Duty::Decompose, _)))
+        };
+        let split = self.items.iter().filter(is_split).count() as u32;
+        self.goal.bounds.max_subagents.saturating_sub(split)
+    }
+
     /// Tasks that may still be made.
     pub fn tasks_left(&self) -> u32 {
         self.goal.bounds.max_tasks.saturating_sub(self.made)

@@ -68,6 +68,7 @@ impl Run {
             skip_gates: false,
             version: String::new(),
             metadata: Default::default(),
+            configuration: Default::default(),
         };
         let mut run = Run { scheduler: Scheduler::new(plan), outputs: Kept::default(), now: 0 };
         run.happens(Event::RunStarted(Box::new(started)));

@@ -30,6 +30,7 @@ pub(in crate::program) fn call_over(outputs: &[Value]) -> ProgramCall {
         parse_recovery: 1,
         validator: None,
         tools: None,
+        secrets: Vec::new(),
         show_tools: false,
         servers: Default::default(),
         capabilities: Default::default(),

@@ -52,6 +52,7 @@ fn lines(contract: &Contract) -> Vec<String> {
     }
     lines.push(format!("tools: {}", tools(contract)));
     lines.extend(listed("banned", &contract.banned_tools));
+    lines.extend(listed("secrets", &contract.secrets));
     lines.extend(contract.working_dir.iter().map(|folder| format!("folder: {folder}")));
     lines.extend(Some(limits(contract)).filter(|limits| !limits.is_empty()));
     lines.extend(contract.budgets.iter().map(budget));

@@ -138,6 +138,7 @@ fn bounds(goal: &source::GoalStep) -> Bounds {
         max_depth: stated(&goal.max_depth, 4) as u32,
         max_children: stated(&goal.max_children, 4) as u32,
         max_tasks: goal.most_tasks() as u32,
+        max_subagents: stated(&goal.max_subagents, u64::from(u32::MAX)) as u32,
         max_rounds: stated(&goal.max_rounds, 3) as u32,
         max_recoveries: stated(&goal.max_recoveries, 3) as u32,
     }

@@ -16,6 +16,8 @@ pub const MAX_TASKS: Shape = Integer(1, 10_000);
 pub const MAX_ROUNDS: Shape = Integer(1, 100);
 /// `max_recoveries`.
 pub const MAX_RECOVERIES: Shape = Integer(0, 100);
+/// `max_subagents`.
+pub const MAX_SUBAGENTS: Shape = Integer(0, 10_000);
 /// `skip_threshold`.
 pub const SKIP_THRESHOLD: Shape = Integer(1, 100);
 /// `plan`.

@@ -103,6 +103,11 @@ pub static LIMITS: ObjectType = ObjectType {
         optional("degrade_to", Text, DEGRADE_TO),
         optional("max_tasks", COUNT, "tasks of the run in all (default 100000)"),
         optional("max_concurrency", COUNT, "tasks of the run at one time"),
+        optional(
+            "breaker_failures",
+            Integer(0, 1_000_000),
+            "failures in a row that open the circuit breaker, 0 for none (default the configured ones)",
+        ),
     ],
 };
 

@@ -122,6 +122,7 @@ const AGENT_STEP_KEYS: &[&str] = &[
     "model",
     "models",
     "tools",
+    "secrets",
     "timeout",
     "success_criteria",
     "temperature",

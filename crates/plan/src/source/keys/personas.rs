@@ -227,6 +227,7 @@ pub static ACTOR: Extended = Extended {
         "model",
         "models",
         "tools",
+        "secrets",
         "command",
         "args",
         "env",

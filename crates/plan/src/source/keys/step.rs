@@ -13,7 +13,8 @@ use super::super::workflow::{OnUnknown, OutputMode, SetType, TerminateStatus};
 use super::capability::{CAPABILITIES_SHAPE, CRITERIA, WINDOW};
 use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, RESOURCES, RETRY, ROUTES, TIMEOUT};
 use super::goal::{
-    MAX_CHILDREN, MAX_RECOVERIES, MAX_ROUNDS, MAX_TASKS, PLAN, POLICIES, ROLES, SKIP_THRESHOLD, SPAWN,
+    MAX_CHILDREN, MAX_RECOVERIES, MAX_ROUNDS, MAX_SUBAGENTS, MAX_TASKS, PLAN, POLICIES, ROLES,
+    SKIP_THRESHOLD, SPAWN,
 };
 use super::output::OUTPUT;
 use super::people::{DIALOG, OPTION, QUESTION};
@@ -199,6 +200,12 @@ pub static STEP_KEYS: &[StepKey] = &[
         .instead("a reduce or verify step has `query`, a goal has `goal`"),
     of(ANSWER | GOAL, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
     of(AGENT | GOAL, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
+    of(
+        AGENT,
+        "secrets",
+        TEXTS,
+        "variables whose values the model may see; all other known secrets are masked",
+    ),
     of(ANSWER | SCRIPT | TOOL, "output", OUTPUT, "fields of the output")
         .ignored_by(GATE | SET | WORKFLOW)
         .instead("a terminate step has `output_template`; questions and wait steps have a fixed output"),
@@ -273,6 +280,12 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(GOAL, "max_children", MAX_CHILDREN, "tasks that one task may be split into (default 4)"),
     of(GOAL, "max_tasks", MAX_TASKS, "tasks of the goal in all, however deep (default 100)"),
     of(GOAL, "max_rounds", MAX_ROUNDS, "how often the goal may be planned (default 3)"),
+    of(
+        GOAL,
+        "max_subagents",
+        MAX_SUBAGENTS,
+        "tasks that may be handed to a sub-agent, which splits them; further ones are done directly (default no bound)",
+    ),
     of(GOAL, "max_recoveries", MAX_RECOVERIES, "how often one task may be recovered (default 3)"),
     of(
         GOAL,

@@ -12,7 +12,7 @@ use super::super::workflow::{
 use super::lower::{Source, Work};
 use super::order::{Order, are_names};
 use super::texts::{Texts, introduction, mentions};
-use super::{ATTEMPT, AgentSpec, DEPENDENCY_TOKENS, Manifest, Mode, Partitions};
+use super::{AgentSpec, DEPENDENCY_TOKENS, Manifest, Mode, Partitions};
 use crate::diagnostic::{Diagnostic, Span};
 
 /// The most items of a fan-out at one time: the run's limit bounds them.
@@ -149,7 +149,7 @@ pub(super) fn dressed(manifest: &Manifest, texts: &Texts, spec: &AgentSpec) -> A
     step.system_prompt = Some(stated.unwrap_or_else(|| introduction(spec)));
     step.success_criteria = judged(manifest, step.success_criteria.take());
     if spec.common.timeout.is_none() && step.max_session.is_none() {
-        step.max_session = Some(Spanned::new(ATTEMPT, spec.id.span.clone()));
+        step.max_session = Some(Spanned::new(manifest.attempt, spec.id.span.clone()));
     }
     step.tools = step.tools.map(|names| all_of_servers(manifest, names));
     step

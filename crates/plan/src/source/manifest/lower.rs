@@ -10,7 +10,7 @@ use super::super::workflow::{
 };
 use super::order::Order;
 use super::texts::{Texts, is_rendered, uses_query};
-use super::{AgentSpec, CONCURRENCY, Manifest, Mode, Partitions, agents, report, synthesis, teams};
+use super::{AgentSpec, Manifest, Mode, Partitions, agents, report, synthesis, teams};
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::plan::InputRule;
 
@@ -199,10 +199,7 @@ fn turns(manifest: &Manifest, order: &Order<'_>, mode: Mode) -> Turns {
 }
 
 fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<SourceFile>]) -> Workflow {
-    let mut workflow = manifest.head.workflow(file, path, files);
-    let concurrency = || Spanned::new(CONCURRENCY, manifest.head.span.clone());
-    let limits = &mut workflow.limits;
-    limits.max_concurrency = limits.max_concurrency.take().or_else(|| Some(concurrency()));
+    let workflow = manifest.head.workflow(file, path, files);
     Workflow { input: Some(inputs(manifest)), from_manifest: true, ..workflow }
 }
 

@@ -6,6 +6,7 @@
 //! the checks of workflows. Invariant: every step keeps the place of the agent that it came from.
 
 mod agents;
+mod defaults;
 mod head;
 mod lower;
 mod order;
@@ -14,6 +15,7 @@ mod synthesis;
 mod teams;
 mod texts;
 
+pub use defaults::ManifestDefaults;
 pub use head::Head;
 pub(super) use lower::workflow;
 pub(super) use texts::{joined, literal};
@@ -40,6 +42,8 @@ pub struct Manifest {
     pub barrier: bool,
     /// Agents of one level at a time.
     pub batch_size: Option<Spanned<u64>>,
+    /// For one attempt of an agent that states no bound.
+    pub attempt: Duration,
     /// How outputs become one answer.
     pub synthesis: Synthesis,
     /// What is judged.
@@ -114,6 +118,10 @@ pub struct Synthesis {
     pub step: ReduceStep,
     /// Retries and bounds of that step.
     pub common: Common,
+    /// Whether the manifest names the strategy.
+    pub states_strategy: bool,
+    /// Where `auto` would merge level by level, outputs are merged as they arrive.
+    pub progressive: bool,
 }
 
 /// What is judged before it is used.

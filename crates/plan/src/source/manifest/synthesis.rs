@@ -71,7 +71,13 @@ fn merge(manifest: &Manifest, work: &Work, texts: &Texts, name: &str) -> Step {
     let count: Option<usize> = work.sources.iter().map(|source| source.count).sum();
     let mut reduce = stated.step.clone();
     if let Some(count) = count {
-        reduce.strategy.value = reduce.strategy.value.resolve(count);
+        let stated = reduce.strategy.value;
+        reduce.strategy.value = match stated.resolve(count) {
+            Strategy::Hierarchical if manifest.synthesis.progressive && stated == Strategy::Auto => {
+                Strategy::Progressive
+            }
+            resolved => resolved,
+        };
     }
     let is_vote = reduce.strategy.value == Strategy::Vote || work.vote.is_some();
     if let Some(rule) = &work.vote {

@@ -14,6 +14,7 @@ pub(super) fn agent(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
     let step = AgentStep {
         prompt: fields.template(cx, "prompt"),
         tools: fields.names(cx, "tools"),
+        secrets: fields.names(cx, "secrets"),
         output: output::schema(cx, fields).filter(|schema| !schema.fields.is_empty()),
         output_mode: fields.choice(cx, "output_mode"),
         timeout_seconds: fields.seconds(cx, "timeout_seconds"),

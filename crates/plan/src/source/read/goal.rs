@@ -41,6 +41,7 @@ pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
         max_children: fields.integer(cx, "max_children"),
         max_tasks: fields.integer(cx, "max_tasks"),
         max_rounds: fields.integer(cx, "max_rounds"),
+        max_subagents: fields.integer(cx, "max_subagents"),
         max_recoveries: fields.integer(cx, "max_recoveries"),
         skip_threshold: fields.integer(cx, "skip_threshold"),
         spawn: spawn(cx, fields),

@@ -216,6 +216,7 @@ pub(super) fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
         consequence: budget::consequence(cx, &mut fields),
         max_tasks: fields.integer(cx, "max_tasks"),
         max_concurrency: fields.integer(cx, "max_concurrency"),
+        breaker_failures: fields.integer(cx, "breaker_failures"),
     };
     budget::judge_limits(cx, &limits);
     fields.finish(cx);

@@ -196,7 +196,11 @@ impl Node {
     /// The word for what it is, as a message says it.
     pub fn describe(&self) -> String {
         match &self.value {
-            Value::Scalar(scalar) => scalar::describe(scalar),
+            // A file that was included as text may hold anything.
+            Value::Scalar(scalar) => match &self.included {
+                Some(included) => format!("the text of `{}`", included.path),
+                None => scalar::describe(scalar),
+            },
             Value::Seq(_) => "a list".to_owned(),
             Value::Map(_) => "a mapping".to_owned(),
             Value::Broken => "an unreadable value".to_owned(),

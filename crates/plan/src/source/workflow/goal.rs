@@ -25,6 +25,8 @@ pub struct GoalStep {
     pub max_tasks: Option<Spanned<u64>>,
     /// `max_rounds` (default 3).
     pub max_rounds: Option<Spanned<u64>>,
+    /// `max_subagents` (default as many as there are tasks).
+    pub max_subagents: Option<Spanned<u64>>,
     /// `max_recoveries` (default 3).
     pub max_recoveries: Option<Spanned<u64>>,
     /// `skip_threshold` (default 70).

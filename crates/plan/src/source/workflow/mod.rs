@@ -192,6 +192,8 @@ pub struct Limits {
     pub max_tasks: Option<Spanned<u64>>,
     /// Attempts of this run at one time.
     pub max_concurrency: Option<Spanned<u64>>,
+    /// Failures in a row that open the circuit breaker.
+    pub breaker_failures: Option<Spanned<u64>>,
 }
 
 /// What happens when the budget is used up.

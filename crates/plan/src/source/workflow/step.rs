@@ -160,6 +160,8 @@ pub struct AgentStep {
     pub system_prompt: Option<Text>,
     /// `None` = all tools of the workflow, empty = none.
     pub tools: Option<Names>,
+    /// Variables whose values the model may see.
+    pub secrets: Option<Names>,
     /// Schema of the output; `None` when absent or empty.
     pub output: Option<OutputSchema>,
     /// Raw text or envelope.

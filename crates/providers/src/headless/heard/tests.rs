@@ -46,6 +46,7 @@ fn reply(heard: Heard) -> Reply {
         answered: None,
         working_dir: None,
         contract: None,
+        secrets: &[],
         step: "a",
         purpose: Purpose::Answer,
         task: &task,
@@ -72,6 +73,7 @@ fn used(input: u64, output: u64, read: u64, written: u64, cost_micros: u64) -> U
         cache_write_tokens: written,
         cost_micros,
         estimated: false,
+        unpriced_calls: 0,
     }
 }
 

@@ -76,7 +76,7 @@ proptest! {
     ) {
         let mut goal = goal();
         let (max_depth, max_children, max_tasks, max_rounds, max_recoveries) = bounds;
-        goal.bounds = Bounds { max_depth, max_children, max_tasks, max_rounds, max_recoveries };
+        goal.bounds = Bounds { max_depth, max_children, max_tasks, max_subagents: u32::MAX, max_rounds, max_recoveries };
         let mut play = Play::new(goal);
         play.settle();
         let mut turn = 0usize;

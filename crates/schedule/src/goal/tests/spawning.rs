@@ -118,6 +118,18 @@ fn max_depth_counts_how_often_a_task_can_be_split_on() {
 }
 
 #[test]
+fn no_more_tasks_are_split_than_there_may_be_sub_agents() {
+    let large = |id: &str| Draft { effort: Effort { tokens: Some(9_000), seconds: None }, ..draft(id, &[]) };
+    let bounds = Bounds { max_subagents: 1, ..goal().bounds };
+    let mut play = planned(Goal { bounds, ..goal() }, vec![large("a"), large("b")]);
+    // Both are large; one is split, the other is looked at again and done directly.
+    assert_eq!(play.asked[1..], ["g/1/decompose", "g/2/execute"]);
+    let decisions = play.say("1", tasks(vec![large("x"), large("y")]));
+    assert_eq!(play.asked[3..], ["g/1/1/execute", "g/1/2/execute"]);
+    assert!(decisions.last().unwrap().reason.contains("max_subagents: 1"), "{decisions:?}");
+}
+
+#[test]
 fn ao_3_and_ao_4_children_stand_below_their_parent_and_it_stays_open() {
     let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
     let mut play = planned(goal(), vec![large]);

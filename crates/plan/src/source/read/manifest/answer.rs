@@ -19,27 +19,28 @@ use crate::plan::Strategy;
 
 /// Reads `synthesis`: a strategy, or settings.
 pub(super) fn synthesis(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> Synthesis {
-    let Some(pair) = fields.take("synthesis") else { return unstated(Strategy::Auto, &fields.head) };
+    let Some(pair) = fields.take("synthesis") else { return unstated(Strategy::Auto, &fields.head, false) };
     if !matches!(pair.value.value, Value::Map(_)) {
         let of = Of { key: "synthesis", owner: &fields.owner };
         let word = cx.choice(&pair.value, of, STRATEGIES);
         let strategy = word.and_then(|word| Strategy::from_word(word.value)).unwrap_or(Strategy::Auto);
-        return unstated(strategy, &pair.value.span);
+        return unstated(strategy, &pair.value.span, true);
     }
     let owner = fields.owner_of("synthesis");
     let Some(mut fields) = Fields::open_extended(cx, &pair.value, &SYNTHESIS, owner) else {
-        return unstated(Strategy::Auto, &pair.value.span);
+        return unstated(Strategy::Auto, &pair.value.span, true);
     };
+    let states_strategy = fields.place_of("strategy").is_some();
     let mut step = reduce::reduce(cx, &mut fields);
     models::choose(cx, &mut fields, &mut step.agent, &defaults.roles);
     one_of(cx, &fields, &["output_schema", "output"]);
     step.agent.output = output_schema(cx, &mut fields, "output_schema").or(step.agent.output.take());
     let common = common::of_step(cx, &mut fields);
     fields.finish(cx);
-    Synthesis { step, common }
+    Synthesis { step, common, states_strategy, progressive: false }
 }
 
-fn unstated(strategy: Strategy, span: &Span) -> Synthesis {
+fn unstated(strategy: Strategy, span: &Span, states_strategy: bool) -> Synthesis {
     let step = ReduceStep {
         of: Vec::new(),
         titles: Vec::new(),
@@ -54,7 +55,7 @@ fn unstated(strategy: Strategy, span: &Span) -> Synthesis {
         min_sources: None,
         deadline: None,
     };
-    Synthesis { step, common: Common::at(span) }
+    Synthesis { step, common: Common::at(span), states_strategy, progressive: false }
 }
 
 /// Reads `verify`, or `metadata.verify` of the original, which is about criteria only.

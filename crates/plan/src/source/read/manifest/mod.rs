@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::super::keys::header::INPUT;
 use super::super::keys::manifest::MANIFEST;
-use super::super::manifest::{AgentSpec, Head, Manifest, Mode, Protocol, Team};
+use super::super::manifest::{AgentSpec, Head, Manifest, ManifestDefaults, Mode, Protocol, Team};
 use super::super::text::{Spanned, Text};
 use super::super::tree::Node;
 use super::Reader;
@@ -52,6 +52,7 @@ pub(in crate::source) fn manifest(cx: &mut Reader<'_>, root: &Node) -> Option<Ma
         mode: mode(cx, &mut fields),
         barrier: fields.flag(cx, "barrier", false),
         batch_size: fields.integer(cx, "batch_size"),
+        attempt: ManifestDefaults::default().attempt,
         synthesis: answer::synthesis(cx, &mut fields, &defaults),
         verify: answer::verification(cx, &mut fields, &head.metadata, &defaults),
         team: team(cx, &mut fields),

@@ -1,0 +1,201 @@
+//! The one door through which texts go to models: known secrets are masked in everything that is sent.
+//!
+//! A script may print what it was given, and a tool repeat its environment; their outputs become prompts. Here, before a
+//! request reaches a provider, every secret that this process knows is replaced, in every form that the scrubber knows,
+//! unless the agent's contract lists it (`secrets`). Further kinds of secrets extend [`Secret`]'s sources in `keys`, not this
+//! file. What models and tools say on the way back is `washed`'s.
+
+use super::washed;
+use convoke_agent::{Message, Provider, Providers, Reply, Request, Sink, ToolSpec};
+use convoke_model::{Failure, ProviderSettings};
+use convoke_providers::Scrubber;
+use futures::future::BoxFuture;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+/// A secret that this process knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// The variable that holds it, where one does.
+    pub variable: Option<String>,
+    /// The secret.
+    pub value: String,
+}
+
+/// Providers that are sent nothing secret.
+pub struct Masked {
+    inner: Arc<dyn Providers>,
+    masks: Arc<Masks>,
+}
+
+impl Masked {
+    /// Masks what is sent to the providers of `inner`; where nothing is known to be secret, nothing is in the way.
+    pub fn over(inner: Arc<dyn Providers>, secrets: Vec<Secret>) -> Arc<dyn Providers> {
+        match secrets.is_empty() {
+            true => inner,
+            false => Arc::new(Masked { inner, masks: Arc::new(Masks { secrets, made: Mutex::default() }) }),
+        }
+    }
+}
+
+impl Providers for Masked {
+    fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
+        Ok(Arc::new(MaskedProvider { inner: self.inner.get(settings)?, masks: self.masks.clone() }))
+    }
+}
+
+/// One scrubber for each list of secrets that some agent may see.
+struct Masks {
+    secrets: Vec<Secret>,
+    made: Mutex<HashMap<Vec<String>, Arc<Scrubber>>>,
+}
+
+impl Masks {
+    fn for_agent(&self, may_see: &[String]) -> Arc<Scrubber> {
+        let mut made = self.made.lock().expect("nobody panics while holding it");
+        if let Some(scrubber) = made.get(may_see) {
+            return scrubber.clone();
+        }
+        let is_listed =
+            |secret: &&Secret| secret.variable.as_ref().is_some_and(|name| may_see.contains(name));
+        // The same value may have two names; whoever may see one of them sees it.
+        let shown: HashSet<&str> =
+            self.secrets.iter().filter(is_listed).map(|secret| secret.value.as_str()).collect();
+        let hidden =
+            self.secrets.iter().map(|secret| &secret.value).filter(|value| !shown.contains(value.as_str()));
+        let scrubber = Arc::new(Scrubber::new(hidden.cloned()));
+        made.insert(may_see.to_vec(), scrubber.clone());
+        scrubber
+    }
+}
+
+struct MaskedProvider {
+    inner: Arc<dyn Provider>,
+    masks: Arc<Masks>,
+}
+
+/// The parts of a request that hold a secret, without it.
+#[derive(Default)]
+struct Clean {
+    messages: Option<Vec<Message>>,
+    tools: Option<Vec<ToolSpec>>,
+}
+
+impl Clean {
+    fn of(scrubber: &Scrubber, request: &Request<'_>) -> Clean {
+        Clean {
+            messages: changed(request.messages, |message| masked_message(scrubber, message)),
+            tools: changed(request.tools, |tool| masked_tool(scrubber, tool)),
+        }
+    }
+
+    fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
+        Request {
+            messages: self.messages.as_deref().unwrap_or(request.messages),
+            tools: self.tools.as_deref().unwrap_or(request.tools),
+            ..request.clone()
+        }
+    }
+}
+
+/// The list with what some of its elements become; `None` where none changes.
+fn changed<T: Clone>(all: &[T], change: impl Fn(&T) -> Option<T>) -> Option<Vec<T>> {
+    let changes: Vec<Option<T>> = all.iter().map(change).collect();
+    let any = changes.iter().any(Option::is_some);
+    any.then(|| changes.into_iter().zip(all).map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect())
+}
+
+/// Thoughts go back to the service word for word, signed: they were made of masked texts.
+fn masked_message(scrubber: &Scrubber, message: &Message) -> Option<Message> {
+    let text = scrubber.without_known(&message.text);
+    let calls = changed(&message.tool_calls, |call| {
+        let arguments = washed::json(scrubber, call.arguments.clone());
+        (arguments != call.arguments).then(|| convoke_agent::ToolCall { arguments, ..call.clone() })
+    });
+    (text.is_some() || calls.is_some()).then(|| Message {
+        text: text.unwrap_or_else(|| message.text.clone()),
+        tool_calls: calls.unwrap_or_else(|| message.tool_calls.clone()),
+        ..message.clone()
+    })
+}
+
+fn masked_tool(scrubber: &Scrubber, tool: &ToolSpec) -> Option<ToolSpec> {
+    let description = scrubber.without_known(&tool.description);
+    let mut input_schema = tool.input_schema.clone();
+    let found = scrubber.scrub_known(&mut input_schema);
+    (description.is_some() || found).then(|| ToolSpec {
+        description: description.unwrap_or_else(|| tool.description.clone()),
+        input_schema,
+        name: tool.name.clone(),
+    })
+}
+
+impl Provider for MaskedProvider {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        sink: &'a dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        let clean = Clean::of(&self.masks.for_agent(request.secrets), request);
+        Box::pin(async move { self.inner.complete(&clean.request(request), sink).await })
+    }
+
+    fn stand_in(&self, request: &Request<'_>) -> Option<String> {
+        let clean = Clean::of(&self.masks.for_agent(request.secrets), request);
+        self.inner.stand_in(&clean.request(request))
+    }
+
+    fn has_native_schema(&self, model: &str) -> bool {
+        self.inner.has_native_schema(model)
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
+        self.inner.models()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_agent::{Role, ToolCall};
+    use serde_json::json;
+
+    fn secret(variable: Option<&str>, value: &str) -> Secret {
+        Secret { variable: variable.map(str::to_owned), value: value.to_owned() }
+    }
+
+    #[test]
+    fn results_calls_and_tools_are_masked() {
+        let scrubber = Scrubber::new(["canary-4242".to_owned()]);
+        let call = ToolCall::new("1", "t", r#"{"key": "canary-4242"}"#);
+        let said = Message { tool_calls: vec![call.clone()], ..Message::new(Role::Assistant, "I call") };
+        let result = Message::tool_result(&call, "it is canary-4242", false);
+        let clean = masked_message(&scrubber, &said).unwrap();
+        assert_eq!(clean.tool_calls[0].arguments.value(), json!({"key": "[secret]"}));
+        assert_eq!(masked_message(&scrubber, &result).unwrap().text, "it is [secret]");
+        assert_eq!(masked_message(&scrubber, &Message::new(Role::User, "plain")), None);
+        let tool = ToolSpec { name: "t".into(), description: "canary-4242".into(), input_schema: json!({}) };
+        assert_eq!(masked_tool(&scrubber, &tool).unwrap().description, "[secret]");
+    }
+
+    #[test]
+    fn an_agent_sees_what_its_contract_lists_under_any_name() {
+        let secrets = vec![
+            secret(Some("SHOP_TOKEN"), "shop-canary-1"),
+            secret(Some("ALIAS_TOKEN"), "shop-canary-1"),
+            secret(None, "other-canary-2"),
+        ];
+        let masks = Masks { secrets, made: Mutex::default() };
+        let text = "shop-canary-1 other-canary-2";
+        let seen = |list: &[&str]| {
+            let list: Vec<String> = list.iter().map(|name| (*name).to_owned()).collect();
+            masks.for_agent(&list).without_known(text).unwrap()
+        };
+        assert_eq!(seen(&[]), "[secret] [secret]");
+        assert_eq!(seen(&["SHOP_TOKEN"]), "shop-canary-1 [secret]");
+    }
+}

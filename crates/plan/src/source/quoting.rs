@@ -1,0 +1,115 @@
+//! Which files findings may quote: those that are part of a workflow.
+//!
+//! A path that leads to a key, a password list or a log by mistake, or because somebody wrote it into a workflow, must not end up
+//! on a terminal or in the log of a build. Such a file is named with its place and never shown.
+
+use super::tree::Node;
+use crate::diagnostic::{Diagnostic, SourceFile};
+use std::sync::Arc;
+
+/// Keys that stand in workflows, manifests and their parts, and hardly anywhere else.
+const KEYS: [&str; 16] = [
+    "workflow",
+    "agents",
+    "members",
+    "personas",
+    "schemaVersion",
+    "steps",
+    "prompt",
+    "system_prompt",
+    "entry_point",
+    "routes",
+    "for_each",
+    "parallel",
+    "needs",
+    "persona",
+    "synthesis",
+    "pipeline",
+];
+
+/// Endings of files that are written to be read: prompts and templates.
+const DOCUMENTS: [&str; 6] = [".md", ".txt", ".j2", ".jinja", ".jinja2", ".prompt"];
+
+/// Whether a finding may show lines of a file.
+pub(super) fn may_be_quoted(file: &SourceFile) -> bool {
+    let name = file.path.to_ascii_lowercase();
+    DOCUMENTS.iter().any(|ending| name.ends_with(ending)) || KEYS.iter().any(|key| has_key(&file.text, key))
+}
+
+/// Whether a text has a key, as YAML or JSON write it.
+fn has_key(text: &str, key: &str) -> bool {
+    text.match_indices(key).any(|(at, _)| {
+        let before = text[..at].chars().next_back().is_none_or(|c| " \n\t{,\"'\u{feff}".contains(c));
+        let after = text[at + key.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');
+        before && after.starts_with(':')
+    })
+}
+
+/// The findings without the lines of files that may not be quoted: places stay, texts go.
+pub(super) fn without_contents(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    for finding in &mut findings {
+        hide_words(finding);
+    }
+    for label in findings.iter_mut().flat_map(|finding| &mut finding.labels) {
+        if !may_be_quoted(&label.span.file) {
+            let SourceFile { path, text } = &*label.span.file;
+            label.span.file = Arc::new(SourceFile { path: path.clone(), text: blank(text) });
+        }
+    }
+    findings
+}
+
+/// What is said about the form of a file may name some of its content, such as a key that stands twice.
+fn hide_words(finding: &mut Diagnostic) {
+    let file = finding.labels.first().map(|label| &label.span.file).filter(|file| !may_be_quoted(file));
+    if let Some(file) = file.filter(|_| finding.code.starts_with("yaml::")) {
+        finding.message = format!("`{}` is not valid YAML", file.path);
+        finding.help = None;
+    }
+}
+
+/// A text of the same lines and bytes with nothing in it.
+fn blank(text: &str) -> String {
+    text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
+}
+
+/// What a value is, without its content where that is a whole file's.
+pub(super) fn kind_of(node: &Node) -> String {
+    match &node.included {
+        Some(included) => format!("the text of `{}`", included.path),
+        None if may_be_quoted(&node.span.file) => node.describe(),
+        None => "a single value".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> SourceFile {
+        SourceFile { path: path.into(), text: text.into() }
+    }
+
+    #[test]
+    fn only_parts_of_workflows_are_quoted() {
+        for text in ["workflow: {name: w}", "- {name: a, prompt: x}", "{\"agents\": []}", "\u{feff}agents:\n"]
+        {
+            assert!(may_be_quoted(&file("w.yaml", text)), "{text}");
+        }
+        assert!(may_be_quoted(&file("p.MD", "anything")));
+        for text in [
+            "OPENAI_API_KEY=sk-1",
+            "-----BEGIN KEY-----",
+            "data: {password: x}",
+            "my_workflow: x",
+            "workflows",
+        ] {
+            assert!(!may_be_quoted(&file(".env", text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_blank_text_keeps_places() {
+        assert_eq!(blank("äb\nc"), "   \n ");
+    }
+}
