@@ -49,6 +49,7 @@ pub fn started(plan: &Plan, inputs: serde_json::Value) -> RunStarted {
         seed: 1,
         skip_gates: false,
         version: "measured".into(),
+        configuration: Default::default(),
         metadata: Default::default(),
     }
 }
