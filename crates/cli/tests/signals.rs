@@ -227,3 +227,27 @@ fn a_parked_run_survives_a_kill_and_keeps_its_siblings_results() {
     assert_eq!(said.json(), json!({"ask": "go"}));
     assert_eq!(world.read("ran.log"), "x\n", "the sibling ran once");
 }
+
+/// A chain of steps that take no place and are decided on at once, each with a text that takes a while to render.
+fn busy_deciding() -> String {
+    let mut text = "workflow: {name: busy, entry_point: begin}\nagents:\n  \
+                    - {name: begin, type: script, command: sh, args: [-c, 'touch begun'], routes: [{to: s0}]}\n"
+        .to_owned();
+    for number in 0..600 {
+        let next = number + 1;
+        text.push_str(&format!(
+            "  - {{name: s{number}, type: set, value: '{{% for i in range(300000) %}}{{% endfor %}}x', routes: [{{to: s{next}}}]}}\n"
+        ));
+    }
+    text + "  - {name: s600, type: script, command: sh, args: [-c, 'touch ended']}\n"
+}
+
+#[test]
+fn a_signal_ends_a_process_that_is_busy_deciding() {
+    let world = World::with_workflow(&busy_deciding());
+    let process = world.start(&["run", "w.yaml"]);
+    until("the script has run", || world.work().join("begun").exists());
+    process.signal(Signal::TERM);
+    process.wait().exits(143).mentions(&["convoke resume", &world.run()]);
+    assert!(!world.work().join("ended").exists(), "it did not wait for the end of the chain");
+}

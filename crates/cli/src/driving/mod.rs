@@ -24,6 +24,7 @@ mod stage;
 mod today;
 mod tools;
 mod washed;
+mod watchdog;
 
 use crate::args::RunFlags;
 use crate::console::Console;
@@ -46,6 +47,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
+use watchdog::Watchdog;
 
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use keys::Gear;
@@ -113,6 +115,7 @@ impl Drive<'_> {
     async fn drive(self, run: &RunId) -> Result<Option<Driven>, CommandFailure> {
         let signals =
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
+        let watchdog = Watchdog::start(run);
         let Drive { console, state, plan, journal, start, equipment, flags } = self;
         let resumed = matches!(start, Start::Resume(_));
         let stage = Stage { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
@@ -154,6 +157,7 @@ impl Drive<'_> {
             share: share.as_ref(),
             notifier,
             live,
+            watchdog,
         };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
@@ -222,6 +226,7 @@ async fn attend(
             outcome = &mut driving => break outcome,
             Some(notice) = notices.recv() => listeners.pass_on(notice),
             signal = signals.next() => {
+                listeners.watchdog.heard();
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 handle.interrupt(again || signal == Signal::Terminate, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
@@ -256,6 +261,8 @@ struct Listeners<'a> {
     notifier: Option<Notifier>,
     /// Whether what is going on is drawn as it happens.
     live: bool,
+    /// Who must know that a signal was heard.
+    watchdog: Watchdog,
 }
 
 impl Listeners<'_> {

@@ -7,6 +7,7 @@ use minijinja::Environment;
 use minijinja::machinery::{Token, tokenize};
 use minijinja::value::{Enumerator, Object, Value, ValueKind};
 
+use super::depth;
 use super::environment::syntax;
 use super::error::TemplateError;
 
@@ -92,7 +93,8 @@ pub(super) fn single_variable(text: &str) -> Option<Range<usize>> {
 
 /// Whether a plain expression has braces only inside its strings.
 fn is_string_with_braces(text: &str) -> bool {
-    !text.starts_with("{{") && minijinja::machinery::parse_expr(text).is_ok()
+    let shallow = depth::check(text, true).is_ok();
+    !text.starts_with("{{") && shallow && minijinja::machinery::parse_expr(text).is_ok()
 }
 
 fn mixed(text: &str, range: Range<usize>) -> TemplateError {

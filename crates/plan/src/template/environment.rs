@@ -8,7 +8,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
 
-use super::limits::{DEPTH, FUEL, charge};
+use super::limits::{Cost, DEPTH, FUEL, charge, charge_call};
 use super::python::{python_text, write_text};
 use super::{condition, filters, globals, methods, operators, predicates};
 
@@ -46,6 +46,7 @@ pub(super) fn environment() -> Environment<'static> {
 
 /// Writes a value into the output as Python writes it.
 fn emit(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
+    charge_call(state, Cost::Whole, std::slice::from_ref(value))?;
     if !matches!(state.auto_escape(), AutoEscape::None) && !value.is_safe() {
         let escaped = filters::escape_text(&python_text(value));
         charge(state, escaped.len())?;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 use serde_json::{Map, Number, Value as Json};
 
+use super::limits::OUTPUT_BYTES;
 use super::python::{float_text, python_text};
 
 /// The template value of a JSON value.
@@ -96,15 +97,17 @@ pub(super) struct Layout {
     pub sorted: bool,
 }
 
-/// Writes as Python's `json.dumps` does: ASCII only, `, ` and `: ` between things.
-pub(super) fn dump(value: &Value, layout: &Layout) -> String {
+/// Writes as Python's `json.dumps` does: ASCII only, `, ` and `: ` between things; `None` if that is more than a
+/// rendering may give. Indentation can make a small value that nests deeply very long.
+pub(super) fn dump(value: &Value, layout: &Layout) -> Option<String> {
     let mut out = String::new();
     write_json(&mut out, value, layout, 0);
-    out
+    (out.len() <= OUTPUT_BYTES).then_some(out)
 }
 
 fn write_json(out: &mut String, value: &Value, layout: &Layout, depth: usize) {
     match value.kind() {
+        _ if out.len() > OUTPUT_BYTES => {}
         _ if depth > DEPTH => out.push_str("null"),
         ValueKind::Undefined | ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
@@ -138,6 +141,9 @@ fn write_array(out: &mut String, value: &Value, layout: &Layout, depth: usize) {
     }
     out.push('[');
     for (at, item) in items.iter().enumerate() {
+        if out.len() > OUTPUT_BYTES {
+            return;
+        }
         write_gap(out, layout, depth + 1, at > 0);
         write_json(out, item, layout, depth + 1);
     }
@@ -157,6 +163,9 @@ fn write_object(out: &mut String, value: &Value, layout: &Layout, depth: usize) 
     }
     out.push('{');
     for (at, (key, item)) in pairs.iter().enumerate() {
+        if out.len() > OUTPUT_BYTES {
+            return;
+        }
         write_gap(out, layout, depth + 1, at > 0);
         write_string(out, key);
         out.push_str(": ");

@@ -11,7 +11,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use super::arguments::{bind, failure, required};
-use super::limits::charge_items;
+use super::limits::{Cost, charge_call, charge_items};
 use super::python::python_repr;
 
 /// A list made in a template, which may grow.
@@ -70,7 +70,13 @@ fn position(at: i64, length: usize) -> usize {
 }
 
 /// A list or a map may not come to hold itself: it could never be shown, compared or freed.
-fn refuse_cycle<T: Object + 'static>(this: &Arc<T>, item: &Value, depth: usize) -> Result<(), Error> {
+fn refuse_cycle<T: Object + 'static>(
+    state: &mut State,
+    this: &Arc<T>,
+    item: &Value,
+    depth: usize,
+) -> Result<(), Error> {
+    charge_items(state, 1)?;
     if depth > 64 {
         return Err(failure("lists and maps nest too deeply"));
     }
@@ -80,8 +86,8 @@ fn refuse_cycle<T: Object + 'static>(this: &Arc<T>, item: &Value, depth: usize) 
     }
     if object.downcast_ref::<List>().is_some() || object.downcast_ref::<Dict>().is_some() {
         for (key, inner) in object.try_iter_pairs().into_iter().flatten() {
-            refuse_cycle(this, &key, depth + 1)?;
-            refuse_cycle(this, &inner, depth + 1)?;
+            refuse_cycle(state, this, &key, depth + 1)?;
+            refuse_cycle(state, this, &inner, depth + 1)?;
         }
     }
     Ok(())
@@ -110,9 +116,15 @@ impl Object for List {
         method: &str,
         args: &[Value],
     ) -> Result<Value, Error> {
-        charge_items(state, 1)?;
+        // Only `append` leaves the other items where they are.
+        let moved = if method == "append" { 1 } else { self.items().len() + 1 };
+        charge_items(state, moved)?;
+        if method == "remove" {
+            let all = Value::from(self.items().clone());
+            charge_call(state, Cost::Whole, &[all])?;
+        }
         for item in args {
-            refuse_cycle(self, item, 0)?;
+            refuse_cycle(state, self, item, 0)?;
         }
         match method {
             "append" => {
@@ -210,9 +222,11 @@ impl Object for Dict {
         method: &str,
         args: &[Value],
     ) -> Result<Value, Error> {
-        charge_items(state, args.len())?;
+        let moved = if method == "setdefault" { 1 } else { self.entries().len() + 1 };
+        charge_items(state, moved)?;
+        charge_call(state, Cost::Items, args)?;
         for item in args {
-            refuse_cycle(self, item, 0)?;
+            refuse_cycle(state, self, item, 0)?;
         }
         match method {
             "update" => self.update(args),

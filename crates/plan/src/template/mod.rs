@@ -7,10 +7,12 @@
 //! registered once per [`Renderer`].
 //!
 //! Reading rendered text back as a value is left to `value`, choosing what a step may see to the scheduler.
-//! Invariant: rendering touches nothing but its arguments and always ends (fuel, bytes and recursion are bounded).
+//! Invariant: rendering touches nothing but its arguments and always ends: fuel, bytes and
+//! recursion are bounded (`limits`), and a text that nests too deeply is refused before it is parsed (`depth`).
 
 mod arguments;
 mod condition;
+mod depth;
 mod environment;
 mod error;
 mod expression;
@@ -40,6 +42,7 @@ mod tests;
 pub use minijinja::value::{Enumerator, Object, Value, ValueKind};
 
 pub use error::{RenderError, RenderFault, TemplateError};
+pub use filters::NAMES as FILTER_NAMES;
 pub use flags::flags_value;
 pub use json::{from_json, from_json_text, to_json};
 pub use parsed::{Include, Parsed, ParsedCondition, find_includes, parse_condition, parse_template};

@@ -11,13 +11,24 @@ use minijinja::{Environment, Error, State};
 use super::arguments::{defined, failure, integer, items};
 use super::flags::own_entry;
 use super::formatting::percent;
-use super::limits::{ITEMS, charge, charge_items, shallow};
+use super::limits::{Cost, ITEMS, charge, charge_call, charge_items, shallow};
 use super::list::{Dict, List};
 use super::python::write_text;
 
 /// Registers everything that `rewrite` writes calls of.
 pub(super) fn register(environment: &mut Environment<'_>) {
     environment.add_filter("__compare", compare);
+    environment
+        .add_filter("__equal", |state: &mut State, left: Value, right: Value| equal(state, &left, &right));
+    environment.add_filter("__unequal", |state: &mut State, left: Value, right: Value| {
+        equal(state, &left, &right).map(|equal| !equal)
+    });
+    environment.add_filter("__in", |state: &mut State, item: Value, list: Value| found(state, &item, &list));
+    environment.add_filter("__not_in", |state: &mut State, item: Value, list: Value| {
+        found(state, &item, &list).map(|found| !found)
+    });
+    environment.add_filter("__part", part);
+    environment.add_filter("__raw", raw);
     environment.add_filter("__add", add);
     environment.add_filter("__multiply", multiply);
     environment.add_filter("__modulo", modulo);
@@ -44,9 +55,10 @@ pub(super) fn kind_name(value: &Value) -> &'static str {
 }
 
 /// Links of a comparison: `a < b <= c` holds if every link does.
-fn compare(first: Value, links: minijinja::value::Rest<Value>) -> Result<bool, Error> {
+fn compare(state: &mut State, first: Value, links: minijinja::value::Rest<Value>) -> Result<bool, Error> {
     let mut left = first;
     for link in links.chunks_exact(2) {
+        charge_call(state, Cost::Whole, &[left.clone(), link[1].clone()])?;
         if !holds(&left, link[0].as_str().unwrap_or_default(), &link[1])? {
             return Ok(false);
         }
@@ -76,6 +88,46 @@ pub(super) fn holds(left: &Value, operator: &str, right: &Value) -> Result<bool,
     }
 }
 
+/// Minijinja's `==`, paid for.
+fn equal(state: &mut State, left: &Value, right: &Value) -> Result<bool, Error> {
+    charge_call(state, Cost::Whole, &[left.clone(), right.clone()])?;
+    Ok(left == right)
+}
+
+/// Minijinja's `in`, paid for.
+fn found(state: &mut State, item: &Value, container: &Value) -> Result<bool, Error> {
+    defined(item)?;
+    defined(container)?;
+    let cost = if container.kind() == ValueKind::Map { Cost::Fixed } else { Cost::Whole };
+    charge_call(state, cost, &[container.clone(), item.clone()])?;
+    match (container.kind(), container.as_str()) {
+        (_, Some(text)) => {
+            Ok(item.as_str().map_or_else(|| text.contains(&item.to_string()), |part| text.contains(part)))
+        }
+        (ValueKind::Map, _) => Ok(container.as_object().is_some_and(|map| map.get_value(item).is_some())),
+        (ValueKind::Seq | ValueKind::Iterable, _) => Ok(container.try_iter()?.any(|other| other == *item)),
+        (ValueKind::Plain, _) => Ok(false),
+        _ => Err(failure("cannot perform a containment check on this value")),
+    }
+}
+
+/// A part of a value, and undefined where there is no value to have it.
+fn part(value: Value, key: Value) -> Result<Value, Error> {
+    if value.is_undefined() || value.is_none() {
+        return Ok(Value::UNDEFINED);
+    }
+    Ok(match key.as_str() {
+        Some(name) => value.get_attr(name),
+        None => value.get_item(&key),
+    }
+    .unwrap_or(Value::UNDEFINED))
+}
+
+/// Pays for words between two tags, which a block may keep instead of giving them away.
+fn raw(state: &mut State, bytes: usize) -> Result<Value, Error> {
+    charge(state, bytes).map(|()| Value::from(""))
+}
+
 /// The order of two values; `None` if one is not a number at all (NaN), an error if Python knows no order.
 pub(super) fn order(left: &Value, operator: &str, right: &Value) -> Result<Option<Ordering>, Error> {
     let sequence = |value: &Value| matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable);
@@ -90,13 +142,14 @@ pub(super) fn order(left: &Value, operator: &str, right: &Value) -> Result<Optio
             return Err(failure(format!("`{operator}` cannot compare {left} with {right}")));
         }
     }
-    let (left, right) = (items(left)?, items(right)?);
-    for (one, other) in left.iter().zip(&right) {
-        if one != other {
-            return order(one, operator, other);
+    let (mut ones, mut others) = (left.try_iter()?, right.try_iter()?);
+    loop {
+        match (ones.next(), others.next()) {
+            (Some(one), Some(other)) if one == other => {}
+            (Some(one), Some(other)) => return order(&one, operator, &other),
+            (one, other) => return Ok(Some(one.is_some().cmp(&other.is_some()))),
         }
     }
-    Ok(Some(left.len().cmp(&right.len())))
 }
 
 /// A number as arithmetic sees it; booleans count, as in Python.
@@ -239,6 +292,7 @@ fn modulo(state: &mut State, left: Value, right: Value) -> Result<Value, Error> 
 fn concat(state: &mut State, left: Value, right: Value) -> Result<Value, Error> {
     defined(&left)?;
     defined(&right)?;
+    charge_call(state, Cost::Whole, &[left.clone(), right.clone()])?;
     let mut text = String::new();
     write_text(&mut text, &left);
     write_text(&mut text, &right);
@@ -247,8 +301,9 @@ fn concat(state: &mut State, left: Value, right: Value) -> Result<Value, Error> 
 }
 
 /// `value[start:stop:step]` of a text, a list or a tuple.
-fn slice(value: Value, args: minijinja::value::Rest<Value>) -> Result<Value, Error> {
+fn slice(state: &mut State, value: Value, args: minijinja::value::Rest<Value>) -> Result<Value, Error> {
     defined(&value)?;
+    charge_call(state, Cost::Items, std::slice::from_ref(&value))?;
     let bound = |at: usize| integer("a slice", args.get(at).cloned());
     let (start, stop, step) = (bound(0)?, bound(1)?, bound(2)?.unwrap_or(1));
     if step == 0 {

@@ -6,15 +6,15 @@ use std::ops::Range;
 use minijinja::Error;
 use minijinja::machinery::{parse, parse_expr, tokenize};
 
-use super::condition::expression;
+use super::condition::{self, expression};
+use super::depth;
 use super::environment::syntax;
 use super::error::TemplateError;
-use super::filters::FILTERS;
 use super::names::nearest;
 use super::partials::{candidates, resolve};
 use super::predicates::TESTS;
 use super::references::{Inclusion, Mentions, Reference, Use, of_expression, of_template};
-use super::{globals, is_literal};
+use super::{filters, globals, is_literal};
 
 /// How deep includes may nest before they are taken to be endless.
 const INCLUDE_DEPTH: usize = 20;
@@ -66,6 +66,9 @@ pub struct Include {
 ///
 /// Texts that do not parse, or compute a name, ask for nothing here: `parse_template` says what is wrong.
 pub fn find_includes(text: &str, containing: &str, root: &str) -> Vec<Include> {
+    if depth::check(text, false).is_err() {
+        return Vec::new();
+    }
     let Ok(template) = parse(text, "template", syntax()) else { return Vec::new() };
     let include = |inclusion: Inclusion| Include {
         candidates: inclusion.names.iter().flat_map(|name| candidates(name, containing, root)).collect(),
@@ -106,11 +109,15 @@ pub fn parse_condition(text: &str) -> Result<ParsedCondition, TemplateError> {
     let inside = &text[place.clone()];
     let shifted = |range: Range<usize>| range.start + place.start..range.end + place.start;
     let shift = |error: TemplateError| TemplateError { range: error.range.map(shifted), ..error };
+    let (template, _) = condition::template(text);
+    depth::check(&template, false).map_err(|error| TemplateError { range: Some(place.clone()), ..error })?;
     let expr = parse_expr(inside)
         .and_then(|expr| readable(inside, true).map(|()| expr))
         .map_err(|error| explain_condition(inside, shift(syntax_error(&error))))?;
     let mut mentions = of_expression(&expr);
     judge(&mentions).map_err(shift)?;
+    depth::check_rewritten(&template)
+        .map_err(|error| TemplateError { range: Some(place.clone()), ..error })?;
     for reference in &mut mentions.references {
         reference.range = shifted(reference.range.clone());
     }
@@ -118,11 +125,13 @@ pub fn parse_condition(text: &str) -> Result<ParsedCondition, TemplateError> {
 }
 
 fn mentions_of(text: &str) -> Result<Mentions, TemplateError> {
+    depth::check(text, false)?;
     let template = parse(text, "template", syntax())
         .and_then(|template| readable(text, false).map(|()| template))
         .map_err(|error| syntax_error(&error))?;
     let mentions = of_template(&template);
     judge(&mentions)?;
+    depth::check_rewritten(text)?;
     Ok(mentions)
 }
 
@@ -143,6 +152,9 @@ fn explain_condition(text: &str, error: TemplateError) -> TemplateError {
     if text.contains("&&") || text.contains("||") || text.contains('!') && !text.contains("!=") {
         return error.with_help("write `and`, `or` and `not`");
     }
+    if assigns(text) {
+        return error.with_help("write `==` to compare");
+    }
     if text.contains("f'") || text.contains("f\"") {
         return error.with_help("f-strings are not known here: join texts with `~`");
     }
@@ -152,11 +164,20 @@ fn explain_condition(text: &str, error: TemplateError) -> TemplateError {
     error
 }
 
+/// Whether a single `=` stands between two things.
+fn assigns(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let other =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| b"=!<>".contains(byte));
+    let single =
+        |at: usize| bytes[at] == b'=' && !other(at.checked_sub(1)) && bytes.get(at + 1) != Some(&b'=');
+    (0..bytes.len()).any(single)
+}
+
 /// Refuses names that nothing answers to.
 fn judge(mentions: &Mentions) -> Result<(), TemplateError> {
-    let filters: Vec<&str> = FILTERS.iter().map(|(name, _)| *name).collect();
-    let tests: Vec<&str> = TESTS.iter().map(|(name, _)| *name).collect();
-    known("filter", &mentions.filters, &filters)?;
+    let tests: Vec<&str> = TESTS.iter().map(|(name, ..)| *name).collect();
+    known("filter", &mentions.filters, filters::NAMES)?;
     known("test", &mentions.tests, &tests)?;
     known("function", &mentions.functions, &globals::NAMES)
 }

@@ -4,57 +4,70 @@ use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State};
 
 use super::arguments::{bind, failure, required};
+use super::limits::{Cost, charge_call};
 use super::operators::{Numeric, holds, kind_name, number};
 
 /// A test: the value and the arguments.
 type Test = fn(&mut State, &[Value]) -> Result<bool, Error>;
 
-/// Tests under the names that templates use.
-pub(super) const TESTS: &[(&str, Test)] = &[
-    ("!=", |_, args| compare("!=", args)),
-    ("<", |_, args| compare("<", args)),
-    ("<=", |_, args| compare("<=", args)),
-    ("==", |_, args| compare("==", args)),
-    (">", |_, args| compare(">", args)),
-    (">=", |_, args| compare(">=", args)),
-    ("False", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
-    ("None", |_, args| kind(args, Value::is_none)),
-    ("True", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
-    ("boolean", |_, args| kind(args, |value| value.kind() == ValueKind::Bool)),
-    ("callable", |_, args| kind(args, is_callable)),
-    ("defined", |_, args| Ok(!is_undefined(args))),
-    ("divisibleby", divisible),
-    ("eq", |_, args| compare("==", args)),
-    ("equalto", |_, args| compare("==", args)),
-    ("escaped", |_, args| kind(args, Value::is_safe)),
-    ("even", |_, args| remainder(args, 2).map(|rest| rest == 0)),
-    ("false", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
-    ("filter", |state, args| {
-        one(args, |name| is_known(state, name, super::filters::FILTERS.iter().map(|(name, _)| *name)))
+/// Tests under the names that templates use, and what one call of each costs.
+pub(super) const TESTS: &[(&str, Cost, Test)] = &[
+    ("!=", Cost::Whole, |_, args| compare("!=", args)),
+    ("<", Cost::Whole, |_, args| compare("<", args)),
+    ("<=", Cost::Whole, |_, args| compare("<=", args)),
+    ("==", Cost::Whole, |_, args| compare("==", args)),
+    (">", Cost::Whole, |_, args| compare(">", args)),
+    (">=", Cost::Whole, |_, args| compare(">=", args)),
+    ("False", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
+    ("None", Cost::Fixed, |_, args| kind(args, Value::is_none)),
+    ("True", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
+    ("boolean", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::Bool)),
+    ("callable", Cost::Fixed, |_, args| kind(args, is_callable)),
+    ("defined", Cost::Fixed, |_, args| Ok(!is_undefined(args))),
+    ("divisibleby", Cost::Fixed, divisible),
+    ("eq", Cost::Whole, |_, args| compare("==", args)),
+    ("equalto", Cost::Whole, |_, args| compare("==", args)),
+    ("escaped", Cost::Fixed, |_, args| kind(args, Value::is_safe)),
+    ("even", Cost::Fixed, |_, args| remainder(args, 2).map(|rest| rest == 0)),
+    ("false", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::Bool && !value.is_true())),
+    ("filter", Cost::Fixed, |state, args| {
+        one(args, |name| is_known(state, name, super::filters::FILTERS.iter().map(|(name, ..)| *name)))
     }),
-    ("float", |_, args| kind(args, |value| value.kind() == ValueKind::Number && !value.is_integer())),
-    ("ge", |_, args| compare(">=", args)),
-    ("greaterthan", |_, args| compare(">", args)),
-    ("gt", |_, args| compare(">", args)),
-    ("in", |_, args| compare("in", args)),
-    ("integer", |_, args| kind(args, |value| value.kind() == ValueKind::Number && value.is_integer())),
-    ("iterable", |_, args| one(args, is_iterable)),
-    ("le", |_, args| compare("<=", args)),
-    ("lessthan", |_, args| compare("<", args)),
-    ("lower", |_, args| one(args, |value| is_cased(value, char::is_lowercase, char::is_uppercase))),
-    ("lt", |_, args| compare("<", args)),
-    ("mapping", |_, args| kind(args, |value| value.kind() == ValueKind::Map)),
-    ("ne", |_, args| compare("!=", args)),
-    ("none", |_, args| kind(args, Value::is_none)),
-    ("number", |_, args| kind(args, |value| matches!(value.kind(), ValueKind::Number | ValueKind::Bool))),
-    ("odd", |_, args| remainder(args, 2).map(|rest| rest == 1)),
-    ("sameas", same),
-    ("sequence", |_, args| one(args, is_sequence)),
-    ("string", |_, args| kind(args, |value| value.kind() == ValueKind::String)),
-    ("test", |state, args| one(args, |name| is_known(state, name, TESTS_BY_NAME.iter().copied()))),
-    ("true", |_, args| kind(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
-    ("undefined", |_, args| Ok(is_undefined(args))),
-    ("upper", |_, args| one(args, |value| is_cased(value, char::is_uppercase, char::is_lowercase))),
+    ("float", Cost::Fixed, |_, args| {
+        kind(args, |value| value.kind() == ValueKind::Number && !value.is_integer())
+    }),
+    ("ge", Cost::Whole, |_, args| compare(">=", args)),
+    ("greaterthan", Cost::Whole, |_, args| compare(">", args)),
+    ("gt", Cost::Whole, |_, args| compare(">", args)),
+    ("in", Cost::Whole, |_, args| compare("in", args)),
+    ("integer", Cost::Fixed, |_, args| {
+        kind(args, |value| value.kind() == ValueKind::Number && value.is_integer())
+    }),
+    ("iterable", Cost::Fixed, |_, args| one(args, is_iterable)),
+    ("le", Cost::Whole, |_, args| compare("<=", args)),
+    ("lessthan", Cost::Whole, |_, args| compare("<", args)),
+    ("lower", Cost::Whole, |_, args| {
+        one(args, |value| is_cased(value, char::is_lowercase, char::is_uppercase))
+    }),
+    ("lt", Cost::Whole, |_, args| compare("<", args)),
+    ("mapping", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::Map)),
+    ("ne", Cost::Whole, |_, args| compare("!=", args)),
+    ("none", Cost::Fixed, |_, args| kind(args, Value::is_none)),
+    ("number", Cost::Fixed, |_, args| {
+        kind(args, |value| matches!(value.kind(), ValueKind::Number | ValueKind::Bool))
+    }),
+    ("odd", Cost::Fixed, |_, args| remainder(args, 2).map(|rest| rest == 1)),
+    ("sameas", Cost::Whole, same),
+    ("sequence", Cost::Fixed, |_, args| one(args, is_sequence)),
+    ("string", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::String)),
+    ("test", Cost::Fixed, |state, args| {
+        one(args, |name| is_known(state, name, TESTS_BY_NAME.iter().copied()))
+    }),
+    ("true", Cost::Fixed, |_, args| kind(args, |value| value.kind() == ValueKind::Bool && value.is_true())),
+    ("undefined", Cost::Fixed, |_, args| Ok(is_undefined(args))),
+    ("upper", Cost::Whole, |_, args| {
+        one(args, |value| is_cased(value, char::is_uppercase, char::is_lowercase))
+    }),
 ];
 
 /// The names that `is test` looks for; a copy because a table cannot mention itself.
@@ -96,9 +109,11 @@ const TESTS_BY_NAME: &[&str] = &[
 
 /// Registers all tests.
 pub(super) fn register(environment: &mut Environment<'_>) {
-    for &(name, test) in TESTS {
+    for &(name, cost, test) in TESTS {
         environment.add_test(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
-            test(state, &args.into_values())
+            let args = args.into_values();
+            charge_call(state, cost, &args)?;
+            test(state, &args)
         });
     }
 }
@@ -185,7 +200,7 @@ mod tests {
     fn the_copy_of_the_names_is_complete() {
         let words: Vec<&str> = TESTS
             .iter()
-            .map(|(name, _)| *name)
+            .map(|(name, ..)| *name)
             .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
             .collect();
         assert_eq!(words, TESTS_BY_NAME);

@@ -73,7 +73,7 @@ impl Reader {
 fn number(value: &Value) -> Option<Json> {
     match value.is_integer().then(|| value.as_i64()).flatten() {
         Some(integer) => Some(Json::from(integer)),
-        None => serde_json::from_str(&dump(value, &Layout::default())).ok(),
+        None => serde_json::from_str(&dump(value, &Layout::default())?).ok(),
     }
 }
 

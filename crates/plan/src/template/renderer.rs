@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::condition::{self, BEFORE, Flattened};
+use super::depth;
 use super::environment::environment;
 use super::error::{RenderError, RenderFault};
 use super::expression;
@@ -101,7 +102,7 @@ impl Renderer {
         let mut environment = environment();
         environment.set_loader({
             let texts = texts.clone();
-            move |name| Ok(texts.compilable(name))
+            move |name| texts.compilable(name)
         });
         environment.set_path_join_callback({
             let texts = texts.clone();
@@ -216,16 +217,22 @@ impl Texts {
         }
     }
 
-    /// The text to compile under a name.
-    fn compilable(&self, name: &str) -> Option<String> {
-        Some(match self.named(name)? {
-            Named::Template(source) => rewrite(&source.text).text,
-            Named::Tail(source) => rewrite(&source.text[tail::start(&source.text)..]).text,
-            Named::Partial(_, text) => rewrite(text).text,
-            Named::Condition(source) => rewrite(&condition::template(&source.text).0).text,
-            Named::Expression(source) => rewrite(&expression::template(&source.text).0).text,
-            Named::Quoted(source) => expression::naming(quoted::quoted(&source.text)?),
-        })
+    /// The text to compile under a name. The check before a run refuses what nests too deeply, but a plan may come from
+    /// elsewhere.
+    fn compilable(&self, name: &str) -> Result<Option<String>, Error> {
+        let text: Cow<'_, str> = match self.named(name) {
+            None => return Ok(None),
+            Some(Named::Template(source)) => source.text.as_ref().into(),
+            Some(Named::Tail(source)) => source.text[tail::start(&source.text)..].into(),
+            Some(Named::Partial(_, text)) => text.into(),
+            Some(Named::Condition(source)) => condition::template(&source.text).0.into(),
+            Some(Named::Expression(source)) => expression::template(&source.text).0.into(),
+            Some(Named::Quoted(source)) => return Ok(quoted::quoted(&source.text).map(expression::naming)),
+        };
+        match depth::check(&text, false) {
+            Ok(_) => Ok(Some(rewrite(&text).text)),
+            Err(error) => Err(Error::new(ErrorKind::SyntaxError, error.message)),
+        }
     }
 
     /// The name of the partial that `parent` includes as `name`.

@@ -5,7 +5,7 @@ use minijinja::{Error, State};
 
 use crate::template::arguments::{bind, defined, failure, flag, split};
 use crate::template::json::{Layout, dump};
-use crate::template::limits::{charge, shallow};
+use crate::template::limits::{OUTPUT_BYTES, charge, shallow, too_large};
 use crate::template::python::{python_repr, write_repr};
 
 /// `default`: replaces what is undefined or null, and with `boolean` whatever is false.
@@ -46,10 +46,13 @@ pub(super) fn json(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         None => Some("  ".to_owned()),
         Some(indent) => indentation(&indent)?,
     };
-    let text = dump(&value, &Layout { indent, sorted: false });
+    let text = dump(&value, &Layout { indent, sorted: false }).ok_or_else(too_large)?;
     charge(state, text.len())?;
     Ok(Value::from(text))
 }
+
+/// The characters of one level of indentation.
+const WIDEST_INDENT: usize = 64;
 
 /// What `json.dumps` makes of its `indent`: a number of spaces, a text, or nothing.
 fn indentation(indent: &Value) -> Result<Option<String>, Error> {
@@ -57,11 +60,14 @@ fn indentation(indent: &Value) -> Result<Option<String>, Error> {
         return Ok(None);
     }
     if let Some(text) = indent.as_str() {
-        return Ok(Some(text.to_owned()));
+        return match text.chars().nth(WIDEST_INDENT) {
+            Some(_) => Err(failure(format!("indent is at most {WIDEST_INDENT} characters"))),
+            None => Ok(Some(text.to_owned())),
+        };
     }
     let width =
         indent.as_i64().ok_or_else(|| failure(format!("indent cannot be {}", python_repr(indent))))?;
-    Ok(Some(" ".repeat(usize::try_from(width).unwrap_or(0).min(64))))
+    Ok(Some(" ".repeat(usize::try_from(width).unwrap_or(0).min(WIDEST_INDENT))))
 }
 
 /// `tojson`: sorted keys, safe inside HTML.
@@ -69,7 +75,7 @@ pub(super) fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     let [value, indent] = bind("tojson", &["value", "indent"], args)?;
     let value = value.unwrap_or(Value::UNDEFINED);
     let indent = indent.map_or(Ok(None), |indent| indentation(&indent))?;
-    let text = dump(&value, &Layout { indent, sorted: true });
+    let text = dump(&value, &Layout { indent, sorted: true }).ok_or_else(too_large)?;
     charge(state, text.len())?;
     let safe =
         text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
@@ -92,9 +98,11 @@ const COLUMNS: usize = 80;
 
 /// Writes a value in one line if it fits behind `indent`, with `after` characters to follow; else one item a line.
 fn write_pretty(out: &mut String, value: &Value, indent: usize, after: usize) {
-    let flat = flat(value);
     let wraps = matches!(value.kind(), ValueKind::Map | ValueKind::Seq | ValueKind::Iterable);
-    if !wraps || flat.chars().count() + indent + after <= COLUMNS || value.len() == Some(0) {
+    if !wraps || value.len() == Some(0) {
+        return write_repr(out, value);
+    }
+    if let Some(flat) = flat_within(value, COLUMNS.saturating_sub(indent + after)) {
         return out.push_str(&flat);
     }
     let inside = indent + 1;
@@ -128,6 +136,9 @@ fn write_lines(
 ) {
     out.push_str(open);
     for at in 0..count {
+        if out.len() > OUTPUT_BYTES {
+            return;
+        }
         if at > 0 {
             out.push_str(",\n");
             out.push_str(&" ".repeat(indent));
@@ -144,21 +155,44 @@ fn sorted_pairs(map: &Value) -> Vec<(Value, Value)> {
     pairs
 }
 
-/// One line, with the keys of maps sorted.
-fn flat(value: &Value) -> String {
+/// One line, with the keys of maps sorted, if it has at most `room` characters.
+///
+/// Writing stops where there is no more room, so that asking at every level of a value does not read all below it.
+fn flat_within(value: &Value, room: usize) -> Option<String> {
+    let mut out = String::new();
+    write_flat(&mut out, value, room);
+    (out.chars().count() <= room).then_some(out)
+}
+
+fn write_flat(out: &mut String, value: &Value, room: usize) {
+    // No character has more than four bytes.
+    let is_full = |out: &String| out.len() > room * 4;
     match value.kind() {
+        _ if is_full(out) => {}
         ValueKind::Map => {
-            let entry = |(key, item): &(Value, Value)| format!("{}: {}", python_repr(key), flat(item));
-            format!("{{{}}}", sorted_pairs(value).iter().map(entry).collect::<Vec<_>>().join(", "))
+            out.push('{');
+            for (at, (key, item)) in sorted_pairs(value).iter().enumerate() {
+                if is_full(out) {
+                    return;
+                }
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_repr(out, key);
+                out.push_str(": ");
+                write_flat(out, item, room);
+            }
+            out.push('}');
         }
         ValueKind::Seq if !value.is_tuple() => {
-            let items: Vec<String> = value.try_iter().into_iter().flatten().map(|item| flat(&item)).collect();
-            format!("[{}]", items.join(", "))
+            out.push('[');
+            for (at, item) in value.try_iter().into_iter().flatten().enumerate() {
+                if is_full(out) {
+                    return;
+                }
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_flat(out, &item, room);
+            }
+            out.push(']');
         }
-        _ => {
-            let mut out = String::new();
-            write_repr(&mut out, value);
-            out
-        }
+        _ => write_repr(out, value),
     }
 }

@@ -66,14 +66,18 @@ fn without(text: &str, open: &str, close: &str) -> String {
     out + rest
 }
 
+/// Bytes from `&` to `;`, both included.
+const LONGEST_ENTITY: usize = 11;
+
 fn unescape(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(start) = rest.find('&') {
         out.push_str(&rest[..start]);
         let tail = &rest[start..];
-        let entity =
-            tail.find(';').filter(|end| *end <= 10).and_then(|end| Some((entity(&tail[1..end])?, end)));
+        // The longest name has nine characters: looking further would read the whole text for every `&`.
+        let end = tail.bytes().take(LONGEST_ENTITY).position(|byte| byte == b';');
+        let entity = end.and_then(|end| Some((entity(&tail[1..end])?, end)));
         match entity {
             Some((character, end)) => {
                 out.push(character);
@@ -158,10 +162,14 @@ fn quote(text: &str, also: &str) -> String {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(char::from(byte)),
             _ if also.as_bytes().contains(&byte) => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
+            _ => out.extend(['%', hexadecimal(byte >> 4), hexadecimal(byte & 15)]),
         }
     }
     out
+}
+
+fn hexadecimal(digit: u8) -> char {
+    char::from_digit(u32::from(digit), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
 /// `urlize`: addresses become links.

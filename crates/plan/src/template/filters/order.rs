@@ -10,6 +10,7 @@ use minijinja::{Error, State};
 
 use super::select::{attribute_of, present};
 use crate::template::arguments::{bind, failure, flag, items, required, split, text};
+use crate::template::limits::charge_items;
 use crate::template::list::Group;
 use crate::template::operators::order;
 
@@ -58,7 +59,7 @@ fn compare_keys(left: &[Value], right: &[Value]) -> Result<Ordering, Error> {
 }
 
 /// `sort`: by the items or by attributes (`'a,b'`).
-pub(super) fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, reverse, case, attribute] =
         bind("sort", &["value", "reverse", "case_sensitive", "attribute"], args)?;
     let paths: Vec<Option<Value>> = match attribute.as_ref().and_then(Value::as_str) {
@@ -66,8 +67,10 @@ pub(super) fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         None => vec![attribute],
     };
     let case_sensitive = flag(case, false);
+    let all = items(&required("sort", "value", value)?)?;
+    charge_items(state, all.len().saturating_mul(paths.len()))?;
     let mut pairs = Vec::new();
-    for item in items(&required("sort", "value", value)?)? {
+    for item in all {
         let keys: Result<Vec<Value>, Error> =
             paths.iter().map(|path| key_of(&item, path.as_ref(), case_sensitive)).collect();
         pairs.push((keys?, item));

@@ -1,11 +1,11 @@
 //! Filters about lists and other things with items.
 
-use minijinja::value::{Value, ValueKind};
+use minijinja::value::{Value, ValueIter, ValueKind};
 use minijinja::{Error, State};
 
 use super::select::{attribute_of, present};
 use crate::template::arguments::{bind, failure, integer, items, required};
-use crate::template::limits::{charge, charge_items, shallow};
+use crate::template::limits::{Cost, charge, charge_call, charge_items, shallow};
 use crate::template::list::{Part, View};
 use crate::template::operators::kind_name;
 use crate::template::python::{python_text, write_text};
@@ -16,8 +16,12 @@ fn subject(name: &str, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `length`, `count`.
-pub(super) fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn length(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject("length", args)?;
+    // A list knows its length; the characters of a text are counted.
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Map) {
+        charge_call(state, Cost::Items, args)?;
+    }
     let counted = || value.try_iter().ok().map(Iterator::count);
     match value.kind() {
         ValueKind::None => Err(failure("null has no length")),
@@ -43,12 +47,27 @@ pub(super) fn list(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// `first`; undefined if there is none.
 pub(super) fn first(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    Ok(items(&subject("first", args)?)?.into_iter().next().unwrap_or(Value::UNDEFINED))
+    Ok(iterable(&subject("first", args)?)?.next().unwrap_or(Value::UNDEFINED))
 }
 
 /// `last`; undefined if there is none.
-pub(super) fn last(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    Ok(items(&subject("last", args)?)?.pop().unwrap_or(Value::UNDEFINED))
+pub(super) fn last(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject("last", args)?;
+    match (value.kind(), value.as_str(), value.len()) {
+        (_, Some(text), _) => Ok(text.chars().next_back().map_or(Value::UNDEFINED, Value::from)),
+        (ValueKind::Seq, _, Some(length)) => match length.checked_sub(1) {
+            Some(at) => value.get_item_by_index(at),
+            None => Ok(Value::UNDEFINED),
+        },
+        _ => {
+            charge_call(state, Cost::Items, args)?;
+            Ok(iterable(&value)?.last().unwrap_or(Value::UNDEFINED))
+        }
+    }
+}
+
+fn iterable(value: &Value) -> Result<ValueIter, Error> {
+    if value.is_none() { Err(failure("None is not iterable")) } else { value.try_iter() }
 }
 
 /// `random`: an item that depends on the items alone, so that a replayed run chooses the same.

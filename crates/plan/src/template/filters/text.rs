@@ -1,11 +1,13 @@
 //! Filters about texts.
 
+use std::borrow::Cow;
+
 use minijinja::value::Value;
 use minijinja::{Error, State};
 
 use crate::template::arguments::{bind, failure, flag, integer, required, text};
 use crate::template::formatting::{percent, places};
-use crate::template::limits::charge;
+use crate::template::limits::{Cost, charge, charge_call};
 use crate::template::methods::{lines, replace as replace_in, strip, with_capital};
 
 use crate::template::python::python_text;
@@ -92,10 +94,10 @@ pub(super) fn format(state: &mut State, args: &[Value]) -> Result<Value, Error> 
 }
 
 /// `truncate`: cuts at a word, unless the text is only a little too long.
-pub(super) fn truncate(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn truncate(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, length, kill, end, leeway] =
         bind("truncate", &["s", "length", "killwords", "end", "leeway"], args)?;
-    let value = python_text(&required("truncate", "s", value)?);
+    let value = required("truncate", "s", value)?;
     let size = |argument, otherwise| {
         Ok::<_, Error>(integer("truncate", argument)?.map_or(otherwise, |n| n.max(0) as usize))
     };
@@ -105,10 +107,16 @@ pub(super) fn truncate(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     if length < end_length {
         return Err(failure(format!("truncate needs a length of at least {end_length}, not {length}")));
     }
-    if value.chars().count() <= length.saturating_add(leeway) {
-        return Ok(Value::from(value));
+    // Only the beginning of a text is looked at, so cutting a long one short is cheap.
+    if value.as_str().is_none() {
+        charge_call(state, Cost::Whole, std::slice::from_ref(&value))?;
     }
-    let kept: String = value.chars().take(length - end_length).collect();
+    let text = value.as_str().map_or_else(|| Cow::Owned(python_text(&value)), Cow::Borrowed);
+    if text.chars().nth(length.saturating_add(leeway)).is_none() {
+        return Ok(if value.as_str().is_some() { value } else { Value::from(text.into_owned()) });
+    }
+    charge(state, length.saturating_mul(4))?;
+    let kept: String = text.chars().take(length - end_length).collect();
     let kept = match kept.rsplit_once(' ') {
         Some((words, _)) if !flag(kill, false) => words.to_owned(),
         _ => kept,

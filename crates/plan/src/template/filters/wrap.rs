@@ -18,8 +18,10 @@ pub(super) fn word_wrap(state: &mut State, args: &[Value]) -> Result<Value, Erro
     let width = width.ok_or_else(|| failure("wordwrap needs a width above zero"))?;
     let wrap = text("wordwrap", wrap)?.unwrap_or_else(|| "\n".to_owned());
     let shape = Shape { width, break_long: flag(break_long, true), hyphens: flag(hyphens, true) };
-    charge(state, value.len().saturating_mul(2))?;
-    let wrapped: Vec<String> = lines(&value, false).iter().map(|line| shape.fill(line).join(&wrap)).collect();
+    let filled: Vec<Vec<String>> = lines(&value, false).iter().map(|line| shape.fill(line)).collect();
+    let count = filled.iter().map(|lines| lines.len().max(1)).sum::<usize>();
+    charge(state, value.len().saturating_add(count.saturating_mul(wrap.len())))?;
+    let wrapped: Vec<String> = filled.iter().map(|lines| lines.join(&wrap)).collect();
     Ok(Value::from(wrapped.join(&wrap)))
 }
 
@@ -31,23 +33,24 @@ struct Shape {
 
 impl Shape {
     /// One line as several; white space at a break goes, inside a line it stays.
+    ///
+    /// Linear: a piece is looked at no further than a line is wide, and what is left of it is never copied.
     fn fill(&self, line: &str) -> Vec<String> {
         let mut pieces = self.pieces(line);
         pieces.reverse();
         let mut out: Vec<String> = Vec::new();
         while !pieces.is_empty() {
-            let mut current: Vec<String> = Vec::new();
-            let mut used = 0;
+            let mut current: Vec<&str> = Vec::new();
+            let mut room = self.width;
             if !out.is_empty() && pieces.last().is_some_and(|piece| piece.trim().is_empty()) {
                 pieces.pop();
             }
-            while let Some(piece) = pieces.last().filter(|piece| used + piece.chars().count() <= self.width) {
-                used += piece.chars().count();
-                current.push(piece.clone());
-                pieces.pop();
+            while let Some(length) = pieces.last().and_then(|piece| length_within(piece, room)) {
+                room -= length;
+                current.extend(pieces.pop());
             }
-            if pieces.last().is_some_and(|piece| piece.chars().count() > self.width) {
-                self.long(&mut pieces, &mut current, used);
+            if pieces.last().is_some_and(|piece| length_within(piece, self.width).is_none()) {
+                self.long(&mut pieces, &mut current, room);
             }
             if current.last().is_some_and(|piece| piece.trim().is_empty()) {
                 current.pop();
@@ -60,7 +63,7 @@ impl Shape {
     }
 
     /// A piece that is longer than a line: cut it, or give it a line of its own.
-    fn long(&self, pieces: &mut Vec<String>, current: &mut Vec<String>, used: usize) {
+    fn long<'l>(&self, pieces: &mut Vec<&'l str>, current: &mut Vec<&'l str>, room: usize) {
         let Some(piece) = pieces.pop() else { return };
         if !self.break_long {
             match current.is_empty() {
@@ -69,62 +72,64 @@ impl Shape {
             }
             return;
         }
-        let space = (self.width - used).max(usize::from(current.is_empty()));
-        let mut cut = space;
+        let space = room.max(usize::from(current.is_empty()));
+        let mut cut = at_character(piece, space);
         if self.hyphens {
-            let head: Vec<char> = piece.chars().take(space).collect();
-            if let Some(at) = head
-                .iter()
-                .rposition(|c| *c == '-')
-                .filter(|at| *at > 0 && head[..*at].iter().any(|c| *c != '-'))
-            {
-                cut = at + 1;
-            }
+            let head = &piece[..cut];
+            let last = head.rfind('-').filter(|at| head[..*at].contains(|c| c != '-'));
+            cut = last.map_or(cut, |at| at + 1);
         }
-        current.push(piece.chars().take(cut).collect());
-        let rest: String = piece.chars().skip(cut).collect();
+        let (head, rest) = piece.split_at(cut);
+        current.push(head);
         if !rest.is_empty() {
             pieces.push(rest);
         }
     }
 
     /// Words, the white space between them, and the parts of words with hyphens between letters.
-    fn pieces(&self, line: &str) -> Vec<String> {
-        let mut out: Vec<String> = Vec::new();
-        let mut blank: Option<bool> = None;
-        for character in line.chars() {
-            let here = character.is_whitespace();
-            match (blank == Some(here), out.last_mut()) {
-                (true, Some(piece)) => piece.push(character),
-                _ => out.push(character.to_string()),
+    fn pieces<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        let mut out: Vec<&str> = Vec::new();
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let blank = first.is_whitespace();
+            let end = rest.find(|c: char| c.is_whitespace() != blank).unwrap_or(rest.len());
+            let (piece, after) = rest.split_at(end);
+            match self.hyphens && !blank {
+                true => out.extend(at_hyphens(piece)),
+                false => out.push(piece),
             }
-            blank = Some(here);
+            rest = after;
         }
-        if !self.hyphens {
-            return out;
-        }
-        out.iter().flat_map(|piece| at_hyphens(piece)).collect()
+        out
     }
 }
 
+/// The characters of a text, if there are no more than `most`.
+fn length_within(text: &str, most: usize) -> Option<usize> {
+    let count = text.chars().take(most.saturating_add(1)).count();
+    (count <= most).then_some(count)
+}
+
+/// Where the character with this number begins, or the end.
+fn at_character(text: &str, number: usize) -> usize {
+    text.char_indices().nth(number).map_or(text.len(), |(at, _)| at)
+}
+
 /// `well-known` as `well-` and `known`: a break is allowed after a hyphen between letters.
-fn at_hyphens(piece: &str) -> Vec<String> {
-    let characters: Vec<char> = piece.chars().collect();
-    let letter = |at: usize| characters.get(at).is_some_and(|c| c.is_alphabetic() || *c == '_');
+fn at_hyphens(piece: &str) -> Vec<&str> {
+    let characters: Vec<(usize, char)> = piece.char_indices().collect();
+    let letter = |at: usize| characters.get(at).is_some_and(|(_, c)| c.is_alphabetic() || *c == '_');
     let mut out = Vec::new();
     let mut start = 0;
-    for at in 1..characters.len().saturating_sub(1) {
-        let breaks = characters[at] == '-'
-            && at >= 2
-            && letter(at - 1)
-            && letter(at - 2)
-            && letter(at + 1)
-            && letter(at + 2);
-        if breaks {
-            out.push(characters[start..=at].iter().collect());
-            start = at + 1;
+    for at in 2..characters.len() {
+        let (offset, character) = characters[at];
+        let between =
+            character == '-' && letter(at - 1) && letter(at - 2) && letter(at + 1) && letter(at + 2);
+        if between {
+            out.push(&piece[start..=offset]);
+            start = offset + 1;
         }
     }
-    out.push(characters[start..].iter().collect());
+    out.push(&piece[start..]);
     out
 }

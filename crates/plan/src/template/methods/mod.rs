@@ -11,8 +11,12 @@ pub(super) use string::{capitalize as with_capital, lines, replace, strip};
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
+use super::limits::{Cost, charge_call};
+
 /// Calls a method that the value itself does not know.
 pub(super) fn call(state: &mut State, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
+    charge_call(state, cost(value, method), std::slice::from_ref(value))?;
+    charge_call(state, Cost::Whole, args)?;
     let result = match (value.as_str(), value.kind()) {
         (Some(text), _) => string::call(state, text, method, args),
         (_, ValueKind::Map) => map::call(value, method, args),
@@ -21,6 +25,16 @@ pub(super) fn call(state: &mut State, value: &Value, method: &str, args: &[Value
         _ => None,
     };
     result.unwrap_or_else(|| Err(Error::from(ErrorKind::UnknownMethod)))
+}
+
+/// What a method reads of its own value.
+fn cost(value: &Value, method: &str) -> Cost {
+    match (value.kind(), method) {
+        (ValueKind::Map, "get") => Cost::Fixed,
+        // Both compare items.
+        (ValueKind::Seq | ValueKind::Iterable, "index" | "count") => Cost::Whole,
+        _ => Cost::Items,
+    }
 }
 
 fn number(value: &Value, method: &str) -> Option<Result<Value, Error>> {

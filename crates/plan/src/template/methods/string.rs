@@ -1,5 +1,7 @@
 //! Methods of texts.
 
+use std::collections::HashSet;
+
 use minijinja::value::{Tuple, Value, ValueKind};
 use minijinja::{Error, State};
 
@@ -279,9 +281,10 @@ pub(in crate::template) fn strip<'a>(
     front: bool,
     back: bool,
 ) -> &'a str {
-    let goes = |c: char| characters.map_or(c.is_whitespace(), |characters| characters.contains(c));
-    let subject = if front { subject.trim_start_matches(goes) } else { subject };
-    if back { subject.trim_end_matches(goes) } else { subject }
+    let given: Option<HashSet<char>> = characters.map(|characters| characters.chars().collect());
+    let goes = |c: char| given.as_ref().map_or(c.is_whitespace(), |given| given.contains(&c));
+    let subject = if front { subject.trim_start_matches(&goes) } else { subject };
+    if back { subject.trim_end_matches(&goes) } else { subject }
 }
 
 fn removed(
@@ -379,6 +382,8 @@ fn zero_filled(state: &mut State, subject: &str, args: &[Value]) -> Outcome {
 fn expanded(state: &mut State, subject: &str, args: &[Value]) -> Outcome {
     let [size] = bind("expandtabs", &["tabsize"], args)?;
     let size = usize::try_from(integer("expandtabs", size)?.unwrap_or(8)).unwrap_or(0).min(1000);
+    let tabs = subject.bytes().filter(|byte| *byte == b'\t').count();
+    charge(state, subject.len().saturating_add(tabs.saturating_mul(size)))?;
     let mut out = String::new();
     let mut column = 0;
     for character in subject.chars() {
@@ -399,6 +404,5 @@ fn expanded(state: &mut State, subject: &str, args: &[Value]) -> Outcome {
             }
         }
     }
-    charge(state, out.len())?;
     Ok(Value::from(out))
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use minijinja::machinery::{Token, tokenize};
 
+use super::depth;
 use super::environment::syntax;
 
 /// A text and how it came about.
@@ -61,15 +62,23 @@ impl Rewritten {
 
 /// Rewrites a whole template.
 pub(super) fn rewrite(text: &str) -> Rewritten {
+    let as_it_is = || Rewritten { text: text.to_owned(), edits: Vec::new() };
+    // The walk is recursive; what is too deep for it never runs.
+    if depth::check(text, false).is_err() {
+        return as_it_is();
+    }
     let mut tokens = Vec::new();
     for token in tokenize(text, false, syntax()) {
         match token {
             Ok((token, span)) => tokens.push((token, span.start_offset as usize..span.end_offset as usize)),
-            Err(_) => return Rewritten { text: text.to_owned(), edits: Vec::new() },
+            Err(_) => return as_it_is(),
         }
     }
     let mut edits = walk::edits(&tokens);
     edits.extend(tokens.iter().flat_map(|(token, _)| line_ends(text, token)));
+    if keeps_words(&tokens) {
+        edits.extend(tokens.iter().filter_map(|(token, _)| metered(text, token)));
+    }
     apply(text, edits)
 }
 
@@ -82,6 +91,26 @@ fn line_ends(text: &str, token: &Token<'_>) -> Vec<Edit> {
     let edit =
         |(at, _)| Edit { from: start + at, to: start + end(at), order: REPLACE, text: "\n".to_owned() };
     data.match_indices('\r').map(edit).collect()
+}
+
+/// Whether words between tags may be kept, and repeated, before they arrive where the output is bounded.
+fn keeps_words(tokens: &[walk::Spot<'_>]) -> bool {
+    let has = |words: &[&str]| {
+        let starts = |pair: &[walk::Spot<'_>]| matches!((&pair[0].0, &pair[1].0), (Token::BlockStart, Token::Ident(word)) if words.contains(word));
+        tokens.windows(2).any(starts)
+    };
+    has(&["set", "macro", "call", "filter"]) && has(&["for", "macro"])
+}
+
+/// Words that are shorter than this are bounded by the fuel.
+const SHORT: usize = 64;
+
+/// A call that pays for the words behind it.
+fn metered(text: &str, token: &Token<'_>) -> Option<Edit> {
+    let Token::TemplateData(data) = token else { return None };
+    let start = data.as_ptr() as usize - text.as_ptr() as usize;
+    let meter = || format!("{{{{{}|__raw}}}}", data.len());
+    (data.len() > SHORT).then(|| Edit { from: start, to: start, order: OPEN, text: meter() })
 }
 
 fn apply(text: &str, mut edits: Vec<Edit>) -> Rewritten {
@@ -107,7 +136,16 @@ mod tests {
             ("{{ a < b }}", r#"{{ ((a )|__compare("<",  b)) }}"#),
             ("{{ 1 < x <= 3 }}", r#"{{ ((1 )|__compare("<",  x , "<=",  3)) }}"#),
             ("{{ a == b }}", "{{ a == b }}"),
+            ("{{ a + b + c }}", "{{ ((a )|__add( b) |__add( c)) }}"),
+            ("{{ a + b - c + d }}", "{{ ((((a )|__add( b)) - c )|__add( d)) }}"),
             ("{{ (a + b) % c }}", "{{ (((((a )|__add( b))) )|__modulo( c)) }}"),
+            (
+                "{{ a.b['c'].d | default('') }}",
+                r#"{{ (a|__part("b")|__part("c")|__part("d")) | default('') }}"#,
+            ),
+            ("{{ a.b is not defined }}", r#"{{ (a|__part("b")) is not defined }}"#),
+            ("{{ a.b | upper }}", "{{ a.b | upper }}"),
+            ("{{ a.b() | default('') }}", "{{ a.b() | default('') }}"),
             ("{{ x[1:] }}", "{{ ((x)|__slice(1, none)) }}"),
             ("{{ x[::-1] }}", "{{ ((x)|__slice(none, none, -1)) }}"),
             ("{{ x[0] }}", "{{ x[0] }}"),

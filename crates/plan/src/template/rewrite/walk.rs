@@ -39,7 +39,8 @@ pub(super) type Spot<'a> = (Token<'a>, Range<usize>);
 
 /// The edits that a template needs.
 pub(super) fn edits(tokens: &[Spot<'_>]) -> Vec<Edit> {
-    let mut walk = Walk { tokens, at: 0, edits: Vec::new(), literals: literals(tokens) };
+    let repeats = tokens.iter().any(|(token, _)| matches!(token, Token::Ident("for" | "macro" | "include")));
+    let mut walk = Walk { tokens, at: 0, edits: Vec::new(), literals: literals(tokens), repeats };
     walk.template();
     walk.edits
 }
@@ -60,11 +61,19 @@ fn calls_a_changing_method(tokens: &[Spot<'_>]) -> bool {
     })
 }
 
+/// One step of a path: how many tokens it has, and the key as text.
+struct Link {
+    tokens: usize,
+    key: String,
+}
+
 struct Walk<'t, 'a> {
     tokens: &'t [Spot<'a>],
     at: usize,
     edits: Vec<Edit>,
     literals: Literals,
+    /// Whether something may be done more than once.
+    repeats: bool,
 }
 
 impl<'a> Walk<'_, 'a> {
@@ -189,7 +198,7 @@ impl<'a> Walk<'_, 'a> {
             self.binary(0);
         }
         if !links.iter().any(|(_, operator)| operator.starts_with(['<', '>'])) {
-            return;
+            return self.metered(start, links);
         }
         self.insert(start, OPEN, "((");
         for (at, (range, operator)) in links.into_iter().enumerate() {
@@ -197,6 +206,24 @@ impl<'a> Walk<'_, 'a> {
                 if at == 0 { format!(")|__compare(\"{operator}\", ") } else { format!(", \"{operator}\", ") };
             self.replace(range, text);
         }
+        let end = self.end();
+        self.insert(end, CLOSE, "))");
+    }
+
+    /// `==` and `in` mean here what they mean in Python. In a template that repeats itself they still become calls,
+    /// because only calls pay for what they read.
+    fn metered(&mut self, start: usize, mut links: Vec<(Range<usize>, &'static str)>) {
+        let (Some((range, operator)), true) = (links.pop().filter(|_| links.is_empty()), self.repeats) else {
+            return;
+        };
+        let function = match operator {
+            "==" => "__equal",
+            "!=" => "__unequal",
+            "in" => "__in",
+            _ => "__not_in",
+        };
+        self.insert(start, OPEN, "((");
+        self.replace(range, format!(")|{function}("));
         let end = self.end();
         self.insert(end, CLOSE, "))");
     }
@@ -221,17 +248,35 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Sums, joins, products and powers, by level of precedence.
+    ///
+    /// Calls that follow each other stay beside each other, `((a)|__add(b)|__add(c))`: the parser bounds how deeply
+    /// brackets nest, and a sum may be long.
     fn binary(&mut self, level: usize) {
         let start = self.start();
         self.operand(level);
-        while let Some((range, function)) = self.operator(level) {
-            self.operand(level);
-            if let Some(function) = function {
-                self.insert(start, OPEN, "((");
-                self.replace(range, format!(")|{function}("));
-                let end = self.end();
-                self.insert(end, CLOSE, "))");
+        let mut calls = false;
+        loop {
+            let before = self.end();
+            let Some((range, function)) = self.operator(level) else { break };
+            match function {
+                Some(function) if calls => self.replace(range, format!("|{function}(")),
+                Some(function) => {
+                    self.insert(start, OPEN, "((");
+                    self.replace(range, format!(")|{function}("));
+                }
+                None if calls => self.insert(before, CLOSE, ")"),
+                None => {}
             }
+            calls = function.is_some();
+            self.operand(level);
+            if calls {
+                let end = self.end();
+                self.insert(end, CLOSE, ")");
+            }
+        }
+        if calls {
+            let end = self.end();
+            self.insert(end, CLOSE, ")");
         }
     }
 
@@ -261,9 +306,77 @@ impl<'a> Walk<'_, 'a> {
             self.at += 1;
         }
         let start = self.start();
-        self.primary();
-        self.postfix(start);
+        if !self.forgiven_path(start) {
+            self.primary();
+            self.postfix(start);
+        }
         self.filters();
+    }
+
+    /// `step.output.x | default('')`: a path whose absence the text copes with may end anywhere on its way, so each part
+    /// is looked up by a call that gives nothing where nothing is.
+    fn forgiven_path(&mut self, start: usize) -> bool {
+        let Some(links) = self.path_ahead() else { return false };
+        if !self.is_forgiven(self.at + 1 + links.iter().map(|link| link.tokens).sum::<usize>()) {
+            return false;
+        }
+        self.insert(start, OPEN, "(");
+        self.at += 1;
+        for link in links {
+            let from = self.start();
+            self.at += link.tokens;
+            self.replace(from..self.end(), format!("|__part({})", link.key));
+        }
+        let end = self.end();
+        self.insert(end, CLOSE, ")");
+        true
+    }
+
+    /// A name with attributes and constant keys behind it, up to whatever is neither.
+    fn path_ahead(&self) -> Option<Vec<Link>> {
+        let token = |at: usize| self.tokens.get(at).map(|(token, _)| token);
+        let Some(Token::Ident(name)) = token(self.at) else { return None };
+        if matches!(*name, "not" | "self") {
+            return None;
+        }
+        let mut at = self.at + 1;
+        let mut links = Vec::new();
+        loop {
+            let link = match (token(at), token(at + 1), token(at + 2)) {
+                (Some(Token::Dot), Some(Token::Ident(name)), _) => {
+                    Link { tokens: 2, key: format!("{name:?}") }
+                }
+                (Some(Token::Dot), Some(Token::Int(index)), _) => Link { tokens: 2, key: index.to_string() },
+                (Some(Token::BracketOpen), Some(Token::Int(index)), Some(Token::BracketClose)) => {
+                    Link { tokens: 3, key: index.to_string() }
+                }
+                (Some(Token::BracketOpen), Some(Token::Str(key)), Some(Token::BracketClose))
+                    if !key.contains(['"', '\\', '\n', '\r']) =>
+                {
+                    Link { tokens: 3, key: format!("\"{key}\"") }
+                }
+                _ => break,
+            };
+            at += link.tokens;
+            links.push(link);
+        }
+        (!links.is_empty()).then_some(links)
+    }
+
+    /// Whether what stands at this token copes with what is missing.
+    fn is_forgiven(&self, at: usize) -> bool {
+        let word = |at: usize| match self.tokens.get(at) {
+            Some((Token::Ident(word), _)) => *word,
+            _ => "",
+        };
+        match self.tokens.get(at) {
+            Some((Token::Pipe, _)) => matches!(word(at + 1), "default" | "d"),
+            Some((Token::Ident("is"), _)) => {
+                let test = if word(at + 1) == "not" { word(at + 2) } else { word(at + 1) };
+                matches!(test, "defined" | "undefined")
+            }
+            _ => false,
+        }
     }
 
     fn primary(&mut self) {

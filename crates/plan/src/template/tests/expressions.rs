@@ -58,3 +58,27 @@ proptest! {
         prop_assert_eq!(value("{{ v }}", &given), Ok(given["v"].clone()));
     }
 }
+
+/// Jinja2 gives the default only for the last part of a path and fails before; a step that did not run has no parts at all.
+#[test]
+fn a_default_holds_wherever_a_path_ends() {
+    let context = json!({"d": {"q": null, "list": [{"x": 1}]}});
+    let cases = [
+        ("{{ foo.bar.baz | default('x') }}", "x"),
+        ("{{ foo['bar'].baz[0].z | d('x') }}", "x"),
+        ("{{ d.q.z | default('x') }}", "x"),
+        ("{{ d.list[0].x | default('y') }}", "1"),
+        ("{{ d.list.0.x | default('y') }}", "1"),
+        ("{{ d.list[3].x | default('y') }}", "y"),
+        ("{{ d.q.z is defined }}", "False"),
+        ("{{ foo.bar.z is not defined }}", "True"),
+        ("{{ d.list is defined }}", "True"),
+        ("{% if foo.bar.z | default(false) %}a{% else %}b{% endif %}", "b"),
+        ("{{ (foo.bar | default('x')) ~ foo.z | default('y') }}", "xy"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(render(text, &context), Ok(expected.to_owned()), "{text}");
+    }
+    assert!(render("{{ foo.bar }}", &context).is_err());
+    assert!(render("{{ foo.bar | upper | default('x') }}", &context).is_err());
+}

@@ -3,9 +3,13 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::render;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::{render, worst};
 use crate::template::{
-    RenderFault, from_json, from_json_text, is_literal, parse_template, python_text, to_json,
+    RenderFault, Renderer, TemplateId, TemplateSource, Value as TemplateValue, from_json, from_json_text,
+    is_literal, parse_template, python_text, to_json,
 };
 
 #[test]
@@ -32,10 +36,36 @@ fn hostile_templates_end_with_an_error() {
         "{% set ns = namespace(x=[]) %}{% for i in range(300000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}",
         "{% set ns = namespace(x=[]) %}{% for i in range(300000) %}{% set ns.x = dict(a=ns.x) %}{% endfor %}",
         "{% set ns = namespace(x=[1]) %}{% for i in range(300000) %}{% set ns.x = ns.x | batch(1) %}{% endfor %}",
+        // Small in memory, endless to walk.
+        "{% set ns = namespace(x=[1]) %}{% for i in range(150) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x=(1,)) %}{% for i in range(150) %}{% set ns.x = (ns.x, ns.x) %}{% endfor %}{{ ns.x | length }}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(60) %}{% set m = [] %}{% do m.append(ns.x) %}{% do m.append(ns.x) %}{% set ns.x = m %}{% endfor %}{{ ns.x == ns.x }}",
+        "{{ ('\\t' * 4000000).expandtabs(1000) }}",
+        "{{ ('{0}' * 100000).format('x' * 4000000) }}",
+        "{{ ('%99999d' * 100000) % 1 }}",
+        "{{ [['x' * 4000000] * 1000] | string }}",
+        "{{ [['x' * 4000000] * 1000] ~ '' }}",
+        "{{ [['x' * 4000000] * 1000] | json }}",
+        "{{ [1, 2] | json(indent='x' * 4000000) }}",
+        "{{ [{'a': 1}] * 100000 | sort(attribute='a,' * 100000 ~ 'a') }}",
+        "{{ 'ab cd' * 100000 | wordwrap(1, true, 'x' * 100000) }}",
+        // Each round is short, and there are many.
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if x | upper %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if x.isalpha() %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if x is upper %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if x[1:] %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% set y = 'a' * 4000000 %}{% for i in range(100000) %}{% if x < y %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% set y = 'a' * 4000000 %}{% for i in range(100000) %}{% if x == y %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if 'ab' in x %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if 'ab' not in x %}{% endif %}{% endfor %}",
+        "{% set l = [] %}{% for i in range(100000) %}{% do l.insert(0, i) %}{% endfor %}{% for i in range(100000) %}{% do l.pop(0) %}{% endfor %}",
+        "{% set x %}{% for i in range(1000000) %}BIG{% endfor %}{% endset %}{{ x | length }}",
+        "{% macro m() %}{% for i in range(1000000) %}BIG{% endfor %}{% endmacro %}{{ m() | length }}",
         "{% set l = [] %}{% set ns = namespace(x=l) %}{% for i in range(300000) %}{% set m = [] %}{% do m.append(ns.x) %}{% set ns.x = m %}{% endfor %}",
     ];
     for template in hostile {
-        assert!(render(template, &json!({})).is_err(), "{template}");
+        let text = template.replace("BIG", &"many words between two tags ".repeat(100));
+        assert!(render(&text, &json!({})).is_err(), "{template}");
     }
 }
 
@@ -47,6 +77,40 @@ fn a_namespace_that_holds_itself_can_be_shown() {
     );
     assert!(text.is_ok_and(|text| text.contains("...")));
 }
+
+/// Sixteen times the input takes about sixteen times as long, or less; what is quadratic takes 256 times as long. The
+/// quickest of a few runs counts, so a busy machine only makes the test longer.
+#[test]
+fn no_filter_takes_longer_than_its_input_grows() {
+    let names: Vec<&str> = crate::template::FILTER_NAMES.to_vec();
+    let sizes = [2 << 10, 32 << 10].map(|bytes| {
+        let inputs = worst::inputs(bytes).into_iter();
+        inputs.map(|(name, json)| (name, from_json(&json))).collect::<Vec<_>>()
+    });
+    let mut steep = Vec::new();
+    for call in worst::calls(&names) {
+        let source = TemplateSource { text: worst::template(&call).into(), base: None };
+        let renderer = Renderer::new(&[source], &[], &BTreeMap::new());
+        let time = |value: &TemplateValue| {
+            let context = TemplateValue::from_pairs([("x", value.clone())]);
+            let start = Instant::now();
+            let _ = renderer.render(TemplateId(0), context);
+            start.elapsed().max(FLOOR)
+        };
+        for ((name, small), (_, large)) in sizes[0].iter().zip(&sizes[1]) {
+            let (mut quick, mut slow) = (Duration::MAX, Duration::MAX);
+            let is_steep = (0..8).all(|_| {
+                (quick, slow) = (quick.min(time(small)), slow.min(time(large)));
+                slow > quick * 48
+            });
+            steep.extend(is_steep.then(|| format!("{call} of {name}: {quick:?}, then {slow:?}")));
+        }
+    }
+    assert!(steep.is_empty(), "{steep:#?}");
+}
+
+/// What takes less is a failure's message, and not worth comparing.
+const FLOOR: Duration = Duration::from_micros(20);
 
 #[test]
 fn running_out_is_told_from_other_failures() {

@@ -6,6 +6,7 @@ mod files;
 mod jinja;
 mod limits;
 mod references;
+mod worst;
 
 use std::collections::BTreeMap;
 
