@@ -4,7 +4,7 @@ use crate::paint::Paint;
 use crate::view::words;
 use convoke_model::{Budget, WhenSpent};
 use convoke_plan::view::{Levels, PlacedNode, levels};
-use convoke_plan::{Limits, Plan, Workflow};
+use convoke_plan::{Kind, Limits, NodeIx, Plan, Workflow};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -21,6 +21,7 @@ fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
         writeln!(text, "  level {}", number + 1).expect("text takes text");
         for node in levels.nodes.iter().filter(|node| !is_group(node) && names.contains(&node.name)) {
             text.push_str(&row(node, &levels));
+            text.push_str(&merged(workflow, &node.name));
         }
     }
     writeln!(text, "  critical path: {}", levels.critical_path.join(" -> ")).expect("text takes text");
@@ -28,6 +29,32 @@ fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
     text.push_str(&budgets_of_groups(&levels));
     writeln!(text, "  limits: {}", limits(&workflow.limits)).expect("text takes text");
     text
+}
+
+/// What a merge takes, where it takes the outputs of groups.
+fn merged(workflow: &Workflow, name: &str) -> String {
+    let merges = workflow.nodes.iter().filter(|node| *node.name == *name);
+    let sources = merges.flat_map(|node| match &node.kind {
+        Kind::Reduce(reduce) => reduce.of.as_slice(),
+        _ => &[],
+    });
+    sources.filter_map(|of| entries(workflow, *of)).map(|line| format!("      merges {line}\n")).collect()
+}
+
+/// The entries that a group gives to a merge.
+fn entries(workflow: &Workflow, of: NodeIx) -> Option<String> {
+    let node = workflow.node(of);
+    match &node.kind {
+        Kind::Parallel(_) => Some(format!("{}: one entry per member", node.name)),
+        Kind::ForEach(each) => Some(match &workflow.node(each.body).kind {
+            Kind::Parallel(group) => {
+                let last = group.members.last().map_or("", |last| &*workflow.node(*last).name);
+                format!("{}: one entry per item, the output of {last}", node.name)
+            }
+            _ => format!("{}: one entry per item", node.name),
+        }),
+        _ => None,
+    }
 }
 
 /// Groups are on no level of their own, so what they may spend is said below.
@@ -88,8 +115,11 @@ fn parallelism(levels: &Levels) -> String {
 }
 
 fn limits(limits: &Limits) -> String {
-    let mut parts =
-        vec![format!("{} iterations", limits.max_iterations), format!("{} tasks", limits.max_tasks)];
+    let iterations = match limits.iterations_stated {
+        true => format!("{} iterations", limits.max_iterations),
+        false => format!("{} visits of a step", limits.max_iterations),
+    };
+    let mut parts = vec![iterations, format!("{} tasks", limits.max_tasks)];
     parts.extend(limits.timeout_ms.map(|millis| words::duration(std::time::Duration::from_millis(millis))));
     parts.extend(limits.budget.as_ref().map(budget));
     parts.extend(limits.max_concurrency.map(|number| format!("{number} at once")));

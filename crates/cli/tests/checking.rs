@@ -137,7 +137,7 @@ fn a_plan_shows_levels_and_what_bounds_it() {
         d                            set         after b, c
       critical path: a -> c -> d
       parallelism: 1.33 (4 steps, longest chain 3)
-      limits: 10 iterations, 100000 tasks
+      limits: 10 visits of a step, 100000 tasks
     at most 60 attempts at once
     ");
 }
@@ -178,7 +178,7 @@ fn models_that_steps_ask_on_their_way_are_no_steps() {
         use                          script      after examine
       critical path: look -> merge -> examine -> use
       parallelism: 1.00 (4 steps, longest chain 4)
-      limits: 10 iterations, 100000 tasks
+      limits: 10 visits of a step, 100000 tasks
     at most 60 attempts at once
     ");
     let said = world.run(&["run", "w.yaml", "-i", "topics=[]"]);

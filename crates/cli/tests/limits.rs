@@ -137,7 +137,7 @@ fn a_plan_shows_what_may_be_spent_and_what_is_needed() {
       critical path: train
       parallelism: 2.00 (2 steps, longest chain 1)
       budget of fan: 5000 tokens (then ask)
-      limits: 10 iterations, 100000 tasks, $3.00 and 9000 tokens (then small)
+      limits: 10 visits of a step, 100000 tasks, $3.00 and 9000 tokens (then small)
     at most 60 attempts at once
     ");
     let json = World::with(TRAINING).run(&["plan", "w.yaml", "--format", "json"]).stdout;

@@ -110,7 +110,7 @@ fn a_dry_run_spends_nothing() {
         shout                        set         after greet
       critical path: greet -> shout
       parallelism: 1.00 (2 steps, longest chain 2)
-      limits: 10 iterations, 100000 tasks
+      limits: 10 visits of a step, 100000 tasks
     inputs: {"who":"world"}
     at most 60 attempts at once
     estimate: at least 1 task and 0 model calls

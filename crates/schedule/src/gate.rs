@@ -41,6 +41,10 @@ impl Scheduler {
     pub(crate) fn begin_questions(&mut self, task: TaskIx, form: &Questions, outputs: &dyn Outputs) {
         match self.form_ask(task, form, outputs) {
             Err(failure) => self.fail_begin(task, failure),
+            // Nothing to ask is nothing to wait for, and nothing that could be skipped.
+            Ok(Ask::Questions { questions, .. }) if questions.is_empty() => {
+                self.succeed(task, &form_output(&[], &IndexMap::new(), false, false), outputs);
+            }
             Ok(ask) if self.skip_gates => {
                 // Nobody is there: what has a default takes it, the rest is skipped.
                 let store_ask = store(outputs, &serde_json::to_value(&ask).expect("an ask is JSON"));
@@ -241,9 +245,8 @@ fn number_questions(questions: &mut [Question]) {
 }
 
 fn duplicate_id(questions: &[Question]) -> Option<&str> {
-    let twice =
-        |(at, question): &(usize, &Question)| questions[..*at].iter().any(|other| other.id == question.id);
-    questions.iter().enumerate().find(twice).map(|(_, question)| question.id.as_str())
+    let mut known = std::collections::HashSet::new();
+    questions.iter().map(|question| question.id.as_str()).find(|id| !known.insert(*id))
 }
 
 fn form_output(

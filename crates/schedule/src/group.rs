@@ -4,7 +4,6 @@
 //! runs or waits for its children; waiting for a person or a back-off frees it.
 
 use crate::agenda::Todo;
-use crate::frame::FrameIx;
 use crate::merge::Tree;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
@@ -32,6 +31,8 @@ pub(crate) struct Group {
     pub held: VecDeque<TaskIx>,
     /// The first member whose failure ends the group.
     pub failing: Option<TaskIx>,
+    /// The member that failed first. What fails after it may fail because of it.
+    pub first_failed: Option<TaskIx>,
     /// Whether what is left was told to stop.
     pub swept: bool,
     pub items: Option<Payload>,
@@ -72,7 +73,7 @@ impl Scheduler {
             Group { total: spec.members.len() as u32, limit: spec.max_concurrent, ..Group::default() };
         self.tasks[task].group = Some(Box::new(group));
         self.tasks[task].state = TaskState::Open;
-        self.frame_mut(frame).iterations += spec.members.len() as u32;
+        self.frame_mut(frame).iterations += self.group_iterations(task);
         for (position, member) in spec.members.iter().enumerate() {
             let twice = spec.members[..position].contains(member);
             let key = twice.then(|| position.to_string());
@@ -100,14 +101,12 @@ impl Scheduler {
         keys: Option<&[String]>,
     ) {
         let frame = self.tasks[task].place.frame;
-        let (limit, in_batches, stated) = {
+        let (limit, in_batches) = {
             let workflow = self.workflow_in(frame);
             let Kind::ForEach(spec) = &workflow.node(self.tasks[task].node).kind else { return };
-            (spec.max_concurrent, spec.in_batches, workflow.limits.iterations_stated)
+            (spec.max_concurrent, spec.in_batches)
         };
-        if stated {
-            self.frame_mut(frame).iterations += count;
-        }
+        self.frame_mut(frame).iterations += self.item_iterations(task, count);
         let keys = keys.map(|keys| keys.iter().map(|key| Arc::from(key.as_str())).collect());
         let (limit, items) = (Some(limit), Some(items.clone()));
         let group = Group { total: count, limit, items, keys, in_batches, ..Group::default() };
@@ -233,7 +232,10 @@ impl Scheduler {
         }
         match end {
             End::Succeeded => state.succeeded += 1,
-            End::Failed => state.failed += 1,
+            End::Failed => {
+                state.failed += 1;
+                state.first_failed.get_or_insert(task);
+            }
             End::Skipped | End::Cancelled => {}
         }
         let lost = state.members.len() as u32 - state.open - state.succeeded;
@@ -309,9 +311,13 @@ impl Scheduler {
         let state = self.group(task);
         let node = self.node(task);
         let mode = mode_word(self.failure_mode(task));
-        let failed: Vec<_> = state
-            .members
+        // The failure that came first is the cause, whatever the order of the members; it is told first and gives its
+        // class, which `on_error` asks for.
+        let first = state.first_failed;
+        let others = state.members.iter().filter(|member| Some(**member) != first);
+        let failed: Vec<_> = first
             .iter()
+            .chain(others)
             .filter_map(|member| Some((self.member_name(*member), self.tasks[*member].failure.as_deref()?)))
             .collect();
         let shown: Vec<_> =
@@ -374,11 +380,23 @@ impl Scheduler {
         }
     }
 
-    pub(crate) fn group_iterations(&self, frame: FrameIx, node: NodeIx) -> u32 {
-        match &self.workflow_in(frame).node(node).kind {
-            Kind::Parallel(spec) => spec.members.len() as u32,
+    /// What the members of a parallel group count, where they count: an item of a for_each counts once, whatever it does.
+    pub(crate) fn group_iterations(&self, task: TaskIx) -> u32 {
+        match &self.node(task).kind {
+            Kind::Parallel(spec) if !self.is_in_item(task) => spec.members.len() as u32,
             _ => 0,
         }
+    }
+
+    /// What the items of a for_each count.
+    pub(crate) fn item_iterations(&self, task: TaskIx, count: u32) -> u32 {
+        if self.is_in_item(task) { 0 } else { count }
+    }
+
+    /// Whether a task is an item of a for_each, or stands below one in the same workflow.
+    fn is_in_item(&self, task: TaskIx) -> bool {
+        let place = self.tasks[task].place;
+        place.item.is_some() || place.within.is_some_and(|group| self.is_in_item(group))
     }
 }
 

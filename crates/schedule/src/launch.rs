@@ -354,7 +354,7 @@ impl Scheduler {
 
     pub(crate) fn begin_parallel(&mut self, task: TaskIx) {
         let (frame, node) = (self.tasks[task].place.frame, self.tasks[task].node);
-        if let Some(failure) = self.iterations_failure(frame, node, self.group_iterations(frame, node)) {
+        if let Some(failure) = self.iterations_failure(frame, node, self.group_iterations(task)) {
             return self.end_frame_by(frame, Some(task), failure);
         }
         self.emit(Event::TaskStarted { task: self.tasks[task].id.clone(), until: None, inputs: None });
@@ -366,7 +366,7 @@ impl Scheduler {
             Err(failure) => return self.fail_begin(task, failure),
         };
         let (frame, node) = (self.tasks[task].place.frame, self.tasks[task].node);
-        let counted = if self.workflow_in(frame).limits.iterations_stated { count } else { 0 };
+        let counted = self.item_iterations(task, count);
         if let Some(failure) =
             self.iterations_failure(frame, node, counted).or_else(|| self.too_many_items(task, count))
         {
@@ -381,7 +381,9 @@ impl Scheduler {
         (wanted > u64::from(limit)).then(|| {
             let name = &self.node(task).name;
             let message = format!("for_each `{name}` with {count} items would pass the limit of {limit} tasks (limits.max_tasks)");
-            Failure::new(Class::Budget, message).reason(convoke_model::reason::MAX_TASKS)
+            Failure::new(Class::Budget, message)
+                .reason(convoke_model::reason::MAX_TASKS)
+                .hint(format!("raise `limits.max_tasks` to at least {wanted}"))
         })
     }
 

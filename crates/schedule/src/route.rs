@@ -126,8 +126,29 @@ impl Scheduler {
 
     /// Whether visiting a node would pass the limit of iterations; groups count by their members, when they begin.
     fn over_iterations(&self, frame: FrameIx, node: NodeIx) -> Option<Failure> {
+        if !self.workflow_in(frame).limits.iterations_stated {
+            return self.over_visits(frame, node);
+        }
         let single = !self.workflow_in(frame).node(node).kind.is_group();
         self.iterations_failure(frame, node, u32::from(single))
+    }
+
+    /// Where no limit is written only loops are bounded: no node is visited more often than this.
+    fn over_visits(&self, frame: FrameIx, node: NodeIx) -> Option<Failure> {
+        let workflow = self.workflow_in(frame);
+        let (most, done) = (workflow.limits.max_iterations, self.frame(frame).visits.get(&node).copied()?);
+        (done >= most).then(|| {
+            let name = &workflow.node(node).name;
+            let message = format!(
+                "workflow `{}` visited step `{name}` {done} times, the most where no `limits.max_iterations` is written",
+                workflow.name,
+            );
+            // A written limit counts every step, so it has to be larger than what was counted so far.
+            let enough = u64::from(self.frame(frame).iterations) * 2;
+            Failure::new(Class::Budget, message).reason(reason::MAX_ITERATIONS).hint(format!(
+                "write `limits: {{max_iterations: {enough}}}`, which counts every step, member and item, or give the loop a route that ends it"
+            ))
+        })
     }
 
     pub(crate) fn iterations_failure(&self, frame: FrameIx, node: NodeIx, more: u32) -> Option<Failure> {
@@ -135,7 +156,7 @@ impl Scheduler {
         let limit = workflow.limits.max_iterations;
         let done = self.frame(frame).iterations;
         // What counts nothing is not what passes the limit.
-        (more > 0 && u64::from(done) + u64::from(more) > u64::from(limit)).then(|| {
+        (workflow.limits.iterations_stated && more > 0 && u64::from(done) + u64::from(more) > u64::from(limit)).then(|| {
             let message = format!(
                 "workflow `{}` reached its limit of {limit} iterations before step `{}`: {done} done, {more} more wanted",
                 workflow.name,
@@ -143,7 +164,10 @@ impl Scheduler {
             );
             Failure::new(Class::Budget, message)
                 .reason(reason::MAX_ITERATIONS)
-                .hint("raise limits.max_iterations, or give the loop a route that ends it")
+                .hint(format!(
+                    "raise `limits.max_iterations` to at least {}, or give the loop a route that ends it",
+                    u64::from(done) + u64::from(more)
+                ))
         })
     }
 

@@ -8,7 +8,7 @@ use crate::failure::CommandFailure;
 use crate::view::words;
 use convoke_model::{Budget, WhenSpent};
 use convoke_plan::Plan;
-use convoke_plan::view::{Estimate, estimate};
+use convoke_plan::view::{Estimate, TooFewIterations, estimate, too_few_iterations};
 use serde_json::{Map, Value};
 
 /// Refuses a run whose least is more than it may take. A workflow in Conductor's language that says nothing of what
@@ -22,6 +22,13 @@ pub fn admit(plan: &Plan, inputs: &Map<String, Value>, config: &Config) -> Resul
             found.tasks, limits.max_tasks
         );
         return Err(refused(words, &found).hint("raise `limits.max_tasks`, or give it less to do"));
+    }
+    if let Some(TooFewIterations { workflow, limit, needed }) = too_few_iterations(plan, inputs) {
+        let words = format!(
+            "workflow `{workflow}` needs at least {needed} iterations, and its limit is {limit} (limits.max_iterations)"
+        );
+        let hint = format!("raise `limits.max_iterations` to at least {needed}");
+        return Err(refused(words, &found).hint(hint));
     }
     let of_file = limits.budget.as_ref().filter(|budget| !budget.lenient || limits.budget_refuses);
     let budgets = [("the workflow's budget", of_file), ("budgets.run", config.limits.run.as_ref())];

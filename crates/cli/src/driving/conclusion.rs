@@ -112,9 +112,19 @@ impl Ended<'_> {
             None => self.console.complain(&format!("{} the run failed", self.console.paint.bad("error:"))),
         }
         self.console.conclude(&self.summary("failed"));
+        if self.ended_by_its_file() {
+            return self.console.hint(&format!("then convoke resume {} --accept-changes", self.run));
+        }
         if !self.ended_by_its_author() && !self.ended_by_its_budget() {
             self.console.hint(&format!("convoke resume {}", self.run));
         }
+    }
+
+    /// A limit that the file states ends the run again, until the file states another.
+    fn ended_by_its_file(&self) -> bool {
+        let failure = self.outcome.failure.as_ref();
+        let reason = failure.and_then(|failure| failure.reason.as_deref());
+        matches!(reason, Some(reason::MAX_ITERATIONS | reason::MAX_TASKS))
     }
 
     /// A `terminate` step is final: there is nothing to resume.

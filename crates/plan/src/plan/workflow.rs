@@ -149,9 +149,10 @@ pub struct Context {
 /// The limits of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Visits made by routes, and members of parallel groups.
+    /// Where it is written: visits made by routes, members of parallel groups and items of for_each. Else: visits of
+    /// one node.
     pub max_iterations: u32,
-    /// Whether the author wrote that limit; only then do for_each items count.
+    /// Whether the author wrote that limit.
     pub iterations_stated: bool,
     /// Seconds for the whole workflow.
     pub timeout_ms: Option<u64>,

@@ -34,6 +34,29 @@ pub struct Estimate {
     pub unknown: Vec<String>,
 }
 
+/// A workflow whose written `max_iterations` is less than every run of it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooFewIterations {
+    /// The workflow.
+    pub workflow: String,
+    /// Its limit.
+    pub limit: u64,
+    /// What it needs at least.
+    pub needed: u64,
+}
+
+/// The first workflow of a plan that cannot stay within its `max_iterations`, as far as the file and the inputs tell.
+pub fn too_few_iterations(plan: &Plan, inputs: &Map<String, Value>) -> Option<TooFewIterations> {
+    let look = Look { plan, inputs, found: Estimate::default() };
+    let written = plan.workflows.iter().enumerate().filter(|(_, workflow)| workflow.limits.iterations_stated);
+    let found = written.map(|(at, workflow)| TooFewIterations {
+        workflow: workflow.name.to_string(),
+        limit: u64::from(workflow.limits.max_iterations),
+        needed: look.iterations(workflow, u32::from(!std::ptr::eq(workflow, plan.root()) || at > 0)),
+    });
+    found.into_iter().find(|found| found.needed > found.limit)
+}
+
 /// Looks at a plan and the inputs it is given.
 pub fn estimate(plan: &Plan, inputs: &Map<String, Value>) -> Estimate {
     let mut look = Look { plan, inputs, found: Estimate::default() };
@@ -55,6 +78,23 @@ impl Look<'_> {
         for ix in certain(workflow) {
             self.node(workflow, ix, times, depth);
         }
+    }
+
+    /// What a workflow counts whatever is answered: steps on routes, members of groups, items of lists that are known.
+    fn iterations(&self, workflow: &Workflow, depth: u32) -> u64 {
+        let alone = workflow.entry.len() == 1;
+        let count = |ix: NodeIx| {
+            let node = workflow.node(ix);
+            match &node.kind {
+                Kind::Parallel(group) => group.members.len() as u64,
+                Kind::ForEach(each) => self.count(each, depth).unwrap_or(0),
+                // Steps that wait for others, or merely stand side by side at the beginning, are on no route.
+                _ if !node.needs.is_empty() => 0,
+                _ if workflow.entry.contains(&ix) && !alone && node.routes.is_empty() => 0,
+                _ => 1,
+            }
+        };
+        on_every_way(workflow).into_iter().map(count).fold(0, u64::saturating_add)
     }
 
     fn node(&mut self, workflow: &Workflow, ix: NodeIx, times: u64, depth: u32) {
@@ -118,7 +158,9 @@ impl Look<'_> {
                 group.members.iter().map(|member| self.outputs(workflow, *member, depth)).sum()
             }
             Kind::ForEach(each) => {
-                let inner = self.outputs(workflow, each.body, depth)?;
+                // An item that is a group is one output, that of its last member.
+                let one = matches!(workflow.node(each.body).kind, Kind::Parallel(_));
+                let inner = if one { 1 } else { self.outputs(workflow, each.body, depth)? };
                 self.count(each, depth).map(|items| items.saturating_mul(inner))
             }
             _ => Some(1),
@@ -217,6 +259,20 @@ fn certain(workflow: &Workflow) -> Vec<NodeIx> {
         known.extend(next.iter().copied());
         sure.extend(next);
     }
+}
+
+/// Steps that run whatever is answered, those that routes without a condition lead to included; each once.
+fn on_every_way(workflow: &Workflow) -> Vec<NodeIx> {
+    let mut sure = certain(workflow);
+    let mut known: HashSet<NodeIx> = sure.iter().copied().collect();
+    let mut at = 0;
+    while let Some(node) = sure.get(at).map(|ix| workflow.node(*ix)) {
+        let asks = matches!(node.kind, Kind::Gate(_) | Kind::Questions(_));
+        let route = node.routes.first().filter(|route| route.when.is_none() && !asks);
+        sure.extend(route.and_then(|route| route.to).filter(|to| known.insert(*to)));
+        at += 1;
+    }
+    sure
 }
 
 /// Whether a step that edges lead to starts whatever is answered: one of them asks for nothing.

@@ -38,12 +38,38 @@ impl Scheduler {
             Some(group) if group.succeeded > 0 && self.tasks[task].state == TaskState::Ended(End::Failed) => {
                 found.push(Found { task, succeeded: false });
             }
-            Some(group) => group.members.iter().for_each(|member| self.add_source(*member, found)),
+            Some(group) => group.members.iter().for_each(|member| match self.is_group_item(*member) {
+                true => found.push(self.item_source(*member)),
+                false => self.add_source(*member, found),
+            }),
             // A group that never opened (its list could not be read, it was skipped) has no members to name.
             None => {
                 found.push(Found { task, succeeded: self.tasks[task].succeeded() && !is_group });
             }
         }
+    }
+
+    /// Whether a task is one item of a for_each whose body is a parallel group.
+    fn is_group_item(&self, task: TaskIx) -> bool {
+        self.tasks[task].place.item.is_some() && matches!(self.node(task).kind, Kind::Parallel(_))
+    }
+
+    /// An item that is a group is one source: what its last member gave, once the whole item is done.
+    fn item_source(&self, item: TaskIx) -> Found {
+        let done = self.tasks[item].succeeded();
+        match self.last_output(item).filter(|_| done) {
+            Some(task) => Found { task, succeeded: true },
+            None => Found { task: item, succeeded: false },
+        }
+    }
+
+    /// The last member with an output, in the order of the file; of a group inside a group, its last one.
+    fn last_output(&self, task: TaskIx) -> Option<TaskIx> {
+        if !self.node(task).kind.is_group() {
+            return self.tasks[task].succeeded().then_some(task);
+        }
+        let group = self.tasks[task].group.as_deref()?;
+        group.members.iter().rev().find_map(|member| self.last_output(*member))
     }
 
     /// Sources without an output, and items that were never begun.
@@ -99,6 +125,8 @@ impl Scheduler {
     fn step_and_key(&self, task: TaskIx) -> (TaskIx, Option<Arc<str>>) {
         match (self.tasks[task].place.within, self.tasks[task].place.item) {
             (Some(group), Some(index)) => (group, Some(self.key_of(group, index))),
+            // A member that stands for an item has the item's name.
+            (Some(item), None) if self.is_group_item(item) => self.step_and_key(item),
             _ => (task, None),
         }
     }
