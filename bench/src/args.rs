@@ -22,6 +22,9 @@ pub struct Args {
     /// How many processes the storm is made by
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub processes: u32,
+    /// The storm is one of chance: of a thousand calls, so many are refused however few there are at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=300))]
+    pub random: Option<u64>,
     /// Where runs are kept meanwhile, on the disk to be measured; beside this program unless told
     #[arg(long, value_name = "FOLDER")]
     pub place: Option<PathBuf>,

@@ -51,6 +51,9 @@ pub enum Job {
         latency_ms: u64,
         /// Requests at once that it takes; what is more is told to come back in a second.
         most: Option<u64>,
+        /// Of a thousand requests, so many are told so however few there are at once.
+        #[serde(default)]
+        faults: u64,
     },
     /// Agents of 50 ms through the engine.
     Wait {
@@ -81,7 +84,7 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
         Job::Nothing => Ok(Meter::start().spent()),
         Job::Floor { count } => floor::run(count),
         Job::Decide { shape, count, limit } => decide::run(shape, count, limit),
-        Job::Serve { latency_ms, most } => serve::run(latency_ms, most),
+        Job::Serve { latency_ms, most, faults } => serve::run(latency_ms, most, faults),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),
         Job::Manifest { count, limit, strategy, state } => engine::manifest(count, limit, &strategy, state),

@@ -15,9 +15,17 @@ pub struct Served {
 }
 
 impl Served {
-    /// Starts it.
+    /// Starts one that takes so many at once.
     pub fn start(workshop: &Workshop, latency_ms: u64, most: Option<u64>) -> Result<Served, Error> {
-        let mut child = workshop.serve(latency_ms, most)?;
+        Served::of(workshop.serve(latency_ms, most, 0)?)
+    }
+
+    /// Starts one that takes any number, and refuses so many of a thousand.
+    pub fn faulty(workshop: &Workshop, latency_ms: u64, faults: u64) -> Result<Served, Error> {
+        Served::of(workshop.serve(latency_ms, None, faults)?)
+    }
+
+    fn of(mut child: Child) -> Result<Served, Error> {
         let mut says = BufReader::new(child.stdout.take().expect("it was asked for"));
         let base_url = line(&mut says)?;
         Ok(Served { child, says, base_url })

@@ -67,6 +67,12 @@ output:
     )
 }
 
+/// As [`flat`]; an agent that is refused again and again is tried again and again.
+pub fn patient(provider: &str) -> String {
+    let retry = "      retry: {max_attempts: 10, delay_seconds: 1, backoff: fixed}\n";
+    flat(provider).replace("output:\n", &format!("{retry}output:\n"))
+}
+
 /// An execution manifest of `count` agents in seven departments, with one answer of all their outputs.
 pub fn departments(count: u32, limit: u32, strategy: &str, provider: &str) -> String {
     const NAMES: [&str; 7] =

@@ -19,6 +19,8 @@ pub struct Workshop {
     pub rounds: Rounds,
     /// By how many processes, where that can be said.
     pub processes: u32,
+    /// Of a thousand calls, so many are refused by chance, where that can be said.
+    pub faults: Option<u64>,
 }
 
 impl Workshop {
@@ -38,7 +40,8 @@ impl Workshop {
         fs::create_dir_all(&place).map_err(Error::io("make", &place))?;
         let place = fs::canonicalize(&place).map_err(Error::io("find", &place))?;
         let rounds = if args.quick { Rounds::QUICK } else { Rounds::FULL };
-        let workshop = Workshop { binary, ourselves, place, rounds, processes: args.processes };
+        let workshop =
+            Workshop { binary, ourselves, place, rounds, processes: args.processes, faults: args.random };
         disk::check(&workshop.place)?;
         Ok(workshop)
     }
@@ -104,8 +107,8 @@ impl Workshop {
     }
 
     /// Starts a model service as a child of this program; it ends with its standard input.
-    pub fn serve(&self, latency_ms: u64, most: Option<u64>) -> Result<Child, Error> {
-        let job = serde_json::to_string(&Job::Serve { latency_ms, most }).expect("a job is JSON");
+    pub fn serve(&self, latency_ms: u64, most: Option<u64>, faults: u64) -> Result<Child, Error> {
+        let job = serde_json::to_string(&Job::Serve { latency_ms, most, faults }).expect("a job is JSON");
         let mut command = Command::new(&self.ourselves);
         command.args(["inner", &job]).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.spawn().map_err(Error::io("start", &self.ourselves))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 
 /// Says its address in one line, answers until standard input ends, then says what it has seen.
-pub fn run(latency_ms: u64, most: Option<u64>) -> Result<Spent, Error> {
+pub fn run(latency_ms: u64, most: Option<u64>, faults: u64) -> Result<Spent, Error> {
     let failed = || Error::io("start", "the model service".as_ref());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(failed())?;
     let meter = Meter::start();
@@ -16,6 +16,7 @@ pub fn run(latency_ms: u64, most: Option<u64>) -> Result<Spent, Error> {
         latency: Duration::from_millis(latency_ms),
         answer: "{\"answer\": \"done\"}".into(),
         most,
+        faults,
     };
     let seen = runtime.block_on(serve(service)).map_err(failed())?;
     println!("{} {} {}", seen.requests, seen.peak, seen.refused);

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"cvk-capa");
 /// Rises with every change of this file's meaning.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Processes that can take part at the same time.
 pub const PROCESSES: usize = 256;
 /// Named resources.
@@ -42,7 +42,7 @@ pub const VECTOR: usize = 16;
 /// Requirements that one offer can name.
 pub const NEEDS: usize = 8;
 /// Words that processes agree on for a resource.
-pub const WORDS: usize = 12;
+pub const WORDS: usize = 19;
 /// Steps in which the file grows.
 pub const EXTENTS: usize = 64;
 /// The end of a list.

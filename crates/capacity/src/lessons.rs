@@ -81,6 +81,23 @@ impl Capacity {
         Ok(taught)
     }
 
+    /// Forgets what was learned of a resource, by its name: it has this limit again, also where a person had set another one.
+    /// Answers with the limit before, or `None` for an unknown name.
+    pub fn unlearn(&self, name: &str, limit: u32, origin: &str) -> Result<Option<u32>, Error> {
+        let mut held = self.lock()?;
+        let Some(index) = held.find_resource(name) else { return Ok(None) };
+        let slot = held.resource(index);
+        let before = slot.limit.load(Relaxed);
+        held.note_lesson(index, &[0; WORDS]);
+        held.write_limit(index, limit, origin);
+        slot.by_hand.store(0, Relaxed);
+        step();
+        self.mapping.header.limits_generation.fetch_add(1, Ordering::Release);
+        drop(held);
+        self.ring_users(slot);
+        Ok(Some(before))
+    }
+
     /// What is known of a resource, and the limit in force.
     pub fn learned(&self, id: ResourceId) -> Result<Taught, Error> {
         let held = self.lock()?;

@@ -166,7 +166,7 @@ impl Capacity {
 }
 
 impl Held<'_> {
-    fn find_resource(&self, name: &str) -> Option<u32> {
+    pub(crate) fn find_resource(&self, name: &str) -> Option<u32> {
         (0..self.resources_top() as u32)
             .find(|index| self.resource(*index).is_defined() && self.resource(*index).name.is(name))
     }

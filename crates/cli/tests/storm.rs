@@ -87,3 +87,24 @@ fn processes_that_meet_a_storm_together_come_out_with_one_limit() {
         "{refused} of {asked} were refused: 170 in the beginning and hardly any after it"
     );
 }
+
+/// What was learned of a service is forgotten by all: by the table, and by those that come later.
+#[test]
+fn what_was_learned_can_be_forgotten() {
+    let model = Model::with_hidden_limit(HIDDEN, 20);
+    let world = World::with_workflow(&workflow(60, &model.url()));
+    world.convoke(&["capacity", "forget"]).exits(0).prints_nothing().mentions(&["nothing was learned"]);
+    let run = start(&world);
+    until("a limit is learned", || learned(&world).is_some());
+    assert_eq!(run.wait().code, Some(0));
+    let notes = world.state().join("learned.json");
+    let known = || std::fs::read_to_string(&notes).is_ok_and(|text| text.contains("model:vllm/m"));
+    assert!(known(), "it is kept for later runs");
+    world
+        .convoke(&["capacity", "forget", "vllm/n"])
+        .exits(2)
+        .mentions(&["nothing was learned of `vllm/n`", "vllm/m"]);
+    let said = world.convoke(&["capacity", "forget", "vllm/m"]).exits(0);
+    assert!(said.stdout.contains("model:vllm/m") && said.stdout.contains("-> unknown"), "{}", said.stdout);
+    assert!(!known() && learned(&world).is_none());
+}

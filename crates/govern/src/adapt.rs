@@ -13,6 +13,8 @@ use std::time::Duration;
 pub enum Outcome {
     /// It was answered. What the answer says does not matter here.
     Succeeded,
+    /// It was answered, and nobody can use the answer: the service has room, and a breaker counts it.
+    Invalid,
     /// The provider asked for fewer calls (429).
     RateLimited {
         /// When to come back, if it said.
@@ -40,15 +42,17 @@ impl Outcome {
             Class::Capacity => Outcome::Overloaded { retry_after },
             Class::Timeout => Outcome::TimedOut,
             Class::Transient => Outcome::Failed,
-            Class::InvalidOutput | Class::Refused => Outcome::Succeeded,
+            Class::InvalidOutput => Outcome::Invalid,
+            Class::Refused => Outcome::Succeeded,
             Class::Permission | Class::Budget | Class::Security => Outcome::Unknown,
             Class::Conflict | Class::Cancelled | Class::Fatal => Outcome::Unknown,
         }
     }
 
     /// Whether a breaker counts it. A provider that asks for fewer calls is alive.
-    pub(crate) fn is_failure(self) -> bool {
-        matches!(self, Outcome::Overloaded { .. } | Outcome::TimedOut | Outcome::Failed)
+    pub fn is_failure(self) -> bool {
+        use Outcome::*;
+        matches!(self, Overloaded { .. } | TimedOut | Failed | Invalid)
     }
 
     pub(crate) fn reason(self) -> Reason {
@@ -56,7 +60,7 @@ impl Outcome {
             Outcome::RateLimited { .. } => Reason::RateLimited,
             Outcome::Overloaded { .. } => Reason::Overloaded,
             Outcome::TimedOut => Reason::TimedOut,
-            Outcome::Failed | Outcome::Succeeded | Outcome::Unknown => Reason::Recovered,
+            Outcome::Failed | Outcome::Succeeded | Outcome::Invalid | Outcome::Unknown => Reason::Recovered,
         }
     }
 }

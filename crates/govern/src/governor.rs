@@ -11,7 +11,7 @@ use crate::hash::Map;
 use crate::knowledge::Lesson;
 use crate::lanes::Lanes;
 use crate::metrics::Tally;
-use crate::rank::{Demand, Place, Tenant};
+use crate::rank::{Demand, Place, Rank, Tenant};
 use crate::resource::Resource;
 use crate::spec::{Amount, Kind, Misconfigured, Origin, ResourceId, Spec};
 use crate::tenants::{Row, Tenants};
@@ -75,6 +75,8 @@ pub struct Governor {
     pub(crate) chance: Chance,
     /// What was taught since somebody asked, for all processes.
     pub(crate) lessons: Vec<(ResourceId, Lesson)>,
+    /// How many wait, by class.
+    waiting: Box<[usize; 256]>,
     arrivals: u64,
     now: u64,
     shape: Vec<Amount>,
@@ -105,6 +107,7 @@ impl Governor {
             tally: Tally::default(),
             chance: Chance::new(rules.seed),
             lessons: Vec::new(),
+            waiting: Box::new([0; 256]),
             arrivals: 0,
             now: 0,
             shape: Vec::new(),
@@ -222,6 +225,21 @@ impl Governor {
         self.demand_further(demand, now)
     }
 
+    /// Makes room in a full queue for a demand of this rank: the lowest that waits and may go gives way, if it is of a lower
+    /// class: of the lowest class and priority the one that came last. `None` if there is room, or nobody to give way.
+    pub fn give_way(&mut self, rank: Rank, may_go: impl Fn(u64) -> bool) -> Option<u64> {
+        let lower = self.waiting.iter().skip(rank.class as usize + 1).any(|waiting| *waiting > 0);
+        if self.places.len() < self.rules.queue || !lower {
+            return None;
+        }
+        let lower = self.places.iter().filter(|(key, place)| place.rank.class > rank.class && may_go(**key));
+        let lowest = lower.max_by_key(|(_, place)| (place.rank.class, place.rank.priority, place.age));
+        let key = lowest.map(|(key, _)| *key)?;
+        self.tally.overflowed += 1;
+        self.dequeue(key);
+        Some(key)
+    }
+
     /// As [`demand`](Self::demand), for work that was accepted before: it is never turned away because many wait.
     pub fn demand_further(&mut self, demand: Demand<'_>, now: Timestamp) -> Result<(), Refused> {
         let now = self.tick(now);
@@ -257,6 +275,7 @@ impl Governor {
         let place = Place { rank: demand.rank, age: self.arrivals, since: now, lane };
         self.lanes[lane].push(demand.key, &place, &mut self.tenants);
         self.places.insert(demand.key, place);
+        self.waiting[demand.rank.class as usize] += 1;
         self.lanes.note(lane, before);
     }
 
@@ -268,6 +287,7 @@ impl Governor {
     /// Takes a demand out of the queue.
     pub(crate) fn dequeue(&mut self, key: u64) -> Option<Place> {
         let place = self.places.remove(&key)?;
+        self.waiting[place.rank.class as usize] -= 1;
         let before = self.lanes.load(place.lane);
         self.lanes[place.lane].remove(&place, &mut self.tenants);
         self.lanes.note(place.lane, before);
@@ -351,6 +371,11 @@ impl Governor {
         self.settle(&permit, used, now);
         self.tally.released += 1;
         Ok(if permit.notes.is_empty() { Vec::new() } else { self.learn(&permit, outcome, now) })
+    }
+
+    /// Whether a demand waits.
+    pub fn waits(&self, key: u64) -> bool {
+        self.places.contains_key(&key)
     }
 
     /// Permits outstanding.

@@ -1,16 +1,12 @@
-//! What is known of how many calls at once a service is good for, as plain data; the rules are in `learn`.
+//! What is known of how many calls at once a service is good for, as plain data; the rules are in `learn`, `cut`, `grow`
+//! and `trial`.
 //!
 //! All processes of a machine can know the same: it fits into a few words, and a [`Lesson`] changes it in one step,
 //! whoever teaches it. Times are microseconds on one clock, which those who share it agree on.
 
 use crate::adapt::Reason;
-
-/// A calm is at least this many round trips.
-const CALM_TRIPS: u64 = 16;
-/// And this many pauses.
-pub(crate) const CALM_PAUSES: u64 = 20;
-/// And at most ten minutes, in microseconds.
-const LONGEST_CALM: u64 = 600_000_000;
+use crate::sample::Sample;
+use crate::trial::Trial;
 
 /// What an earlier run knew is tried further after a minute at the earliest, in microseconds.
 const FIRST_CALM: u64 = 60_000_000;
@@ -41,12 +37,10 @@ pub struct Change {
 /// A refusal, or a call that took too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Push {
-    /// It says where the border is; slowness does not.
-    pub border: bool,
-    /// For how long the service is left alone, in microseconds.
+    /// For how long the service asks to be left alone, in microseconds; 0 if it asks for nothing.
     pub pause: u64,
-    /// How much of the limit is kept, in thousandths.
-    pub keeps: u64,
+    /// The most that whoever made the call makes at once; the limit before the first refusal.
+    pub most: u64,
 }
 
 /// What one call teaches everybody who asks the same service.
@@ -56,6 +50,8 @@ pub struct Lesson {
     pub began: u64,
     /// When it ended.
     pub ended: u64,
+    /// How many calls its process had under way when it was made.
+    pub level: u64,
     /// `None`: it was answered.
     pub push: Option<Push>,
     /// Why the limit changes, if it does.
@@ -70,40 +66,62 @@ impl Lesson {
     }
 }
 
+/// The calls that were in flight when one of them was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Round {
+    /// The moment of that refusal; calls that began later are of the next round.
+    pub at: u64,
+    /// How many they were, and how many of them were refused so far.
+    pub sample: Sample,
+    /// The limit was cut because of them.
+    pub cut: bool,
+}
+
 /// What is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Knowledge {
-    limit: u64,
-    /// The highest number that is believed to be good; unknown before the first refusal.
-    known: Option<u64>,
-    /// The moment of the last cut; calls that began before it are of an earlier round.
-    cut_at: Option<u64>,
-    /// How many of those in flight at that moment may still turn out to be good.
-    good: u64,
+    pub(crate) limit: u64,
+    /// The highest number that is believed to be good; unknown before the first cut.
+    pub(crate) known: Option<u64>,
+    /// The limit before the cuts that are not over yet.
+    pub(crate) goal: u64,
+    pub(crate) round: Option<Round>,
+    /// The moment of the last cut; answers to calls that began before it say nothing about the limit after it.
+    pub(crate) cut_at: Option<u64>,
+    /// The first refusal since which nothing that was asked later was answered, and how many of these were refused.
+    pub(crate) in_a_row: Option<(u64, u64)>,
+    /// Rounds in a row in which every call was refused: it is not the number that the service minds.
+    pub(crate) silent: u64,
+    /// The service has answered again after that, and not yet a whole window.
+    pub(crate) returned: bool,
+    /// A trial has shown that less is good, and not yet how much.
+    pub(crate) searching: bool,
+    /// Cuts at numbers that were believed to be good, since it was last found out why.
+    pub(crate) strikes: u64,
+    /// Calls since the first of these cuts.
+    pub(crate) doubted: Sample,
+    pub(crate) trial: Option<Trial>,
+    /// What the last trial has found: so many are refused whatever the number.
+    pub(crate) usual: Sample,
+    /// For how many more calls that is believed.
+    pub(crate) believed: u64,
+    /// Calls at numbers that are believed to be good, the last few hundred.
+    pub(crate) recent: Sample,
     /// Until then the limit stays at what is known.
-    calm_until: u64,
-    /// How long the next calm is, at least.
-    calm: u64,
-    answers: u64,
-    /// The limit when the window began, for whoever is told of changes.
-    told: u64,
-    round_trip: u64,
+    pub(crate) calm_until: u64,
+    /// How long the last calm was.
+    pub(crate) calm: u64,
+    /// Answers of the current window, which is as many as the limit.
+    pub(crate) answers: u64,
+    /// The limit of which people were told last.
+    pub(crate) told: u64,
+    pub(crate) round_trip: u64,
 }
 
 impl Knowledge {
     /// Nothing is known, and so many at once are tried.
     pub(crate) fn from_start(limit: u64) -> Knowledge {
-        Knowledge {
-            limit,
-            known: None,
-            cut_at: None,
-            good: 0,
-            calm_until: 0,
-            calm: 0,
-            answers: 0,
-            told: limit,
-            round_trip: 0,
-        }
+        Knowledge { limit, told: limit, goal: limit, ..Knowledge::of_parts(&[0; 19]) }
     }
 
     /// As many at once as are good, as far as is known.
@@ -111,9 +129,15 @@ impl Knowledge {
         self.limit
     }
 
-    /// The highest number that is believed to be good; `None` before the first refusal.
+    /// The highest number that is believed to be good; `None` before the first cut.
     pub fn known(&self) -> Option<u64> {
         self.known
+    }
+
+    /// What the next run may begin with: not the moment's limit, which may be that of a trial or of a silent service.
+    pub(crate) fn lasting(&self) -> Option<u64> {
+        let unsettled = self.silent > 0 || self.trial.is_some();
+        self.known.map(|known| if unsettled { known.max(self.goal) } else { known })
     }
 
     /// The limit of which people were told last.
@@ -123,126 +147,118 @@ impl Knowledge {
 
     /// Goes on from what was known earlier.
     pub fn remember(&mut self, limit: u64, known: Option<u64>, now: u64) {
-        (self.limit, self.told, self.known) = (limit, limit, known);
+        (self.limit, self.told, self.goal, self.known) = (limit, limit, limit, known);
         self.calm_until = now + FIRST_CALM;
     }
 
-    /// Takes a lesson, while so many calls were under way. Says how the limit has changed, once per window or round trip.
+    /// Takes a lesson, while so many calls were under way. Says how the limit has changed, where people are told.
     pub fn take(&mut self, lesson: &Lesson, under_way: u64) -> Option<Change> {
-        let (level, level_after) = (under_way.max(1), under_way.max(1));
-        let call = Call { level, level_after, began: lesson.began, ended: lesson.ended };
+        let level_after = under_way.max(1);
+        let call = Call {
+            level: lesson.level.max(level_after),
+            level_after,
+            began: lesson.began,
+            ended: lesson.ended,
+        };
         match lesson.push {
             None => self.succeed(call, NO_LIMIT),
-            Some(push) => self.push_back(call, push, NO_LIMIT),
+            Some(push) => self.push_back(call, push),
         }
     }
 
     /// On a clock that shows so many microseconds more, or less.
     pub fn shifted(mut self, by: i64) -> Knowledge {
-        self.cut_at = self.cut_at.map(|at| at.saturating_add_signed(by));
-        self.calm_until = self.calm_until.saturating_add_signed(by);
+        let at = |at: u64| at.saturating_add_signed(by);
+        self.round = self.round.map(|round| Round { at: at(round.at), ..round });
+        self.cut_at = self.cut_at.map(at);
+        self.in_a_row = self.in_a_row.map(|(since, count)| (at(since), count));
+        self.calm_until = at(self.calm_until);
         self
     }
 
     /// As words; all zero for nothing at all.
-    pub fn to_words(&self) -> [u64; 12] {
-        let known = self.known.map_or(0, |known| known + 1);
-        let cut_at = self.cut_at.map_or(0, |at| at + 1);
-        let (calm, round) = (self.calm, self.round_trip);
-        [self.limit, known, cut_at, self.good, self.calm_until, calm, self.answers, self.told, round, 0, 0, 0]
+    pub fn to_words(&self) -> [u64; 19] {
+        let round = self.round.map_or([0, 0], |round| [round.at + 1, round.sample.to_word()]);
+        let cut = self.round.is_some_and(|round| round.cut);
+        let (from, tried) = self.trial.map_or((0, 0), |trial| (trial.from, trial.sample.to_word()));
+        [
+            self.limit,
+            self.known.map_or(0, |known| known + 1),
+            self.goal,
+            round[0],
+            round[1],
+            self.silent << 32 | self.strikes << 3 | flags([cut, self.returned, self.searching]),
+            self.doubted.to_word(),
+            from,
+            tried,
+            self.usual.to_word(),
+            self.believed,
+            self.recent.to_word(),
+            self.calm_until,
+            self.calm,
+            self.answers << 32 | self.told,
+            self.round_trip,
+            self.in_a_row.map_or(0, |(since, _)| since + 1),
+            self.in_a_row.map_or(0, |(_, count)| count),
+            self.cut_at.map_or(0, |at| at + 1),
+        ]
     }
 
     /// From words.
-    pub fn of_words(words: &[u64; 12]) -> Knowledge {
-        let [limit, known, cut_at, good, calm_until, calm, answers, told, round_trip, ..] = *words;
-        if limit == 0 {
-            return Knowledge::from_start(NO_LIMIT);
-        }
-        let (known, cut_at) = (known.checked_sub(1), cut_at.checked_sub(1));
-        Knowledge { limit, known, cut_at, good, calm_until, calm, answers, told, round_trip }
-    }
-
-    /// Whether a call began before the last cut, or at the same moment.
-    pub(crate) fn is_earlier(&self, call: Call) -> bool {
-        self.cut_at.is_some_and(|cut| call.began <= cut)
-    }
-
-    pub(crate) fn succeed(&mut self, call: Call, most: u64) -> Option<Change> {
-        self.time(call);
-        if self.is_earlier(call) || call.level.max(call.level_after) * 2 < self.told {
-            return None;
-        }
-        self.answers += 1;
-        let goal = self.known.unwrap_or(most).min(most);
-        if self.limit < goal {
-            self.limit += 1;
-        }
-        if self.answers < self.told.min(self.limit) {
-            return None;
-        }
-        self.answers = 0;
-        if self.limit >= goal {
-            self.try_further(call.ended, most);
-        }
-        self.tell()
-    }
-
-    /// A window of answers at what is known to be good.
-    fn try_further(&mut self, now: u64, most: u64) {
-        if now < self.calm_until || self.limit >= most {
-            return;
-        }
-        if self.known.is_some_and(|known| self.limit > known) {
-            self.calm = 0;
-        }
-        self.known = self.known.map(|_| self.limit);
-        self.limit = (self.limit + (self.limit / 16).max(1)).min(most);
-    }
-
-    pub(crate) fn push_back(&mut self, call: Call, push: Push, most: u64) -> Option<Change> {
-        if self.is_earlier(call) {
-            self.refine(push);
-            return None;
-        }
-        let tried = self.known.is_some_and(|known| call.level > known);
-        let from = self.limit.min(most);
-        self.good = call.level_after.saturating_sub(1).max(1);
-        self.limit = (call.level_after.clamp(1, from) * push.keeps / 1_000).max(1);
-        self.known = Some(if push.border { self.good.max(self.limit) } else { self.limit });
-        self.cut_at = Some(call.ended);
-        self.stay_calm(tried, call.ended, push.pause);
-        self.answers = 0;
-        self.told = self.limit;
-        Some(Change { from, to: self.limit })
-    }
-
-    /// Further refusals of the same round: each says that one less was good.
-    fn refine(&mut self, push: Push) {
-        if push.border {
-            self.good = self.good.saturating_sub(1).max(1);
-            self.known = Some(self.known.map_or(self.good, |other| other.min(self.good)));
-            self.limit = self.limit.min(self.good);
+    pub fn of_words(words: &[u64; 19]) -> Knowledge {
+        match words[0] {
+            0 => Knowledge::from_start(NO_LIMIT),
+            _ => Knowledge::of_parts(words),
         }
     }
 
-    /// A provider that takes less than it did is no try that failed.
-    fn stay_calm(&mut self, tried: bool, now: u64, pause: u64) {
-        let least = (CALM_PAUSES * pause).max(CALM_TRIPS * self.round_trip);
-        let doubled = if tried { self.calm * 2 } else { 0 };
-        self.calm = doubled.max(least).min(LONGEST_CALM);
-        self.calm_until = now + pause + self.calm;
+    fn of_parts(words: &[u64; 19]) -> Knowledge {
+        let [limit, known, goal, at, round, counts, doubted, from, tried, usual, believed, ..] = *words;
+        let [.., recent, calm_until, calm, told, round_trip, since, in_a_row, cut_at] = *words;
+        let (sample, cut) = (Sample::of_word(round), counts & 1 == 1);
+        Knowledge {
+            limit,
+            known: known.checked_sub(1),
+            goal,
+            round: at.checked_sub(1).map(|at| Round { at, sample, cut }),
+            cut_at: cut_at.checked_sub(1),
+            in_a_row: since.checked_sub(1).map(|since| (since, in_a_row)),
+            silent: counts >> 32,
+            returned: counts & 2 == 2,
+            searching: counts & 4 == 4,
+            strikes: (counts & u64::from(u32::MAX)) >> 3,
+            doubted: Sample::of_word(doubted),
+            trial: (from > 0).then_some(Trial { from, sample: Sample::of_word(tried) }),
+            usual: Sample::of_word(usual),
+            believed,
+            recent: Sample::of_word(recent),
+            calm_until,
+            calm,
+            answers: told >> 32,
+            told: told & u64::from(u32::MAX),
+            round_trip,
+        }
     }
 
-    fn time(&mut self, call: Call) {
-        let took = call.ended.saturating_sub(call.began);
-        self.round_trip = if self.round_trip == 0 { took } else { (7 * self.round_trip + took) / 8 };
+    /// Whether a call that is refused was in flight when the last round of refusals began.
+    pub(crate) fn is_of_round(&self, call: Call) -> bool {
+        self.round.is_some_and(|round| call.began <= round.at)
     }
 
-    fn tell(&mut self) -> Option<Change> {
+    /// Whether a call began under the limit of now.
+    pub(crate) fn is_of_now(&self, call: Call) -> bool {
+        self.cut_at.is_none_or(|at| call.began > at)
+    }
+
+    pub(crate) fn tell(&mut self) -> Option<Change> {
         let change = Change { from: self.told, to: self.limit };
         self.told = self.limit;
         (change.from != change.to).then_some(change)
     }
+}
+
+fn flags(flags: [bool; 3]) -> u64 {
+    flags.into_iter().rev().fold(0, |word, flag| word << 1 | u64::from(flag))
 }
 
 #[cfg(test)]
@@ -250,19 +266,18 @@ mod tests {
     use super::*;
 
     fn refusal(began: u64) -> Lesson {
-        let push = Some(Push { border: true, pause: 1_000, keeps: 700 });
-        Lesson { began, ended: began + 100, push, reason: Reason::RateLimited }
+        let push = Some(Push { pause: 1_000, most: 300 });
+        Lesson { began, ended: began + 100, level: 1, push, reason: Reason::RateLimited }
     }
 
     #[test]
     fn several_who_are_refused_at_once_learn_one_limit_between_them() {
-        let mut known = Knowledge::of_words(&[0; 12]);
+        let mut known = Knowledge::of_words(&[0; 19]);
         assert_eq!(known.known(), None);
         // Three processes with a hundred calls each; forty of all are taken.
-        for (refused, under_way) in (41..=300).rev().enumerate() {
+        for under_way in (41..=300).rev() {
             known = Knowledge::of_words(&known.to_words());
-            let change = known.take(&refusal(0), under_way);
-            assert_eq!(change.is_some(), refused == 0);
+            known.take(&refusal(0), under_way);
         }
         assert_eq!((known.limit(), known.known()), (40, Some(40)));
     }
@@ -270,9 +285,12 @@ mod tests {
     #[test]
     fn words_and_another_clock_keep_everything() {
         let mut known = Knowledge::from_start(9);
+        known.strikes = 1;
         known.take(&refusal(5_000), 9);
+        known.usual = Sample { calls: 90, refused: 7 };
+        known.trial = Some(Trial { from: 9, sample: Sample { calls: 3, refused: 1 } });
         assert_eq!(Knowledge::of_words(&known.to_words()), known);
         assert_eq!(known.shifted(700).shifted(-700), known);
-        assert!(known.shifted(700).cut_at > known.cut_at);
+        assert!(known.shifted(700).round.unwrap().at > known.round.unwrap().at);
     }
 }

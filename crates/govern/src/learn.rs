@@ -1,32 +1,26 @@
-//! How many calls at once a provider is good for: additive increase, multiplicative decrease, with a memory.
+//! How many calls at once a provider is good for, from how calls fare.
 //!
-//! A call that is refused while n are in flight says that n is too many: the limit falls at once. What is known to be good
-//! is n less all that are refused of those n, whichever they are: calls do not arrive in the order in which they were
-//! made. From there the limit comes back quickly (one more for each answer) up to what is known to
-//! be good, and stays there. Only after a calm time it tries further, a little for each full window of answers. A try
-//! that fails costs a pause, so the calm is twenty times the last pause and doubles with each try that fails: what
-//! trying costs stays below five in a hundred.
-//!
-//! One cut per round trip: a refusal of a call that began before the last cut says nothing about the limit after it.
-//! Answers count only if the limit was really in use; who sends little learns nothing about more.
-//!
-//! What is known is plain data, so that all processes of a machine can know the same (`lesson`).
+//! Refusals take one off the limit each (`cut`), answers bring it back (`grow`), and where the two contradict each other there is
+//! a trial (`trial`). What is known is plain data, so that all processes of a machine can know the same (`knowledge`).
 
-use crate::adapt::Outcome;
 use crate::knowledge::{Call, Change, Knowledge, Push};
-use crate::penalty::Penalty;
+
+/// The shortest wait after a refusal that names none, in microseconds.
+const SHORTEST: u64 = 500_000;
+
+/// The longest.
+const LONGEST: u64 = 30_000_000;
 
 /// What a learner knows of one resource.
 #[derive(Debug)]
 pub(crate) struct Learner {
     pub knowledge: Knowledge,
     most: u64,
-    pub penalty: Penalty,
 }
 
 impl Learner {
     pub fn new(start: u64, most: u64) -> Learner {
-        Learner { knowledge: Knowledge::from_start(start.clamp(1, most)), most, penalty: Penalty::default() }
+        Learner { knowledge: Knowledge::from_start(start.clamp(1, most)), most }
     }
 
     pub fn limit(&self) -> u64 {
@@ -35,6 +29,11 @@ impl Learner {
 
     pub fn known(&self) -> Option<u64> {
         self.knowledge.known()
+    }
+
+    /// What the next run may begin with.
+    pub fn lasting(&self) -> Option<u64> {
+        self.knowledge.lasting().map(|lasting| lasting.min(self.most))
     }
 
     /// The most that configuration allows has changed.
@@ -52,32 +51,45 @@ impl Learner {
         self.knowledge.succeed(call, self.most)
     }
 
-    /// A refusal, or a call that took too long: how it weighs.
-    pub fn weigh(&mut self, call: Call, outcome: Outcome, pause: u64) -> Push {
-        let keeps = self.penalty.keeps(call.ended);
-        if !self.knowledge.is_earlier(call) {
-            self.penalty.add(outcome, call.ended);
-        }
-        Push { border: matches!(outcome, Outcome::RateLimited { .. }), pause, keeps }
+    /// How long to wait when the provider names no time: twice as long for each round in a row without any answer.
+    pub fn wait(&self) -> u64 {
+        (SHORTEST << self.knowledge.silent.min(10)).min(LONGEST)
     }
 
-    /// Says how far the limit has fallen, once per round trip.
+    /// A refusal, or a call that took too long, as others are told of it.
+    pub fn push(&self, pause: u64) -> Push {
+        Push { pause, most: self.most }
+    }
+
+    /// Says how far the limit has fallen, where that is worth telling.
     pub fn push_back(&mut self, call: Call, push: Push) -> Option<Change> {
-        self.knowledge.push_back(call, push, self.most)
+        self.knowledge.push_back(call, push)
+    }
+
+    /// Whether the provider is to be left alone for a while.
+    pub fn is_crowded(&self) -> bool {
+        self.knowledge.is_crowded()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::CALM_PAUSES;
-
-    const LIMITED: Outcome = Outcome::RateLimited { retry_after: None };
 
     impl Learner {
         fn refused(&mut self, call: Call, pause: u64) -> Option<Change> {
-            let push = self.weigh(call, LIMITED, pause);
+            let push = self.push(pause);
             self.push_back(call, push)
+        }
+
+        fn is_refused_at(&mut self, left: u64) {
+            self.refused(Call { level_after: left, ..call(46, 0) }, 1_000);
+        }
+
+        fn answers(&mut self, count: u64, began: u64) {
+            for _ in 0..count {
+                self.succeed(call(self.limit(), began));
+            }
         }
     }
 
@@ -95,32 +107,61 @@ mod tests {
     }
 
     #[test]
-    fn one_cut_per_round_trip_and_what_is_left_of_it_is_good() {
+    fn falls_by_as_many_as_are_refused_and_says_so_a_few_times() {
         let mut learner = Learner::new(300, 300);
-        let first = learner.refused(Call { level_after: 300, ..call(60, 0) }, 1_000);
-        assert_eq!(first, Some(Change { from: 300, to: 210 }));
-        // Whichever they are: the provider met them in another order.
-        for level in (1..=300).step_by(2).chain((2..=300).step_by(2)).take(259) {
-            assert_eq!(learner.refused(call(level, 0), 1_000), None);
-        }
+        // Whichever they are: the provider met them in another order than that in which they were made.
+        let levels = (1..=300).step_by(2).chain((2..=300).step_by(2));
+        let refused = |(level, left)| learner.refused(Call { level_after: left, ..call(level, 0) }, 1_000);
+        let told: Vec<_> = levels.zip((41..=300).rev()).filter_map(refused).collect();
+        assert!(told.len() <= 8 && told[0].from == 300, "{told:?}");
         assert_eq!((learner.limit(), learner.known()), (40, Some(40)));
-        assert!(learner.refused(call(40, 200), 1_000).is_some(), "the next round may cut again");
+        assert!(learner.is_crowded());
     }
 
     #[test]
-    fn comes_back_to_what_is_known_and_stays_for_a_while() {
-        let mut learner = Learner::new(40, 300);
-        learner.refused(call(41, 0), 1_000);
-        assert_eq!((learner.limit(), learner.known()), (28, Some(40)));
-        (0..500).for_each(|_| {
-            learner.succeed(call(learner.limit(), 200));
-        });
+    fn one_error_is_a_stray_however_many_are_in_flight() {
+        for level in [1, 2, 10, 60] {
+            let mut learner = Learner::new(60, 60);
+            assert_eq!(learner.refused(call(level, 0), 1_000), None);
+            assert_eq!((learner.limit(), learner.known()), (60, None));
+            assert!(!learner.is_crowded(), "nobody else has to wait for it");
+        }
+    }
+
+    #[test]
+    fn one_in_a_hundred_is_no_reason() {
+        let mut learner = Learner::new(60, 60);
+        learner.answers(500, 0);
+        for round in 1..20 {
+            assert_eq!(learner.refused(call(60, round * 1_000), 1_000), None);
+            learner.answers(120, round * 1_000 + 200);
+        }
+        assert_eq!((learner.limit(), learner.known()), (60, None));
+    }
+
+    #[test]
+    fn when_everything_is_refused_the_first_answer_brings_everything_back() {
+        let mut learner = Learner::new(60, 60);
+        (1..=60).rev().for_each(|left| learner.is_refused_at(left));
+        assert_eq!(learner.limit(), 1);
+        assert_eq!(learner.lasting(), Some(60), "a later run does not begin with one");
+        let waits: Vec<_> =
+            (1..4).map(|round| (learner.refused(call(1, round * 1_000), 0), learner.wait()).1).collect();
+        assert_eq!(waits, [4 * SHORTEST, 8 * SHORTEST, 16 * SHORTEST]);
+        assert_eq!(learner.succeed(call(1, 9_000)), Some(Change { from: 1, to: 60 }));
+    }
+
+    #[test]
+    fn comes_back_to_what_is_known_and_then_tries_further() {
+        let mut learner = Learner::new(46, 300);
+        (41..=46).rev().for_each(|left| learner.is_refused_at(left));
+        assert_eq!((learner.limit(), learner.known()), (40, Some(40)));
+        learner.answers(39, 200);
         assert_eq!(learner.limit(), 40);
-        let after_calm = 200 + 1_000 + CALM_PAUSES * 1_000;
-        (0..40).for_each(|_| {
-            learner.succeed(call(40, after_calm));
-        });
-        assert_eq!(learner.limit(), 42, "then it tries further");
+        learner.answers(1, 20_000);
+        assert_eq!(learner.limit(), 42, "after a calm time");
+        learner.refused(call(42, 30_000), 0);
+        assert_eq!((learner.limit(), learner.known()), (40, Some(40)), "a try that fails was none");
     }
 
     #[test]
@@ -128,11 +169,9 @@ mod tests {
         let mut learner = Learner::new(2, 3);
         for round in 0..9 {
             learner.refused(call(1, round * 1_000), 0);
-            assert_eq!(learner.limit(), 1);
+            assert!(learner.limit() >= 1);
         }
-        (0..99).for_each(|_| {
-            learner.succeed(call(3, 1_000_000_000));
-        });
+        learner.answers(99, 1_000_000_000);
         assert_eq!(learner.limit(), 3);
     }
 }

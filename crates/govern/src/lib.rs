@@ -21,8 +21,8 @@
 //! - **Ranks mean what they say.** Outside the turns of the longest waiting: class, then tenants in turn (at most two in
 //!   a row while another fits, or as weights say), then priority, path, order, age. No priority is ever changed by waiting.
 //! - **Exact books.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.
-//! - **Accepted work is never thrown out.** The queue is bounded: what comes when it is full, or can never fit, is refused
-//!   at once.
+//! - **Accepted work is never thrown out.** The queue is bounded: what can never fit is refused at once; what comes when it
+//!   is full takes the place of a demand of a lower class that has not begun ([`Governor::give_way`]), or is refused.
 //!
 //! Who holds a permit must not ask for more of the same resources before it gives the permit back; at a limit of one that
 //! would wait for itself.
@@ -34,9 +34,11 @@ mod by_age;
 mod chance;
 mod choose;
 mod class;
+mod cut;
 mod door;
 mod explain;
 mod governor;
+mod grow;
 mod hash;
 mod histogram;
 mod holdback;
@@ -47,16 +49,17 @@ mod learn;
 mod meter;
 mod metrics;
 mod observe;
-mod penalty;
 mod rank;
 mod resource;
 mod retire;
+mod sample;
 mod settle;
 mod shape;
 mod share;
 mod spec;
 mod split;
 mod tenants;
+mod trial;
 
 pub use convoke_model::WhenSpent;
 

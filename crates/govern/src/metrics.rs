@@ -15,7 +15,7 @@ pub(crate) struct Tally {
     granted: u64,
     pub released: u64,
     refused: u64,
-    overflowed: u64,
+    pub overflowed: u64,
     pub spent: u64,
     pub not_held: u64,
     waits: Histogram,
@@ -57,7 +57,7 @@ pub struct Metrics {
     pub released: u64,
     /// Demands refused because they can never fit, or were known already.
     pub refused: u64,
-    /// Demands refused because the queue was full.
+    /// Demands refused, or put out of the queue again, because it was full.
     pub overflowed: u64,
     /// Demands that a budget could not pay.
     pub unpaid: u64,

@@ -1,6 +1,7 @@
 //! What calls and answers teach, and what is kept of it across runs.
 
 use crate::adapt::{Adapted, Outcome, Reason, Setting};
+use crate::breaker::Pass;
 use crate::governor::{Governor, Note, Permit};
 use crate::knowledge::{Call, Change, Knowledge, Lesson, Push};
 use crate::meter::Meter;
@@ -71,16 +72,15 @@ impl Governor {
         let Some(learner) = &mut resource.learner else { return };
         let call = Call { level: note.level, level_after, began, ended: now };
         match outcome {
-            Outcome::Succeeded => self.answered(note.resource, call, adapted),
+            Outcome::Succeeded | Outcome::Invalid => self.answered(note.resource, call, adapted),
             Outcome::TimedOut => {
-                let push = learner.weigh(call, outcome, 0);
+                let push = learner.push(0);
                 self.learn_limit(note.resource, call, push, outcome, adapted);
             }
             Outcome::RateLimited { retry_after } | Outcome::Overloaded { retry_after } => {
                 self.push_back(note.resource, call, outcome, retry_after, adapted);
             }
-            Outcome::Failed => learner.penalty.add(outcome, now),
-            Outcome::Unknown => {}
+            Outcome::Failed | Outcome::Unknown => {}
         }
     }
 
@@ -98,8 +98,7 @@ impl Governor {
         adapted.extend(change.map(|change| limit(id, change, Outcome::Succeeded, call.ended)));
     }
 
-    /// Too many at once: the limit falls, here at once, and for all who learn together by a lesson. Says whether this call
-    /// was the first of its round to say so.
+    /// Too many at once: the limit falls, here at once, and for all who learn together by a lesson.
     fn learn_limit(
         &mut self,
         id: ResourceId,
@@ -107,9 +106,9 @@ impl Governor {
         push: Push,
         outcome: Outcome,
         adapted: &mut Vec<Adapted>,
-    ) -> bool {
+    ) {
         let resource = &mut self.resources[id.index()];
-        let Some(learner) = &mut resource.learner else { return false };
+        let Some(learner) = &mut resource.learner else { return };
         let change = learner.push_back(call, push);
         if resource.taught {
             self.lessons.push((id, lesson(call, Some(push), outcome.reason())));
@@ -117,10 +116,10 @@ impl Governor {
             adapted.extend(change.map(|change| limit(id, change, outcome, call.ended)));
         }
         resource.refresh();
-        change.is_some()
     }
 
-    /// The provider asks for less: the limit falls, and the door is shut for everybody.
+    /// The provider asks for less: the limit falls; and if that is about more than a stray call, the door is shut for
+    /// everybody.
     fn push_back(
         &mut self,
         id: ResourceId,
@@ -133,15 +132,17 @@ impl Governor {
         let Some(learner) = &mut resource.learner else { return };
         let now = call.ended;
         let said = retry_after.map(|wait| wait.min(LONGEST_PAUSE).as_micros() as u64);
-        let pause = said.unwrap_or_else(|| learner.penalty.wait(now));
-        let push = learner.weigh(call, outcome, pause);
-        let mut limits = Vec::new();
-        let first = self.learn_limit(id, call, push, outcome, &mut limits);
+        let pause = said.unwrap_or_else(|| learner.wait());
+        let push = learner.push(pause);
         // A refusal of an earlier round that names no moment asks for nothing that is not done already.
-        if said.is_some() || first {
-            let shut = self.shut_door(id, now, pause);
+        let new = said.is_some() || !learner.knowledge.is_of_round(call) || !learner.is_crowded();
+        let mut limits = Vec::new();
+        self.learn_limit(id, call, push, outcome, &mut limits);
+        let crowded = self.resources[id.index()].learner.as_ref().is_some_and(|learner| learner.is_crowded());
+        if crowded && new {
+            // People are told that it is shut, and not of each call that says so again.
+            let shut = self.shut_door(id, now, pause).filter(|(from, _)| *from == 0);
             let (setting, reason, at) = (Setting::ShutUntil, outcome.reason(), Timestamp(now));
-            let shut = shut.filter(|_| first);
             adapted.extend(shut.map(|(from, to)| Adapted { resource: id, setting, from, to, reason, at }));
         }
         adapted.append(&mut limits);
@@ -192,6 +193,15 @@ impl Governor {
         Some(Adapted { resource, setting, from, to, reason, at: Timestamp(now) })
     }
 
+    /// Until when a resource is left alone because of failures, if it is. While a probe is out, nobody knows: then it is now.
+    pub fn broken_until(&mut self, resource: ResourceId, now: Timestamp) -> Option<Timestamp> {
+        let now = self.tick(now);
+        match self.resources[resource.index()].breaker.as_ref()?.pass(now) {
+            Pass::Free => None,
+            Pass::Wait(until) => Some(Timestamp(until.unwrap_or(now))),
+        }
+    }
+
     /// Whether the provider said to come back later.
     pub fn is_shut(&mut self, resource: ResourceId, now: Timestamp) -> bool {
         let now = self.tick(now);
@@ -228,8 +238,8 @@ impl Governor {
         let known = self.resources.iter().filter(|resource| !resource.retired);
         let learned = known.filter_map(|resource| {
             let learner = resource.learner.as_ref()?;
-            let known = Some(learner.known().filter(|known| *known > 1)?);
-            let limit = LearnedLimit { limit: learner.limit(), known, at: now };
+            let lasting = learner.lasting().filter(|known| *known > 1)?;
+            let limit = LearnedLimit { limit: lasting, known: Some(lasting), at: now };
             Some((resource.name.to_string(), limit))
         });
         Learned(learned.collect())
@@ -254,10 +264,19 @@ impl Governor {
 }
 
 fn limit(resource: ResourceId, change: Change, outcome: Outcome, now: u64) -> Adapted {
-    let (setting, reason, at) = (Setting::Limit, outcome.reason(), Timestamp(now));
-    Adapted { resource, setting, from: change.from, to: change.to, reason, at }
+    // The last of a fall is told with the next answers.
+    let falls = change.to < change.from && outcome == Outcome::Succeeded;
+    let reason = if falls { Reason::RateLimited } else { outcome.reason() };
+    Adapted {
+        resource,
+        setting: Setting::Limit,
+        from: change.from,
+        to: change.to,
+        reason,
+        at: Timestamp(now),
+    }
 }
 
 fn lesson(call: Call, push: Option<Push>, reason: Reason) -> Lesson {
-    Lesson { began: call.began, ended: call.ended, push, reason }
+    Lesson { began: call.began, ended: call.ended, level: call.level, push, reason }
 }

@@ -204,8 +204,8 @@ pub struct BreakerRules {
 impl Default for BreakerRules {
     fn default() -> BreakerRules {
         BreakerRules {
-            failures: 5,
-            successes: 3,
+            failures: 3,
+            successes: 1,
             cool_down: Duration::from_secs(30),
             longest: Duration::from_secs(600),
         }

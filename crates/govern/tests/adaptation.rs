@@ -12,6 +12,13 @@ use std::time::Duration;
 
 const SECOND: u64 = 1_000_000;
 
+const RULES: BreakerRules = BreakerRules {
+    failures: 5,
+    successes: 3,
+    cool_down: Duration::from_secs(30),
+    longest: Duration::from_secs(600),
+};
+
 fn call(governor: &mut Governor, key: u64, needs: &[Amount], outcome: Outcome, now: u64) -> usize {
     let now = Timestamp(now);
     governor.demand(Demand { key, rank: Rank::default(), needs }, now).expect("taken");
@@ -24,8 +31,8 @@ fn call(governor: &mut Governor, key: u64, needs: &[Amount], outcome: Outcome, n
 fn a_dead_provider_is_left_alone_and_probed() {
     let mut governor = Governor::with(Rules::default());
     let slots = governor.add(Spec::slots("slots", 9)).expect("a limit");
-    let dead = governor.add(Spec::door("provider:dead", BreakerRules::default())).expect("a door");
-    let fine = governor.add(Spec::door("provider:fine", BreakerRules::default())).expect("a door");
+    let dead = governor.add(Spec::door("provider:dead", RULES)).expect("a door");
+    let fine = governor.add(Spec::door("provider:fine", RULES)).expect("a door");
     let (to_dead, to_fine) =
         ([Amount::of(slots, 1), Amount::of(dead, 1)], [Amount::of(slots, 1), Amount::of(fine, 1)]);
     for key in 0..4 {
@@ -96,13 +103,19 @@ fn a_refusal_shuts_the_door_for_everybody_and_says_so() {
     (0..12).for_each(|key| ask(&mut governor, key, Rank::default(), &needs).expect("taken"));
     (0..10).for_each(|key| assert_eq!(grant(&mut governor), Some(key)));
     let refused = Outcome::RateLimited { retry_after: Some(Duration::from_secs(7)) };
-    let adapted = governor.release(9, Used::Nothing, refused, NOW).expect("held");
-    let told: Vec<_> = adapted.iter().map(|a| (a.setting, a.from, a.to, a.reason)).collect();
+    let told: Vec<_> = (6..10)
+        .rev()
+        .flat_map(|key| governor.release(key, Used::Nothing, refused, NOW).expect("held"))
+        .collect();
+    let told: Vec<_> = told.iter().map(|a| (a.setting, a.from, a.to, a.reason)).collect();
     let until = NOW.0 + 7 * SECOND;
-    let expected =
-        [(Setting::ShutUntil, 0, until, Reason::RateLimited), (Setting::Limit, 10, 7, Reason::RateLimited)];
-    assert_eq!(told, expected);
-    (0..9).for_each(|key| free(&mut governor, key));
+    let expected = [
+        (Setting::Limit, 10, 8, Reason::RateLimited),
+        (Setting::ShutUntil, 0, until, Reason::RateLimited),
+        (Setting::Limit, 8, 6, Reason::RateLimited),
+    ];
+    assert_eq!(told, expected, "one of ten is a stray, two are a limit, four ask everybody to wait");
+    (0..6).for_each(|key| free(&mut governor, key));
     match governor.admit(NOW) {
         Admission::Blocked { until: Some(opens), .. } => assert!(opens.0 >= until, "never earlier"),
         other => panic!("{other:?}"),
@@ -114,7 +127,7 @@ fn a_refusal_shuts_the_door_for_everybody_and_says_so() {
 fn failures_have_outcomes() {
     let of = |class| Outcome::of(&Failure::new(class, "x"));
     assert_eq!(of(Class::RateLimit), Outcome::RateLimited { retry_after: None });
-    assert_eq!(of(Class::InvalidOutput), Outcome::Succeeded, "an answer is an answer");
+    assert_eq!(of(Class::InvalidOutput), Outcome::Invalid, "an answer, and no use");
     assert_eq!(of(Class::Cancelled), Outcome::Unknown);
     assert_eq!(of(Class::Permission), Outcome::Unknown, "a revoked key is not a busy provider");
 }
@@ -141,4 +154,18 @@ fn what_is_too_old_is_forgotten() {
     assert_eq!(fresh.remember(&learned, Timestamp(8 * 86_400 * SECOND)), []);
     assert_eq!(fresh.remember(&learned, Timestamp(6 * 86_400 * SECOND)).len(), 1);
     assert_eq!(governor.remember(&learned, Timestamp(SECOND)), [], "nothing has changed");
+}
+
+/// Answers that nobody can use are failures for a breaker, and answers for a limit that is learned.
+#[test]
+fn invalid_answers_open_a_breaker() {
+    let mut governor = Governor::with(Rules::default());
+    let door = governor.add(Spec::door("step", BreakerRules::default())).expect("a door");
+    let needs = [Amount::of(door, 1)];
+    for key in 0..2 {
+        assert_eq!(call(&mut governor, key, &needs, Outcome::Invalid, NOW.0), 0);
+        assert_eq!(governor.broken_until(door, NOW), None);
+    }
+    assert_eq!(call(&mut governor, 2, &needs, Outcome::Invalid, NOW.0), 1, "the third opens it");
+    assert_eq!(governor.broken_until(door, NOW), Some(Timestamp(NOW.0 + 30 * SECOND)));
 }

@@ -161,3 +161,27 @@ fn slots_do_not_stand_idle_for_who_waits_for_a_rate() {
     let minute = Timestamp(desk::NOW.0 + 61_000_000);
     assert_eq!(governor.admit(minute), convoke_govern::Admission::Granted(2));
 }
+
+/// A full queue makes room by class, and not by who came first.
+#[test]
+fn a_full_queue_makes_room_for_a_higher_class() {
+    let mut governor = Governor::with(Rules { queue: 3, ..Rules::default() });
+    let slots = governor.add(Spec::slots("slots", 1)).expect("a limit");
+    let needs = [Amount::of(slots, 1)];
+    let rank = |class, priority| Rank { class, priority, ..Rank::default() };
+    for (key, class, priority) in [(1, 2, 1), (2, 2, 3), (3, 1, 4)] {
+        ask(&mut governor, key, rank(class, priority), &needs).expect("taken");
+    }
+    assert_eq!(governor.give_way(rank(2, 0), |_| true), None, "nobody is of a lower class");
+    assert!(ask(&mut governor, 4, rank(2, 0), &needs).is_err());
+    assert_eq!(governor.give_way(rank(1, 2), |key| key != 2), Some(1), "who may not go stays");
+    ask(&mut governor, 4, rank(1, 2), &needs).expect("there is room");
+    assert_eq!(
+        governor.give_way(rank(0, 2), |_| true),
+        Some(2),
+        "the lowest class, then the lowest priority"
+    );
+    ask(&mut governor, 5, rank(0, 2), &needs).expect("there is room");
+    assert_eq!(governor.give_way(rank(0, 0), |_| true), Some(3));
+    assert_eq!((governor.waiting(), governor.give_way(rank(0, 0), |_| true)), (2, None), "there is room");
+}

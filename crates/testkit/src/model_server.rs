@@ -21,11 +21,13 @@ pub struct ModelService {
     pub answer: String,
     /// Requests at once that it takes; what is more gets 429.
     pub most: Option<u64>,
+    /// Of a thousand requests, so many get 429 however few there are at once.
+    pub faults: u64,
 }
 
 impl Default for ModelService {
     fn default() -> ModelService {
-        ModelService { latency: Duration::ZERO, answer: "fine".into(), most: None }
+        ModelService { latency: Duration::ZERO, answer: "fine".into(), most: None, faults: 0 }
     }
 }
 
@@ -89,10 +91,10 @@ async fn attend(stream: TcpStream, service: Arc<ModelService>, counts: Arc<Count
     let (input, mut output) = stream.into_split();
     let mut input = BufReader::new(input);
     while read_request(&mut input).await? {
-        counts.requests.fetch_add(1, Ordering::SeqCst);
+        let number = counts.requests.fetch_add(1, Ordering::SeqCst);
         let open = counts.open.fetch_add(1, Ordering::SeqCst) + 1;
         counts.peak.fetch_max(open, Ordering::SeqCst);
-        let answered = answer(&mut output, &service, &counts, open).await;
+        let answered = answer(&mut output, &service, &counts, (number, open)).await;
         answered?;
     }
     Ok(())
@@ -103,9 +105,9 @@ async fn answer(
     output: &mut OwnedWriteHalf,
     service: &ModelService,
     counts: &Counts,
-    open: u64,
+    (number, open): (u64, u64),
 ) -> io::Result<()> {
-    if service.most.is_some_and(|most| open > most) {
+    if service.most.is_some_and(|most| open > most) || is_faulty(number, service.faults) {
         counts.refused.fetch_add(1, Ordering::SeqCst);
         counts.open.fetch_sub(1, Ordering::SeqCst);
         return output.write_all(TOO_MANY.as_bytes()).await;
@@ -113,6 +115,11 @@ async fn answer(
     tokio::time::sleep(service.latency).await;
     counts.open.fetch_sub(1, Ordering::SeqCst);
     output.write_all(streamed(&service.answer).as_bytes()).await
+}
+
+/// The same requests of every run, and no pattern among them.
+fn is_faulty(number: u64, faults: u64) -> bool {
+    crate::random::Random::new(number).below(1_000) < faults
 }
 
 const TOO_MANY: &str = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncontent-type: application/json\r\n\

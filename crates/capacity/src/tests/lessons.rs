@@ -61,6 +61,21 @@ fn a_limit_that_a_person_has_set_stays_and_what_is_learned_is_kept() {
 }
 
 #[test]
+fn what_was_learned_is_forgotten_for_all_and_learned_anew() {
+    let world = World::new();
+    let (one, two) = (world.open("one"), world.open("two"));
+    let id = define(&one, "learned", NO_LIMIT);
+    define(&two, "learned", NO_LIMIT);
+    add(&one, id, 3);
+    let before = one.limits_generation();
+    assert_eq!(two.unlearn("learned", NO_LIMIT, "service").unwrap(), Some(3));
+    assert_eq!(two.unlearn("unknown", NO_LIMIT, "service").unwrap(), None);
+    assert_ne!(one.limits_generation(), before, "the other one can see it");
+    assert_eq!(one.learned(id).unwrap(), Taught { words: [0; crate::layout::WORDS], limit: NO_LIMIT });
+    assert_eq!(add(&one, id, 2).0, 2);
+}
+
+#[test]
 fn what_is_learned_outlives_its_last_user_and_not_its_resource() {
     let world = World::new();
     let one = world.open("one");

@@ -56,6 +56,16 @@ pub struct CapacityArgs {
 pub enum CapacityCommand {
     /// Change limits of every live process, until the machine is started anew
     Set(CapacitySetArgs),
+    /// Forget what was learned of services: how many calls at once each is good for
+    Forget(CapacityForgetArgs),
+}
+
+/// `convoke capacity forget`.
+#[derive(Debug, Args)]
+pub struct CapacityForgetArgs {
+    /// A service, as `convoke capacity` names it or as PROVIDER/MODEL; all of them unless told
+    #[arg(value_name = "SERVICE")]
+    pub service: Option<String>,
 }
 
 /// `convoke capacity set`.

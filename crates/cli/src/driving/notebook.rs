@@ -7,6 +7,7 @@ use convoke_govern::{Learned, Metrics};
 use convoke_journal::{StateDir, write_private};
 use convoke_model::RunId;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn learned_path(state: &StateDir) -> PathBuf {
@@ -51,6 +52,16 @@ pub fn keep(state: &StateDir, services: &Learned, durations: &Durations) {
     }
     all.services.0.extend(services.0.iter().map(|(name, limit)| (name.clone(), *limit)));
     replace(&learned_path(state), &all);
+}
+
+/// Forgets what was learned of these services.
+pub fn forget(state: &StateDir, services: &BTreeSet<String>) {
+    let mut all = learned(state);
+    let before = all.services.0.len();
+    all.services.0.retain(|name, _| !services.contains(name));
+    if all.services.0.len() != before {
+        replace(&learned_path(state), &all);
+    }
 }
 
 /// Says how a run uses its capacity.

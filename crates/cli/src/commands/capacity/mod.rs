@@ -2,6 +2,7 @@
 //!
 //! Looking takes no part and needs no lock, so it works while the table is stuck, and says who holds it up.
 
+mod forget;
 mod json;
 mod runs;
 mod set;
@@ -25,8 +26,10 @@ pub const NOTHING_SHARED: &str =
 
 /// Shows the table, or changes a limit of it.
 pub fn run(console: &Console, args: &CapacityArgs) -> Result<Exit, CommandFailure> {
-    if let Some(CapacityCommand::Set(set)) = &args.command {
-        return set::run(console, &set.limits);
+    match &args.command {
+        Some(CapacityCommand::Set(set)) => return set::run(console, &set.limits),
+        Some(CapacityCommand::Forget(forget)) => return forget::run(console, forget.service.as_deref()),
+        None => {}
     }
     let (path, snapshot) = look(console)?;
     let state = stored::for_reading(console);
