@@ -32,6 +32,7 @@ mod reopen;
 mod reshape;
 mod roots;
 mod route;
+mod salvage;
 mod scheduler;
 mod shown;
 mod task;

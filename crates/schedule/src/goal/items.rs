@@ -260,7 +260,7 @@ impl Look<'_, '_> {
         let failure = failure.cloned().unwrap_or_else(unknown);
         let message = format!("its parts could not be put together: {}", failure.message);
         let failure = Failure { message: message.clone(), ..failure };
-        Some(self.decide("end", message, None, Act::Fail(failure)))
+        Some(self.decide("end", message, None, self.give_up(failure)))
     }
 
     /// Whoever did it, or put its parts together, has ended.
@@ -307,6 +307,7 @@ impl Look<'_, '_> {
         role: Option<Duty>,
         act: Act,
     ) -> Decision {
+        let chosen = if matches!(act, Act::Join { .. }) { "join" } else { chosen };
         Decision { chosen, reason, about: Some(self.item.id.clone()), role, act }
     }
 }

@@ -217,6 +217,10 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) {
         let last = pool.into_iter().next().and_then(|part| self.tasks.find(&part.piece.task));
+        // One output that came alone is no answer in place of all that were asked about and never merged.
+        if !self.group(task).members.is_empty() && self.text_so_far(task).is_none() {
+            return self.fail_task(task, self.all_lost(task));
+        }
         let Some(last) = last else {
             return self.fail_task(task, self.too_few(task, 0, &merging.missing, reduce));
         };

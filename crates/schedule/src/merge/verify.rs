@@ -1,7 +1,8 @@
 //! Examining an answer: assess, correct, assess again, until nothing is left to correct or the rounds are used up.
 //!
 //! The assessor is asked afresh each time and sees the answer, the question and the outputs behind the answer, never
-//! its own earlier words. What remains is reported with the answer; an answer that nobody could examine is a failure.
+//! its own earlier words. What remains is reported with the answer. An answer that could not be examined is a failure;
+//! the answer itself stands in for the step (`unverified`).
 
 use super::findings::{findings, open_findings, remains, severity, with_status};
 use super::levels::{as_text, chooses};
@@ -18,6 +19,9 @@ use std::fmt::Write;
 const EVIDENCE_TOKENS: u64 = 24_000;
 /// And of each of them at least; fewer would say nothing.
 const LEAST_TOKENS: u64 = 50;
+
+/// The reason of an examination whose first question failed for good.
+pub(crate) const NOT_EXAMINED: &str = "not_examined";
 
 impl Scheduler {
     pub(super) fn go_on_verifying(&mut self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) {
@@ -79,8 +83,8 @@ impl Scheduler {
             format!("verify step `{}`: the answer could not be examined: {why}", self.node(task).name);
         let class = self.tasks[last].failure.as_deref().map_or(Class::Fatal, |failure| failure.class);
         let answer = &self.tasks[self.first_answer(task)].id;
-        let hint = format!("`convoke show RUN {answer}` has the answer that nobody examined");
-        self.fail_task(task, Failure::new(class, message).reason("not_examined").hint(hint));
+        let hint = format!("`convoke show RUN {answer}` has the answer that was not examined");
+        self.fail_task(task, Failure::new(class, message).reason(NOT_EXAMINED).hint(hint));
     }
 
     fn why_not(&self, question: TaskIx) -> &str {
@@ -111,6 +115,35 @@ impl Scheduler {
             "notes": note.into_iter().chain(nowhere).collect::<Vec<_>>(),
         });
         self.succeed(task, &report, outputs);
+    }
+
+    /// What there is of an examination that came to no end of its own: the newest answer, unverified, with the findings
+    /// so far. `None` where there is no answer.
+    pub(crate) fn unverified(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Option<Value> {
+        let (mut report, findings, rounds) = match self.tasks[task].merging {
+            None => {
+                let answer = self.source_of(task, verify.of)?;
+                (json!({ "result": bare(self.left_of(answer, outputs)?), "sources": [] }), Vec::new(), 0)
+            }
+            Some(_) => {
+                let answers = self.answers(task);
+                let (answer, rounds) = (*answers.last()?, answers.len() - 1);
+                let result = bare(self.json_of(answer, outputs));
+                let sources = self.sources_behind(task, &result, rounds, outputs).0;
+                let findings = self.all_findings(task, verify, outputs);
+                (json!({ "result": result, "sources": sources }), findings, rounds)
+            }
+        };
+        let (calls, usage) = self.calls_so_far(task);
+        report["verdict"] = json!(if findings.is_empty() { "unverified" } else { "open" });
+        report["findings"] = json!(findings);
+        report["rounds"] = json!(rounds);
+        report["calls"] = json!(calls);
+        report["usage"] = usage_value(&usage);
+        report["notes"] = json!([]);
+        report["partial"] = json!(true);
+        report["reason"] = json!(self.why_unfinished(task));
+        Some(report)
     }
 
     /// What a person should know who only sees that the step succeeded.

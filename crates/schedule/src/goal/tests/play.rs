@@ -46,6 +46,8 @@ pub(super) struct Piece {
     pub(super) due: Option<Action>,
     pub(super) failure: Option<Failure>,
     pub(super) called: Vec<String>,
+    /// It ended with the results of its children as they are.
+    pub(super) joined: bool,
 }
 
 pub(super) fn goal() -> Goal {
@@ -156,7 +158,7 @@ impl Play {
             due: piece.due,
             insisted: false,
             skipped: None,
-            lacks_digests: false,
+            lacks_digests: piece.joined,
             failure: piece.failure.as_ref(),
             called: piece.called.iter().map(String::as_str).collect(),
         }
@@ -203,6 +205,10 @@ impl Play {
                 self.items[at.unwrap()].failure = Some(failure.clone());
                 self.items[at.unwrap()].standing = Standing::Ended(End::Failed);
             }
+            Act::Join { .. } => {
+                self.items[at.unwrap()].joined = true;
+                self.items[at.unwrap()].standing = Standing::Ended(End::Succeeded);
+            }
             Act::Succeed | Act::Inherit(_) => {
                 self.items[at.unwrap()].standing = Standing::Ended(End::Succeeded)
             }
@@ -227,6 +233,7 @@ impl Play {
                 due: None,
                 failure: None,
                 called: Vec::new(),
+                joined: false,
             });
             let last = self.items.len() - 1;
             self.moves(at).push(Move::Child(last));
