@@ -60,7 +60,9 @@ pub fn of(args: &GoalArgs, config: &Config, prompts: &[PromptFile]) -> Result<Se
     };
     sentence.keys.extend(args.bounds.keys());
     tools::state(&mut sentence, args, config)?;
-    for (key, holds) in [("plan_only", args.plan_only), ("approve", approves(args, settings))] {
+    let stated =
+        [("plan_only", args.plan_only), ("results", args.results), ("approve", approves(args, settings))];
+    for (key, holds) in stated {
         if holds {
             sentence.keys.insert(key.to_owned(), json!(true));
         }

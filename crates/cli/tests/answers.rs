@@ -252,7 +252,10 @@ fn an_answer_that_could_not_be_verified_is_given() {
     let world = scripted(&format!("query: q\nsynthesis: hierarchical\nverify: true\n{PAIR}"), broken);
     let whole = "replies: {a: {fail: fatal}, b: {fail: fatal}, verification/assess: {findings: []}}\n";
     let result = lost_at_the_last_step(&world, whole, "could not be examined");
-    assert_eq!((&result["answer"], &result["verdict"]), (&json!("C [S1]"), &json!("unverified")));
+    assert_eq!(
+        (&result["answer"], &result["verification"]["verdict"]),
+        (&json!("C [S1]"), &json!("unverified"))
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::{End, TaskIx, TaskState};
+use crate::window::Heads;
 use crate::work::WORK;
 use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
@@ -81,6 +82,21 @@ impl Scheduler {
         };
         let names = self.names(task, &self.template_roots(id), outputs, view)?;
         self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, what, &e))
+    }
+
+    /// The same with the outputs of steps shown by their heads, and the steps of which something was cut.
+    pub(crate) fn render_cut(
+        &self,
+        task: TaskIx,
+        id: TemplateId,
+        heads: Heads,
+        outputs: &dyn Outputs,
+    ) -> Result<(String, Vec<TaskIx>), Failure> {
+        let mut names = self.names(task, &self.template_roots(id), outputs, View::OfMode)?;
+        let cut = self.cut_names(task, heads, &mut names);
+        let text =
+            self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, "prompt", &e))?;
+        Ok((text, cut))
     }
 
     /// A text of a step cannot be rendered. Of who works for a goal people know the duty, not the node.

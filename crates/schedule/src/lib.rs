@@ -40,6 +40,7 @@ mod timer;
 mod tool;
 mod trim;
 mod values;
+mod window;
 mod work;
 
 pub use changed::{Changed, changed};

@@ -29,20 +29,18 @@ impl Scheduler {
         mut failure: Failure,
         outputs: &dyn Outputs,
     ) -> FrameResult {
-        let (mut values, missing) = self.renderable(frame, outputs);
-        let steps = match missing.is_empty() && !values.is_empty() {
-            true => Map::new(),
-            false => self.last_outputs(frame, outputs),
-        };
-        if values.is_empty() && steps.is_empty() {
+        let steps = self.last_outputs(frame, outputs);
+        if steps.is_empty() {
             return FrameResult { status: RunStatus::Failed, output: None, failure: Some(failure) };
         }
+        let (mut values, missing) = self.renderable(frame, outputs);
+        let is_whole = missing.is_empty() && !values.is_empty();
         let mut mark = Map::from_iter([("reason".to_owned(), Value::from(failure.message.clone()))]);
         if !missing.is_empty() {
             failure.message = format!("{}; missing in the output: {}", failure.message, missing.join(", "));
             mark.insert("missing".to_owned(), missing.into());
         }
-        if !steps.is_empty() {
+        if !is_whole {
             mark.insert("steps".to_owned(), Value::Object(steps));
         }
         values.entry(MARK).or_insert(Value::Object(mark));

@@ -196,7 +196,12 @@ impl Look<'_, '_> {
 
     /// What its parts may refer to besides one another.
     fn known(&self) -> Known {
-        Known::built_on(self.item.builds_on.iter().map(|id| self.state.short(id)))
+        let mut known = Known::built_on(self.item.builds_on.iter().map(|id| self.state.short(id)));
+        let above = |item: &&ItemState<'_>| item.parent.map(|parent| &self.state.items[parent]);
+        for whole in std::iter::successors(Some(self.item), above) {
+            known.split(self.state.short(&whole.id), &whole.item.description);
+        }
+        known
     }
 
     fn terms<'k>(&self, known: &'k Known) -> Terms<'k> {

@@ -165,13 +165,25 @@ impl Scheduler {
             false => verdict(&state),
         };
         let reason = lost.or_else(|| cause::shortcoming(&state)).unwrap_or_else(|| field("reason"));
-        let tasks: Vec<Value> =
-            in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
+        let told = |item| {
+            let mut told = task_value(&state, item);
+            if goal.results {
+                told["result"] = self.result_of(item, outputs);
+            }
+            told
+        };
+        let tasks: Vec<Value> = in_tree_order(&state).into_iter().map(told).collect();
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
             "issues": self.issues(task, &state, field("issues"), outputs), "reason": reason,
             "status": status.word(), "tasks": tasks, "usage": usage_value(&self.spent_on(task)),
         }))
+    }
+
+    /// What a task came to; `null` where it came to nothing.
+    fn result_of(&self, item: &ItemState<'_>, outputs: &dyn Outputs) -> Value {
+        let done = self.tasks.find(&item.id).filter(|_| item.ended() == Some(End::Succeeded));
+        done.and_then(|task| self.json_of(task, outputs).get("result").cloned()).unwrap_or_default()
     }
 
     /// What whoever answers says is wrong, and what was answered without having been put together.

@@ -9,6 +9,7 @@ use super::levels::{as_text, chooses};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::window::headed;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
 use convoke_plan::{Strategy, Verify};
@@ -214,9 +215,10 @@ impl Scheduler {
         answer: &TaskId,
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
+        let room = self.room_of(task, verify.assessor);
         let mut prompt = self.stated_part(task, verify, outputs)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, outputs));
-        prompt.push_str(&self.evidence(task, outputs));
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, room, outputs));
+        prompt.push_str(&self.evidence(task, room, outputs));
         prompt.push_str(
             "## TASK\n\nList everything that is wrong with the answer: where it contradicts itself or the outputs, \
              what no output supports, what the question or its constraints ask for and the answer does not give. \
@@ -233,8 +235,9 @@ impl Scheduler {
         assessed: &TaskId,
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
+        let room = self.room_of(task, verify.repairer);
         let mut prompt = self.stated_part(task, verify, outputs)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, outputs));
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, room, outputs));
         let said = self.tasks.find(assessed).map(|child| self.json_of(child, outputs)).unwrap_or_default();
         let open = findings(&said).into_iter().filter(|finding| severity(finding) >= verify.severity);
         for (number, finding) in open.enumerate() {
@@ -251,7 +254,7 @@ impl Scheduler {
             );
         }
         prompt.push('\n');
-        prompt.push_str(&self.evidence(task, outputs));
+        prompt.push_str(&self.evidence(task, room, outputs));
         prompt.push_str(
             "## TASK\n\nCorrect the answer by these findings and leave the rest as it is. Answer with the whole \
              corrected answer alone.",
@@ -270,12 +273,18 @@ impl Scheduler {
         Ok(part)
     }
 
-    fn answer_text(&self, answer: &TaskId, outputs: &dyn Outputs) -> String {
-        self.tasks.find(answer).map(|task| readable(&bare(self.json_of(task, outputs)))).unwrap_or_default()
+    /// An answer, up to half of what the window leaves to a prompt.
+    fn answer_text(&self, answer: &TaskId, room: Option<u64>, outputs: &dyn Outputs) -> String {
+        let task = self.tasks.find(answer);
+        let text = task.map(|task| readable(&bare(self.json_of(task, outputs)))).unwrap_or_default();
+        let most =
+            room.map_or(usize::MAX, |room| usize::try_from(room.saturating_mul(2)).unwrap_or(usize::MAX));
+        headed(&text, most, "")
     }
 
     /// The outputs that the answer was made from: the sources of a merge, else what the step followed.
-    fn evidence(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
+    fn evidence(&self, task: TaskIx, room: Option<u64>, outputs: &dyn Outputs) -> String {
+        let all = room.map_or(EVIDENCE_TOKENS, |room| EVIDENCE_TOKENS.min(room / 4)).max(LEAST_TOKENS);
         let answer = self.first_answer(task);
         let sources = match self.merging_of(answer) {
             Some(merging) => merging.sources.clone(),
@@ -286,9 +295,9 @@ impl Scheduler {
         if sources.is_empty() {
             return String::new();
         }
-        let each = EVIDENCE_TOKENS / sources.len() as u64;
+        let each = all / sources.len() as u64;
         let mut part = "## OUTPUTS BEHIND THE ANSWER\n\n".to_owned();
-        let most = (EVIDENCE_TOKENS / LEAST_TOKENS) as usize;
+        let most = (all / LEAST_TOKENS) as usize;
         if sources.len() > most {
             let _ = write!(part, "The first {most} of {} outputs:\n\n", sources.len());
         }

@@ -72,6 +72,7 @@ pub(super) fn goal() -> Goal {
         policies: Class::ALL.into_iter().map(|class| (class, all.to_vec())).collect(),
         approve: false,
         plan_only: false,
+        results: false,
         plan: None,
     }
 }
@@ -81,7 +82,7 @@ pub(super) fn draft(id: &str, inputs: &[&str]) -> Draft {
         id: id.into(),
         description: format!("do {id}"),
         inputs: inputs.iter().map(|id| (*id).into()).collect(),
-        tools: Vec::new(),
+        tools: None,
         priority: 0,
         skip_probability: 0,
         skip_reason: String::new(),
