@@ -40,6 +40,7 @@ impl Talk<'_> {
         heard: &Heard<'_>,
     ) -> Result<Reply, Failure> {
         self.require_named(model)?;
+        self.require_fit(question)?;
         let meant = model;
         let (permit, input_tokens, model) = self.admit(question, meant).await?;
         heard.forget();
@@ -97,6 +98,25 @@ impl Talk<'_> {
         Err(self.named(Failure::new(Class::Security, message).reason(reason::MODEL_NOT_ALLOWED)))
     }
 
+    /// What cannot fit into a window that is known is not sent: a service would refuse it, or leave out a part unsaid.
+    fn require_fit(&self, question: &Question<'_>) -> Result<(), Failure> {
+        let (input, window) = (input_tokens(question), self.known_window().unwrap_or(u64::MAX));
+        if input <= window {
+            return Ok(());
+        }
+        let message = format!(
+            "the request takes about {input} tokens, and the window of the model is {window} (context_window)"
+        );
+        let hint = "shorten the prompt, set `context.max_tokens`, or name a model with a larger window";
+        Err(self.named(Failure::new(Class::Fatal, message).reason(reason::CONTEXT_OVERFLOW).hint(hint)))
+    }
+
+    /// The window of the model, where it is known; a coding agent minds its own context.
+    fn known_window(&self) -> Option<u64> {
+        let (bounds, provider) = (&self.call.settings.capabilities, &self.call.settings.provider);
+        (bounds.window_known && provider.program.is_none()).then_some(bounds.context_window)
+    }
+
     /// The same where a budget wants a cheaper one: then there is none that it can pay.
     fn require_cheaper(&self, model: &str, cheaper: &str) -> Result<(), Failure> {
         if self.contract.is_none_or(|contract| contract.admits_model(cheaper)) {
@@ -116,8 +136,8 @@ impl Talk<'_> {
 
     fn demand(&self, question: &Question<'_>, model: &str) -> CallDemand {
         let settings = &self.call.settings;
-        let input_tokens = ledger::tokens_in(&question.messages) + question.tool_tokens;
-        let output_tokens = self.max_tokens();
+        let input_tokens = input_tokens(question);
+        let output_tokens = self.answer_tokens(question);
         CallDemand {
             task: self.assignment.task.clone(),
             attempt: self.assignment.attempt,
@@ -136,6 +156,13 @@ impl Talk<'_> {
     fn max_tokens(&self) -> u64 {
         let agreed = self.contract.and_then(|contract| contract.max_tokens);
         agreed.or(self.call.settings.max_tokens).unwrap_or(MAX_TOKENS)
+    }
+
+    /// The most tokens of an answer: what is stated, as far as the request leaves room for it.
+    fn answer_tokens(&self, question: &Question<'_>) -> u64 {
+        let left =
+            self.known_window().map_or(u64::MAX, |window| window.saturating_sub(input_tokens(question)));
+        self.max_tokens().min(left.max(1))
     }
 
     fn working_dir(&self) -> Option<&str> {
@@ -157,7 +184,7 @@ impl Talk<'_> {
             contract: self.contract,
             secrets: self.contract.map_or(&self.call.settings.secrets, |contract| &contract.secrets),
             temperature: settings.temperature,
-            max_tokens: Some(self.max_tokens()),
+            max_tokens: Some(self.answer_tokens(question)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
             timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
             step: &self.assignment.step,
@@ -169,6 +196,10 @@ impl Talk<'_> {
             seed: self.assignment.seed,
         }
     }
+}
+
+fn input_tokens(question: &Question<'_>) -> u64 {
+    ledger::tokens_in(&question.messages) + question.tool_tokens
 }
 
 fn degraded(step: &str, from: &str, to: &str) -> Report {

@@ -63,9 +63,12 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
     };
     sentence.keys.extend(args.bounds.keys());
     tools::state(&mut sentence, args, config)?;
-    for (key, holds) in
-        [("plan_only", args.plan_only), ("approve", approves(args, settings, console.is_attended()))]
-    {
+    let stated = [
+        ("plan_only", args.plan_only),
+        ("results", args.results),
+        ("approve", approves(args, settings, console.is_attended())),
+    ];
+    for (key, holds) in stated {
         if holds {
             sentence.keys.insert(key.to_owned(), json!(true));
         }

@@ -224,3 +224,72 @@ fn the_name_of_a_preset_alone_is_answered_with_its_whole_name() {
         .exits(3)
         .mentions(&["hint: there is a preset of that name: preset:debate"]);
 }
+
+/// A last step that fails for good: the run is partial, says why, and can be resumed.
+fn lost_at_the_last_step(world: &World, replies: &str, why: &str) -> Value {
+    let said = world.convoke(&["run", "w.yaml"]).exits(1).mentions(&[why, "convoke resume"]);
+    let result = said.json();
+    assert_eq!(world.status(), "partial");
+    assert!(result["partial"]["reason"].as_str().is_some_and(|reason| reason.contains(why)), "{result}");
+    world.write("replies.yaml", replies);
+    let resumed = world.convoke(&["resume", &world.run()]).exits(0).json();
+    assert_eq!((&resumed["answer"], &resumed["partial"]), (&json!("C [S1]"), &Value::Null));
+    result
+}
+
+#[test]
+fn a_synthesis_that_fails_for_good_gives_its_sources() {
+    let broken = "replies: {a: [A], b: [B], synthesis/merge: {fail: fatal}}\n";
+    let world = scripted(&format!("query: q\nsynthesis: hierarchical\n{PAIR}"), broken);
+    let whole = "replies: {a: {fail: fatal}, b: {fail: fatal}, synthesis/merge: 'C [S1]'}\n";
+    let result = lost_at_the_last_step(&world, whole, "its last question failed");
+    assert_eq!(result["answer"], "## a\n\nA\n\n---\n\n## b\n\nB");
+}
+
+#[test]
+fn an_answer_that_could_not_be_verified_is_given() {
+    let broken = "replies: {a: [A], b: [B], synthesis/merge: 'C [S1]', verification/assess: {fail: fatal}}\n";
+    let world = scripted(&format!("query: q\nsynthesis: hierarchical\nverify: true\n{PAIR}"), broken);
+    let whole = "replies: {a: {fail: fatal}, b: {fail: fatal}, verification/assess: {findings: []}}\n";
+    let result = lost_at_the_last_step(&world, whole, "could not be examined");
+    assert_eq!(
+        (&result["answer"], &result["verification"]["verdict"]),
+        (&json!("C [S1]"), &json!("unverified"))
+    );
+}
+
+#[test]
+fn a_failed_run_prints_what_was_done_and_one_without_outputs_prints_an_object() {
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a, runtime: {provider: {name: scripted, file: replies.yaml}}}
+agents:
+  - {name: a, prompt: p, routes: [{to: b}]}
+  - {name: b, prompt: p, routes: [{to: c}]}
+  - {name: c, prompt: p, retry: {max_attempts: 1}}
+",
+    );
+    world.write("replies.yaml", "replies: {a: A, b: B, c: {fail: fatal, message: no more}}\n");
+    let said = world.convoke(&["run", "w.yaml"]).exits(1).json();
+    assert_eq!(said["partial"]["steps"], json!({"b": {"result": "B"}}), "the last step that was done");
+    assert!(said["partial"]["reason"].as_str().unwrap().contains("no more"), "{said}");
+    assert_eq!(world.status(), "failed");
+    world.write("replies.yaml", "replies: {a: {fail: fatal}, b: {fail: fatal}, c: C}\n");
+    let resumed =
+        world.convoke(&["resume", &world.run()]).exits(0).mentions(&["no `output:`", "convoke show"]);
+    assert_eq!(resumed.json(), json!({}));
+    world.write("replies.yaml", "replies: {a: {fail: fatal}}\n");
+    world.convoke(&["run", "w.yaml"]).exits(1).prints_nothing();
+}
+
+#[test]
+fn an_output_that_cannot_be_rendered_does_not_take_the_others_with_it() {
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a, runtime: {provider: {name: scripted, file: replies.yaml}}}
+agents: [{name: a, prompt: p}]
+output: {good: '{{ a.output.result }}', bad: '{{ a.output.result }}{{ 1 // 0 }}'}
+",
+    );
+    world.write("replies.yaml", "replies: {a: A}\n");
+    let said = world.convoke(&["run", "w.yaml"]).exits(1).json();
+    assert_eq!((&said["good"], &said["partial"]["missing"]), (&json!("A"), &json!(["bad"])));
+}

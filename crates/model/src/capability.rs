@@ -3,6 +3,7 @@
 //! All of it is on unless a file says otherwise. The rules themselves are in `agent`, one file each; here are their
 //! numbers, because files state them and plans carry them.
 
+use crate::MAX_TOKENS;
 use serde::{Deserialize, Serialize};
 
 /// The bounds of a conversation.
@@ -11,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Capabilities {
     /// Tokens that the model can take in, request and answer together.
     pub context_window: u64,
+    /// Whether the file states the window, or it is known of the model. A guess refuses nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub window_known: bool,
     /// Finds an agent that does the same thing over and over; `None` is off.
     pub stuck_loop: Option<StuckLoop>,
     /// Characters of a tool's result that the model is shown; what is longer is kept elsewhere. `None` is off.
@@ -32,12 +36,18 @@ impl Capabilities {
     pub fn is_default(&self) -> bool {
         *self == Capabilities::default()
     }
+
+    /// The tokens that an answer must have room for: as many as are stated, and never more than a quarter of the window.
+    pub fn reserve(&self, max_tokens: Option<u64>) -> u64 {
+        max_tokens.unwrap_or(MAX_TOKENS).min(self.context_window / 4)
+    }
 }
 
 impl Default for Capabilities {
     fn default() -> Capabilities {
         Capabilities {
             context_window: 128_000,
+            window_known: false,
             stuck_loop: Some(StuckLoop::default()),
             tool_output: Some(50_000),
             compaction: Some(Compaction::default()),

@@ -2,12 +2,9 @@
 //!
 //! Whether a call may be made at all is decided before it is made, by whoever gives permits.
 
-use crate::ending::FrameResult;
 use crate::frame::FrameIx;
-use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
-use convoke_model::{Class, Event, Failure, RunStatus, TaskId, Usage, WhenSpent, reason};
-use serde_json::{Map, Value};
+use convoke_model::{Class, Event, Failure, TaskId, Usage, WhenSpent, reason};
 
 impl Scheduler {
     /// The run has also spent this, on a task that begins anew or is gone.
@@ -76,28 +73,6 @@ impl Scheduler {
         self.frame_mut(frame).told.push("unpriced");
         let message = format!("{key} cannot be kept: no price is known for the models in use (cost.pricing)");
         self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message });
-    }
-
-    /// The money is gone: what is there is given, and what is missing is named.
-    pub(crate) fn salvaged(
-        &self,
-        frame: FrameIx,
-        mut failure: Failure,
-        outputs: &dyn Outputs,
-    ) -> FrameResult {
-        let declared = self.workflow_in(frame).output.iter().flatten();
-        let (mut values, mut missing) = (Map::new(), Vec::new());
-        for (name, text) in declared {
-            match self.output_in_frame(frame, name, text, outputs) {
-                Ok(value) => drop(values.insert(name.clone(), value)),
-                Err(_) => missing.push(name.as_str()),
-            }
-        }
-        if !missing.is_empty() {
-            failure.message = format!("{}; missing in the output: {}", failure.message, missing.join(", "));
-        }
-        let output = (!values.is_empty()).then_some(Value::Object(values));
-        FrameResult { status: RunStatus::Failed, output, failure: Some(failure) }
     }
 }
 

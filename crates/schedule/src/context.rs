@@ -9,6 +9,7 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
 use crate::task::{End, TaskIx, TaskState};
+use crate::window::Heads;
 use crate::work::WORK;
 use convoke_model::{Class, Ending, Failure, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
@@ -81,6 +82,21 @@ impl Scheduler {
         };
         let names = self.names(task, &self.template_roots(id), outputs, view)?;
         self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, what, &e))
+    }
+
+    /// The same with the outputs of steps shown by their heads, and the steps of which something was cut.
+    pub(crate) fn render_cut(
+        &self,
+        task: TaskIx,
+        id: TemplateId,
+        heads: Heads,
+        outputs: &dyn Outputs,
+    ) -> Result<(String, Vec<TaskIx>), Failure> {
+        let mut names = self.names(task, &self.template_roots(id), outputs, View::OfMode)?;
+        let cut = self.cut_names(task, heads, &mut names);
+        let text =
+            self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, "prompt", &e))?;
+        Ok((text, cut))
     }
 
     /// A text of a step cannot be rendered. Of who works for a goal people know the duty, not the node.
@@ -287,17 +303,36 @@ impl Scheduler {
     pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
             let error = ("error", self.error_value(step, failure));
-            let answer = || self.goal_answer(step, outputs).map(|answer| from_json(&answer));
-            let output =
-                self.failed_phase_value(step, outputs).or_else(answer).map(|value| ("output", value));
+            let left = || self.stand_in(step, outputs);
+            let output = self.failed_phase_value(step, outputs).or_else(left).map(|value| ("output", value));
             return map_value(std::iter::once(error).chain(output));
         }
-        if self.was_cut_short(step) && self.tasks[step].state == TaskState::Ended(End::Cancelled) {
-            let answer = self.goal_answer(step, outputs).map(|answer| ("output", from_json(&answer)));
-            return map_value(answer);
+        if self.is_cut_off(step)
+            && let Some(left) = self.stand_in(step, outputs)
+        {
+            return map_value([("output", left)]);
         }
         let value = self.output_value(step, outputs);
         if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }
+    }
+
+    /// Whether a failure elsewhere kept a step from its end.
+    fn is_cut_off(&self, step: TaskIx) -> bool {
+        let ending = &self.frame(self.tasks[step].place.frame).ending;
+        let failed = matches!(ending, Some(FrameEnding::Stated(Ending::Failed { .. })));
+        match self.tasks[step].state {
+            TaskState::Ended(End::Cancelled) => failed || self.was_cut_short(step),
+            TaskState::Ended(End::Skipped) => failed,
+            _ => false,
+        }
+    }
+
+    /// What texts see of a step that came to no end of its own. A group has its own keys and none of an output.
+    fn stand_in(&self, step: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
+        if self.node(step).kind.is_group() {
+            return None;
+        }
+        self.left_of(step, outputs).map(|left| from_json(&left))
     }
 
     fn error_value(&self, step: TaskIx, failure: &Failure) -> Value {
@@ -368,9 +403,28 @@ impl Scheduler {
                 }
             }
         }
+        self.add_unfinished(frame, roots, &mut names, outputs);
         self.add_kept(frame, roots, &mut names, outputs);
         self.add_ending(frame, roots, &mut names);
         names
+    }
+
+    /// What stands in for steps that came to no end of their own, in a workflow that failed.
+    fn add_unfinished(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
+        if !matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Failed { .. }))) {
+            return;
+        }
+        let steps = self.frame(frame).steps.iter().rev().copied();
+        let unfinished = steps.filter(|step| !self.tasks[*step].hook && !self.tasks[*step].succeeded());
+        for step in unfinished.filter(|step| roots.want(&self.node(*step).name)) {
+            let name = self.node(step).name.clone();
+            if !names.contains_key(&name)
+                && !self.node(step).kind.is_group()
+                && self.left_of(step, outputs).is_some()
+            {
+                names.insert(name, self.entry_value(step, outputs));
+            }
+        }
     }
 
     /// A step that a hook runs belongs to the whole workflow: it sees what a hook's text sees.

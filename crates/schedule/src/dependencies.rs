@@ -6,7 +6,7 @@
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
-use convoke_model::{Digest, Payload};
+use convoke_model::Digest;
 use convoke_plan::Kind;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -17,13 +17,26 @@ const WHOLE_OUTPUTS: u64 = 16;
 /// Fewer tokens say nothing.
 const LEAST: u64 = 50;
 
+/// Tokens that the heading of an output takes.
+const HEADING: u64 = 16;
+
+/// What a block may hold, in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// Of one output.
+    pub each: u64,
+    /// Of all of them, as the model's window leaves it.
+    pub all: u64,
+}
+
 impl Scheduler {
     /// The block behind the prompt of a task whose step needs something, empty where it needs nothing, and the outputs that it shows in part.
     pub(crate) fn dependency_block(
         &self,
         task: TaskIx,
         step: TaskIx,
-        tokens: u64,
+        share: Share,
+        mut kept: Vec<Digest>,
         outputs: &dyn Outputs,
     ) -> (String, Vec<Digest>) {
         let place = self.tasks[step].place;
@@ -39,12 +52,17 @@ impl Scheduler {
         let mut seen = HashSet::new();
         sources.retain(|source| seen.insert(*source));
         if sources.is_empty() {
-            return (String::new(), Vec::new());
+            return (String::new(), kept);
         }
-        let all = tokens.saturating_mul(WHOLE_OUTPUTS);
-        let each = (all / sources.len() as u64).max(LEAST).min(tokens);
-        let most = (all / each.max(1)).max(1) as usize;
-        let (mut block, mut kept) = ("## DEPENDENCY OUTPUTS\n".to_owned(), Vec::new());
+        let all = share.each.saturating_mul(WHOLE_OUTPUTS);
+        let each = (all / sources.len() as u64).max(LEAST).min(share.each);
+        let most = (all / each.max(1)).max(1);
+        // The window may leave less than that.
+        let count = most.min(sources.len() as u64).max(1);
+        let fits = (share.all / (LEAST + HEADING)).clamp(1, count);
+        let each = each.min((share.all / fits).saturating_sub(HEADING).max(LEAST));
+        let most = if fits < count { fits } else { most } as usize;
+        let mut block = "## DEPENDENCY OUTPUTS\n".to_owned();
         for source in sources.iter().copied().take(most) {
             let title = self.step_name(source);
             let text = match self.tasks[source].succeeded() {
@@ -74,11 +92,11 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> String {
         let shown = self.shown(source, tokens, outputs);
-        let Some(Payload::Blob { digest, .. }) = &self.tasks[source].output else { return shown };
         if shown == self.text_of(source, outputs) {
             return shown;
         }
-        kept.push(*digest);
+        let Some(digest) = self.kept_whole(source, outputs) else { return shown };
+        kept.push(digest);
         format!("{shown}\n[`read_result` with the name `r{}` reads it]", kept.len())
     }
 

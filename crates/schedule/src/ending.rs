@@ -1,7 +1,7 @@
 //! How a workflow comes to its end: the closing hook, its status and its output.
 
 use crate::frame::{FrameEnding, FrameIx};
-use crate::goal::{NOT_ACHIEVED, NOT_ANSWERED, Status};
+use crate::goal::Status;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
@@ -72,14 +72,9 @@ impl Scheduler {
                 self.pipeline_result(frame, Some(failure), outputs)
             }
             None => self.natural_end(frame, outputs),
-            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => match failure.limit() {
-                Some(reason::BUDGET | reason::BUDGET_TOKENS) => self.salvaged(frame, failure, outputs),
-                // What was found on the way to a goal is given, also where the goal was not reached.
-                _ if matches!(failure.reason.as_deref(), Some(NOT_ACHIEVED | NOT_ANSWERED)) => {
-                    self.salvaged(frame, failure, outputs)
-                }
-                _ => FrameResult::failed(failure),
-            },
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => {
+                self.salvaged(frame, failure, outputs)
+            }
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
                 self.terminated_end(frame, &task, success, reason, output, outputs)
             }
@@ -93,7 +88,7 @@ impl Scheduler {
     fn natural_end(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
         match self.frame_output(frame, outputs) {
             Ok(output) => FrameResult { status: self.natural_status(frame), output, failure: None },
-            Err(failure) => FrameResult::failed(failure),
+            Err(failure) => self.salvaged(frame, failure, outputs),
         }
     }
 
@@ -171,7 +166,12 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) -> FrameResult {
         let stated = output.and_then(|payload| self.read(&payload, outputs)).map(|text| text.value());
-        let output = stated.or_else(|| self.frame_output(frame, outputs).ok().flatten());
+        // Whether what the step skipped can be rendered is no question of its own: what can be rendered is given.
+        let rendered = || {
+            let declared = self.frame_output(frame, outputs);
+            declared.unwrap_or_else(|_| Some(Value::Object(self.renderable(frame, outputs).0)))
+        };
+        let output = stated.or_else(rendered);
         if success {
             return FrameResult { status: self.status_of_goals(), output, failure: None };
         }
@@ -185,10 +185,4 @@ pub(crate) struct FrameResult {
     pub status: RunStatus,
     pub output: Option<Value>,
     pub failure: Option<Failure>,
-}
-
-impl FrameResult {
-    fn failed(failure: Failure) -> FrameResult {
-        FrameResult { status: RunStatus::Failed, output: None, failure: Some(failure) }
-    }
 }

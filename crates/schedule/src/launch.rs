@@ -2,10 +2,12 @@
 //!
 //! Texts are rendered at the last moment, when a permit is there: a hundred thousand waiting tasks hold no prompts.
 
+use crate::dependencies::Share;
 use crate::gate::kind_word;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskIx, TaskState};
+use crate::window::{binding_room, tokens};
 use crate::work::names;
 use convoke_model::{
     AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
@@ -143,12 +145,19 @@ impl Scheduler {
         let optional = |text: &Option<Text>, what: &str| {
             text.as_ref().map(|text| self.render(task, text, what, outputs)).transpose()
         };
-        let prompt = self.render(task, &agent.prompt, "prompt", outputs)?;
-        let (prompt, kept) = self.with_dependencies(task, agent, prompt, outputs);
+        let system = optional(&agent.system, "system_prompt")?;
+        let before = self.before_prompt(task, agent).map(tokens).sum::<u64>();
+        let around = before + system.as_deref().map_or(0, tokens);
+        let room = binding_room(&agent.settings).map_or(u64::MAX, |room| room.saturating_sub(around));
+        // Where outputs of what it needs stand behind the prompt, they have a quarter of the room at least.
+        let own = if agent.dependency_outputs.is_some() { room / 4 * 3 } else { room };
+        let (prompt, kept) = self.prompt_within(task, agent, own, outputs)?;
+        let room = room.saturating_sub(tokens(&prompt));
+        let (prompt, kept) = self.with_dependencies(task, agent, (prompt, kept), room, outputs);
         Ok(AgentCall {
             settings: agent.settings.clone(),
             model: optional(&agent.model, "model")?.unwrap_or_default(),
-            system: optional(&agent.system, "system_prompt")?,
+            system,
             prompt: self.with_instructions(task, agent, prompt),
             reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
             working_dir: optional(&agent.working_dir, "working_dir")?,
@@ -161,25 +170,30 @@ impl Scheduler {
         &self,
         task: TaskIx,
         agent: &Agent,
-        prompt: String,
+        (prompt, kept): (String, Vec<Digest>),
+        room: u64,
         outputs: &dyn Outputs,
     ) -> (String, Vec<Digest>) {
-        let Some(tokens) = agent.dependency_outputs else { return (prompt, Vec::new()) };
+        let Some(each) = agent.dependency_outputs else { return (prompt, kept) };
         // Who needs nothing itself needs what its group needs.
         let mut step = task;
         while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
             step = group;
         }
-        match self.dependency_block(task, step, tokens, outputs) {
-            (block, _) if block.is_empty() => (prompt, Vec::new()),
+        match self.dependency_block(task, step, Share { each, all: room }, kept, outputs) {
+            (block, kept) if block.is_empty() => (prompt, kept),
             (block, kept) => (format!("{prompt}\n\n{block}"), kept),
         }
     }
 
+    /// The workflow's instructions and the agent's skills.
+    fn before_prompt<'s>(&'s self, task: TaskIx, agent: &'s Agent) -> impl Iterator<Item = &'s str> {
+        self.workflow_of(task).instructions.as_deref().into_iter().chain(agent.skills.as_deref())
+    }
+
     /// The workflow's instructions and the agent's skills stand before every prompt.
     fn with_instructions(&self, task: TaskIx, agent: &Agent, prompt: String) -> String {
-        let instructions = self.workflow_of(task).instructions.as_deref();
-        let before: Vec<&str> = instructions.into_iter().chain(agent.skills.as_deref()).collect();
+        let before: Vec<&str> = self.before_prompt(task, agent).collect();
         if before.is_empty() { prompt } else { format!("{}\n\n{prompt}", before.join("\n\n")) }
     }
 

@@ -33,6 +33,7 @@ mod reopen;
 mod reshape;
 mod roots;
 mod route;
+mod salvage;
 mod scheduler;
 mod shown;
 mod task;
@@ -40,6 +41,7 @@ mod timer;
 mod tool;
 mod trim;
 mod values;
+mod window;
 mod work;
 
 pub use changed::{Changed, changed};

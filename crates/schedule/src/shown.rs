@@ -22,6 +22,14 @@ pub(crate) fn map_value<K: Into<Arc<str>>>(entries: impl IntoIterator<Item = (K,
     Value::from_object(Shown { listed, hidden: Vec::new() })
 }
 
+/// The same map with other values, listed or not; `None` of anything else.
+pub(crate) fn with_values(value: &Value, other: &dyn Fn(&Value) -> Value) -> Option<Value> {
+    let shown = value.downcast_object_ref::<Shown>()?;
+    let listed = shown.listed.iter().map(|(name, value)| (name.clone(), other(value))).collect();
+    let hidden = shown.hidden.iter().map(|(name, value)| (name.clone(), other(value))).collect();
+    Some(Value::from_object(Shown { listed, hidden }))
+}
+
 impl Object for Shown {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let key = key.as_str()?;

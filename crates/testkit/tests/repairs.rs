@@ -214,7 +214,11 @@ fn resumes_alike(plan: &Arc<Plan>, earlier: &World, script: Script, ended: &Ende
         let mut again = resumed(plan, 4, cut, earlier, script);
         let resumed = again.finish();
         let what = format!("cut after {cut}");
-        assert_eq!((resumed.status, &resumed.output), (ended.status, &ended.output), "{what}");
+        assert_eq!(resumed.status, ended.status, "{what}");
+        // What there is of a run that failed depends on how far its members had come.
+        if ended.status != RunStatus::Failed {
+            assert_eq!(resumed.output, ended.output, "{what}");
+        }
         is_over(&again, &what);
     }
 }

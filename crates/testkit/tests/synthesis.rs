@@ -220,7 +220,7 @@ proptest! {
         let plan = plan(sources.len(), places, &more);
         let ran = Ran::of(&plan, &sources, &failing, 60);
         // Its last question failed, or nothing was there: that is a failure, and it is said.
-        if ran.ended.output.is_none() {
+        if ran.ended.failure.is_some() || ran.ended.output.is_none() {
             prop_assert!(ran.ended.failure.is_some());
             return Ok(());
         }

@@ -13,9 +13,6 @@ const TELLING: u64 = 1000;
 /// Never believe more than this, in percent: some services count what they did on their own too.
 const DENSEST: u64 = 300;
 
-/// Room for an answer where nobody said how long it may be.
-const ANSWER: u64 = 4096;
-
 /// Tokens as they were counted, in percent of our estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Gauge(u64);
@@ -48,11 +45,6 @@ impl Gauge {
             self.0 = (usage.input_tokens * 100 / estimate).clamp(100, DENSEST);
         }
     }
-}
-
-/// The tokens that an answer must have room for: never more than a quarter of the window.
-pub(crate) fn reserve(capabilities: &Capabilities, max_tokens: Option<u64>) -> u64 {
-    max_tokens.unwrap_or(ANSWER).min(capabilities.context_window / 4)
 }
 
 /// So much percent of the window, in tokens.

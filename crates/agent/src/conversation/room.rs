@@ -114,7 +114,7 @@ impl Conversation {
     /// The tokens that the next question takes, with room for its answer.
     fn used(&self, premise: &Premise<'_>) -> u64 {
         let settings = &premise.call.settings;
-        let reserve = gauge::reserve(&settings.capabilities, premise.max_tokens());
+        let reserve = settings.capabilities.reserve(premise.max_tokens());
         self.state.memory.gauge.used(self.transcript.messages(), self.tool_tokens(premise), reserve)
     }
 

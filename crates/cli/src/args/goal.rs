@@ -24,6 +24,9 @@ pub struct GoalArgs {
     /// Make the plan, print it as YAML and do nothing
     #[arg(long, conflicts_with_all = ["approve_plan", "yes", "plan"])]
     pub plan_only: bool,
+    /// Print the result of each task too, beside its status
+    #[arg(long)]
+    pub results: bool,
     /// A person approves the plan before anything is done; the default on a terminal
     #[arg(long, conflicts_with = "yes")]
     pub approve_plan: bool,

@@ -37,16 +37,13 @@ pub struct Ended<'a> {
 impl Ended<'_> {
     /// Prints the output and everything else there is to say.
     pub fn conclude(self) -> Result<Exit, CommandFailure> {
-        if let Some(output) = &self.outcome.output {
-            let output = output.value();
-            match goal_words::of(&output).filter(|_| self.in_words) {
-                Some(words) => self.console.exact(&words)?,
-                None => self.console.json(&output)?,
-            }
-        }
+        self.print_output()?;
         let exit = self.exit();
         match self.outcome.status {
-            RunStatus::Succeeded => self.console.conclude(&self.summary("succeeded")),
+            RunStatus::Succeeded => {
+                self.console.conclude(&self.summary("succeeded"));
+                self.tell_of_outputs();
+            }
             RunStatus::Partial | RunStatus::SkippedAll => self.ended_in_part(exit),
             RunStatus::Parked => self.parked()?,
             RunStatus::Interrupted => self.interrupted("interrupted"),
@@ -54,6 +51,34 @@ impl Ended<'_> {
             RunStatus::Failed | RunStatus::Running => self.failed(),
         }
         Ok(exit)
+    }
+
+    /// The result of a run that ended. A run that ended well without an `output` prints `{}`: a program that reads
+    /// standard output always finds JSON there.
+    fn print_output(&self) -> Result<(), CommandFailure> {
+        let ended_well =
+            matches!(self.outcome.status, RunStatus::Succeeded | RunStatus::Partial | RunStatus::SkippedAll);
+        match &self.outcome.output {
+            Some(output) => {
+                let output = output.value();
+                match goal_words::of(&output).filter(|_| self.in_words) {
+                    Some(words) => self.console.data(&words),
+                    None => self.console.json(&output),
+                }
+            }
+            None if ended_well => self.console.json(&serde_json::json!({})),
+            None => Ok(()),
+        }
+    }
+
+    /// Says how to print more, after a run of a workflow that declares no output.
+    fn tell_of_outputs(&self) {
+        if self.outcome.output.is_none() {
+            let run = self.run;
+            self.console.hint(&format!(
+                "this workflow declares no `output:`; add one, or read a step's output: convoke show {run} STEP"
+            ));
+        }
     }
 
     fn exit(&self) -> Exit {

@@ -119,7 +119,7 @@ fn work_is_handed_on_and_a_message_goes_to_all() {
         &format!("coordination_protocol: handoff\n{members}"),
         "replies: {a: first, b: {fail: fatal, message: dropped}, c: third}\n",
     );
-    run(&broken).exits(1).prints_nothing();
+    assert_eq!(run(&broken).exits(1).json()["partial"]["steps"], json!({"a": {"result": "first"}}));
     let all = scripted(&format!("team: {{protocol: broadcast, lead: a}}\n{members}"), replies);
     assert_eq!(run(&all).exits(0).json()["answer"], "## b\n\nsecond\n\n---\n\n## c\n\nthird");
     assert!(prompt(&all, "b").contains("first"));

@@ -35,6 +35,9 @@ pub struct Goal {
     pub approve: bool,
     /// Whether the plan itself is the answer.
     pub plan_only: bool,
+    /// The output has the result of each task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub results: bool,
     /// The plan, where a person has written or approved it before.
     pub plan: Option<Text>,
 }
@@ -214,6 +217,7 @@ mod tests {
             policies: BTreeMap::new(),
             approve: false,
             plan_only: false,
+            results: false,
             plan: None,
         }
     }

@@ -80,6 +80,7 @@ impl Scheduler {
                 on,
                 self.tasks[on].group.as_ref().and_then(|group| group.members.last().copied()),
             ),
+            Act::Join { children, why } => self.succeed_joined(on, &children, &why, outputs),
             Act::Inherit(child) => self.succeed_as(on, self.tasks.find(&child)),
             Act::Approve { prompt, plan } => self.open_ask(goal, &Ask::Plan { prompt, plan }, outputs),
             Act::Planned(mut plan) => {

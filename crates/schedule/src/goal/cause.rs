@@ -53,7 +53,7 @@ pub(super) fn shortcoming(state: &State<'_>) -> Option<String> {
         }
         Status::Partial | Status::Failed => {
             let told = missing(state).map(|item| told(state, item));
-            Some(told.unwrap_or_else(|| "of some results only the heads were seen".to_owned()))
+            Some(told.unwrap_or_else(|| "some results were seen in part or not put together".to_owned()))
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Known {
     described: HashMap<String, String>,
     /// Names of new tasks stand before theirs.
     yields: bool,
+    /// What is being taken apart, and what that is a part of: its words, its name.
+    wholes: Vec<(String, String)>,
 }
 
 impl Known {
@@ -50,6 +52,11 @@ impl Known {
     pub fn built_on<'i>(ids: impl Iterator<Item = &'i str>) -> Known {
         let ends = ids.map(|id| (id.to_owned(), Some(End::Succeeded))).collect();
         Known { ends, yields: true, ..Known::default() }
+    }
+
+    /// A task that is being taken apart, or of which such a task is a part: none of its parts is the task itself.
+    pub fn split(&mut self, id: &str, description: &str) {
+        self.wholes.push((same_words(description), id.to_owned()));
     }
 
     pub fn add(&mut self, id: &str, description: &str, end: Option<End>) {
@@ -74,6 +81,7 @@ impl Proposal {
         for task in &self.tasks {
             check_inputs(task, &places, known)?;
             check_replaced(task, known)?;
+            check_smaller(task, known)?;
             check_skip(task, &terms)?;
         }
         match circle(&self.tasks, &places) {
@@ -146,6 +154,18 @@ fn check_replaced(task: &Draft, known: &Known) -> Result<(), String> {
             Err(format!("task `{id}` is the same as task `{same}`, which is there already; {hint}"))
         }
         _ => Ok(()),
+    }
+}
+
+/// A part is less than the task that it is a part of: the same words again would be split for ever.
+fn check_smaller(task: &Draft, known: &Known) -> Result<(), String> {
+    let words = same_words(&task.description);
+    match known.wholes.iter().find(|(whole, _)| *whole == words) {
+        Some((_, id)) => Err(format!(
+            "task `{}` is task `{id}` itself, which is to be split: each part must be less",
+            task.id
+        )),
+        None => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@
 use super::contract::words;
 use super::decision::Act;
 use super::gather::Past;
-use super::share::{self, Size};
+use super::share::{self, Room, Size};
 use crate::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
@@ -30,7 +30,7 @@ impl Scheduler {
         self.end_collecting(on);
         let Some(parts) = self.pieces_to_collect(on, outputs) else { return false };
         let pieces = parts.len();
-        let mut tree = Tree::new(parts, share::bounds());
+        let mut tree = Tree::new(parts, self.room_on(on).bounds());
         let (asks, _) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of, outputs));
         if asks.is_empty() {
             return false;
@@ -53,7 +53,7 @@ impl Scheduler {
         let group = self.group_mut(on);
         let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
         let behind = tree.is_some().then_some(answered.as_slice());
-        let new = || Some(Tree::new(self.pieces_to_collect(on, outputs)?, share::bounds()));
+        let new = || Some(Tree::new(self.pieces_to_collect(on, outputs)?, self.room_on(on).bounds()));
         let Some(mut tree) = tree.or_else(new) else { return };
         let keys = behind.map(|answered| answered.iter().filter_map(|child| self.key_of_digest(*child)));
         let keys: Option<Vec<&str>> = keys.map(Iterator::collect);
@@ -98,7 +98,7 @@ impl Scheduler {
 
     /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.
     pub(super) fn last_pieces(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<Vec<Piece>> {
-        let mut tree = Tree::new(self.pieces_to_collect(on, outputs)?, share::bounds());
+        let mut tree = Tree::new(self.pieces_to_collect(on, outputs)?, self.room_on(on).bounds());
         let (_, last) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of, outputs));
         Some(last?.into_iter().map(|part| part.piece).collect())
     }
@@ -148,14 +148,25 @@ impl Scheduler {
         spec.duties.get(&Duty::Collect)?;
         let sources = self.put_together_in(goal, on);
         let reads_on = self.whole_is_read_on(goal, on);
-        let size = |source: &TaskIx| self.size_in_prompt(*source, on == goal, reads_on, outputs);
+        let size =
+            |source: &TaskIx| self.size_in_prompt(*source, self.room_on(on), (on == goal, reads_on), outputs);
         let sizes: Vec<Size> = sources.iter().map(size).collect();
-        if share::fit(&sizes) {
+        if self.room_on(on).fit(&sizes) {
             return None;
         }
-        let most = (share::bounds().tokens / 2).max(1);
+        let most = (self.room_on(on).bounds().tokens / 2).max(1);
         let cut = |(source, size): (TaskIx, Size)| cut(&self.tasks[source].id, size, most);
         Some(sources.into_iter().zip(sizes).flat_map(cut).collect())
+    }
+
+    /// What a question about the results of a task or goal has room for, whether they become a digest or the last question
+    /// is about them: the smaller window counts.
+    fn room_on(&self, on: TaskIx) -> Room {
+        let Some((goal, spec)) = self.goal_of(on) else { return Room::within(u64::MAX) };
+        let last = if on == goal { Duty::Finalise } else { Duty::Reconcile };
+        let nodes = [Duty::Collect, last].into_iter().filter_map(|duty| spec.duties.get(&duty));
+        let rooms = nodes.filter_map(|node| self.room_of(goal, *node)).map(Room::within);
+        rooms.min().unwrap_or_else(|| Room::within(u64::MAX))
     }
 
     /// Whether whoever puts everything together has a tool that reads what is shown in part.
@@ -184,15 +195,21 @@ impl Scheduler {
         items
     }
 
-    fn size_in_prompt(&self, task: TaskIx, of_goal: bool, reads_on: bool, outputs: &dyn Outputs) -> Size {
+    fn size_in_prompt(
+        &self,
+        task: TaskIx,
+        room: Room,
+        (of_goal, reads_on): (bool, bool),
+        outputs: &dyn Outputs,
+    ) -> Size {
         let about = self.item_of(task).map_or("", |item| &item.description);
         let said = self.json_of(task, outputs);
         let (summary, reason) = (words(&said, "summary"), words(&said, "reason"));
         let text = said.get("result").map(readable).unwrap_or_default();
-        let beside = share::beside(&[about, &summary]);
+        let beside = room.beside(&[about, &summary]);
         // The answer's question lists every task besides showing its result.
-        let listed = if of_goal { share::beside(&[about, &summary, about, &reason]) } else { beside };
-        Size::of(&text, beside, listed, reads_on)
+        let listed = if of_goal { room.beside(&[about, &summary, about, &reason]) } else { beside };
+        room.size(&text, beside, listed, reads_on)
     }
 
     /// How the digest with a key stands, given what it would be made of now.
@@ -206,8 +223,10 @@ impl Scheduler {
         Some(match self.tasks[child].state {
             TaskState::Ended(end) => {
                 let text = self.digest_text(child, outputs).filter(|_| end == End::Succeeded);
-                let length = text.map_or(share::DIGEST, |text| share::marked(&text));
-                let tokens = share::tokens(length + share::BESIDE_DIGEST);
+                let room = self.room_on(on);
+                let length =
+                    text.map_or(room.digest(), |text| share::marked(&text).min(room.longest_digest()));
+                let tokens = share::tokens(length + room.beside_digest());
                 Answer::Given(Part { piece: Piece::whole(id), tokens })
             }
             _ => Answer::Open,

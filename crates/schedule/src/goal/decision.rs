@@ -31,6 +31,8 @@ pub(crate) enum Act {
     Fail(Failure),
     /// What it last was told is its result.
     Succeed,
+    /// The results of these children, one after the other, are its own: they could not be put together.
+    Join { children: Vec<TaskId>, why: String },
     /// The result of its only child is its own.
     Inherit(TaskId),
     /// A person decides about the plan.
@@ -55,7 +57,7 @@ impl Decision {
             (Act::Ask { .. } | Act::Retry, _) => 2,
             (Act::Add(_), _) if self.about.is_none() => 3,
             (Act::Add(_), _) => 2,
-            (Act::Skip(_) | Act::Fail(_) | Act::Succeed | Act::Inherit(_), _) => 4,
+            (Act::Skip(_) | Act::Fail(_) | Act::Succeed | Act::Join { .. } | Act::Inherit(_), _) => 4,
         }
     }
 }

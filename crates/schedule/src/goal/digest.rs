@@ -6,7 +6,7 @@
 
 use super::contract::words;
 use super::outcome::{reason, status_word};
-use super::share;
+use super::share::{self, Room};
 use super::state::State;
 use crate::merge::part_of;
 use crate::outputs::Outputs;
@@ -29,17 +29,26 @@ impl Scheduler {
         &self,
         state: &State<'_>,
         pieces: &[Piece],
+        room: Room,
         names: Option<usize>,
         outputs: &dyn Outputs,
     ) -> Pieces {
         let mut shown = Pieces::default();
         for (piece, task) in pieces.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
             let entry = match (self.pieces_of(task), self.digest_text(task, outputs)) {
-                (None, _) => self.result_entry(state, piece, task, outputs),
-                (Some(_), Some(digest)) => self.digest_entry(state, task, &digest),
+                (None, _) => self.result_entry(state, piece, task, room, outputs),
+                (Some(_), Some(digest)) => {
+                    let most = room.longest_digest();
+                    let is_cut = share::marked(&digest) > most;
+                    shown.kept.extend(is_cut.then_some(task));
+                    let name = names.map(|names| names + shown.kept.len()).filter(|_| is_cut);
+                    let head = share::head(&digest, most);
+                    let digest = if is_cut { share::cut(&digest, head, name) } else { digest };
+                    self.digest_entry(state, task, &digest, room)
+                }
                 (Some(of), None) => {
-                    let heads = self.heads(state, of, names, &mut shown.kept, outputs);
-                    self.lacking_entry(state, task, &heads)
+                    let heads = self.heads(state, of, (room, names), &mut shown.kept, outputs);
+                    self.lacking_entry(state, task, &heads, room)
                 }
             };
             shown.entries.push(entry);
@@ -81,8 +90,15 @@ impl Scheduler {
         }
     }
 
-    fn result_entry(&self, state: &State<'_>, piece: &Piece, task: TaskIx, outputs: &dyn Outputs) -> Json {
-        let about = self.item_of(task).map(|item| share::line(&item.description)).unwrap_or_default();
+    fn result_entry(
+        &self,
+        state: &State<'_>,
+        piece: &Piece,
+        task: TaskIx,
+        room: Room,
+        outputs: &dyn Outputs,
+    ) -> Json {
+        let about = self.item_of(task).map(|item| room.line(&item.description)).unwrap_or_default();
         let part = piece.part.map(|[number, of]| format!(" (part {} of {of})", number + 1));
         let item = state.find(&piece.task).map(|at| &state.items[at]);
         let summary = match self.tasks[task].succeeded() {
@@ -91,7 +107,7 @@ impl Scheduler {
         };
         json!({
             "id": state.short(&piece.task), "description": about + part.as_deref().unwrap_or_default(),
-            "status": item.map_or("succeeded", status_word), "summary": share::line(&summary),
+            "status": item.map_or("succeeded", status_word), "summary": room.line(&summary),
             "result": self.result_text(piece, task, outputs),
         })
     }
@@ -106,21 +122,21 @@ impl Scheduler {
         }
     }
 
-    fn digest_entry(&self, state: &State<'_>, task: TaskIx, digest: &str) -> Json {
+    fn digest_entry(&self, state: &State<'_>, task: TaskIx, digest: &str, room: Room) -> Json {
         let (names, tasks) = self.covered(state, task);
         json!({
-            "id": share::note(&names), "description": format!("what {tasks} tasks came to, put together"),
+            "id": room.note(&names), "description": format!("what {tasks} tasks came to, put together"),
             "status": "put together", "summary": "", "result": digest,
         })
     }
 
-    fn lacking_entry(&self, state: &State<'_>, task: TaskIx, heads: &str) -> Json {
+    fn lacking_entry(&self, state: &State<'_>, task: TaskIx, heads: &str, room: Room) -> Json {
         let (names, tasks) = self.covered(state, task);
         let description =
             format!("what {tasks} tasks came to, which could not be put together: only the heads are shown");
         json!({
-            "id": share::note(&names), "description": description, "status": "not put together",
-            "summary": share::line(&self.why_lacking(task)), "result": heads,
+            "id": room.note(&names), "description": description, "status": "not put together",
+            "summary": room.line(&self.why_lacking(task)), "result": heads,
         })
     }
 
@@ -139,7 +155,7 @@ impl Scheduler {
         &self,
         state: &State<'_>,
         of: &[Piece],
-        names: Option<usize>,
+        (room, names): (Room, Option<usize>),
         kept: &mut Vec<TaskIx>,
         outputs: &dyn Outputs,
     ) -> String {
@@ -148,7 +164,7 @@ impl Scheduler {
         self.add_below(of, &mut below, outputs);
         let shown = below.len().min(share::HEADS);
         let mut lines = vec![heads_of(below.len(), shown, names.is_some())];
-        let mut left = share::DIGEST - WORDS;
+        let mut left = room.digest().saturating_sub(WORDS);
         for number in 0..shown {
             // Spread over all of them: what comes first is worth no more than the rest.
             let (piece, task) = below[number * below.len() / shown];

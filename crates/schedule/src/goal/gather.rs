@@ -147,7 +147,7 @@ impl Scheduler {
             due: pursuit.and_then(|pursuit| pursuit.due),
             insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
             skipped: self.skipped(task),
-            lacks_digests: self.lacks_digests(task),
+            lacks_digests: self.lacks_digests(task) || self.is_unreconciled(task),
             failure: state.failure.as_deref(),
             called: if looked_at { self.called_for(task) } else { Vec::new() },
         }

@@ -27,10 +27,10 @@ impl Scheduler {
         let size = |task: &TaskIx| {
             let said = self.json_of(*task, outputs);
             let description = self.item_of(*task).map_or("", |item| &item.description);
-            let beside = share::beside(&[description, &words(&said, "summary")]);
+            let beside = about.room.beside(&[description, &words(&said, "summary")]);
             (beside, said.get("result").map_or(0, |result| share::marked(&readable(result))))
         };
-        let share::Inputs { shown, all } = share::inputs(tasks.iter().map(size));
+        let share::Inputs { shown, all } = about.room.inputs(tasks.iter().map(size));
         let further = tasks.len() - shown;
         tasks.truncate(shown);
         Inputs { tasks, further, all }

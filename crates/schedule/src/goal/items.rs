@@ -198,7 +198,12 @@ impl Look<'_, '_> {
 
     /// What its parts may refer to besides one another.
     fn known(&self) -> Known {
-        Known::built_on(self.item.builds_on.iter().map(|id| self.state.short(id)))
+        let mut known = Known::built_on(self.item.builds_on.iter().map(|id| self.state.short(id)));
+        let above = |item: &&ItemState<'_>| item.parent.map(|parent| &self.state.items[parent]);
+        for whole in std::iter::successors(Some(self.item), above) {
+            known.split(self.state.short(&whole.id), &whole.item.description);
+        }
+        known
     }
 
     fn terms<'k>(&self, known: &'k Known) -> Terms<'k> {
@@ -262,7 +267,7 @@ impl Look<'_, '_> {
         let failure = failure.cloned().unwrap_or_else(unknown);
         let message = format!("its parts could not be put together: {}", failure.message);
         let failure = Failure { message: message.clone(), ..failure };
-        Some(self.decide("end", message, None, Act::Fail(failure)))
+        Some(self.decide("end", message, None, self.give_up(failure)))
     }
 
     /// Whoever did it, or put its parts together, has ended.
@@ -309,6 +314,7 @@ impl Look<'_, '_> {
         role: Option<Duty>,
         act: Act,
     ) -> Decision {
+        let chosen = if matches!(act, Act::Join { .. }) { "join" } else { chosen };
         Decision { chosen, reason, about: Some(self.item.id.clone()), role, act }
     }
 }

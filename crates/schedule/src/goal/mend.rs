@@ -51,7 +51,7 @@ impl Look<'_, '_> {
             Next::Take(action) => self.take(action, &failure, failure.message.clone(), None),
             Next::GiveUp(why) => {
                 let reason = format!("{}; {why}", failure.message);
-                self.decide(Action::Fail.word(), reason, None, Act::Fail(failure))
+                self.decide(Action::Fail.word(), reason, None, self.give_up(failure))
             }
             Next::Judge(ways) => {
                 let words: Vec<_> = ways.iter().map(|action| action.word()).collect();
@@ -157,9 +157,28 @@ impl Look<'_, '_> {
             }
             Action::Escalate => (None, Act::Escalate(self.escalation(failure))),
             Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::GivenUp, task: None })),
-            Action::Fail => (None, Act::Fail(failure.clone())),
+            Action::Fail => (None, self.give_up(failure.clone())),
         };
         self.decide(action.word(), reason, role, act)
+    }
+
+    /// Nothing is left to try. Children whose results could not be put together are not lost with that: the task ends
+    /// with them. A reconciler that says that the aim was not reached is believed.
+    pub(super) fn give_up(&self, failure: Failure) -> Act {
+        let last = self.item.steps.iter().rev().find(is_work);
+        let not_reconciled = match last {
+            Some(Step::Duty(Duty::Reconcile | Duty::Collect, Told::Failed(_))) => true,
+            Some(Step::Duty(Duty::Reconcile, Told::Said(said))) => matches!(**said, Said::Refused(_)),
+            _ => false,
+        };
+        let must_end = matches!(failure.class, Class::Budget | Class::Security | Class::Cancelled);
+        let batch = self.item.batch(self.state).into_iter().map(|child| &self.state.items[child]);
+        let done = batch.filter(|child| child.ended() == Some(End::Succeeded)).map(|child| child.id.clone());
+        let children: Vec<_> = if not_reconciled && !must_end { done.collect() } else { Vec::new() };
+        match children.is_empty() {
+            true => Act::Fail(failure),
+            false => Act::Join { children, why: failure.message },
+        }
     }
 
     /// A task of its own for what failed: with the same inputs and tools, what was advised, and no children.

@@ -19,6 +19,7 @@ mod fold;
 mod gather;
 mod inputs;
 mod items;
+mod joined;
 mod mend;
 mod outcome;
 mod prompt;

@@ -3,7 +3,7 @@
 //! The status is counted from the tasks, never taken from words: a goal of which a task failed for good has failed,
 //! whatever the answer says. So is the reason of a goal that did not succeed (`cause`); `message` is the answer's own.
 
-use super::cause;
+use super::cause::{self, NOT_ANSWERED};
 use super::contract::words;
 use super::gather::Past;
 use super::items::{because, unknown};
@@ -151,14 +151,28 @@ impl Scheduler {
         let said = self.final_words(task, outputs);
         let field = |key: &str| said.as_ref().map(|said| words(said, key)).unwrap_or_default();
         let message = match field("message") {
-            text if text.is_empty() => "There is no answer; the status of each task is listed.".into(),
+            text if text.is_empty() => self.unanswered_message(&state, outputs),
             text => text,
         };
-        let lost = self.cut_short_by(task).or_else(|| cause::failure(&state).map(|failure| failure.message));
-        let status = if lost.is_some() { Status::Failed } else { verdict(&state) };
+        let failure = cause::failure(&state);
+        // The tasks were done and only the answer is missing: their results stand in for it.
+        let only_unanswered =
+            failure.as_ref().is_some_and(|failure| failure.reason.as_deref() == Some(NOT_ANSWERED));
+        let lost = self.cut_short_by(task).or_else(|| failure.map(|failure| failure.message));
+        let status = match lost.is_some() {
+            true if only_unanswered => Status::Partial,
+            true => Status::Failed,
+            false => verdict(&state),
+        };
         let reason = lost.or_else(|| cause::shortcoming(&state)).unwrap_or_else(|| field("reason"));
-        let tasks: Vec<Value> =
-            in_tree_order(&state).into_iter().map(|item| task_value(&state, item)).collect();
+        let told = |item| {
+            let mut told = task_value(&state, item);
+            if goal.results {
+                told["result"] = self.result_of(item, outputs);
+            }
+            told
+        };
+        let tasks: Vec<Value> = in_tree_order(&state).into_iter().map(told).collect();
         Some(json!({
             "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
             "issues": self.issues(task, &state, field("issues"), outputs), "reason": reason,
@@ -166,11 +180,24 @@ impl Scheduler {
         }))
     }
 
+    /// What a task came to; `null` where it came to nothing.
+    fn result_of(&self, item: &ItemState<'_>, outputs: &dyn Outputs) -> Value {
+        let done = self.tasks.find(&item.id).filter(|_| item.ended() == Some(End::Succeeded));
+        done.and_then(|task| self.json_of(task, outputs).get("result").cloned()).unwrap_or_default()
+    }
+
     /// What whoever answers says is wrong, and what was answered without having been put together.
     fn issues(&self, goal: TaskIx, state: &State<'_>, said: String, outputs: &dyn Outputs) -> String {
         let items = state.items.iter().filter(|item| item.ended() == Some(End::Succeeded));
-        let items = items.filter_map(|item| self.tasks.find(&item.id));
-        let lacking = items.chain([goal]).flat_map(|on| self.digests_lacking(on, outputs));
+        let items: Vec<TaskIx> = items.filter_map(|item| self.tasks.find(&item.id)).collect();
+        let unreconciled = items.iter().filter(|item| self.is_unreconciled(**item)).map(|item| {
+            let name = state.short(&self.tasks[*item].id);
+            format!(
+                "The parts of task {name} were not put together: their results stand one after the other."
+            )
+        });
+        let unreconciled: Vec<String> = unreconciled.collect();
+        let lacking = items.into_iter().chain([goal]).flat_map(|on| self.digests_lacking(on, outputs));
         let words = |digest: TaskIx| {
             let why = self.why_lacking(digest);
             let (names, _) = self.covered(state, digest);
@@ -179,7 +206,7 @@ impl Scheduler {
             format!("The results of the tasks {names} could not be put together ({why}): {seen}.")
         };
         let said = Some(said).filter(|said| !said.is_empty());
-        let mut lines: Vec<String> = said.into_iter().chain(lacking.map(words)).collect();
+        let mut lines: Vec<String> = said.into_iter().chain(unreconciled).chain(lacking.map(words)).collect();
         let further = lines.len().saturating_sub(ISSUES);
         lines.truncate(ISSUES);
         lines.extend((further > 0).then(|| format!("… and {further} further groups of tasks.")));
@@ -198,7 +225,7 @@ impl Scheduler {
 }
 
 /// Each task before its children, and those before the next: an order that does not depend on who was faster.
-fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
+pub(super) fn in_tree_order<'s, 'a>(state: &'s State<'a>) -> Vec<&'s ItemState<'a>> {
     let path = |item: &&ItemState<'_>| -> Vec<u32> {
         state.short(&item.id).split('/').filter_map(|number| number.parse().ok()).collect()
     };

@@ -9,7 +9,7 @@ use super::gather::Past;
 use super::inputs::not_shown;
 use super::mend;
 use super::outcome::{reason, status_word};
-use super::share;
+use super::share::{self, Room};
 use super::state::{ItemState, State};
 use super::tools;
 use crate::context::Names;
@@ -18,7 +18,7 @@ use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx};
 use convoke_model::synthesis::readable;
-use convoke_model::{AgentCall, Blob, Digest, Duty, Failure, Payload, Piece, TaskId};
+use convoke_model::{AgentCall, Duty, Failure, Piece, TaskId};
 use convoke_plan::{Goal, Text};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
@@ -47,6 +47,8 @@ pub(super) struct About<'a> {
     pieces: Option<Vec<Piece>>,
     /// Whether who is asked can read what is shown in part.
     pub reads_on: bool,
+    /// What the window of the model leaves to each list.
+    pub room: Room,
 }
 
 impl Scheduler {
@@ -71,7 +73,7 @@ impl Scheduler {
         put("goal", &|| json!(goal));
         put("context", &|| json!(context));
         put("guidance", &|| json!(self.guidance));
-        put("note", &|| json!(about.note().map(share::note)));
+        put("note", &|| json!(about.note().map(|note| about.room.note(note))));
         put("item", &|| about.item());
         put("tools", &|| json!(self.tools_shown(task, &about)));
         put("bounds", &|| about.bounds());
@@ -102,7 +104,9 @@ impl Scheduler {
         let state = self.goal_state(goal_task, goal, past, Some(outputs));
         let at = state.find(&self.tasks[asker].id);
         let reads_on = self.can_read_on(task);
-        Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on })
+        let room =
+            self.room_of(task, self.tasks[task].node).map_or_else(|| Room::within(u64::MAX), Room::within);
+        Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on, room })
     }
 
     /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
@@ -140,7 +144,7 @@ impl Scheduler {
         if about.reads_on {
             let mut cut = self.cut_results(&about, outputs);
             cut.extend(self.pieces_of_duty(&about, cut.len(), outputs).kept);
-            call.kept.extend(cut.into_iter().filter_map(|task| self.keep_whole(task, outputs)));
+            call.kept.extend(cut.into_iter().filter_map(|task| self.kept_whole(task, outputs)));
         }
         call
     }
@@ -153,20 +157,7 @@ impl Scheduler {
     /// What stands in the place of results; the names for reading on come after those of so many others.
     fn pieces_of_duty(&self, about: &About<'_>, names: usize, outputs: &dyn Outputs) -> Pieces {
         let pieces = about.pieces.as_deref().unwrap_or_default();
-        self.pieces_shown(&about.state, pieces, about.reads_on.then_some(names), outputs)
-    }
-
-    /// Where the whole of what a task came to can be read. What travels inside events has no address of its own yet.
-    fn keep_whole(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Digest> {
-        match self.tasks[task].output.as_ref()? {
-            Payload::Blob { digest, .. } => Some(*digest),
-            Payload::Inline(text) => {
-                let digest = Digest::of(text.as_str().as_bytes());
-                outputs.put(Blob { digest, text: text.clone() });
-                Some(digest)
-            }
-            Payload::Gathered => None,
-        }
+        self.pieces_shown(&about.state, pieces, about.room, about.reads_on.then_some(names), outputs)
     }
 
     /// The results that a duty is shown, in order: what the task builds on, and the children that are put together or that
@@ -176,7 +167,7 @@ impl Scheduler {
         let mut seen = self.seen_of(about, inputs.tasks, inputs.all, 0, outputs);
         let cut = seen.iter().filter(|seen| seen.cut).count();
         let children = self.with_results(about.shown_children().into_iter().map(|child| &child.id));
-        seen.extend(self.seen_of(about, children, share::ALL, cut, outputs));
+        seen.extend(self.seen_of(about, children, about.room.all, cut, outputs));
         seen
     }
 
@@ -196,7 +187,7 @@ impl Scheduler {
         let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
-        let heads = share::heads(&texts, about.reads_on, all);
+        let heads = about.room.heads(&texts, about.reads_on, all);
         let mut number = names;
         let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
         seen.map(|((task, said), (text, head))| {
@@ -218,8 +209,8 @@ impl Scheduler {
     fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
         let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
         json!({
-            "id": about.state.short(&self.tasks[seen.task].id), "description": share::line(description),
-            "summary": share::line(&seen.summary), "result": seen.text,
+            "id": about.state.short(&self.tasks[seen.task].id), "description": about.room.line(description),
+            "summary": about.room.line(&seen.summary), "result": seen.text,
         })
     }
 
@@ -241,8 +232,8 @@ impl Scheduler {
                 None => (reason(child), String::new()),
             };
             json!({
-                "id": about.state.short(&child.id), "description": share::line(&child.item.description),
-                "status": status_word(child), "summary": share::line(&summary), "result": result,
+                "id": about.state.short(&child.id), "description": about.room.line(&child.item.description),
+                "status": status_word(child), "summary": about.room.line(&summary), "result": result,
             })
         };
         about.children().into_iter().map(child).collect()
@@ -263,20 +254,20 @@ impl Scheduler {
         };
         let shown = |listed: Vec<&ItemState<'_>>| -> Vec<Json> {
             let mut rows: Vec<[String; 3]> = listed.iter().map(row).collect();
-            share::shorten(&mut rows);
+            about.room.shorten(&mut rows);
             listed.iter().zip(rows).map(|(item, row)| listed_value(about, item, row)).collect()
         };
         let mut listed: Vec<&ItemState<'_>> = about.state.items.iter().filter(counts).collect();
         if about.pieces.is_some() {
-            let counted = counted(&listed);
+            let counted = counted(&listed, about.room.shown());
             listed.retain(|item| item.ended() != Some(End::Succeeded));
-            listed.truncate(share::SHOWN);
+            listed.truncate(about.room.shown());
             return shown(listed).into_iter().chain([counted]).collect();
         }
-        let further = listed.len().saturating_sub(share::SHOWN);
+        let further = listed.len().saturating_sub(about.room.shown());
         if further > 0 {
             listed.sort_by_key(|item| item.ended() == Some(End::Succeeded));
-            listed.truncate(share::SHOWN);
+            listed.truncate(about.room.shown());
         }
         shown(listed).into_iter().chain((further > 0).then(|| not_listed(further))).collect()
     }
@@ -293,7 +284,7 @@ impl Scheduler {
         let tried: Vec<&str> =
             about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
         json!({
-            "class": failure.class.word(), "message": share::note(&failure.message),
+            "class": failure.class.word(), "message": about.room.note(&failure.message),
             "attempts": work.map(attempts).sum::<u32>(), "strategies": tried,
         })
     }
@@ -326,7 +317,7 @@ fn not_listed(further: usize) -> Json {
 }
 
 /// The last line of a list of tasks whose results were put together before: all of them by number.
-fn counted(all: &[&ItemState<'_>]) -> Json {
+fn counted(all: &[&ItemState<'_>], most: usize) -> Json {
     let ended = |end: End| all.iter().filter(|item| item.ended() == Some(end)).count();
     let description = format!(
         "{} tasks in all: {} succeeded, {} failed, {} skipped, {} stopped; what they came to was put together \
@@ -336,7 +327,7 @@ fn counted(all: &[&ItemState<'_>]) -> Json {
         ended(End::Failed),
         ended(End::Skipped),
         ended(End::Cancelled),
-        share::SHOWN,
+        most,
     );
     json!({ "id": "…", "description": description, "status": "counted", "summary": "", "reason": "" })
 }
@@ -346,10 +337,10 @@ impl<'a> About<'a> {
     fn missing_children(&self) -> Vec<Json> {
         let missing = |child: &&ItemState<'_>| child.ended() != Some(End::Succeeded);
         let own = if self.duty == Duty::Reconcile { self.children() } else { Vec::new() };
-        let own: Vec<&ItemState<'_>> = own.into_iter().filter(missing).take(share::SHOWN).collect();
+        let own: Vec<&ItemState<'_>> = own.into_iter().filter(missing).take(self.room.shown()).collect();
         let row = |child: &&ItemState<'_>| [child.item.description.clone(), reason(child), String::new()];
         let mut rows: Vec<[String; 3]> = own.iter().map(row).collect();
-        share::shorten(&mut rows);
+        self.room.shorten(&mut rows);
         let shown = |(child, [description, why, _]): (&&ItemState<'_>, [String; 3])| {
             json!({
                 "id": self.state.short(&child.id), "description": description,
@@ -379,9 +370,9 @@ impl<'a> About<'a> {
     /// The tasks right below the goal; where they are too many, those that have results.
     fn top_shown(&self) -> Vec<&ItemState<'a>> {
         let all: Vec<&ItemState<'a>> = self.state.top().collect();
-        let few = all.len() <= share::SHOWN;
+        let few = all.len() <= self.room.shown();
         let has_result = |item: &&ItemState<'_>| few || item.ended() == Some(End::Succeeded);
-        all.into_iter().filter(has_result).take(share::SHOWN).collect()
+        all.into_iter().filter(has_result).take(self.room.shown()).collect()
     }
 
     /// What whoever is asked should know besides: of this question, else of the task.

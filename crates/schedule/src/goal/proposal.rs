@@ -9,6 +9,9 @@ use convoke_plan::value::{SetType, read_set};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
+/// The priority of a task that states none: the middle of 1, the most urgent, and 9.
+const UNSTATED: i64 = 5;
+
 /// Tasks, and whether they are all that is needed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Proposal {
@@ -23,7 +26,8 @@ pub(crate) struct Draft {
     pub id: String,
     pub description: String,
     pub inputs: Vec<String>,
-    pub tools: Vec<String>,
+    /// The tools that it may use: an empty list is none, no list is all of the goal's.
+    pub tools: Option<Vec<String>>,
     pub priority: i64,
     /// In percent.
     pub skip_probability: u8,
@@ -80,8 +84,8 @@ impl Proposal {
         let item = |task: &Draft| Item {
             description: task.description.clone(),
             inputs: task.inputs.iter().map(resolve).collect(),
-            tools: task.tools.clone(),
-            toolless: false,
+            tools: task.tools.clone().unwrap_or_default(),
+            toolless: task.tools.as_ref().is_some_and(Vec::is_empty),
             priority: task.priority,
             skip: task.skip(),
             effort: task.effort,
@@ -112,7 +116,11 @@ impl Draft {
             id: fields.get("id").and_then(name).unwrap_or_else(|| number.to_string()),
             description,
             inputs: names("inputs")?,
-            tools: names("tools")?,
+            tools: fields
+                .get("tools")
+                .filter(|tools| !tools.is_null())
+                .map(|_| names("tools"))
+                .transpose()?,
             priority: priority(fields).ok_or_else(|| wrong("priority", "a number"))?,
             skip_probability: skip.round() as u8,
             skip_reason: text(fields, "skip_reason").ok_or_else(|| wrong("skip_reason", "a text"))?,
@@ -135,11 +143,14 @@ impl Draft {
         let mut fields = Map::new();
         fields.insert("id".into(), json!(self.id));
         fields.insert("description".into(), json!(self.description));
-        let lists = [("inputs", &self.inputs), ("tools", &self.tools), ("replaces", &self.replaces)];
+        if let Some(tools) = &self.tools {
+            fields.insert("tools".into(), json!(tools));
+        }
+        let lists = [("inputs", &self.inputs), ("replaces", &self.replaces)];
         for (key, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
             fields.insert(key.into(), json!(names));
         }
-        if self.priority != 0 {
+        if self.priority != UNSTATED {
             fields.insert("priority".into(), json!(self.priority));
         }
         fields.insert("skip_probability".into(), json!(self.skip_probability));
@@ -185,7 +196,7 @@ fn amount(fields: &Map<String, Value>, key: &str) -> Option<Option<f64>> {
 
 fn priority(fields: &Map<String, Value>) -> Option<i64> {
     match fields.get("priority") {
-        None | Some(Value::Null) => Some(0),
+        None | Some(Value::Null) => Some(UNSTATED),
         Some(value) => value.as_f64().map(|priority| priority as i64),
     }
 }

@@ -54,3 +54,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_empty_list_of_tools_is_none_and_no_list_is_all() {
+    let both = proposal(json!([
+        {"description": "none", "tools": []},
+        {"description": "all"},
+        {"description": "all too", "tools": null, "priority": 3},
+    ]));
+    let items = both.items(&TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
+    let toolless: Vec<bool> = items.iter().map(|item| item.toolless).collect();
+    assert_eq!(toolless, [true, false, false]);
+    let priorities: Vec<i64> = items.iter().map(|item| item.priority).collect();
+    assert_eq!(priorities, [5, 5, 3], "a task that states none is neither the first nor the last");
+    assert_eq!(Proposal::read(&both.value()), Ok(both));
+}

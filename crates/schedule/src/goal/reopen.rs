@@ -228,7 +228,7 @@ impl Scheduler {
             self.members_of(item).iter().rev().take_while(|member| self.item_of(**member).is_none());
         let done_otherwise = later.any(|duty| self.is_duty(*duty, Duty::Execute));
         let lacks_some = || !self.again_among(&self.last_batch(item)).is_empty();
-        self.lacks_digests(item) || !done_otherwise && lacks_some()
+        self.lacks_digests(item) || self.is_unreconciled(item) || !done_otherwise && lacks_some()
     }
 
     /// The tasks that a goal is made of; of a task, the children that were made together last.

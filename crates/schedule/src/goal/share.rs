@@ -1,18 +1,19 @@
 //! How much of each result a prompt shows, so that all of them together stay within bounds.
 //!
 //! Pure. Sizes are bytes, because tokens follow bytes rather than letters. What short results leave over is given to long
-//! ones; what is cut says how the rest can be read. Invariant: the heads of up to [`SHOWN`] results together take no more
-//! than [`ALL`], with the marks before their lines no more than [`with_marks`] of it; more are not shown.
+//! ones; what is cut says how the rest can be read. Invariant: the heads of the results that are shown together take no more
+//! than the room for them, with the marks before their lines no more than [`with_marks`] of it; more are not shown. The room
+//! follows from the window of the model that is asked.
 
 use crate::merge::Bounds;
+use crate::window::{headed, level, read_by};
 
 /// Bytes of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
-pub(super) const ALL: usize = 16 * MOST;
+const ALL: usize = 16 * MOST;
 const LEAST: usize = 200;
-
-/// Tasks that a prompt lists, and results that it shows: as many as have their [`LEAST`] within [`ALL`].
-pub(super) const SHOWN: usize = ALL / LEAST;
+/// Less than this is no room: the request is refused where it would be sent.
+const SMALLEST: usize = 4_000;
 
 /// Characters of one thing that is said about a task: what it is, what it came to in a sentence, why.
 const LINE: usize = 400;
@@ -20,26 +21,145 @@ const LINE: usize = 400;
 /// Bytes of what stands around the things that are said about a task.
 const HEADING: usize = 64;
 
-/// Characters of what whoever is asked is told about the last try.
+/// Characters of what the model is told about the last try.
 const NOTE: usize = 4_000;
 
 /// Results and digests that one question makes a digest of, at most: each has some hundred characters of it.
 const GROUP: usize = 64;
 
-/// Bytes of a digest, and of what stands in its place where nobody could make it.
-pub(super) const DIGEST: usize = MOST;
-
 /// Heads that stand in the place of a digest: as many as one question would have made it of.
 pub(super) const HEADS: usize = GROUP;
 
-/// What is said about a task, as lists of tasks show it.
-pub(super) fn line(text: &str) -> String {
-    clipped(text, LINE)
+/// What a prompt has for one list of results or tasks, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Room {
+    pub all: usize,
 }
 
-/// What went wrong, or is advised, as whoever is asked next is told.
-pub(super) fn note(text: &str) -> String {
-    clipped(text, NOTE)
+impl Room {
+    /// Of a model whose prompt may have so many tokens. A prompt has two lists at most, each with marks before its lines;
+    /// the rest is for the goal, its context and what is to be done.
+    pub fn within(tokens: u64) -> Room {
+        let all = usize::try_from(tokens.saturating_mul(4) / 7 * 2).unwrap_or(usize::MAX);
+        Room { all: all.clamp(SMALLEST, ALL) }
+    }
+
+    /// Tasks that a prompt lists, and results that it shows: as many as have their [`LEAST`].
+    pub fn shown(self) -> usize {
+        self.all / LEAST
+    }
+
+    /// Of one result.
+    fn most(self) -> usize {
+        MOST.min(self.all / 4)
+    }
+
+    /// Bytes of what stands in the place of a digest that could not be made.
+    pub fn digest(self) -> usize {
+        self.most()
+    }
+
+    /// Bytes of a digest that are shown: two of them fit side by side.
+    pub fn longest_digest(self) -> usize {
+        self.all / 4
+    }
+
+    fn line_length(self) -> usize {
+        LINE.min(self.all / 32)
+    }
+
+    /// What is said about a task, as lists of tasks show it.
+    pub fn line(self, text: &str) -> String {
+        clipped(text, self.line_length())
+    }
+
+    /// What went wrong, or is advised, as the next model is told.
+    pub fn note(self, text: &str) -> String {
+        clipped(text, NOTE.min(self.all / 8))
+    }
+
+    /// The size of a result.
+    pub fn size(self, text: &str, beside: usize, listed: usize, reads_on: bool) -> Size {
+        let head = self.most_of(text, reads_on);
+        Size { head, marked_head: marked(&text[..head]), result: marked(text), beside, listed }
+    }
+
+    /// Whether results of these sizes are put together by one question: all are listed, none is shown shorter because of
+    /// the others, and none is cut for a model that cannot read on.
+    pub fn fit(self, sizes: &[Size]) -> bool {
+        let total = |size: fn(&Size) -> usize| sizes.iter().map(size).sum::<usize>();
+        sizes.len() <= self.shown()
+            && total(|size| size.head) <= self.all
+            && total(|size| size.marked_head) <= with_marks(self.all)
+            && total(|size| size.listed) <= self.all
+    }
+
+    /// What one question takes of results that do not.
+    pub fn bounds(self) -> Bounds {
+        Bounds { ratio: GROUP, tokens: tokens(self.all), reshapes: false }
+    }
+
+    /// Bytes that what is said about a task takes beside its result.
+    pub fn beside(self, texts: &[&str]) -> usize {
+        let most = self.line_length();
+        let length = |text: &&str| text.char_indices().nth(most).map_or(text.len(), |(end, _)| end + 2);
+        HEADING + texts.iter().map(length).sum::<usize>()
+    }
+
+    /// The same of a digest.
+    pub fn beside_digest(self) -> usize {
+        HEADING + self.line_length()
+    }
+
+    /// How many bytes of each text are shown where all share so many: all of it, or its head. A model that cannot read on
+    /// is shown as much as there is room for.
+    pub fn heads(self, texts: &[String], reads_on: bool, all: usize) -> Vec<usize> {
+        let ends: Vec<usize> = texts.iter().map(|text| self.most_of(text, reads_on)).collect();
+        let mut sizes: Vec<usize> =
+            texts.iter().zip(&ends).map(|(text, end)| marked(&text[..*end])).collect();
+        if ends.iter().sum::<usize>() <= all && sizes.iter().sum::<usize>() <= with_marks(all) {
+            return ends;
+        }
+        sizes.sort_unstable();
+        let most = level(&sizes, all, LEAST);
+        texts.iter().zip(ends).map(|(text, end)| head(&text[..end], most)).collect()
+    }
+
+    /// Of what a task builds on, how many are shown, given what is said beside each and the size of its result: those that
+    /// have their [`LEAST`].
+    pub fn inputs(self, sizes: impl Iterator<Item = (usize, usize)>) -> Inputs {
+        let (mut shown, mut beside, mut least) = (0, 0, 0);
+        for (said, result) in sizes.take(self.shown()) {
+            (beside, least) = (beside + said, least + result.min(LEAST));
+            if beside + least > self.all {
+                beside -= said;
+                break;
+            }
+            shown += 1;
+        }
+        Inputs { shown, all: self.all.min(with_marks(self.all) - beside) }
+    }
+
+    /// Shortens what is said about tasks so that a list of them stays within bounds.
+    pub fn shorten(self, rows: &mut [[String; 3]]) {
+        let room = self.all.saturating_sub(rows.len() * HEADING);
+        let mut lengths: Vec<usize> = Vec::new();
+        for text in rows.iter_mut().flatten() {
+            *text = self.line(text);
+            lengths.push(marked(text));
+        }
+        lengths.sort_unstable();
+        let most = level(&lengths, room, HEADING / 4);
+        for text in rows.iter_mut().flatten().filter(|text| marked(text) > most) {
+            text.truncate(head(text, most - "…".len()));
+            text.push('…');
+        }
+    }
+
+    /// The end of what is shown of a text however few there are.
+    fn most_of(self, text: &str, reads_on: bool) -> usize {
+        if reads_on { text.floor_char_boundary(self.most()) } else { text.len() }
+    }
 }
 
 pub(super) fn clipped(text: &str, most: usize) -> String {
@@ -63,42 +183,10 @@ pub(super) struct Size {
     pub listed: usize,
 }
 
-impl Size {
-    /// Of a result.
-    pub fn of(text: &str, beside: usize, listed: usize, reads_on: bool) -> Size {
-        let head = most_of(text, reads_on);
-        Size { head, marked_head: marked(&text[..head]), result: marked(text), beside, listed }
-    }
-}
-
-/// Whether results of these sizes are put together by one question: all are listed, none is shown shorter because of the
-/// others, and none is cut for somebody who cannot read on.
-pub(super) fn fit(sizes: &[Size]) -> bool {
-    let total = |size: fn(&Size) -> usize| sizes.iter().map(size).sum::<usize>();
-    sizes.len() <= SHOWN
-        && total(|size| size.head) <= ALL
-        && total(|size| size.marked_head) <= with_marks(ALL)
-        && total(|size| size.listed) <= ALL
-}
-
-/// What one question takes of results that do not.
-pub(super) fn bounds() -> Bounds {
-    Bounds { ratio: GROUP, tokens: tokens(ALL), reshapes: false }
-}
-
 /// So many characters in tokens, as everywhere in this crate.
 pub(super) fn tokens(characters: usize) -> u64 {
     (characters as u64).div_ceil(4)
 }
-
-/// Bytes that what is said about a task takes beside its result.
-pub(super) fn beside(texts: &[&str]) -> usize {
-    let length = |text: &&str| text.char_indices().nth(LINE).map_or(text.len(), |(end, _)| end + 2);
-    HEADING + texts.iter().map(length).sum::<usize>()
-}
-
-/// The same of a digest.
-pub(super) const BESIDE_DIGEST: usize = HEADING + LINE;
 
 /// What texts of so many bytes may take with the mark before each line: of usual lines it is much less.
 fn with_marks(bytes: usize) -> usize {
@@ -127,34 +215,6 @@ pub(super) fn head(text: &str, most: usize) -> usize {
     text.char_indices().find(is_over).map_or(text.len(), |(end, _)| end)
 }
 
-/// How many bytes of each text are shown where all share so many: all of it, or its head. Who cannot read on is shown as
-/// much as there is room for.
-pub(super) fn heads(texts: &[String], reads_on: bool, all: usize) -> Vec<usize> {
-    let ends: Vec<usize> = texts.iter().map(|text| most_of(text, reads_on)).collect();
-    let mut sizes: Vec<usize> = texts.iter().zip(&ends).map(|(text, end)| marked(&text[..*end])).collect();
-    if ends.iter().sum::<usize>() <= all && sizes.iter().sum::<usize>() <= with_marks(all) {
-        return ends;
-    }
-    sizes.sort_unstable();
-    let most = level(&sizes, all, LEAST);
-    texts.iter().zip(ends).map(|(text, end)| head(&text[..end], most)).collect()
-}
-
-/// Of what a task builds on, how many are shown, given what is said beside each and the size of its result: those that
-/// have their [`LEAST`].
-pub(super) fn inputs(sizes: impl Iterator<Item = (usize, usize)>) -> Inputs {
-    let (mut shown, mut beside, mut least) = (0, 0, 0);
-    for (said, result) in sizes.take(SHOWN) {
-        (beside, least) = (beside + said, least + result.min(LEAST));
-        if beside + least > ALL {
-            beside -= said;
-            break;
-        }
-        shown += 1;
-    }
-    Inputs { shown, all: ALL.min(with_marks(ALL) - beside) }
-}
-
 /// How many results are shown, and what they share.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Inputs {
@@ -162,45 +222,9 @@ pub(super) struct Inputs {
     pub all: usize,
 }
 
-/// Shortens what is said about tasks so that a list of them stays within [`ALL`].
-pub(super) fn shorten(rows: &mut [[String; 3]]) {
-    let room = ALL.saturating_sub(rows.len() * HEADING);
-    let mut lengths: Vec<usize> = Vec::new();
-    for text in rows.iter_mut().flatten() {
-        *text = line(text);
-        lengths.push(marked(text));
-    }
-    lengths.sort_unstable();
-    let most = level(&lengths, room, HEADING / 4);
-    for text in rows.iter_mut().flatten().filter(|text| marked(text) > most) {
-        text.truncate(head(text, most - "…".len()));
-        text.push('…');
-    }
-}
-
-/// The end of what is shown of a text however few there are.
-fn most_of(text: &str, reads_on: bool) -> usize {
-    if reads_on { text.floor_char_boundary(MOST) } else { text.len() }
-}
-
-/// The height at which texts are cut: as high as what they share allows, where that is not all. They come sorted.
-fn level(lengths: &[usize], all: usize, least: usize) -> usize {
-    let (mut left, mut open) = (all, lengths.len());
-    for length in lengths {
-        let fair = (left / open).max(least);
-        if *length > fair {
-            return fair;
-        }
-        (left, open) = (left.saturating_sub(*length), open - 1);
-    }
-    usize::MAX
-}
-
 /// The head of a text, and how to read on, for who can.
 pub(super) fn cut(text: &str, head: usize, number: Option<usize>) -> String {
-    let left = text[head..].chars().count();
-    let how = number.map(|number| format!("; `read_result` with the name `r{number}` reads it"));
-    format!("{}\n[… {left} more characters{}]", &text[..head], how.unwrap_or_default())
+    headed(text, head, &read_by(number))
 }
 
 #[cfg(test)]
@@ -208,15 +232,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Of a model with the usual window.
+    const FULL: Room = Room { all: ALL };
+
     fn of(lengths: &[usize]) -> Vec<usize> {
         let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-        heads(&texts, true, ALL)
+        FULL.heads(&texts, true, ALL)
     }
 
     #[test]
     fn who_cannot_read_on_is_shown_all_that_there_is_room_for_and_told_of_no_tool() {
         let long = ["x".repeat(40_000)];
-        assert_eq!((heads(&long, true, ALL), heads(&long, false, ALL)), (vec![MOST], vec![40_000]));
+        assert_eq!((FULL.heads(&long, true, ALL), FULL.heads(&long, false, ALL)), (vec![MOST], vec![40_000]));
         assert!(
             cut(&long[0], MOST, Some(2))
                 .ends_with("[… 32000 more characters; `read_result` with the name `r2` reads it]")
@@ -234,8 +261,8 @@ mod tests {
     }
 
     fn fits(results: &[&str], listed: usize, reads_on: bool) -> bool {
-        let sizes: Vec<Size> = results.iter().map(|text| Size::of(text, 0, listed, reads_on)).collect();
-        fit(&sizes)
+        let sizes: Vec<Size> = results.iter().map(|text| FULL.size(text, 0, listed, reads_on)).collect();
+        FULL.fit(&sizes)
     }
 
     #[test]
@@ -270,11 +297,11 @@ mod tests {
 
     #[test]
     fn inputs_are_shown_as_long_as_each_has_its_least() {
-        assert_eq!(inputs(std::iter::repeat_n((100, 3_000), 10)), Inputs { shown: 10, all: ALL });
-        let many = inputs(std::iter::repeat_n((364, 3_000), 1_500));
+        assert_eq!(FULL.inputs(std::iter::repeat_n((100, 3_000), 10)), Inputs { shown: 10, all: ALL });
+        let many = FULL.inputs(std::iter::repeat_n((364, 3_000), 1_500));
         assert_eq!(many.shown, ALL / 564);
         assert!(many.all + many.shown * 364 <= with_marks(ALL));
-        assert_eq!(inputs(std::iter::repeat_n((1, 1), 1_500)).shown, SHOWN);
+        assert_eq!(FULL.inputs(std::iter::repeat_n((1, 1), 1_500)).shown, FULL.shown());
     }
 
     proptest! {
@@ -290,7 +317,7 @@ mod tests {
         fn a_list_of_tasks_stays_within_bounds(lengths in prop::collection::vec(0usize..1_000, 1..640)) {
             let row = |length: &usize| [(); 3].map(|()| "é".repeat(*length));
             let mut rows: Vec<[String; 3]> = lengths.iter().map(row).collect();
-            shorten(&mut rows);
+            FULL.shorten(&mut rows);
             let total: usize = rows.iter().flatten().map(|text| marked(text)).sum();
             prop_assert!(total + rows.len() * HEADING <= ALL, "{}", total);
             prop_assert!(rows.iter().flatten().zip(lengths.iter().flat_map(|length| [length; 3]))

@@ -19,6 +19,10 @@ pub(crate) fn for_task(
 
 /// The tools that a task is to be done with, as its analyser said, or who planned it; none is any.
 pub(super) fn named(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
+    // A task that is to have no tools has none, whatever its analyser thinks of.
+    if item.item.toolless {
+        return Vec::new();
+    }
     let analysed = item.steps.iter().find_map(|step| match step {
         Step::Duty(Duty::Analyse, Told::Said(said)) => match &**said {
             Said::Size { tools, .. } => {

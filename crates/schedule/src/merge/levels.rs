@@ -5,11 +5,15 @@ use super::tree::{Answer, Asks, Bounds, Next, Part, Tree, look};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::{End, TaskIx, TaskState};
+use crate::window::tokens;
 use convoke_model::fit::violations;
 use convoke_model::synthesis::{self, bare, index_of};
 use convoke_model::{About, Event, Inquiry, Piece, TaskId};
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
+
+/// A question has room for so many tokens of outputs at least; a window that has not is refused where it is asked.
+const LEAST_TOKENS: u64 = 200;
 
 impl Scheduler {
     /// Decide: asks what can be asked, or ends the merge.
@@ -72,9 +76,23 @@ impl Scheduler {
     fn bounds(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, outputs: &dyn Outputs) -> Bounds {
         Bounds {
             ratio: if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize },
-            tokens: reduce.group_tokens,
+            tokens: self.question_tokens(task, reduce, outputs),
             reshapes: self.lacks_shape(task, reduce, merging, outputs),
         }
+    }
+
+    /// The tokens of outputs in one question: as the step says, as far as the model's window has room for them beside the
+    /// question itself. A quarter of the room is left to headings and to texts that have more tokens than was thought.
+    pub(super) fn question_tokens(&self, task: TaskIx, reduce: &Reduce, outputs: &dyn Outputs) -> u64 {
+        let Some(room) = reduce.merger.and_then(|node| self.room_of(task, node)) else {
+            return reduce.group_tokens;
+        };
+        // A question that cannot be rendered fails where it is asked.
+        let asked = self.question_part(task, reduce, outputs).map_or(0, |text| tokens(&text));
+        reduce
+            .group_tokens
+            .min((room / 4 * 3).saturating_sub(asked))
+            .max(LEAST_TOKENS.min(reduce.group_tokens))
     }
 
     /// Whether there is one output alone, and it has not the shape that the answer must have.

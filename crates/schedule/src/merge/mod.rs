@@ -16,6 +16,7 @@ mod prompt;
 mod sources;
 mod texts;
 mod tree;
+mod unfinished;
 mod verify;
 mod vote;
 
@@ -27,8 +28,10 @@ use convoke_plan::{Kind, Reduce, Strategy};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(crate) use outcome::MERGE_FAILED;
 pub(crate) use texts::part_of;
 pub(crate) use tree::{Answer, Answers, Asks, Bounds, Part, Tree};
+pub(crate) use verify::NOT_EXAMINED;
 
 /// What a reduce task merges.
 #[derive(Debug, Clone)]

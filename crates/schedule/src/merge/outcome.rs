@@ -13,6 +13,9 @@ use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
+/// The reason of a merge whose last question failed for good.
+pub(crate) const MERGE_FAILED: &str = "merge_failed";
+
 impl Scheduler {
     /// One after the other under headings; a single output stands for itself.
     pub(super) fn end_flat(
@@ -87,7 +90,7 @@ impl Scheduler {
     }
 
     /// The sources that a piece was made of.
-    fn add_origins(&self, piece: &Piece, found: &mut Vec<TaskId>) {
+    pub(super) fn add_origins(&self, piece: &Piece, found: &mut Vec<TaskId>) {
         let task = self.tasks.find(&piece.task);
         let question = task.and_then(|task| self.tasks[task].question.as_ref());
         match question.map(|question| &question.about) {
@@ -96,13 +99,13 @@ impl Scheduler {
         }
     }
 
-    fn all_lost(&self, task: TaskIx) -> Failure {
+    pub(super) fn all_lost(&self, task: TaskIx) -> Failure {
         let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
         let first = children.iter().find_map(|child| self.tasks[*child].failure.as_deref());
         let why = first.map_or("no answer could be used", |failure| failure.message.as_str());
         let message = format!("reduce step `{}`: its last question failed: {why}", self.node(task).name);
         let failure = Failure::new(first.map_or(Class::InvalidOutput, |failure| failure.class), message);
-        failure.reason("merge_failed")
+        failure.reason(MERGE_FAILED)
     }
 
     fn add_choice(

@@ -128,7 +128,7 @@ impl Scheduler {
         }
         let current = self.text_so_far(task);
         let mut pool: Vec<Part> = current.iter().map(|child| self.whole(*child)).collect();
-        self.new_arrivals(task, reduce, &mut pool);
+        self.new_arrivals(task, reduce, &mut pool, outputs);
         if pool.len() >= 2 || merging.closed && self.is_unshaped(task, reduce, merging, &pool, outputs) {
             let key = (self.group(task).members.len() + 1).to_string();
             let of = pool.into_iter().map(|part| part.piece).collect();
@@ -169,7 +169,8 @@ impl Scheduler {
     }
 
     /// Outputs, or parts of them, that no question was about yet, in the order of arriving, as many as fit.
-    fn new_arrivals(&self, task: TaskIx, reduce: &Reduce, pool: &mut Vec<Part>) {
+    fn new_arrivals(&self, task: TaskIx, reduce: &Reduce, pool: &mut Vec<Part>, outputs: &dyn Outputs) {
+        let most = self.question_tokens(task, reduce, outputs);
         let taken = self.taken(task);
         let mut new: Vec<TaskIx> = self
             .sources(task, reduce)
@@ -179,10 +180,10 @@ impl Scheduler {
             .collect();
         new.sort_by_key(|source| self.tasks[*source].ended);
         let mut tokens: u64 = pool.iter().map(|part| part.tokens).sum();
-        let parts = new.into_iter().flat_map(|source| self.cut(source, reduce.group_tokens));
+        let parts = new.into_iter().flat_map(|source| self.cut(source, most));
         for part in parts.filter(|part| !taken.contains(&part.piece)) {
             tokens += part.tokens;
-            if pool.len() >= 2 && tokens > reduce.group_tokens {
+            if pool.len() >= 2 && tokens > most {
                 return;
             }
             pool.push(part);
@@ -217,6 +218,10 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) {
         let last = pool.into_iter().next().and_then(|part| self.tasks.find(&part.piece.task));
+        // One output that came alone is no answer in place of all that were asked about and never merged.
+        if !self.group(task).members.is_empty() && self.text_so_far(task).is_none() {
+            return self.fail_task(task, self.all_lost(task));
+        }
         let Some(last) = last else {
             return self.fail_task(task, self.too_few(task, 0, &merging.missing, reduce));
         };

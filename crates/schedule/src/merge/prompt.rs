@@ -5,12 +5,19 @@ use super::levels::chooses;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::window::{binding_room, headed, level, read_by, tokens};
 use convoke_model::synthesis::mark;
 use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, Piece};
 use convoke_plan::{Kind, Reduce, Text};
 use serde_json::Value;
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// Tokens of what is to be done, and of a piece's heading.
+const TASK_TOKENS: u64 = 150;
+const HEADING_TOKENS: u64 = 32;
+/// Bytes of a piece's head, at least.
+const LEAST: usize = 200;
 
 impl Scheduler {
     /// Puts a question into the call that asks it.
@@ -23,7 +30,13 @@ impl Scheduler {
     ) -> Result<AgentCall, Failure> {
         let task = self.tasks[child].place.within.expect("a question has a task that asks it");
         let prompt = match (&question.about, &self.node(task).kind) {
-            (About::Merge { of }, Kind::Reduce(reduce)) => self.merge_prompt(task, reduce, of, outputs)?,
+            (About::Merge { of }, Kind::Reduce(reduce)) => {
+                let room = binding_room(&call.settings).map(|room| room.saturating_sub(tokens(&call.prompt)));
+                let (prompt, cut) = self.merge_prompt(task, reduce, of, room, outputs)?;
+                let kept = cut.into_iter().filter(|_| self.can_read_on(child));
+                call.kept.extend(kept.filter_map(|task| self.kept_whole(task, outputs)));
+                prompt
+            }
             (About::Choose { of }, Kind::Reduce(reduce)) => {
                 call.settings = Arc::new(self.one_of(task, of, &call.settings));
                 self.choice_prompt(task, reduce, of, outputs)?
@@ -77,19 +90,44 @@ impl Scheduler {
         task: TaskIx,
         reduce: &Reduce,
         of: &[Piece],
+        room: Option<u64>,
         outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        let text = |piece: &Piece| self.piece_text(piece, outputs);
+    ) -> Result<(String, Vec<TaskIx>), Failure> {
+        let question = self.question_part(task, reduce, outputs)?;
+        let missing = self.merging_of(task).map(|merging| missing_part(&merging, room)).unwrap_or_default();
+        let beside = tokens(&question) + tokens(&missing) + TASK_TOKENS + HEADING_TOKENS * of.len() as u64;
+        let room = room.map_or(u64::MAX, |room| room.saturating_sub(beside));
+        let (texts, cut) = self.pieces_within(of, room, outputs);
+        let text = |piece: &Piece| {
+            let at = of.iter().position(|other| other == piece).expect("one of them");
+            texts[at].clone()
+        };
         let mut prompt = self.pieces_prompt(task, reduce, "OUTPUTS", of, &text, outputs)?;
-        if let Some(merging) = self.merging_of(task) {
-            prompt.push_str(&missing_part(&merging));
-        }
+        prompt.push_str(&missing);
         prompt.push_str(
             "## TASK\n\nMerge the outputs above into one text that answers the question. Behind each statement name \
              the outputs it came from by their marks, such as [S1] or [S2, S5]; marks that stand in a text already \
              are kept. Say where outputs contradict one another. Answer with the text alone.",
         );
-        Ok(prompt)
+        Ok((prompt, cut))
+    }
+
+    /// The texts of pieces within so many tokens: whole, or the heads of the long ones, and whose they are.
+    fn pieces_within(&self, of: &[Piece], room: u64, outputs: &dyn Outputs) -> (Vec<String>, Vec<TaskIx>) {
+        let mut texts: Vec<String> = of.iter().map(|piece| self.piece_text(piece, outputs)).collect();
+        let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
+        lengths.sort_unstable();
+        let all = usize::try_from(room.saturating_mul(4)).unwrap_or(usize::MAX);
+        let most = match lengths.iter().sum::<usize>() <= all {
+            true => usize::MAX,
+            false => level(&lengths, all, LEAST),
+        };
+        let mut cut = Vec::new();
+        for (piece, text) in of.iter().zip(&mut texts).filter(|(_, text)| text.len() > most) {
+            cut.extend(self.tasks.find(&piece.task));
+            *text = headed(text, most, &read_by(Some(cut.len())));
+        }
+        (texts, cut)
     }
 
     fn choice_prompt(
@@ -99,7 +137,7 @@ impl Scheduler {
         of: &[Piece],
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
-        let each = reduce.group_tokens / of.len().max(1) as u64;
+        let each = self.question_tokens(task, reduce, outputs) / of.len().max(1) as u64;
         let shown = |task| self.shown(task, each, outputs);
         let text = |piece: &Piece| self.tasks.find(&piece.task).map(shown).unwrap_or_default();
         let mut prompt = self.pieces_prompt(task, reduce, "ANSWERS", of, &text, outputs)?;
@@ -171,17 +209,19 @@ impl Scheduler {
     }
 }
 
-fn missing_part(merging: &Merging) -> String {
+fn missing_part(merging: &Merging, room: Option<u64>) -> String {
+    // A window that is known gives a sixteenth of its room to this.
+    let most = room.map_or(50, |room| (room / 1_000).clamp(1, 50) as usize);
     if merging.missing.is_empty() {
         return String::new();
     }
     let mut part = "## MISSING\n\nThese outputs are not there; say so where it matters:\n".to_owned();
-    for missing in merging.missing.iter().take(50) {
+    for missing in merging.missing.iter().take(most) {
         let cause: String = missing.cause.chars().take(200).collect();
         let _ = writeln!(part, "- {}: {cause}", missing.task);
     }
-    if merging.missing.len() > 50 {
-        let _ = writeln!(part, "- and {} more", merging.missing.len() - 50);
+    if merging.missing.len() > most {
+        let _ = writeln!(part, "- and {} more", merging.missing.len() - most);
     }
     part.push('\n');
     part

@@ -1,13 +1,15 @@
 //! Examining an answer: assess, correct, assess again, until nothing is left to correct or the rounds are used up.
 //!
 //! The assessor is asked afresh each time and sees the answer, the question and the outputs behind the answer, never
-//! its own earlier words. What remains is reported with the answer; an answer that nobody could examine is a failure.
+//! its own earlier words. What remains is reported with the answer. An answer that could not be examined is a failure;
+//! the answer itself stands in for the step (`unverified`).
 
 use super::findings::{findings, open_findings, remains, severity, with_status};
 use super::levels::{as_text, chooses};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::window::headed;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
 use convoke_plan::{Strategy, Verify};
@@ -18,6 +20,9 @@ use std::fmt::Write;
 const EVIDENCE_TOKENS: u64 = 24_000;
 /// And of each of them at least; fewer would say nothing.
 const LEAST_TOKENS: u64 = 50;
+
+/// The reason of an examination whose first question failed for good.
+pub(crate) const NOT_EXAMINED: &str = "not_examined";
 
 impl Scheduler {
     pub(super) fn go_on_verifying(&mut self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) {
@@ -80,7 +85,7 @@ impl Scheduler {
         let class = self.tasks[last].failure.as_deref().map_or(Class::Fatal, |failure| failure.class);
         let answer = &self.tasks[self.first_answer(task)].id;
         let hint = format!("`convoke show RUN {answer}` has the unexamined answer");
-        self.fail_task(task, Failure::new(class, message).reason("not_examined").hint(hint));
+        self.fail_task(task, Failure::new(class, message).reason(NOT_EXAMINED).hint(hint));
     }
 
     fn why_not(&self, question: TaskIx) -> &str {
@@ -111,6 +116,35 @@ impl Scheduler {
             "notes": note.into_iter().chain(nowhere).collect::<Vec<_>>(),
         });
         self.succeed(task, &report, outputs);
+    }
+
+    /// What there is of an examination that came to no end of its own: the newest answer, unverified, with the findings
+    /// so far. `None` where there is no answer.
+    pub(crate) fn unverified(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Option<Value> {
+        let (mut report, findings, rounds) = match self.tasks[task].merging {
+            None => {
+                let answer = self.source_of(task, verify.of)?;
+                (json!({ "result": bare(self.left_of(answer, outputs)?), "sources": [] }), Vec::new(), 0)
+            }
+            Some(_) => {
+                let answers = self.answers(task);
+                let (answer, rounds) = (*answers.last()?, answers.len() - 1);
+                let result = bare(self.json_of(answer, outputs));
+                let sources = self.sources_behind(task, &result, rounds, outputs).0;
+                let findings = self.all_findings(task, verify, outputs);
+                (json!({ "result": result, "sources": sources }), findings, rounds)
+            }
+        };
+        let (calls, usage) = self.calls_so_far(task);
+        report["verdict"] = json!(if findings.is_empty() { "unverified" } else { "open" });
+        report["findings"] = json!(findings);
+        report["rounds"] = json!(rounds);
+        report["calls"] = json!(calls);
+        report["usage"] = usage_value(&usage);
+        report["notes"] = json!([]);
+        report["partial"] = json!(true);
+        report["reason"] = json!(self.why_unfinished(task));
+        Some(report)
     }
 
     /// What a person should know who only sees that the step succeeded.
@@ -181,9 +215,10 @@ impl Scheduler {
         answer: &TaskId,
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
+        let room = self.room_of(task, verify.assessor);
         let mut prompt = self.stated_part(task, verify, outputs)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, outputs));
-        prompt.push_str(&self.evidence(task, outputs));
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, room, outputs));
+        prompt.push_str(&self.evidence(task, room, outputs));
         prompt.push_str(
             "## TASK\n\nList everything that is wrong with the answer: where it contradicts itself or the outputs, \
              what no output supports, what the question or its constraints ask for and the answer does not give. \
@@ -200,8 +235,9 @@ impl Scheduler {
         assessed: &TaskId,
         outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
+        let room = self.room_of(task, verify.repairer);
         let mut prompt = self.stated_part(task, verify, outputs)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, outputs));
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, room, outputs));
         let said = self.tasks.find(assessed).map(|child| self.json_of(child, outputs)).unwrap_or_default();
         let open = findings(&said).into_iter().filter(|finding| severity(finding) >= verify.severity);
         for (number, finding) in open.enumerate() {
@@ -218,7 +254,7 @@ impl Scheduler {
             );
         }
         prompt.push('\n');
-        prompt.push_str(&self.evidence(task, outputs));
+        prompt.push_str(&self.evidence(task, room, outputs));
         prompt.push_str(
             "## TASK\n\nCorrect the answer by these findings and leave the rest as it is. Answer with the whole \
              corrected answer alone.",
@@ -237,12 +273,18 @@ impl Scheduler {
         Ok(part)
     }
 
-    fn answer_text(&self, answer: &TaskId, outputs: &dyn Outputs) -> String {
-        self.tasks.find(answer).map(|task| readable(&bare(self.json_of(task, outputs)))).unwrap_or_default()
+    /// An answer, up to half of what the window leaves to a prompt.
+    fn answer_text(&self, answer: &TaskId, room: Option<u64>, outputs: &dyn Outputs) -> String {
+        let task = self.tasks.find(answer);
+        let text = task.map(|task| readable(&bare(self.json_of(task, outputs)))).unwrap_or_default();
+        let most =
+            room.map_or(usize::MAX, |room| usize::try_from(room.saturating_mul(2)).unwrap_or(usize::MAX));
+        headed(&text, most, "")
     }
 
     /// The outputs that the answer was made from: the sources of a merge, else what the step followed.
-    fn evidence(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
+    fn evidence(&self, task: TaskIx, room: Option<u64>, outputs: &dyn Outputs) -> String {
+        let all = room.map_or(EVIDENCE_TOKENS, |room| EVIDENCE_TOKENS.min(room / 4)).max(LEAST_TOKENS);
         let answer = self.first_answer(task);
         let sources = match self.merging_of(answer) {
             Some(merging) => merging.sources.clone(),
@@ -253,9 +295,9 @@ impl Scheduler {
         if sources.is_empty() {
             return String::new();
         }
-        let each = EVIDENCE_TOKENS / sources.len() as u64;
+        let each = all / sources.len() as u64;
         let mut part = "## OUTPUTS BEHIND THE ANSWER\n\n".to_owned();
-        let most = (EVIDENCE_TOKENS / LEAST_TOKENS) as usize;
+        let most = (all / LEAST_TOKENS) as usize;
         if sources.len() > most {
             let _ = write!(part, "The first {most} of {} outputs:\n\n", sources.len());
         }

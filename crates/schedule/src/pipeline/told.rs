@@ -19,9 +19,12 @@ const LEAST_TOKENS: u64 = 50;
 /// An estimate, as everywhere.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// What was cut, in the order of its names.
-#[derive(Default)]
-pub(super) struct Cut(Vec<Value>);
+/// What was cut, in the order of its names, and the bounds in tokens.
+pub(super) struct Cut {
+    kept: Vec<Value>,
+    one: u64,
+    all: u64,
+}
 
 impl Scheduler {
     /// What the prompt of a worker shows: hand-off, state, project, earlier tries and children.
@@ -32,8 +35,8 @@ impl Scheduler {
     /// What the prompt of a worker shows in part can be read on.
     pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
         if let Some((task, _)) = self.phase_of(child) {
-            let (_, Cut(kept)) = self.told_in_part(task, child, outputs);
-            call.kept.extend(kept.iter().map(|value| kept_as(value, outputs)));
+            let (_, cut) = self.told_in_part(task, child, outputs);
+            call.kept.extend(cut.kept.iter().map(|value| kept_as(value, outputs)));
         }
         call
     }
@@ -46,7 +49,9 @@ impl Scheduler {
             "previous": self.previous_json(child, outputs),
             "children": self.children_json(child, outputs),
         });
-        let mut cut = Cut::default();
+        // Four lists and three single values share the prompt.
+        let room = self.room_of(child, self.tasks[child].node);
+        let mut cut = Cut::within(room.unwrap_or(u64::MAX));
         let reads_on = self.can_read_on(child);
         if reads_on {
             for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
@@ -70,9 +75,14 @@ fn kept_as(value: &Value, outputs: &dyn Outputs) -> Digest {
 }
 
 impl Cut {
+    /// Of a model whose prompt may have so many tokens.
+    fn within(room: u64) -> Cut {
+        Cut { kept: Vec::new(), one: TOKENS.min(room / 32).max(LEAST_TOKENS), all: ALL_TOKENS.min(room / 6) }
+    }
+
     /// Cuts the payloads of a list of which each has one.
     fn list(&mut self, list: &mut [Value]) {
-        let each = (ALL_TOKENS / list.len().max(1) as u64).clamp(LEAST_TOKENS, TOKENS) * CHARS_PER_TOKEN;
+        let each = (self.all / list.len().max(1) as u64).clamp(LEAST_TOKENS, self.one) * CHARS_PER_TOKEN;
         for payload in list.iter_mut().filter_map(|entry| entry.get_mut("payload")) {
             self.payload(payload, each as usize);
         }
@@ -80,7 +90,7 @@ impl Cut {
 
     /// Cuts a value that stands alone.
     pub fn one(&mut self, value: &mut Value) {
-        self.payload(value, (TOKENS * CHARS_PER_TOKEN) as usize);
+        self.payload(value, (self.one * CHARS_PER_TOKEN) as usize);
     }
 
     fn payload(&mut self, payload: &mut Value, most: usize) {
@@ -96,8 +106,8 @@ impl Cut {
 
     /// Keeps a value to be read; says what reads it.
     pub fn keep(&mut self, value: Value) -> String {
-        self.0.push(value);
-        format!("`read_result` with the name `r{}` reads", self.0.len())
+        self.kept.push(value);
+        format!("`read_result` with the name `r{}` reads", self.kept.len())
     }
 }
 
@@ -109,20 +119,20 @@ mod tests {
     #[test]
     fn what_is_small_is_told_whole() {
         let mut list = vec![json!({"node": "a", "payload": {"n": 1}}), json!({"node": "b"})];
-        let (before, mut cut) = (list.clone(), Cut::default());
+        let (before, mut cut) = (list.clone(), Cut::within(u64::MAX));
         cut.list(&mut list);
-        assert_eq!((list, cut.0.len()), (before, 0));
+        assert_eq!((list, cut.kept.len()), (before, 0));
     }
 
     proptest! {
         #[test]
         fn a_list_is_bounded_however_long_and_large_and_nothing_is_lost(sizes in prop::collection::vec(0usize..40_000, 1..60)) {
             let mut list: Vec<Value> = sizes.iter().map(|size| json!({"payload": {"text": "é".repeat(*size)}})).collect();
-            let (before, mut cut) = (list.clone(), Cut::default());
+            let (before, mut cut) = (list.clone(), Cut::within(u64::MAX));
             cut.list(&mut list);
             let told: usize = list.iter().map(|entry| entry["payload"].to_string().len()).sum();
             prop_assert!(told <= (ALL_TOKENS * CHARS_PER_TOKEN) as usize * 2 + 200 * list.len(), "{told}");
-            let mut kept = cut.0.iter();
+            let mut kept = cut.kept.iter();
             for (now, was) in list.iter().zip(&before) {
                 let whole = if now == was { &was["payload"] } else { kept.next().expect("it is kept") };
                 prop_assert_eq!(whole, &was["payload"]);

@@ -297,3 +297,29 @@ fn a_goal_that_was_stopped_while_digests_were_made_makes_none_twice() {
         assert!(twice.is_empty(), "stopped after {commits}: {twice:?}");
     }
 }
+
+#[test]
+fn every_question_fits_the_window_of_the_model_that_is_asked() {
+    fn says(id: &str, prompt: &str) -> Result<Value, Class> {
+        assert!(
+            prompt.len() / 4 <= 8_000 * 3 / 4,
+            "{id}: {} tokens leave no room for an answer",
+            prompt.len() / 4
+        );
+        match id {
+            "g/plan[1]" => {
+                let last =
+                    json!({"id": "41", "description": "the last", "inputs": ["1", "2", "3"], "tools": []});
+                let tasks = (1..=40).map(|n| task(&n.to_string(), &[])).chain([last]);
+                Ok(json!({"tasks": tasks.collect::<Vec<_>>()}))
+            }
+            "g/finalise[1]" => final_words("done"),
+            id if id.contains("collect") => Ok(json!({"digest": "word ".repeat(2_000), "issues": ""})),
+            id => result(id, 6_000),
+        }
+    }
+    let (ended, world, prompts) = listened(", max_tasks: 100, context_window: 8000", says);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    assert!(digests(&world).len() > 20, "{}", digests(&world).len());
+    assert!(prompts["g/41/execute[1]"].contains("`r3` reads it"), "{}", prompts["g/41/execute[1]"]);
+}

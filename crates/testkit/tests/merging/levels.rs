@@ -55,13 +55,69 @@ fn a_failed_group_is_handed_on_and_a_lost_one_is_said() {
 }
 
 #[test]
-fn a_merge_whose_last_question_fails_has_failed() {
+fn a_merge_whose_last_question_fails_gives_its_sources_one_after_the_other() {
     fn says(task: &str, prompt: &str) -> Option<Value> {
         if task == "s/merge[1.0]" { None } else { words(task, prompt) }
     }
-    let (ended, _) = run(&many(5, "strategy: hierarchical"), json!({}), 60, says);
-    assert_eq!(ended.status, RunStatus::Failed);
-    assert!(ended.failure.unwrap().message.contains("its last question failed"));
+    let plan = many(5, "strategy: hierarchical");
+    let (ended, _) = run(&plan, json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Partial);
+    assert!(ended.failure.as_ref().unwrap().message.contains("its last question failed"));
+    let partial = &ended.output.as_ref().unwrap()["partial"];
+    assert!(partial["reason"].as_str().unwrap().contains("its last question failed"), "{partial}");
+    let answer = answer(&ended);
+    assert_eq!(answer["partial"], json!(true));
+    let text = answer["result"].as_str().unwrap();
+    for n in 0..5 {
+        assert!(text.contains(&format!("## a [{n}]\n\nwords about say {n}")), "{text}");
+    }
+    resumes_everywhere(&plan, json!({}), 60, says, &ended);
+}
+
+#[test]
+fn what_was_accepted_stands_for_its_sources_where_a_later_level_fails() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task {
+            "s/merge[2.0]" => None,
+            _ if task.starts_with("s/merge") => Some(json!({ "result": format!("made by {task}") })),
+            _ => words(task, prompt),
+        }
+    }
+    let (ended, _) = run(&many(30, "strategy: hierarchical"), json!({}), 60, says);
+    let answer = answer(&ended);
+    let text = answer["result"].as_str().unwrap();
+    assert_eq!(ended.status, RunStatus::Partial);
+    assert_eq!(text.matches("made by s/merge[1.").count(), 3, "{text}");
+    assert!(!text.contains("words about"), "{text}");
+    assert!(text.starts_with("## a [0], a [1], a [2] and 7 more\n\n"), "{text}");
+}
+
+#[test]
+fn a_choice_that_fails_keeps_the_candidates_that_were_not_eliminated() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task {
+            "s/choose[2.0]" => None,
+            "s/choose[1.0]" => Some(json!({ "winner": "S2", "reason": "better" })),
+            "s/choose[1.1]" => Some(json!({ "winner": "S3", "reason": "better" })),
+            _ => words(task, prompt),
+        }
+    }
+    let (ended, _) = run(&many(4, "strategy: tournament"), json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Partial, "{ended:?}");
+    let text = answer(&ended)["result"].as_str().unwrap().to_owned();
+    let named: Vec<bool> = (0..4).map(|n| text.contains(&format!("## a [{n}]"))).collect();
+    assert_eq!(named, [false, true, true, false], "{text}");
+}
+
+#[test]
+fn a_progressive_merge_that_never_got_an_answer_gives_its_sources() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        if task.starts_with("s/merge") { None } else { words(task, prompt) }
+    }
+    let (ended, _) = run(&many(3, "strategy: progressive"), json!({}), 60, says);
+    assert_eq!(ended.status, RunStatus::Partial, "{ended:?}");
+    let text = answer(&ended)["result"].as_str().unwrap().to_owned();
+    assert!((0..3).all(|n| text.contains(&format!("words about say {n}"))), "{text}");
 }
 
 #[test]

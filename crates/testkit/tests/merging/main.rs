@@ -9,3 +9,4 @@ mod kit;
 mod levels;
 mod manifests;
 mod programs;
+mod windows;

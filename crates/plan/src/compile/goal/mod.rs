@@ -46,6 +46,7 @@ impl Builder<'_> {
             policies,
             approve: goal.approve && !goal.plan_only,
             plan_only: goal.plan_only,
+            results: goal.results,
             plan: self.texts.optional(goal.plan.as_ref()),
         }
     }

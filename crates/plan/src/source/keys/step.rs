@@ -299,6 +299,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(GOAL, "backoff", Shape::Duration, "pause before a task is retried; it doubles each time (default 1s)"),
     of(GOAL, "approve", Boolean, "whether a person must approve the plan before anything is done"),
     of(GOAL, "plan_only", Boolean, "whether the plan itself is the answer"),
+    of(GOAL, "results", Boolean, "whether the output has the result of each task"),
     of(GOAL, "plan", PLAN, "the plan, where it is known already: no model is asked for one"),
     // People.
     of(GATE, "options", List(&Object(&OPTION)), "answers to choose from")

@@ -50,6 +50,7 @@ pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
         backoff: fields.duration(cx, "backoff"),
         approve: fields.flag(cx, "approve", false),
         plan_only: fields.flag(cx, "plan_only", false),
+        results: fields.flag(cx, "results", false),
         plan: None,
     };
     let terms = PlanTerms { max_tasks: read.most_tasks(), skip_threshold: read.skips_from() };

@@ -43,6 +43,8 @@ pub struct GoalStep {
     pub approve: bool,
     /// `plan_only` (default false).
     pub plan_only: bool,
+    /// `results` (default false).
+    pub results: bool,
     /// `plan`: as text (template), or the mapping as JSON.
     pub plan: Option<Text>,
 }

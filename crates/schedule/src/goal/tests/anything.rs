@@ -34,7 +34,7 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
                 id: n.to_string(),
                 description: format!("t{}", if roll(6 + n) < 20 { 0 } else { n }),
                 inputs,
-                tools: if roll(7 + n) < 128 { vec![] } else { vec!["read".into(), "write".into()] },
+                tools: (roll(7 + n) >= 128).then(|| vec!["read".into(), "write".into()]),
                 priority: i64::from(roll(8 + n)) % 3,
                 skip_probability: if roll(9 + n) < 30 { 80 } else { 0 },
                 skip_reason: "no key".into(),

@@ -49,7 +49,7 @@ fn defect_5_a_strategy_that_is_not_left_is_refused_once_and_then_the_first_is_ta
 fn a_spawned_recovery_has_no_children_and_its_result_counts() {
     let mut goal = goal();
     goal.policies = [(Class::Fatal, vec![Action::SpawnRecovery])].into();
-    let large = Draft { tools: vec!["read".into()], ..draft("a", &[]) };
+    let large = Draft { tools: Some(vec!["read".into()]), ..draft("a", &[]) };
     let mut play = planned(goal, vec![large]);
     play.fail("1", Class::Fatal);
     assert_eq!(play.asked.last().unwrap(), "g/1/1/rescue");

@@ -46,6 +46,8 @@ pub(super) struct Piece {
     pub(super) due: Option<Action>,
     pub(super) failure: Option<Failure>,
     pub(super) called: Vec<String>,
+    /// It ended with the results of its children as they are.
+    pub(super) joined: bool,
 }
 
 pub(super) fn goal() -> Goal {
@@ -77,6 +79,7 @@ pub(super) fn goal() -> Goal {
         policies: Class::ALL.into_iter().map(|class| (class, all.to_vec())).collect(),
         approve: false,
         plan_only: false,
+        results: false,
         plan: None,
     }
 }
@@ -86,7 +89,7 @@ pub(super) fn draft(id: &str, inputs: &[&str]) -> Draft {
         id: id.into(),
         description: format!("do {id}"),
         inputs: inputs.iter().map(|id| (*id).into()).collect(),
-        tools: Vec::new(),
+        tools: None,
         priority: 0,
         skip_probability: 0,
         skip_reason: String::new(),
@@ -163,7 +166,7 @@ impl Play {
             due: piece.due,
             insisted: false,
             skipped: None,
-            lacks_digests: false,
+            lacks_digests: piece.joined,
             failure: piece.failure.as_ref(),
             called: piece.called.iter().map(String::as_str).collect(),
         }
@@ -210,6 +213,10 @@ impl Play {
                 self.items[at.unwrap()].failure = Some(failure.clone());
                 self.items[at.unwrap()].standing = Standing::Ended(End::Failed);
             }
+            Act::Join { .. } => {
+                self.items[at.unwrap()].joined = true;
+                self.items[at.unwrap()].standing = Standing::Ended(End::Succeeded);
+            }
             Act::Succeed | Act::Inherit(_) => {
                 self.items[at.unwrap()].standing = Standing::Ended(End::Succeeded)
             }
@@ -234,6 +241,7 @@ impl Play {
                 due: None,
                 failure: None,
                 called: Vec::new(),
+                joined: false,
             });
             let last = self.items.len() - 1;
             self.moves(at).push(Move::Child(last));

@@ -12,7 +12,7 @@ use convoke_plan::{Bounds, Goal};
 #[test]
 fn ao_2_the_analysers_verdict_is_obeyed_and_its_reason_kept() {
     for (spawn, expected) in [(true, "spawn 1"), (false, "execute 1")] {
-        let two_tools = Draft { tools: vec!["read".into(), "write".into()], ..draft("a", &[]) };
+        let two_tools = Draft { tools: Some(vec!["read".into(), "write".into()]), ..draft("a", &[]) };
         let mut play = planned(goal(), vec![two_tools]);
         assert_eq!(play.asked.last().unwrap(), "g/1/analyse");
         let decisions = play.say("1", Said::Size { spawn, reason: "two parts".into(), tools: Vec::new() });
@@ -35,7 +35,7 @@ fn large_tasks_spawn_without_asking_and_small_ones_are_done() {
         assert_eq!(play.asked.last().unwrap(), &format!("g/1/{expected}"));
     }
     for (tools, expected) in [(1, "execute"), (2, "analyse"), (3, "decompose"), (4, "decompose")] {
-        let tools = (0..tools).map(|n| format!("tool_{n}")).collect();
+        let tools = Some((0..tools).map(|n| format!("tool_{n}")).collect());
         let play = planned(goal(), vec![Draft { tools, ..draft("a", &[]) }]);
         assert_eq!(play.asked.last().unwrap(), &format!("g/1/{expected}"));
     }
@@ -133,7 +133,7 @@ fn no_more_tasks_are_split_than_there_may_be_sub_agents() {
 fn ao_3_and_ao_4_children_stand_below_their_parent_and_it_stays_open() {
     let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
     let mut play = planned(goal(), vec![large]);
-    let children = vec![Draft { tools: vec!["read".into()], ..draft("x", &[]) }, draft("y", &[])];
+    let children = vec![Draft { tools: Some(vec!["read".into()]), ..draft("x", &[]) }, draft("y", &[])];
     play.say("1", tasks(children));
     let ids: Vec<String> = play.items.iter().map(|item| item.id.to_string()).collect();
     assert_eq!(ids, ["g/1", "g/1/1", "g/1/2"]);
@@ -170,4 +170,17 @@ fn the_result_of_an_only_child_is_its_parents() {
     play.say("1/1", done());
     assert_eq!(play.standing("1"), Standing::Ended(End::Succeeded));
     assert!(!play.asked.iter().any(|asked| asked.ends_with("reconcile")));
+}
+
+#[test]
+fn a_task_that_is_split_into_itself_is_sent_back_and_then_done_directly() {
+    let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
+    let itself =
+        || vec![Draft { description: large.description.to_uppercase(), ..draft("x", &[]) }, draft("y", &[])];
+    let mut play = planned(goal(), vec![large.clone()]);
+    let first = play.say("1", tasks(itself()));
+    assert_eq!(chosen(&first), ["ask_again 1"]);
+    assert!(first[0].reason.contains("task `x` is task `1` itself"), "{}", first[0].reason);
+    let second = play.say("1", tasks(itself()));
+    assert_eq!(chosen(&second), ["execute 1"]);
 }

@@ -1,0 +1,108 @@
+//! No prompt is longer than the window of the model that is asked, whatever came before it.
+
+use crate::kit::*;
+use convoke_model::{RunStatus, Work};
+use convoke_plan::Plan;
+use convoke_testkit::{Behaviour, Ended, World, plan_of};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const WINDOW: usize = 8_000;
+
+/// Runs a plan whose every model call must fit, tokens counted as four bytes each.
+fn fitting(plan: &Arc<Plan>, says: Says) -> (Ended, Vec<String>) {
+    let prompts = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let heard = prompts.clone();
+    let script = move |assignment: &convoke_model::Assignment| {
+        let Work::Agent(call) = &assignment.work else { panic!("only models are asked here") };
+        let tokens = (call.prompt.len() + call.system.as_deref().map_or(0, str::len)) / 4;
+        assert!(tokens <= WINDOW * 3 / 4, "{}: {tokens} tokens leave no room for an answer", assignment.task);
+        heard.borrow_mut().push(call.prompt.clone());
+        let value = says(&assignment.task.to_string(), &call.prompt).expect("an answer");
+        Behaviour::gives(TICK, value)
+    };
+    let mut world = World::new(plan.clone(), json!({"query": "q", "context": ""}), 60, 1, Box::new(script));
+    let ended = world.finish();
+    drop(world);
+    let prompts = prompts.take();
+    (ended, prompts)
+}
+
+fn long(task: &str, _: &str) -> Option<Value> {
+    Some(json!({ "result": format!("from {task}: {}", "lorem ipsum dolor ".repeat(1_200)) }))
+}
+
+#[test]
+fn every_merge_fits_also_where_answers_are_as_long_as_sources() {
+    for strategy in ["hierarchical", "progressive", "hierarchical, query: '{{ a.count }} of them'"] {
+        let (ended, prompts) =
+            fitting(&many(9, &format!("strategy: {strategy}, context_window: {WINDOW}")), long);
+        assert_eq!(ended.status, RunStatus::Succeeded, "{strategy}: {ended:?}");
+        assert!(prompts.len() > 12, "{strategy}: {} questions", prompts.len());
+    }
+}
+
+#[test]
+fn a_choice_and_an_examination_fit() {
+    fn says(task: &str, prompt: &str) -> Option<Value> {
+        match task {
+            _ if task.starts_with("s/choose") => {
+                let first = prompt.split("### [").nth(1).and_then(|rest| rest.split(']').next());
+                Some(json!({ "winner": first, "reason": "r" }))
+            }
+            _ if task.starts_with("v/assess") => Some(json!({ "findings": [] })),
+            _ => long(task, prompt),
+        }
+    }
+    let text = format!(
+        "
+workflow: {{name: w, runtime: {{provider: scripted, context_window: {WINDOW}}}}}
+for_each:
+  - {{name: a, type: for_each, items: [1, 2, 3, 4, 5], as: n, agent: {{name: one, prompt: 'say {{{{ n }}}}'}}}}
+agents:
+  - {{name: s, type: reduce, needs: [a], strategy: judge}}
+  - {{name: v, type: verify, needs: [s]}}
+output: {{answer: '{{{{ v.output.verdict }}}}'}}
+"
+    );
+    let (ended, _) = fitting(&plan_of(&text, &[]), says);
+    assert_eq!(answer(&ended), json!("clean"), "{ended:?}");
+}
+
+#[test]
+fn outputs_in_a_prompt_are_shown_by_their_heads_and_can_be_read_on() {
+    let text = format!(
+        "
+workflow: {{name: w, runtime: {{provider: scripted, context_window: {WINDOW}}}}}
+agents:
+  - {{name: a, prompt: p}}
+  - {{name: b, prompt: p}}
+  - {{name: c, needs: [a, b], prompt: 'First {{{{ a.output.result }}}} then {{{{ b.output.result }}}} the end'}}
+output: {{answer: '{{{{ c.output.result | length }}}}'}}
+"
+    );
+    let (ended, prompts) = fitting(&plan_of(&text, &[]), long);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    let last = prompts.last().unwrap();
+    for part in ["First from a", "`r1` reads it] then from b", "`r2` reads it] the end"] {
+        assert!(last.contains(part), "no `{part}` in {last}");
+    }
+    assert!(last.len() > WINDOW * 2, "as much as fits is shown: {}", last.len());
+}
+
+#[test]
+fn dependency_blocks_fit() {
+    let text = format!(
+        "
+provider: scripted
+query: q
+synthesis: flat
+agents:
+  - {{id: a, task: t, partitions: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}}
+  - {{id: b, task: t, depends_on: [a], context_window: {WINDOW}}}
+"
+    );
+    let (ended, prompts) = fitting(&plan_of(&text, &[]), long);
+    assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
+    assert!(prompts.iter().any(|prompt| prompt.matches("reads it]").count() == 12));
+}
