@@ -306,7 +306,7 @@ fn cassettes_are_refused_with_words() {
         .mentions(&["there is no cassette in `nowhere`"]);
     world.write("replies.yaml", REPLIES);
     let said = world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(3);
-    said.mentions(&["there is a cassette in `tape` already", "hint: remove it"]);
+    said.mentions(&["there is a cassette in `tape` already", "remove it"]);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn no_secret_of_the_environment_reaches_a_cassette() {
 workflow: {name: leaky, entry_point: look, runtime: {provider: scripted}}
 agents:
   - {name: look, type: script, command: printenv, args: [SERVICE_TOKEN], env: {SERVICE_TOKEN: '${SERVICE_TOKEN}'}, routes: [{to: tell}]}
-  - {name: tell, prompt: 'It says {{ look.output.stdout }}'}
+  - {name: tell, secrets: [SERVICE_TOKEN], prompt: 'It says {{ look.output.stdout }}'}
 output: {told: '{{ tell.output.result }}'}
 ",
     )

@@ -59,12 +59,15 @@ pub(super) fn without_contents(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic>
     findings
 }
 
-/// What is said about the form of a file may name some of its content, such as a key that stands twice.
+/// What is said about a file may name some of its content: a key that stands twice, a text where a list belongs. Findings
+/// about the file as such name none of it.
 fn hide_words(finding: &mut Diagnostic) {
+    let about_file = finding.code.starts_with("file::") || finding.code == "workflow::not_a_workflow";
     let file = finding.labels.first().map(|label| &label.span.file).filter(|file| !may_be_quoted(file));
-    if let Some(file) = file.filter(|_| finding.code.starts_with("yaml::")) {
-        finding.message = format!("`{}` is not valid YAML", file.path);
+    if let Some(file) = file.filter(|_| !about_file) {
+        finding.message = format!("`{}` does not fit here, and is no part of a workflow", file.path);
         finding.help = None;
+        finding.labels.iter_mut().for_each(|label| label.text.clear());
     }
 }
 

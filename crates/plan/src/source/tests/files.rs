@@ -111,14 +111,14 @@ fn an_unset_variable_is_named_at_its_place() {
 #[test]
 fn credentials_stay_references() {
     let text = "workflow:\n  name: w\n  entry_point: a\n  runtime:\n    provider: {name: openai, base_url: \"${URL}\", api_key: \"${KEY}\"}\n    mcp_servers:\n      s: {command: run, env: {TOKEN: \"${NO_TOKEN}\"}}\nagents: []\n";
-    let memory = Memory::default().env("URL", "http://x").env("KEY", "secret");
+    let memory = Memory::default().env("URL", "http://x").env("KEY", "hidden-value");
     let (workflow, findings) = read(memory, text);
     let workflow = workflow.unwrap();
     let provider = workflow.runtime.provider.as_ref().unwrap();
     assert_eq!(provider.base_url.as_ref().unwrap().value, "http://x");
     assert_eq!(provider.api_key.as_ref().unwrap().raw.value, "${KEY}");
     assert_eq!(workflow.runtime.mcp_servers["s"].value.env["TOKEN"].value.raw.value, "${NO_TOKEN}");
-    assert!(!format!("{workflow:?}").contains("secret"));
+    assert!(!format!("{workflow:?}").contains("hidden-value"));
     assert_eq!(findings.len(), 1);
     assert_eq!((findings[0].code, findings[0].severity), ("env::unset_secret", Severity::Warning));
     assert!(findings[0].message.contains("`NO_TOKEN`"));
@@ -129,8 +129,8 @@ fn what_programs_are_started_with_stays_a_reference_and_must_be_there() {
     let text = format!(
         "{HEADER}agents:\n  - name: a\n    type: script\n    command: c\n    env: {{T: \"x ${{KEY}}\", U: \"${{GONE}}\"}}\n  - name: b\n    provider: {{name: cli, command: c, args: [\"--t=${{KEY}}\", \"${{LOST}}\"]}}\n    prompt: p\n"
     );
-    let (workflow, findings) = read(Memory::default().env("KEY", "secret"), &text);
-    assert!(!format!("{workflow:?}").contains("secret"));
+    let (workflow, findings) = read(Memory::default().env("KEY", "hidden-value"), &text);
+    assert!(!format!("{workflow:?}").contains("hidden-value"));
     let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str())).collect();
     let missing = |name| format!("environment variable `{name}` is not set");
     assert_eq!(found, [("env::unset", &*missing("GONE")), ("env::unset", &*missing("LOST"))]);

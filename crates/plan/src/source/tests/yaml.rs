@@ -99,7 +99,7 @@ fn what_is_no_workflow_says_so() {
         (b"# only a comment\n", "file::empty", "empty"),
         (b"~\n", "file::empty", "empty"),
         (b"- a\n- b\n", "file::not_a_mapping", "a list"),
-        (b"just text\n", "file::not_a_mapping", "just text"),
+        (b"just text\n", "file::not_a_mapping", "a single value"),
         (b"\xff\xfew\x00", "file::not_utf8", "UTF-16"),
         (b"a: \xff\n", "file::not_utf8", "line 1"),
         (b"\x7fELF\x00\x01", "file::not_utf8", "binary"),
