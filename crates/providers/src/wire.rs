@@ -13,6 +13,7 @@ use crate::reference::{Lookup, resolve};
 use crate::trouble::Trouble;
 use convoke_agent::{Reply, Report, Request, Sink};
 use convoke_model::{Class, Failure, ProviderSettings};
+use convoke_process::{Shortage, is_shortage};
 use futures::StreamExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, StatusCode, Url};
@@ -172,7 +173,8 @@ impl Wire {
             false => Keeping::Closed,
         };
         let client = self.clients.with(connect, keeping).map_err(Trouble::Unsent)?;
-        let sent = client.post(url).headers(self.headers.clone()).body(body).send().await;
+        let request = client.post(url).headers(self.headers.clone()).body(body);
+        let sent = in_room(request).await;
         if sent.as_ref().is_err_and(is_lost) {
             self.hung_up.fetch_add(1, Ordering::Relaxed);
         }
@@ -219,6 +221,24 @@ pub fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
     let failure = Failure::new(Class::Fatal, format!("{provider} must be told which model to ask"));
     let hint = "set `model:` of the step, `default_model:` of the runtime, or CONVOKE_MODEL";
     Err(Trouble::Unsent(failure.reason("no_model").hint(hint)))
+}
+
+/// Sends a request. Where this machine has no room for a connection, waits until something has ended: nothing was sent yet.
+async fn in_room(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
+    let mut shortage = Shortage::default();
+    loop {
+        let Some(again) = request.try_clone() else { return request.send().await };
+        match again.send().await {
+            Err(error) if error.is_connect() && is_shortage_below(&error) && shortage.wait().await => {}
+            sent => return sent,
+        }
+    }
+}
+
+/// Whether this machine has no room for another connection, which is no fault of the service.
+pub fn is_shortage_below(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(is_shortage)
 }
 
 /// Whether a connection stood and was gone before anything came back.
