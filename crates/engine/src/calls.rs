@@ -6,6 +6,7 @@
 use crate::core::Effect;
 use crate::fact::CallReply;
 use crate::leases::Wants;
+use crate::metrics::Flow;
 use crate::permits::{Permits, call_keys};
 use crate::purses;
 use crate::services::{Service, first_model};
@@ -31,6 +32,8 @@ pub(crate) struct CallBook {
     reserved: Vec<CallNo>,
     /// The worst case of calls that nobody knows the end of, since it was last told.
     lost: Vec<(TaskIx, Usage)>,
+    /// The calls under way, and how many there were.
+    pub flow: Flow,
 }
 
 /// A call from the moment that something is held for it.
@@ -273,6 +276,9 @@ impl Permits {
     /// Notes that a call is made from now on. What it has no lease of because no limit is known counts it all the same.
     fn send(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
         let Some(open) = self.calls.open.get_mut(&call) else { return };
+        if open.sent.is_none() {
+            self.calls.flow.begin();
+        }
         open.sent = Some(now);
         // Its lease was asked for with the limits that were known then.
         let held = self.leases.held(call);
@@ -408,6 +414,12 @@ impl Permits {
         self.governor.withdraw(own);
         if let Some(ask) = self.leases.withdraw(no) {
             effects.push(Effect::WithdrawAsk(ask));
+        }
+        match call.sent {
+            // The first call of an attempt may be made without asking; one that nobody tells of was not.
+            Some(_) if usage.is_none() && call.asked.is_none() => self.calls.flow.take_back(),
+            Some(_) => self.calls.flow.end(),
+            None => {}
         }
         let was_made = !call.refused && call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
         if was_made && call.on_record && usage.is_none() {

@@ -36,7 +36,7 @@ impl Shown {
             "budget": self.budget,
             "budgets": self.budgets,
             "capacity": Fared::of(&self.stored.events, self.metrics.as_ref()).record(),
-            "metrics": self.metrics,
+            "metrics": self.metrics_json(),
             "levels": waves.as_ref().map(|waves| &waves.levels),
             "critical_path": waves.as_ref().map(|waves| &waves.critical_path),
             "critical_path_length": waves.as_ref().map(|waves| waves.critical_path.len()),
