@@ -118,6 +118,7 @@ impl Call {
             input_tokens: demand.input_tokens,
             output_tokens: demand.output_tokens,
             cost_micros: demand.cost_micros.unwrap_or(0),
+            unpriced_calls: u64::from(demand.cost_micros.is_none()),
             estimated: true,
             ..Usage::default()
         })
@@ -209,13 +210,18 @@ impl Permits {
         }
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
         let own = agent.settings.fallback.is_some() && first_model(agent) == Some(demand.model.as_str());
+        let unpriced = self.purses.unpriced(task, &demand);
+        let unpriced = unpriced.map(|budget| without_price(self.governor.name(budget), &demand));
         let model = demand.model.as_str().into();
         let rank = self.rank(labels, GOES_ON);
         let (asked, sent, entered) = (Some((demand, Some(reply))), None, Vec::new());
         let (refused, on_record) = (false, false);
         let call = Call { task, service, keys, asked, model, own, refused, sent, entered, on_record };
         let no = self.calls.begin(call);
-        self.submit(no, rank, &needs, now, effects);
+        match unpriced {
+            Some(why) => self.refuse(no, Err(why), effects),
+            None => self.submit(no, rank, &needs, now, effects),
+        }
     }
 
     fn submit(
@@ -480,6 +486,15 @@ pub(crate) fn left_alone(step: &str, breaker: &str) -> Failure {
     Failure::new(Class::Capacity, message)
         .reason(reason::BREAKER_OPEN)
         .hint("convoke capacity shows until when; limits.breaker of the configuration says when it opens")
+}
+
+/// What an attempt is told whose call costs nobody knows what. Names that are rendered come to light only here.
+fn without_price(budget: &str, demand: &CallDemand) -> Failure {
+    let name = if demand.model.is_empty() { &demand.provider } else { &demand.model };
+    let message = format!("the {budget} cannot be kept: no price of `{name}` ({}) is known", demand.provider);
+    let hint =
+        format!("set `input_per_mtok` and `output_per_mtok` in [pricing.\"{name}\"] of the configuration");
+    Failure::new(Class::Budget, message).reason(reason::UNPRICED).hint(hint)
 }
 
 /// What an attempt is told whose call can never be made.

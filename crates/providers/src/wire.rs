@@ -75,6 +75,8 @@ pub struct Wire {
     base: Url,
     key: Option<SecretString>,
     headers: HeaderMap,
+    /// It answers only requests that name a model.
+    needs_model: bool,
     /// How often the service hung up before it answered.
     hung_up: AtomicUsize,
 }
@@ -100,7 +102,8 @@ impl Wire {
         let elsewhere = base.host_str() != host.as_deref();
         let Credentials { key, headers } = Credentials::new(settings, preset, elsewhere, lookup)?;
         let hung_up = AtomicUsize::new(if preset.keeps_connections { 0 } else { PATIENCE });
-        Ok(Wire { clients, name: settings.name.clone(), base, key, headers, hung_up })
+        let (name, needs_model) = (settings.name.clone(), preset.needs_model);
+        Ok(Wire { clients, name, base, key, headers, needs_model, hung_up })
     }
 
     /// The same service with one more header.
@@ -146,6 +149,9 @@ impl Wire {
         request: &Request<'_>,
         sink: &dyn Sink,
     ) -> Result<Reply, Trouble> {
+        if self.needs_model {
+            require_model(&self.name, request.model)?;
+        }
         let body = serde_json::to_vec(body).expect("a JSON value is JSON");
         let beginning = Deadline::new(Phase::FirstToken, request.timeouts.first_token);
         let response = beginning.meet(self.send(url, body, request.timeouts.connect)).await??;
@@ -215,7 +221,7 @@ pub fn names_in(document: &Value, list: &str, key: &str) -> Vec<String> {
 
 /// A model must be named to services that have no default.
 pub fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
-    if !model.is_empty() {
+    if !model.trim().is_empty() {
         return Ok(());
     }
     let failure = Failure::new(Class::Fatal, format!("{provider} must be told which model to ask"));

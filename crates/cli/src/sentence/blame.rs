@@ -58,13 +58,16 @@ impl Authors<'_> {
             });
         let whose = if files.is_empty() { "the command line".to_owned() } else { files.join(", ") };
         let strictly = if strict && tally.errors == 0 { " (--strict)" } else { "" };
-        let exit = if only_prompts { Exit::Refused } else { Exit::Usage };
+        let refused = only_prompts || found.iter().all(is_about_providers);
+        let exit = if refused { Exit::Refused } else { Exit::Usage };
         CommandFailure::new(exit, format!("{whose} is refused: {}{strictly}", tally.words()))
     }
 
     fn told(&self, made: &str, found: Diagnostic) -> Diagnostic {
         let at = found.labels.first().and_then(|label| locate(made, label.span.range.start));
-        let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else { return found };
+        let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else {
+            return if is_about_providers(&found) { without_place(found) } else { found };
+        };
         match author {
             Author::Flag(flag) => nowhere(found, flag),
             Author::Prompt(duty) => self.in_prompt(found, duty, &at),
@@ -172,6 +175,16 @@ fn moved(mut found: Diagnostic, span: Span, key: Option<&str>) -> Diagnostic {
         Some(key) => named(found, &format!("`{key}`")),
         None => found,
     }
+}
+
+/// Whether a finding is about who is asked, which no part of the sentence says.
+fn is_about_providers(found: &Diagnostic) -> bool {
+    matches!(found.code, "workflow::unpriced_model" | "workflow::no_model")
+}
+
+fn without_place(mut found: Diagnostic) -> Diagnostic {
+    found.labels.clear();
+    found
 }
 
 /// A finding about something that stands in no file.
