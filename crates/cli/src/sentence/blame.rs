@@ -66,7 +66,7 @@ impl Authors<'_> {
     fn told(&self, made: &str, found: Diagnostic) -> Diagnostic {
         let at = found.labels.first().and_then(|label| locate(made, label.span.range.start));
         let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else {
-            return if is_about_providers(&found) { without_place(found) } else { found };
+            return about_providers(found, self.args.bounds.budget.is_some());
         };
         match author {
             Author::Flag(flag) => nowhere(found, flag),
@@ -182,7 +182,16 @@ fn is_about_providers(found: &Diagnostic) -> bool {
     matches!(found.code, "workflow::unpriced_model" | "workflow::no_model")
 }
 
-fn without_place(mut found: Diagnostic) -> Diagnostic {
+/// A finding about who is asked, in the words of the command line: the text that was made means nothing to anybody. Others stay.
+pub fn about_providers(mut found: Diagnostic, by_flag: bool) -> Diagnostic {
+    if !is_about_providers(&found) {
+        return found;
+    }
+    let budget = if by_flag { "`--budget`" } else { "`goal.budget_usd`" };
+    found.message = found.message.replace("`limits.budget_usd`", budget);
+    if found.code == "workflow::no_model" {
+        found.help = Some("name one with `--model`, or set `goal.model` or `provider.model`".to_owned());
+    }
     found.labels.clear();
     found
 }
