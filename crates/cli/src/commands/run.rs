@@ -90,9 +90,14 @@ fn print_manifest(console: &Console, subject: &Subject, plan: &Plan) -> Result<E
 }
 
 /// The configuration, as the flags of a run change what is compiled.
-pub fn with_flags(config: &Config, args: &RunArgs) -> Config {
-    let asks_nobody = args.replies.is_some() || args.flags.replay.is_some();
-    Config { asks_nobody, model_override: args.flags.model.clone(), ..config.clone() }
+fn with_flags(config: &Config, args: &RunArgs) -> Config {
+    let model_override = args.flags.model.clone();
+    Config { asks_nobody: asks_nobody(args), model_override, ..config.clone() }
+}
+
+/// Whether every answer comes from a file.
+pub fn asks_nobody(args: &RunArgs) -> bool {
+    args.replies.is_some() || args.flags.replay.is_some()
 }
 
 /// Has every agent answered from a file of scripted replies.

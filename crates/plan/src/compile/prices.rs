@@ -15,8 +15,9 @@ use crate::plan::{Kind, Plan, Text};
 use crate::source::text::Spanned;
 use crate::source::workflow::{Budget, BudgetMode, Consequence, Pricing, Workflow};
 use crate::view::{Unpriced, models_of, unpriced_under_budgets};
-use convoke_model::{Billing, Price, WhenSpent};
+use convoke_model::{Billing, Price, Prices, ProviderSettings, WhenSpent};
 use indexmap::IndexMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Cheaper models without a price, in budgets of money.
@@ -53,14 +54,20 @@ pub(super) fn of_file(bundle: &Bundle, callers: &Callers<'_>, file: usize) -> In
 pub(super) fn give(plan: &mut Plan, options: &Options) {
     let cheaper = cheaper_models(plan, options);
     for workflow in &mut plan.workflows {
+        // Most agents of a file ask the same models of the same provider.
+        let mut known: HashMap<(ProviderSettings, Vec<String>, bool), Arc<Prices>> = HashMap::new();
         for node in &mut workflow.nodes {
             let Kind::Agent(agent) = &mut node.kind else { continue };
-            let payee = Payee::new(&agent.settings.provider, options.services, &options.provider_map);
             let any = matches!(agent.model, Some(Text::Template(_)));
-            let mut asked = models_of(agent);
-            asked.extend(cheaper.iter().map(String::as_str));
-            let prices = options.prices.prices(&payee, &workflow.pricing, &asked, any);
-            Arc::make_mut(&mut agent.settings).pricing = Arc::new(prices);
+            let asked =
+                models_of(agent).into_iter().map(str::to_owned).chain(cheaper.iter().cloned()).collect();
+            let provider = agent.settings.provider.clone();
+            let prices = known.entry((provider, asked, any)).or_insert_with_key(|(provider, asked, any)| {
+                let payee = Payee::new(provider, options.services, &options.provider_map);
+                let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+                Arc::new(options.prices.prices(&payee, &workflow.pricing, &asked, *any))
+            });
+            Arc::make_mut(&mut agent.settings).pricing = prices.clone();
         }
     }
 }
