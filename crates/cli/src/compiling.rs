@@ -112,6 +112,7 @@ pub fn options(config: &Config, provider: Option<&str>) -> Options {
         models: models(config, provider),
         model_override: config.model_override.clone(),
         services: Services(preset::service),
+        asks_nobody: config.asks_nobody,
         caps: config.caps,
         degrades: degrades(&config.limits),
         provider_map: provider_map(config),
