@@ -13,6 +13,7 @@ mod files;
 mod format;
 mod goal;
 mod looking;
+mod prices;
 mod running;
 mod values;
 
@@ -24,6 +25,7 @@ pub use files::{CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use looking::{EventsArgs, PruneArgs, RunsArgs, ShowArgs, VerifyArgs};
+pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
 pub use values::Spending;
 
@@ -147,6 +149,8 @@ pub enum Command {
     Answer(Box<AnswerArgs>),
     /// Say which providers answer, with which models, and what to set where none does
     Doctor(DoctorArgs),
+    /// Show what models cost, and who says so; state a price, or use a newer list
+    Prices(PricesArgs),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

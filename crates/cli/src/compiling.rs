@@ -8,12 +8,14 @@ use crate::failure::CommandFailure;
 use crate::presets;
 use crate::sources::{Disk, Made};
 use convoke_engine::Limits;
+use convoke_model::catalog::{self, Catalog};
 use convoke_model::{Budget, ProviderSettings, WhenSpent};
-use convoke_plan::compile::{Compiled, Degrade, DegradeOf, Options, compile};
-use convoke_plan::{Kind, Plan, Sources, Text};
+use convoke_plan::compile::{Compiled, Degrade, DegradeOf, Options, PriceBook, Services, compile};
+use convoke_plan::{Plan, Sources};
+use convoke_providers::preset;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Reads, checks and compiles a file with the configured providers.
 pub fn compile_file(
@@ -34,11 +36,12 @@ pub fn compile_text(path: &str, text: &str, config: &Config, provider: Option<&s
 }
 
 fn compile_from(path: &str, sources: &dyn Sources, config: &Config, provider: Option<&str>) -> Compiled {
-    let mut compiled = compile(path, sources, &options(config, provider));
-    if let Some(plan) = &mut compiled.plan {
-        give_models(plan, config, provider);
-    }
-    compiled
+    compile(path, sources, &options(config, provider))
+}
+
+/// Gives agents the models and prices that follow from their providers, where these are others than the plan was made with.
+pub fn settle(plan: &mut Plan, config: &Config, provider: Option<&str>) {
+    convoke_plan::compile::settle(plan, &options(config, provider));
 }
 
 /// Shows what was found and gives the plan, unless it must not run.
@@ -100,11 +103,16 @@ fn files_of(folder: &Path) -> Vec<String> {
     names
 }
 
-fn options(config: &Config, provider: Option<&str>) -> Options {
+/// What a plan depends on besides its files.
+pub fn options(config: &Config, provider: Option<&str>) -> Options {
     Options {
         provider_override: provider.map(|name| named(config, name).settings),
         default_provider: config.provider.as_ref().map(|provider| resolved(config, provider).settings),
-        prices: config.prices.clone(),
+        prices: prices(config),
+        models: models(config, provider),
+        model_override: config.model_override.clone(),
+        services: Services(preset::service),
+        asks_nobody: config.asks_nobody,
         caps: config.caps,
         degrades: degrades(&config.limits),
         provider_map: provider_map(config),
@@ -172,33 +180,18 @@ fn resolved(config: &Config, provider: &Provider) -> Provider {
     Provider { settings, model: own.model.or(base.model) }
 }
 
-/// `--model`: every agent asks this model, and so does whoever judges or repairs its answers.
-pub fn override_model(plan: &mut Plan, model: Option<&str>) {
-    let Some(model) = model else { return };
-    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
-        let Kind::Agent(agent) = &mut node.kind else { continue };
-        agent.model = Some(Text::Literal(Arc::from(model)));
-        let settings = Arc::make_mut(&mut agent.settings);
-        (settings.fallback, settings.repair_model) = (None, None);
-        settings.validator.iter_mut().for_each(|validator| validator.model = None);
-        settings.success_criteria.iter_mut().for_each(|criteria| criteria.model = None);
-    }
+/// The models of agents that name none: of the provider that was chosen, of the default one, of those with a name.
+fn models(config: &Config, provider: Option<&str>) -> Vec<(ProviderSettings, String)> {
+    let chosen = provider.map(|name| named(config, name));
+    let default = config.provider.as_ref().map(|provider| resolved(config, provider));
+    let known = chosen.into_iter().chain(default).chain(config.providers.values().cloned());
+    let known = known.map(|provider| config.addresses.settled(provider));
+    known.filter_map(|provider| Some((provider.settings, provider.model?))).collect()
 }
 
-/// Agents that name no model get the one that the configuration has for their provider.
-fn give_models(plan: &mut Plan, config: &Config, provider: Option<&str>) {
-    let overriding = provider.map(|name| named(config, name));
-    let default = config.provider.as_ref().map(|provider| resolved(config, provider));
-    let known = overriding.into_iter().chain(default).chain(config.providers.values().cloned());
-    let known: Vec<_> = known.map(|provider| config.addresses.settled(provider)).collect();
-    let agents = plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes);
-    for node in agents {
-        let Kind::Agent(agent) = &mut node.kind else { continue };
-        if agent.model.is_some() {
-            continue;
-        }
-        let own = known.iter().find(|provider| provider.settings == agent.settings.provider);
-        let model = own.and_then(|provider| provider.model.as_deref());
-        agent.model = model.map(|model| Text::Literal(Arc::from(model)));
-    }
+/// What the configuration states, then the person's price list, then the built-in one.
+fn prices(config: &Config) -> PriceBook {
+    static BUILT_IN: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(catalog::built_in().clone()));
+    let lists = config.price_list.iter().cloned().chain([BUILT_IN.clone()]).collect();
+    PriceBook { stated: config.prices.clone(), lists }
 }

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         return convoke_tools::serve_programs();
     }
     stdio::show_panics();
+    convoke_tools::raise_descriptor_limit();
     // Help, version and usage errors end the program in here, before any file is read.
     let cli = match parsed() {
         Ok(cli) => cli,

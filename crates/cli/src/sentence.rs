@@ -4,7 +4,7 @@ mod blame;
 mod bounds;
 mod tools;
 
-pub use blame::Authors;
+pub use blame::{Authors, about_providers};
 pub use bounds::{Budgeted, anew};
 
 use crate::args::GoalArgs;

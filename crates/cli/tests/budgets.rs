@@ -331,13 +331,20 @@ fn nobody_waits_for_money_that_never_comes_back() {
 
 #[test]
 fn a_cheaper_model_without_a_price_is_refused_before_anything_starts() {
-    let of_file = world("budget_usd: 1, budget_mode: enforce, when_spent: degrade, degrade_to: free");
+    // Somebody else's address has no list of prices.
+    let elsewhere = |limits: &str| {
+        let world = world(limits);
+        let provider = "{name: openai, base_url: 'http://127.0.0.1:9/v1', api_key: none}";
+        world.write("w.yaml", world.read("w.yaml").replace("{name: scripted, file: replies.yaml}", provider));
+        world
+    };
+    let of_file = elsewhere("budget_usd: 1, budget_mode: enforce, when_spent: degrade, degrade_to: free");
     of_file.convoke(&["run", "w.yaml"]).exits(3).mentions(&[
         "workflow::unpriced_model",
         "w.yaml:5",
         "`free`",
     ]);
-    let configured = world("");
+    let configured = elsewhere("");
     configured
         .write("convoke.toml", "[budgets.day]\nusd = 1\nwhen_spent = \"degrade\"\ndegrade_to = \"free\"\n");
     let said = configured.convoke(&["run", "w.yaml"]).exits(3);
@@ -347,7 +354,7 @@ fn a_cheaper_model_without_a_price_is_refused_before_anything_starts() {
         "convoke.toml",
         configured.read("convoke.toml") + "[pricing.free]\ninput_per_mtok = 0\noutput_per_mtok = 0\n",
     );
-    configured.convoke(&["run", "w.yaml"]).exits(0);
+    configured.convoke(&["run", "w.yaml", "--dry-run"]).exits(0);
 }
 
 #[test]

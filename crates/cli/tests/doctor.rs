@@ -118,7 +118,7 @@ fn certificates_that_cannot_be_used_are_said() {
     let unreadable = said("gone.pem", &["doctor", "-p", "scripted"]);
     assert!(unreadable.contains("`gone.pem` cannot be read: No such file"), "{unreadable}");
     assert!(said("", &["doctor", "-p", "scripted"]).contains("SSL_CERT_FILE is set and names no file"));
-    world.write("convoke.toml", "[provider]\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+    world.write("convoke.toml", "[provider]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n");
     let run = said("empty.pem", &["run", "w.yaml"]);
     assert!(run.contains(words), "a run that asks a service says it\n{run}");
     assert!(!said("empty.pem", &["run", "w.yaml", "-p", "scripted"]).contains(words), "nothing is reached");
@@ -127,7 +127,7 @@ fn certificates_that_cannot_be_used_are_said() {
 #[test]
 fn a_key_in_a_file_that_others_can_read_is_refused() {
     let world = World::with(
-        "workflow: {name: a, entry_point: a, runtime: {provider: {name: anthropic, api_key_file: key}}}\nagents:\n  - {name: a, prompt: hi}\n",
+        "workflow: {name: a, entry_point: a, runtime: {provider: {name: anthropic, api_key_file: key}, default_model: m}}\nagents:\n  - {name: a, prompt: hi}\n",
     );
     world.write("key", "sk-open-to-all\n");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);

@@ -121,7 +121,8 @@ fn a_dry_run_spends_nothing() {
 
 #[test]
 fn agents_without_a_provider_are_refused_with_advice() {
-    let world = World::with("workflow: {name: a, entry_point: a}\nagents:\n  - {name: a, prompt: hi}\n");
+    let world =
+        World::with("workflow: {name: a, entry_point: a}\nagents:\n  - {name: a, prompt: hi, model: m}\n");
     let said = world.run(&["run", "w.yaml"]);
     assert_eq!((said.code, said.stdout.as_str()), (3, ""));
     for word in ["no provider is set", "-p openai", "OPENAI_API_KEY", "-p scripted", "convoke.toml"] {

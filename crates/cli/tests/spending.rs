@@ -150,3 +150,172 @@ agents:
     let asked = model.asked();
     assert!(asked.len() > 2 && asked.iter().all(|asked| asked.model == "cheap"), "{asked:?}");
 }
+
+/// One step that asks a model of a service, in a group; each part may say more.
+fn one_step(model: &Model, limits: &str, group: &str, step: &str) -> World {
+    World::with_workflow(&format!(
+        "workflow:
+  name: one
+  entry_point: both
+  runtime: {{provider: {{name: openai, base_url: '{url}', api_key: none}}, default_model: dear}}
+  limits: {{{limits}}}
+agents:
+  - {{name: a, prompt: p{step}}}
+  - {{name: b, type: set, value: '1'}}
+parallel:
+  - {{name: both, agents: [a, b]{group}, routes: [{{to: $end}}]}}
+",
+        url = model.url()
+    ))
+}
+
+const PRICED: &str = "[pricing.dear]\ninput_per_mtok = 1\noutput_per_mtok = 1\n";
+
+#[test]
+fn wherever_a_dollar_budget_stands_a_model_without_a_price_is_refused_before_anything_is_sent() {
+    let places = [
+        ("budget_usd: 5, budget_mode: enforce", "", "", ""),
+        ("", ", budget: {usd: 5}", "", ""),
+        ("", "", ", budget: {usd: 5}", ""),
+        ("", "", "", "[budgets.run]\nusd = 5\n"),
+        ("", "", "", "[budgets.day]\nusd = 5\n"),
+        ("", "", ", labels: {tenant: blue}", "[budgets.tenants.blue]\nusd = 5\n"),
+    ];
+    for (limits, group, step, settings) in places {
+        let model = service(0);
+        let world = one_step(&model, limits, group, step);
+        world.write("convoke.toml", settings);
+        let said = world.convoke(&["run", "w.yaml"]).exits(3);
+        said.mentions(&["cannot be kept", "`dear`", "[pricing.\"dear\"]", "input_per_mtok"]);
+        assert!(world.runs().is_empty() && model.asked().is_empty(), "{limits}{group}{step}{settings}");
+        world.write("convoke.toml", format!("{settings}{PRICED}"));
+        world.convoke(&["run", "w.yaml"]).exits(0);
+    }
+}
+
+#[test]
+fn a_goals_dollar_budget_needs_a_price_when_it_starts_and_when_it_goes_on() {
+    let model = service(0);
+    let settings = format!(
+        "[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\nmodel = \"dear\"\n[goal]\nretry.max_attempts = 1\n",
+        model.url()
+    );
+    let world = World::new();
+    world.write("convoke.toml", &settings);
+    let key = ["`--budget` cannot be kept", "[pricing.\"dear\"]"];
+    world.convoke(&["goal", "count", "--budget", "5"]).exits(3).mentions(&key);
+    assert!(world.runs().is_empty() && model.asked().is_empty());
+    // Without a budget it begins, and what the model says is no plan.
+    world.convoke(&["goal", "count"]).exits(1);
+    let asked = model.asked().len();
+    assert!(asked > 0);
+    world.convoke(&["resume", &world.run(), "--budget", "5"]).exits(3).mentions(&key);
+    assert_eq!(model.asked().len(), asked);
+    world.write("convoke.toml", format!("{settings}{PRICED}"));
+    world.convoke(&["resume", &world.run(), "--budget", "5"]).exits(1);
+    assert!(model.asked().len() > asked, "now it is asked");
+}
+
+#[test]
+fn a_model_whose_name_is_rendered_is_not_asked_without_a_price() {
+    let model = service(0);
+    let world =
+        one_step(&model, "budget_usd: 5, budget_mode: enforce", "", ", model: '{{ \"de\" ~ \"ar\" }}'");
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["cannot be kept", "[pricing.\"dear\"]"]);
+    assert!(model.asked().is_empty());
+    world.write("convoke.toml", PRICED);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+}
+
+#[test]
+fn a_cost_that_nobody_knows_is_unknown_wherever_it_is_told() {
+    let model = service(0);
+    let world = one_step(&model, "budget_usd: 5", "", "");
+    world.convoke(&["run", "w.yaml", "--dry-run"]).exits(0).mentions(&["unknown cost"]);
+    let said = world.convoke(&["run", "w.yaml"]).exits(0).mentions(&["cost unknown", "no price is known"]);
+    assert!(!said.stderr.contains("$0"), "{said}");
+    let text = world.convoke(&["show", &world.run()]).exits(0);
+    assert!(text.stdout.contains("cost unknown") && text.stdout.contains("the run: unknown of $5"), "{text}");
+    let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
+    let task = shown["tasks"].as_array().and_then(|all| all.iter().find(|task| task["task"] == "both/a"));
+    assert_eq!(
+        (&shown["usage"]["cost_usd"], &task.expect("it ran")["usage"]["cost_usd"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(shown["usage"]["unpriced_calls"], 1);
+    world.write("convoke.toml", PRICED);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let shown = world.convoke(&["show", &world.runs()[0], "--format", "json"]).exits(0).json();
+    assert!(shown["usage"]["cost_usd"].is_number(), "{}", shown["usage"]);
+}
+
+#[test]
+fn a_local_provider_costs_nothing_and_a_list_holds_at_its_own_address() {
+    let model = service(0);
+    let world = one_step(&model, "budget_usd: 5, budget_mode: enforce", "", "");
+    let remote = world.read("w.yaml");
+    world.write("w.yaml", remote.replace("name: openai", "name: vllm"));
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let shown = world.convoke(&["show", &world.run(), "--format", "json"]).exits(0).json();
+    assert_eq!(shown["usage"]["cost_usd"], 0.0);
+    let listed = remote.replace("default_model: dear", "default_model: gpt-4o");
+    world.write("w.yaml", &listed);
+    world
+        .convoke(&["check", "w.yaml"])
+        .exits(3)
+        .mentions(&["prices of `openai` hold at its own address only"]);
+    world.write("w.yaml", listed.replace(&format!("base_url: '{}', ", model.url()), ""));
+    world.convoke(&["check", "w.yaml"]).exits(0);
+}
+
+#[test]
+fn a_price_list_can_be_shown_stated_replaced_and_forgotten() {
+    let world = World::with_workflow(
+        "workflow:
+  name: w
+  entry_point: a
+  runtime: {provider: {name: openai, api_key: none}, default_model: house-9}
+  limits: {budget_usd: 5, budget_mode: enforce}
+agents: [{name: a, prompt: p}]
+",
+    );
+    world.convoke(&["check", "w.yaml"]).exits(3);
+    let shown = world.convoke(&["prices", "gpt-4o-mini"]).exits(0);
+    assert!(shown.stdout.contains("openai/gpt-4o-mini ") && shown.stdout.contains("built in, 20"), "{shown}");
+    world.convoke(&["prices", "set", "openai/house-9", "input=2"]).exits(2).mentions(&["output"]);
+    world.convoke(&["prices", "set", "openai/house-9", "input=2", "output=8"]).exits(0);
+    world.convoke(&["check", "w.yaml"]).exits(0);
+    let list = world.convoke(&["prices", "--format", "tsv"]).exits(0).stdout;
+    world.convoke(&["prices", "forget"]).exits(0);
+    world.convoke(&["check", "w.yaml"]).exits(3);
+    world.write("list.tsv", list);
+    world.convoke(&["prices", "update", "list.tsv"]).exits(0);
+    world.convoke(&["check", "w.yaml"]).exits(0);
+    world.write("list.tsv", "provider,model\n");
+    world.convoke(&["prices", "update", "list.tsv"]).exits(3).mentions(&["line 1"]);
+    world.convoke(&["check", "w.yaml"]).exits(0);
+}
+
+#[test]
+fn no_request_goes_out_without_a_model() {
+    let model = service(0);
+    let world = one_step(&model, "", "", "");
+    world.write("w.yaml", world.read("w.yaml").replace(", default_model: dear", ""));
+    for command in ["check", "run"] {
+        let said = world.convoke(&[command, "w.yaml"]).exits(3);
+        said.mentions(&["workflow::no_model", "step `a` names no model", "w.yaml:7"]);
+    }
+    // A name that comes out empty is known only when the step runs.
+    let named = world.read("w.yaml").replace("prompt: p", "prompt: p, model: '{{ \"\" }}'");
+    world.write("w.yaml", named);
+    world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["which model to ask"]);
+    assert!(model.asked().is_empty(), "{:?}", model.asked());
+    let url = model.url();
+    world.write("convoke.toml", format!("[providers.house]\nname = \"openai\"\nbase_url = \"{url}\"\napi_key = \"none\"\nmodel = \"dear\"\n"));
+    world.write(
+        "w.yaml",
+        "workflow: {name: w, entry_point: a, runtime: {provider: house}}\nagents: [{name: a, prompt: p}]\n",
+    );
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    assert_eq!(model.asked().iter().map(|asked| asked.model.as_str()).collect::<Vec<_>>(), ["dear"]);
+}

@@ -26,6 +26,8 @@ pub struct Standing {
     pub limit: u64,
     /// What is known to be spent of it, by this run.
     pub spent: u64,
+    /// Calls whose cost is not known, of a budget in money: what is spent is more than is known.
+    pub unpriced_calls: u64,
     /// The worst case of calls that nobody knows the end of; it counts as spent.
     pub lost: u64,
     /// What is set aside for calls that are under way.
@@ -84,6 +86,7 @@ fn add(all: &mut IndexMap<String, Standing>, scope: &Scope) {
             money: unit == Unit::Money,
             limit,
             spent: 0,
+            unpriced_calls: 0,
             lost: 0,
             reserved: 0,
             day: scope.period == Period::Day,
@@ -103,6 +106,7 @@ fn charge(
     for unit in UNITS {
         if let Some(standing) = all.get_mut(&account_name(scope, unit)) {
             *part(standing) += if unit == Unit::Money { usage.cost_micros } else { usage.tokens() };
+            standing.unpriced_calls += if unit == Unit::Money { usage.unpriced_calls } else { 0 };
         }
     }
 }

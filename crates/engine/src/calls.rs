@@ -6,6 +6,7 @@
 use crate::core::Effect;
 use crate::fact::CallReply;
 use crate::leases::Wants;
+use crate::metrics::Flow;
 use crate::permits::{Permits, call_keys};
 use crate::purses;
 use crate::services::{Service, first_model};
@@ -31,6 +32,8 @@ pub(crate) struct CallBook {
     reserved: Vec<CallNo>,
     /// The worst case of calls that nobody knows the end of, since it was last told.
     lost: Vec<(TaskIx, Usage)>,
+    /// The calls under way, and how many there were.
+    pub flow: Flow,
 }
 
 /// A call from the moment that something is held for it.
@@ -115,6 +118,7 @@ impl Call {
             input_tokens: demand.input_tokens,
             output_tokens: demand.output_tokens,
             cost_micros: demand.cost_micros.unwrap_or(0),
+            unpriced_calls: u64::from(demand.cost_micros.is_none()),
             estimated: true,
             ..Usage::default()
         })
@@ -206,13 +210,18 @@ impl Permits {
         }
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
         let own = agent.settings.fallback.is_some() && first_model(agent) == Some(demand.model.as_str());
+        let unpriced = self.purses.unpriced(task, &demand);
+        let unpriced = unpriced.map(|budget| without_price(self.governor.name(budget), &demand));
         let model = demand.model.as_str().into();
         let rank = self.rank(labels, GOES_ON);
         let (asked, sent, entered) = (Some((demand, Some(reply))), None, Vec::new());
         let (refused, on_record) = (false, false);
         let call = Call { task, service, keys, asked, model, own, refused, sent, entered, on_record };
         let no = self.calls.begin(call);
-        self.submit(no, rank, &needs, now, effects);
+        match unpriced {
+            Some(why) => self.refuse(no, Err(why), effects),
+            None => self.submit(no, rank, &needs, now, effects),
+        }
     }
 
     fn submit(
@@ -273,6 +282,9 @@ impl Permits {
     /// Notes that a call is made from now on. What it has no lease of because no limit is known counts it all the same.
     fn send(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
         let Some(open) = self.calls.open.get_mut(&call) else { return };
+        if open.sent.is_none() {
+            self.calls.flow.begin();
+        }
         open.sent = Some(now);
         // Its lease was asked for with the limits that were known then.
         let held = self.leases.held(call);
@@ -409,6 +421,12 @@ impl Permits {
         if let Some(ask) = self.leases.withdraw(no) {
             effects.push(Effect::WithdrawAsk(ask));
         }
+        match call.sent {
+            // The first call of an attempt may be made without asking; one that nobody tells of was not.
+            Some(_) if usage.is_none() && call.asked.is_none() => self.calls.flow.take_back(),
+            Some(_) => self.calls.flow.end(),
+            None => {}
+        }
         let was_made = !call.refused && call.asked.as_ref().is_none_or(|(_, reply)| reply.is_none());
         if was_made && call.on_record && usage.is_none() {
             self.calls.lost.extend(call.worst().map(|worst| (call.task, worst)));
@@ -468,6 +486,15 @@ pub(crate) fn left_alone(step: &str, breaker: &str) -> Failure {
     Failure::new(Class::Capacity, message)
         .reason(reason::BREAKER_OPEN)
         .hint("convoke capacity shows until when; limits.breaker of the configuration says when it opens")
+}
+
+/// What an attempt is told whose call costs nobody knows what. Names that are rendered come to light only here.
+fn without_price(budget: &str, demand: &CallDemand) -> Failure {
+    let name = if demand.model.is_empty() { &demand.provider } else { &demand.model };
+    let message = format!("the {budget} cannot be kept: no price of `{name}` ({}) is known", demand.provider);
+    let hint =
+        format!("set `input_per_mtok` and `output_per_mtok` in [pricing.\"{name}\"] of the configuration");
+    Failure::new(Class::Budget, message).reason(reason::UNPRICED).hint(hint)
 }
 
 /// What an attempt is told whose call can never be made.

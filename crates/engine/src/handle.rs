@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::fact::{Fact, What};
-use convoke_govern::Metrics;
+use crate::metrics::Metrics;
 use convoke_model::{Answer, Stamped, TaskId};
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use crate::leases::Wants;
 use crate::terms::{AskNo, Fence, Return};
 use convoke_govern::{Governor, Lack, ResourceId, Spec};
 use convoke_schedule::TaskIx;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
@@ -81,6 +81,24 @@ impl Holdings {
     /// A task no longer waits.
     pub fn forget(&mut self, task: TaskIx) {
         self.waiting.remove(&task);
+    }
+
+    /// How much of each shared limit this process uses. What the governor says of a kind is about its leases, of which there are
+    /// never more than are needed.
+    pub fn utilisation(&self, governor: &Governor, known: &mut BTreeMap<String, f64>) {
+        let mut used: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for (ix, kind) in self.kinds.iter().enumerate() {
+            known.remove(governor.name(kind.resource));
+            let attempts = self.of_task.values().filter(|(of, _)| *of == ix).count() as u64;
+            for want in kind.wants.iter() {
+                let (count, limit) = used.entry(&want.of.name).or_insert((0, want.of.limit));
+                (*count, *limit) = (*count + attempts * want.count, want.of.limit);
+            }
+        }
+        let parts = used
+            .into_iter()
+            .map(|(name, (count, limit))| (name.to_owned(), count as f64 / limit.max(1) as f64));
+        known.extend(parts);
     }
 
     /// The lease of an attempt.

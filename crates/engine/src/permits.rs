@@ -31,6 +31,7 @@ use crate::core::Effect;
 use crate::holdings::Holdings;
 use crate::leases::{Leases, Wants};
 use crate::limits::Limits;
+use crate::metrics::Flow;
 use crate::paths::Paths;
 use crate::purses::Purses;
 use crate::services::Services;
@@ -39,7 +40,7 @@ use convoke_govern::{Adapted, Admission, Governor, Outcome, Refused, ResourceId,
 use convoke_model::Timestamp;
 use convoke_plan::{Agent, Kind, Node};
 use convoke_schedule::TaskIx;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use waits::Waits;
@@ -76,6 +77,9 @@ pub struct Permits {
     pub(crate) first_failed: HashMap<TaskIx, Outcome>,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
+    /// The attempts under way, and how many there were.
+    running: HashSet<TaskIx>,
+    attempts: Flow,
 }
 
 #[derive(Debug, Clone)]
@@ -134,6 +138,8 @@ impl Permits {
             displaced: Vec::new(),
             first_failed: HashMap::new(),
             crowded: false,
+            running: HashSet::new(),
+            attempts: Flow::default(),
         };
         permits.name_all(limits);
         permits
@@ -207,6 +213,9 @@ impl Permits {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> Terms {
+        if self.running.insert(task) {
+            self.attempts.begin();
+        }
         let fence = self.holdings.fence(task);
         let calls = match (&node.kind, agent) {
             (Kind::Agent(agent), _) => self.first_call(task, (node, agent), now, effects),
@@ -227,6 +236,9 @@ impl Permits {
     ) -> Vec<Adapted> {
         // What the breaker watches is the step's own model, also where another one has answered instead.
         let outcome = self.first_failed.remove(&task).unwrap_or(outcome);
+        if self.running.remove(&task) {
+            self.attempts.end();
+        }
         let freed = self.governor.release(key_of(task), Used::AsReserved, outcome, now);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
         self.purses.forget(task);

@@ -1,7 +1,8 @@
 //! What calls are paid from: the budgets of the run, of workflows and groups in it, of roles, tenants and days.
 //!
 //! Each call draws from all budgets that its task is under, at worst case before it is made and at what it used after.
-//! A budget in money says nothing about a model without a price; the scheduler says so once.
+//! A call to a model without a price is refused under an enforced budget in money; under one that only reports, the scheduler says
+//! so once.
 
 use crate::limits::Limits;
 use crate::spending::Spent;
@@ -172,6 +173,12 @@ impl Purses {
     /// Whether what a task's calls can cost is set aside before they are made.
     pub fn reserves(&self, task: TaskIx) -> bool {
         self.of.get(&task).is_some_and(|purse| purse.accounts().any(|account| !account.audit))
+    }
+
+    /// The budget in money that cannot be kept for a call whose price nobody knows.
+    pub fn unpriced(&self, task: TaskIx, call: &CallDemand) -> Option<ResourceId> {
+        let purse = self.of.get(&task).filter(|_| call.cost_micros.is_none())?;
+        purse.money.iter().find(|account| !account.audit).map(|account| account.id)
     }
 
     /// What a call needs at worst.

@@ -151,6 +151,7 @@ impl RunReport {
             Event::AttemptFailed { task, failure, usage, partial, .. } => {
                 self.attempt_ended(task, at, *usage, Some(failure), partial.as_ref());
             }
+            Event::AttemptLost { task, usage, .. } => self.attempt_ended(task, at, *usage, None, None),
             Event::AttemptSuspended { task, usage, .. } => {
                 self.attempt_ended(task, at, *usage, None, None);
                 self.task(task).attempts.iter_mut().last().into_iter().for_each(|last| last.suspended = true);

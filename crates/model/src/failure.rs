@@ -188,6 +188,8 @@ pub mod reason {
     pub const MAX_WAIT: &str = "max_wait";
     /// As many attempts wait as may, and none of a lower class.
     pub const QUEUE_FULL: &str = "queue_full";
+    /// A budget in money cannot be kept for a model without a price.
+    pub const UNPRICED: &str = "unpriced";
     /// The reasons that make a run end with "limit reached".
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET, BUDGET_TOKENS];
     /// A conversation took longer than its session may.
@@ -200,6 +202,8 @@ pub mod reason {
     pub const CRITERIA_UNMET: &str = "criteria_unmet";
     /// Nobody could say whether success criteria are met.
     pub const NO_VERDICT: &str = "no_verdict";
+    /// This machine has no descriptor or no process left.
+    pub const NO_ROOM: &str = "no_room";
     /// A text could not be rendered.
     pub const TEMPLATE: &str = "template";
     /// A command ended with another exit code than 0, and what it wrote is not what it declares.

@@ -82,6 +82,31 @@ impl Price {
     }
 }
 
+/// How calls to a provider are paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// By the service's public price list: it is asked at its own address.
+    Listed,
+    /// Not at all: a model of this machine, or a stand-in for one.
+    Free,
+    /// Nobody can tell: an address of somebody's own, a program with a contract of its own.
+    Unknown,
+}
+
+/// What is known of a provider before it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    /// How it is paid.
+    pub billing: Billing,
+    /// Whether it answers only requests that name a model.
+    pub needs_model: bool,
+}
+
+impl Service {
+    /// One that costs nothing and has one way to answer.
+    pub const STAND_IN: Service = Service { billing: Billing::Free, needs_model: false };
+}
+
 /// What the models that an agent may ask cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Prices {

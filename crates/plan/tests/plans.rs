@@ -3,7 +3,7 @@
 mod world;
 
 use convoke_model::{Budget, Class, Classes, Fallback, Price, ProviderSettings, Retry, WhenSpent};
-use convoke_plan::compile::{GivenInput, Options, check_inputs};
+use convoke_plan::compile::{GivenInput, Options, PriceBook, check_inputs};
 use convoke_plan::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -161,10 +161,15 @@ fn prices_of_the_configuration_stand_behind_those_of_the_file() {
     let file = "workflow: {name: w, entry_point: a, cost: {pricing: {m: {input_per_mtok: 1, output_per_mtok: 2}}}}\nagents:\n  - {name: a, prompt: x}\n";
     let price = |input| Price { input_per_mtok: input, ..Price::default() };
     let prices = BTreeMap::from([("m".into(), price(9.0)), ("n".into(), price(3.0))]);
-    let options = Options { prices, ..Options::default() };
+    let options = Options { prices: stated(prices), ..Options::default() };
     let plan = World::default().file("main.yaml", file).compile_with(&options).plan.unwrap();
     let known = agent(&plan, "a").settings.pricing.clone();
-    assert_eq!((known["m"].input_per_mtok, known["n"].input_per_mtok), (1.0, 3.0));
+    let input = |model| known.get(model).map(|price| price.input_per_mtok);
+    assert_eq!((input("m"), input("n"), input("o")), (Some(1.0), Some(3.0), None));
+}
+
+fn stated(stated: BTreeMap<String, Price>) -> PriceBook {
+    PriceBook { stated, ..PriceBook::default() }
 }
 
 /// A file that calls another, with these prices and this budget.
@@ -188,9 +193,10 @@ fn prices_of_the_files_around_one_stand_behind_its_own_nearest_first() {
     let mid = calling("sub.yaml", &cost(&[("small", 4)]));
     let world = World::default().file("main.yaml", &root).file("mid.yaml", &mid).file("sub.yaml", PRICED);
     let prices = BTreeMap::from([("tiny".into(), Price { input_per_mtok: 9.0, ..Price::default() })]);
-    let plan = world.compile_with(&Options { prices, ..Options::default() }).plan.unwrap();
+    let plan = world.compile_with(&Options { prices: stated(prices), ..Options::default() }).plan.unwrap();
     let Kind::Agent(inner) = &plan.workflows[2].nodes[0].kind else { panic!("an agent") };
-    let known = ["large", "small", "tiny"].map(|model| inner.settings.pricing[model].input_per_mtok);
+    let known =
+        ["large", "small", "tiny"].map(|model| inner.settings.pricing.get(model).unwrap().input_per_mtok);
     assert_eq!(known, [7.0, 4.0, 3.0]);
     assert_eq!(plan.workflows[1].pricing["large"].input_per_mtok, 1.0, "what is below says nothing above");
 }

@@ -12,9 +12,11 @@ mod group;
 mod launcher;
 mod leftovers;
 mod process;
+mod room;
 mod spawner;
 
 pub use group::{Group, OnDrop};
 pub use launcher::{Launcher, Pipes};
 pub use leftovers::{Leftovers, end_leftovers};
 pub use process::{Process, processes};
+pub use room::{NO_ROOM_HINT, Shortage, is_shortage, raise_descriptor_limit};

@@ -4,6 +4,7 @@
 //! a runtime's worker must not be that thread. Starting also copies the page tables, which may take a millisecond.
 //! A child gets no descriptor but its three, leads a group of its own, and dies with the engine.
 
+use crate::room::{Shortage, is_shortage, require_room, restore_descriptor_limit};
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,7 +13,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
-type Started = oneshot::Sender<io::Result<Fresh>>;
+/// A process, or why there is none and the command, which may be started later.
+type Outcome = Result<Fresh, (io::Error, Box<Command>)>;
+type Started = oneshot::Sender<Outcome>;
 
 /// The thread that starts processes. It lives until this is dropped.
 pub struct Spawner {
@@ -30,12 +33,23 @@ impl Spawner {
         Spawner { orders: Mutex::new(orders) }
     }
 
-    /// Starts a process.
+    /// Starts a process. Where the machine has no room for it, waits until something has ended.
     pub async fn start(&self, mut command: Command) -> io::Result<Child> {
         let engine = rustix::process::getpid();
         command.process_group(0);
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
         unsafe { command.pre_exec(move || bind_to(engine)) };
+        let (mut command, mut shortage) = (command, Shortage::default());
+        loop {
+            match self.order(command).await? {
+                Ok(fresh) => return Ok(fresh.take()),
+                Err((error, again)) if is_shortage(&error) && shortage.wait().await => command = *again,
+                Err((error, _)) => return Err(error),
+            }
+        }
+    }
+
+    async fn order(&self, command: Command) -> io::Result<Outcome> {
         let (started, child) = oneshot::channel();
         let gone = || io::Error::other("the thread that starts processes has ended");
         self.orders
@@ -43,14 +57,18 @@ impl Spawner {
             .expect("nobody panics while holding it")
             .send((command, started))
             .map_err(|_| gone())?;
-        child.await.map_err(|_| gone())?.map(Fresh::take)
+        child.await.map_err(|_| gone())
     }
 }
 
 fn start_all(orders: &Receiver<(Command, Started)>) {
     while let Ok((mut command, started)) = orders.recv() {
         // Whoever wanted it may have been cancelled meanwhile; what is not taken ends.
-        drop(started.send(command.spawn().map(|child| Fresh(Some(child)))));
+        let spawned = require_room().and_then(|()| command.spawn());
+        drop(started.send(match spawned {
+            Ok(child) => Ok(Fresh(Some(child))),
+            Err(error) => Err((error, Box::new(command))),
+        }));
     }
 }
 
@@ -68,7 +86,9 @@ impl Drop for Fresh {
         let Some(mut child) = self.0.take() else { return };
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         // Dying may take the kernel a moment, and nobody may wait for it here.
-        std::thread::spawn(move || child.wait());
+        let waiting = std::thread::Builder::new().spawn(move || child.wait());
+        // A machine without another thread leaves it to the end of the engine.
+        drop(waiting);
     }
 }
 
@@ -80,6 +100,7 @@ fn bind_to(engine: Pid) -> io::Result<()> {
     if marked != 0 {
         return Err(io::Error::last_os_error());
     }
+    restore_descriptor_limit()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The engine may have died before the signal was set.
     if getppid() == Some(engine) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }

@@ -2,7 +2,7 @@
 //!
 //! A table and nothing else. Settings of a file or a configuration go over what stands here.
 
-use convoke_model::ProviderSettings;
+use convoke_model::{Billing, ProviderSettings, Service};
 
 /// How a service is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,10 @@ pub struct Preset {
     pub native_schema: bool,
     /// Whether it keeps connections, as it says.
     pub keeps_connections: bool,
+    /// Whether it runs on a machine of the person's own, and costs nothing there.
+    pub is_local: bool,
+    /// Whether it answers only requests that name a model.
+    pub needs_model: bool,
     /// What to do to have it answer.
     pub advice: &'static str,
 }
@@ -69,6 +73,8 @@ const fn hosted(
         needs_key: true,
         native_schema: true,
         keeps_connections: true,
+        is_local: false,
+        needs_model: true,
         advice,
     }
 }
@@ -76,7 +82,7 @@ const fn hosted(
 const fn local(name: &'static str, base: &'static str, key: &'static str, advice: &'static str) -> Preset {
     let key_header = KeyHeader::Bearer;
     let hosted = hosted(name, Protocol::Chat, base, key, key_header, advice);
-    Preset { needs_key: false, ..hosted }
+    Preset { needs_key: false, is_local: true, ..hosted }
 }
 
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -150,6 +156,8 @@ pub const ALL: &[Preset] = &[
     Preset {
         // It closes a connection that it said it would keep, when the next request comes on it.
         keeps_connections: false,
+        // It serves the one that it was started with.
+        needs_model: false,
         ..local(
             "llamacpp",
             "http://localhost:8080/v1",
@@ -176,6 +184,38 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 /// Whether a provider of this name can be made.
 pub fn is_known(name: &str) -> bool {
     WITHOUT_A_SERVICE.contains(&name) || find(name).is_some()
+}
+
+/// What is known of a provider before it is asked; `None` where no such provider can be made.
+pub fn service(settings: &ProviderSettings) -> Option<Service> {
+    if settings.name == "scripted" {
+        return Some(Service::STAND_IN);
+    }
+    let Some(preset) = find(&settings.name) else {
+        let is_program = WITHOUT_A_SERVICE.contains(&settings.name.as_str());
+        return is_program.then_some(Service { billing: Billing::Unknown, needs_model: false });
+    };
+    let billing = match is_at_home(settings, preset) {
+        true if preset.is_local => Billing::Free,
+        true => Billing::Listed,
+        false if preset.is_local && settings.base_url.as_deref().is_some_and(is_loopback) => Billing::Free,
+        false => Billing::Unknown,
+    };
+    Some(Service { billing, needs_model: preset.needs_model })
+}
+
+/// Whether a provider is asked at the address that its name stands for. Prices of its list hold nowhere else.
+fn is_at_home(settings: &ProviderSettings, preset: &Preset) -> bool {
+    let given = settings.base_url.as_deref().filter(|base| !base.is_empty());
+    given.is_none_or(|base| base.trim_end_matches('/') == preset.base.trim_end_matches('/'))
+}
+
+/// Whether an address is one of this machine. A reference is not looked up, so it is not.
+fn is_loopback(address: &str) -> bool {
+    let url = reqwest::Url::parse(address).ok();
+    let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or_default();
+    let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Every name, for people.
@@ -209,6 +249,28 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), ALL.len());
         assert!(is_known("claude") && is_known("scripted") && !is_known("copilot"));
+    }
+
+    #[test]
+    fn a_list_holds_at_home_and_a_local_model_is_free_on_this_machine() {
+        let billing = |name: &str, base: Option<&str>| {
+            let base_url = base.map(str::to_owned);
+            let settings = ProviderSettings { name: name.into(), base_url, ..ProviderSettings::default() };
+            service(&settings).map(|service| service.billing)
+        };
+        assert_eq!(billing("openai", None), Some(Billing::Listed));
+        assert_eq!(billing("openai", Some("https://api.openai.com/v1/")), Some(Billing::Listed));
+        assert_eq!(billing("openai", Some("http://localhost:4000/v1")), Some(Billing::Unknown));
+        assert_eq!(billing("ollama", None), Some(Billing::Free));
+        assert_eq!(billing("vllm", Some("http://127.0.0.1:9000/v1")), Some(Billing::Free));
+        assert_eq!(billing("vllm", Some("http://[::1]:9000/v1")), Some(Billing::Free));
+        assert_eq!(billing("vllm", Some("https://gpu.example/v1")), Some(Billing::Unknown));
+        assert_eq!(billing("vllm", Some("${WHERE}")), Some(Billing::Unknown));
+        assert_eq!(
+            (billing("acp", None), billing("scripted", None)),
+            (Some(Billing::Unknown), Some(Billing::Free))
+        );
+        assert_eq!(billing("copilot", None), None);
     }
 
     #[test]

@@ -13,8 +13,8 @@ pub use lines::Lines;
 
 use crate::reference::Lookup;
 use convoke_agent::{Report, Sink};
-use convoke_model::{Class, Failure, Program};
-use convoke_process::{Group, Launcher, OnDrop, Pipes};
+use convoke_model::{Class, Failure, Program, reason};
+use convoke_process::{Group, Launcher, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
 use last_words::LastWords;
 use secrecy::{ExposeSecret, SecretString};
 use std::ffi::OsString;
@@ -182,6 +182,10 @@ fn refusal(provider: &str, program: &Program, folder: &Path, error: &io::Error) 
             .hint(format!("install `{command}`, or say where it is with `command`")),
         io::ErrorKind::PermissionDenied => {
             fatal("not_executable", format!("program `{command}` is not executable"))
+        }
+        _ if is_shortage(error) => {
+            let message = format!("provider {provider}: no room to start program `{command}`: {error}");
+            Failure::new(Class::Capacity, message).reason(reason::NO_ROOM).hint(NO_ROOM_HINT)
         }
         _ => fatal("cannot_start", format!("program `{command}` cannot start: {error}")),
     }

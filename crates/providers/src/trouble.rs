@@ -3,7 +3,9 @@
 use crate::connection::causes;
 use crate::fault::Fault;
 use crate::phases::{Phase, timed_out};
-use convoke_model::{Class, Failure};
+use crate::wire::is_shortage_below;
+use convoke_model::{Class, Failure, reason};
+use convoke_process::NO_ROOM_HINT;
 use std::time::Duration;
 
 /// What can go wrong on the way to an answer.
@@ -56,6 +58,10 @@ fn no_connection(error: reqwest::Error, provider: &str, address: &str) -> Failur
     if error.is_timeout() {
         let message = format!("{provider}: connecting to {address} timed out");
         return Failure::new(Class::Timeout, message).reason("connect_timeout");
+    }
+    if error.is_connect() && is_shortage_below(&error) {
+        let message = format!("{provider}: no room for a connection to {address}: {why}");
+        return Failure::new(Class::Capacity, message).reason(reason::NO_ROOM).hint(NO_ROOM_HINT);
     }
     if error.is_connect() {
         let message = format!("{provider}: cannot connect to {address}: {why}");

@@ -13,6 +13,7 @@ use crate::reference::{Lookup, resolve};
 use crate::trouble::Trouble;
 use convoke_agent::{Reply, Report, Request, Sink};
 use convoke_model::{Class, Failure, ProviderSettings};
+use convoke_process::{Shortage, is_shortage};
 use futures::StreamExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, StatusCode, Url};
@@ -74,6 +75,8 @@ pub struct Wire {
     base: Url,
     key: Option<SecretString>,
     headers: HeaderMap,
+    /// It answers only requests that name a model.
+    needs_model: bool,
     /// How often the service hung up before it answered.
     hung_up: AtomicUsize,
 }
@@ -99,7 +102,8 @@ impl Wire {
         let elsewhere = base.host_str() != host.as_deref();
         let Credentials { key, headers } = Credentials::new(settings, preset, elsewhere, lookup)?;
         let hung_up = AtomicUsize::new(if preset.keeps_connections { 0 } else { PATIENCE });
-        Ok(Wire { clients, name: settings.name.clone(), base, key, headers, hung_up })
+        let (name, needs_model) = (settings.name.clone(), preset.needs_model);
+        Ok(Wire { clients, name, base, key, headers, needs_model, hung_up })
     }
 
     /// The same service with one more header.
@@ -145,6 +149,9 @@ impl Wire {
         request: &Request<'_>,
         sink: &dyn Sink,
     ) -> Result<Reply, Trouble> {
+        if self.needs_model {
+            require_model(&self.name, request.model)?;
+        }
         let body = serde_json::to_vec(body).expect("a JSON value is JSON");
         let beginning = Deadline::new(Phase::FirstToken, request.timeouts.first_token);
         let response = beginning.meet(self.send(url, body, request.timeouts.connect)).await??;
@@ -172,7 +179,8 @@ impl Wire {
             false => Keeping::Closed,
         };
         let client = self.clients.with(connect, keeping).map_err(Trouble::Unsent)?;
-        let sent = client.post(url).headers(self.headers.clone()).body(body).send().await;
+        let request = client.post(url).headers(self.headers.clone()).body(body);
+        let sent = in_room(request).await;
         if sent.as_ref().is_err_and(is_lost) {
             self.hung_up.fetch_add(1, Ordering::Relaxed);
         }
@@ -213,12 +221,30 @@ pub fn names_in(document: &Value, list: &str, key: &str) -> Vec<String> {
 
 /// A model must be named to services that have no default.
 pub fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
-    if !model.is_empty() {
+    if !model.trim().is_empty() {
         return Ok(());
     }
     let failure = Failure::new(Class::Fatal, format!("{provider} must be told which model to ask"));
     let hint = "set `model:` of the step, `default_model:` of the runtime, or CONVOKE_MODEL";
     Err(Trouble::Unsent(failure.reason("no_model").hint(hint)))
+}
+
+/// Sends a request. Where this machine has no room for a connection, waits until something has ended: nothing was sent yet.
+async fn in_room(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
+    let mut shortage = Shortage::default();
+    loop {
+        let Some(again) = request.try_clone() else { return request.send().await };
+        match again.send().await {
+            Err(error) if error.is_connect() && is_shortage_below(&error) && shortage.wait().await => {}
+            sent => return sent,
+        }
+    }
+}
+
+/// Whether this machine has no room for another connection, which is no fault of the service.
+pub fn is_shortage_below(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(is_shortage)
 }
 
 /// Whether a connection stood and was gone before anything came back.

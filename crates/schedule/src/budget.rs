@@ -36,7 +36,7 @@ impl Scheduler {
     fn check_money(&mut self, frame: FrameIx, budget: u64, key: &str) -> Option<String> {
         let usage = self.frame(frame).usage;
         let spent = usage.cost_micros;
-        if spent == 0 && usage.output_tokens > 0 {
+        if usage.unpriced_calls > 0 {
             self.tell_unpriced(frame, key);
         }
         if spent <= budget {
@@ -65,13 +65,14 @@ impl Scheduler {
         Some(passed)
     }
 
-    /// A budget in money means nothing for a model without a price; that must not go unsaid.
+    /// A budget that only reports counts too little for a model without a price; that must not go unsaid. (Under an enforced one
+    /// no such call is made.)
     fn tell_unpriced(&mut self, frame: FrameIx, key: &str) {
         if frame.0 > 0 || self.frame(frame).told.contains(&"unpriced") {
             return;
         }
         self.frame_mut(frame).told.push("unpriced");
-        let message = format!("{key} cannot be kept: no price is known for the models in use (cost.pricing)");
+        let message = format!("{key} cannot be counted: no price is known for a model in use (cost.pricing)");
         self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message });
     }
 }

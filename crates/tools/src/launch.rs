@@ -3,8 +3,8 @@
 //! What holds for every process, whatever it was started for, is `convoke_process`'s.
 
 use crate::environment::Environment;
-use convoke_model::{Class, Failure, ScriptCall};
-use convoke_process::{Group, OnDrop, Pipes};
+use convoke_model::{Class, Failure, ScriptCall, reason};
+use convoke_process::{Group, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,6 +42,10 @@ pub fn refusal(call: &ScriptCall, error: &io::Error) -> Failure {
     let command = &call.command;
     let folder = call.working_dir.as_deref();
     let place = folder.map_or(String::new(), |folder| format!(" in `{folder}`"));
+    if is_shortage(error) {
+        let message = format!("no room to start command `{command}`: {error}");
+        return Failure::new(Class::Capacity, message).reason(reason::NO_ROOM).hint(NO_ROOM_HINT);
+    }
     let (reason, what) = match error.kind() {
         _ if let Some(folder) = folder.filter(|folder| !Path::new(folder).is_dir()) => {
             ("bad_working_dir", format!("command `{command}` cannot start: there is no folder `{folder}`"))

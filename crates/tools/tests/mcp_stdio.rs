@@ -367,3 +367,48 @@ async fn servers_end_with_their_owner() {
     drop(mcp);
     all_end(&processes).await;
 }
+
+/// A server in a shell: it greets, lists its tools with these words for each page, and does as it is told when one is called.
+fn shell(list: &str, called: &str) -> Servers {
+    let script = format!(
+        r#"n=0
+while IFS= read -r line; do
+  id=${{line#*\"id\":}}; id=${{id%%[,\}}]*}}
+  case "$line" in
+    *'"initialize"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}' ;;
+    *'"tools/list"'*) n=$((n+1)); {list} ;;
+    *'"tools/call"'*) {called} ;;
+  esac
+done"#
+    );
+    named("s", program("sh", &["-c", &script]))
+}
+
+/// A page of the list with this cursor for the next one.
+fn page(cursor: &str) -> String {
+    format!(
+        r#"echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"tools":[{{"name":"t'$n'","inputSchema":{{"type":"object"}}}}]{cursor}}}}}'"#
+    )
+}
+
+#[tokio::test]
+async fn a_list_of_tools_that_does_not_end_is_refused_and_says_why() {
+    for (cursor, words) in [
+        (r#","nextCursor":"again""#, "the cursor \"again\" came twice"),
+        (r#","nextCursor":"'$n'""#, "more than 1000 pages"),
+    ] {
+        let failure = mcp().list(&shell(&page(cursor), ":")).await.map(drop).unwrap_err();
+        assert_eq!(failure.class, Class::Fatal, "{failure}");
+        assert!(
+            failure.message.contains("its list of tools does not end") && failure.message.contains(words),
+            "{failure}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_notifications_does_not_keep_an_answer_away() {
+    let flood = r#"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}'; done; echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"after the flood"}]}}'"#;
+    let servers = shell(&page(""), flood);
+    assert_eq!(said(&mcp(), &servers, "t1", json!({})).await, "after the flood");
+}

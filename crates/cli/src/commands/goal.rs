@@ -1,8 +1,9 @@
 //! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
 
-use super::run::begin_with;
+use super::run::{asks_nobody, begin_with};
 use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
 use crate::compiling;
+use crate::config::Config;
 use crate::console::Console;
 use crate::diagnostics::Tally;
 use crate::exit::Exit;
@@ -53,7 +54,8 @@ fn accepted(
     made: &str,
 ) -> Result<Plan, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
-    let mut compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
+    let config = Config { asks_nobody: asks_nobody(args), ..console.config.clone() };
+    let mut compiled = subject.compile(&config, args.flags.provider.as_deref())?;
     compiled.diagnostics = authors.blame(made, std::mem::take(&mut compiled.diagnostics));
     compiling::show(console, &compiled, strict);
     match compiled.plan {

@@ -15,6 +15,7 @@ mod instances;
 mod man;
 mod plan;
 mod presets;
+mod prices;
 mod project;
 mod prune;
 mod resume;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Schema(args) => schema::run(console, args.of),
         Command::Project(args) => project::run(console, &args),
         Command::Presets(args) => presets::run(console, &args),
+        Command::Prices(args) => prices::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),

@@ -3,6 +3,7 @@
 use crate::args::{GoalBounds, ResumeArgs, RunFlags};
 use crate::changes::{self, Current};
 use crate::compiling;
+use crate::config::Config;
 use crate::configuration;
 use crate::console::Console;
 use crate::driving::{Drive, Equipment, destinations};
@@ -110,12 +111,14 @@ pub fn go_on(
         }
     };
     let mut plan = with_provider(plan, console, flags);
-    compiling::override_model(&mut plan, flags.model.as_deref());
     plan.bound_by(&console.config.caps);
     let tape = tape.or_as_started(&started.metadata);
+    let model_override = flags.model.clone();
+    let config = Config { asks_nobody: tape.is_replay(), model_override, ..console.config.clone() };
+    compiling::settle(&mut plan, &config, flags.provider.as_deref());
     let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
     crate::driving::resources::require(&plan, &limits)?;
-    crate::driving::prices::require(&plan, &console.config)?;
+    crate::driving::prices::require(&plan, &config)?;
     if !tape.is_replay() {
         destinations::require(&plan, &console.config)?;
         tell_differences(console, &started, &prompts_went, &plan);

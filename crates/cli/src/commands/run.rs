@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::clock;
 use crate::compiling;
+use crate::config::Config;
 use crate::configuration;
 use crate::console::Console;
 use crate::diagnostics;
@@ -37,9 +38,9 @@ pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
 /// The same for something that is known already.
 fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
-    let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
-    let mut plan = compiling::accept(console, &subject.file, compiled, strict)?;
-    compiling::override_model(&mut plan, args.flags.model.as_deref());
+    let config = with_flags(&console.config, args);
+    let compiled = subject.compile(&config, args.flags.provider.as_deref())?;
+    let plan = compiling::accept(console, &subject.file, compiled, strict)?;
     begin_with(console, args, subject, plan)
 }
 
@@ -57,13 +58,13 @@ pub fn begin_with(
         answer_from(&mut plan, file);
     }
     let inputs = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
+    driving::prices::require(&plan, &with_flags(&console.config, args))?;
     if args.dry_run {
         return dry_run(console, args, &plan, &inputs);
     }
     driving::admission::admit(&plan, &inputs, &console.config)?;
     let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
     driving::resources::require(&plan, &limits)?;
-    driving::prices::require(&plan, &console.config)?;
     let tape = Tape::of_run(&args.flags);
     if !tape.is_replay() {
         driving::destinations::require(&plan, &console.config)?;
@@ -86,6 +87,17 @@ fn print_manifest(console: &Console, subject: &Subject, plan: &Plan) -> Result<E
             Err(CommandFailure::explained(Exit::Refused))
         }
     }
+}
+
+/// The configuration, as the flags of a run change what is compiled.
+fn with_flags(config: &Config, args: &RunArgs) -> Config {
+    let model_override = args.flags.model.clone();
+    Config { asks_nobody: asks_nobody(args), model_override, ..config.clone() }
+}
+
+/// Whether every answer comes from a file.
+pub fn asks_nobody(args: &RunArgs) -> bool {
+    args.replies.is_some() || args.flags.replay.is_some()
 }
 
 /// Has every agent answered from a file of scripted replies.

@@ -26,6 +26,7 @@ pub fn find(values: &Values, providers: &BTreeMap<String, Provider>) -> Vec<Laye
     check.tenants(&mut found);
     check.resources(&mut found);
     check.budgets(&mut found);
+    check.prices(&mut found);
     found
 }
 
@@ -164,6 +165,16 @@ impl Check<'_> {
         }
     }
 
+    /// Half a price would make the other half free.
+    fn prices(&self, found: &mut Vec<LayerError>) {
+        for name in self.values.names_below("pricing") {
+            let parts = ["input_per_mtok", "output_per_mtok"].map(|part| format!("pricing.{name}.{part}"));
+            let first = self.first_below(&format!("pricing.{name}"));
+            let missing = parts.iter().find(|part| self.values.origin(part).is_none());
+            found.extend(missing.map(|part| self.fault(&first, format!("a price needs `{part}` too"))));
+        }
+    }
+
     /// A budget that leaves open how much, or what follows.
     fn half_a_budget(&self, below: &str) -> Option<LayerError> {
         let key = |key: &str| format!("{below}.{key}");
@@ -214,6 +225,14 @@ mod tests {
     #[track_caller]
     fn refused(text: &str, words: &str) {
         assert_eq!(refusals(&[text]), [words], "{text}");
+    }
+
+    #[test]
+    fn half_a_price_is_no_price() {
+        refused(
+            "pricing.m.input_per_mtok = 1",
+            "f.toml:1: `pricing.m.input_per_mtok`: a price needs `pricing.m.output_per_mtok` too",
+        );
     }
 
     #[test]

@@ -9,15 +9,18 @@ mod goal;
 mod keys;
 mod layer;
 mod limits;
+mod price_list;
 mod values;
 
 pub use addresses::{Addresses, from_environment as address_from_environment};
 pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, LayerError, Origin, Scalar};
+pub use price_list::path as price_list_path;
 
 use crate::args::{ColorChoice, Global};
 use convoke_engine::Limits;
+use convoke_model::catalog::Catalog;
 use convoke_model::{Price, ProviderSettings};
 use convoke_plan::compile::Caps;
 use convoke_plan::source::ManifestDefaults;
@@ -26,6 +29,7 @@ use indexmap::IndexMap;
 use layer::Layer;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use values::Values;
 
@@ -61,6 +65,12 @@ pub struct Config {
     pub providers: BTreeMap<String, Provider>,
     /// Prices by model, for those that a workflow file says nothing about.
     pub prices: BTreeMap<String, Price>,
+    /// The person's own price list, over the built-in one.
+    pub price_list: Option<Arc<Catalog>>,
+    /// Every answer comes from a file: nobody is paid, and no model is needed.
+    pub asks_nobody: bool,
+    /// `--model`: every agent asks this one.
+    pub model_override: Option<String>,
     /// What goals may use, and how far they may go.
     pub goal: GoalSettings,
     /// What is limited for everybody, and by whom.
@@ -122,6 +132,14 @@ pub enum ConfigError {
     /// The configuration file that a variable names is not there.
     #[error("{}: not found, though {} names it", .0.display(), crate::env::CONFIG)]
     Missing(PathBuf),
+    /// The person's price list cannot be used.
+    #[error("price list `{}`: {fault}", path.display())]
+    PriceList {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// Nobody knows where the state folder would be.
     #[error("no state folder: there is no home folder")]
     NoHome,
@@ -137,6 +155,7 @@ impl Config {
         layers.push(from_flags(flags));
         let mut config = Config::resolve(layers, default_state_dir)?;
         config.addresses = Addresses::of(&config, crate::env::get);
+        config.price_list = price_list::read()?.map(Arc::new);
         // A run that goes on enters its own folder; what was found before stays where it is.
         config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
         Ok(config)
@@ -181,6 +200,9 @@ impl Config {
             manifests: values.manifests(),
             providers,
             prices: values.prices(),
+            price_list: None,
+            asks_nobody: false,
+            model_override: None,
             goal: goal::read(&values),
             addresses: Addresses::default(),
             entries: values.0.into_values().collect(),

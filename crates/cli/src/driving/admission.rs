@@ -71,6 +71,10 @@ pub fn words(found: &Estimate) -> String {
         let (least, most) = (words::money(found.least_micros), words::money(found.most_micros));
         text.push_str(&format!(", {least} to {most}"));
     }
+    if found.unpriced_calls > 0 {
+        let calls = words::plural(found.unpriced_calls, "call");
+        text.push_str(&format!(", and an unknown cost of {calls} (no price is known)"));
+    }
     if !found.unknown.is_empty() {
         text.push_str(&format!(", not counting {} (its list is not known yet)", found.unknown.join(", ")));
     }

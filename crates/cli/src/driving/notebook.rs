@@ -2,8 +2,8 @@
 //!
 //! Both are aids. A file that cannot be read or written costs nobody a run, so nothing is said about it.
 
-use convoke_engine::Durations;
-use convoke_govern::{Learned, Metrics};
+use convoke_engine::{Durations, Metrics};
+use convoke_govern::Learned;
 use convoke_journal::{StateDir, write_private};
 use convoke_model::RunId;
 use serde::{Deserialize, Serialize};

@@ -58,13 +58,16 @@ impl Authors<'_> {
             });
         let whose = if files.is_empty() { "the command line".to_owned() } else { files.join(", ") };
         let strictly = if strict && tally.errors == 0 { " (--strict)" } else { "" };
-        let exit = if only_prompts { Exit::Refused } else { Exit::Usage };
+        let refused = only_prompts || found.iter().all(is_about_providers);
+        let exit = if refused { Exit::Refused } else { Exit::Usage };
         CommandFailure::new(exit, format!("{whose} is refused: {}{strictly}", tally.words()))
     }
 
     fn told(&self, made: &str, found: Diagnostic) -> Diagnostic {
         let at = found.labels.first().and_then(|label| locate(made, label.span.range.start));
-        let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else { return found };
+        let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else {
+            return about_providers(found, self.args.bounds.budget.is_some());
+        };
         match author {
             Author::Flag(flag) => nowhere(found, flag),
             Author::Prompt(duty) => self.in_prompt(found, duty, &at),
@@ -172,6 +175,25 @@ fn moved(mut found: Diagnostic, span: Span, key: Option<&str>) -> Diagnostic {
         Some(key) => named(found, &format!("`{key}`")),
         None => found,
     }
+}
+
+/// Whether a finding is about who is asked, which no part of the sentence says.
+fn is_about_providers(found: &Diagnostic) -> bool {
+    matches!(found.code, "workflow::unpriced_model" | "workflow::no_model")
+}
+
+/// A finding about who is asked, in the words of the command line: the text that was made means nothing to anybody. Others stay.
+pub fn about_providers(mut found: Diagnostic, by_flag: bool) -> Diagnostic {
+    if !is_about_providers(&found) {
+        return found;
+    }
+    let budget = if by_flag { "`--budget`" } else { "`goal.budget_usd`" };
+    found.message = found.message.replace("`limits.budget_usd`", budget);
+    if found.code == "workflow::no_model" {
+        found.help = Some("name one with `--model`, or set `goal.model` or `provider.model`".to_owned());
+    }
+    found.labels.clear();
+    found
 }
 
 /// A finding about something that stands in no file.

@@ -131,7 +131,9 @@ pub fn anew(
     });
     let Some(text) = text.filter(|text| *text != made.text) else { return Ok(None) };
     let chosen = chosen_then(console, before);
-    let compiled = compiling::compile_text(super::FILE, &text, &console.config, chosen);
+    let mut compiled = compiling::compile_text(super::FILE, &text, &console.config, chosen);
+    let found = std::mem::take(&mut compiled.diagnostics).into_iter();
+    compiled.diagnostics = found.map(|one| super::about_providers(one, bounds.budget.is_some())).collect();
     let mut plan = compiling::accept(console, Path::new(super::FILE), compiled, false)?;
     Budgeted::name(names, &mut plan);
     Ok(Some(Current::Changed(Box::new(plan), difference(&made.text, &text))))

@@ -1,7 +1,8 @@
 //! What is found out about services, by their answers and by other processes, and the numbers about permits.
 
 use super::Permits;
-use convoke_govern::{Adapted, Learned, Metrics};
+use crate::metrics::Metrics;
+use convoke_govern::{Adapted, Learned};
 use convoke_model::Timestamp;
 use convoke_plan::Agent;
 
@@ -45,7 +46,9 @@ impl Permits {
 
     /// Numbers about permits: who waits for what, how much is in use, how long it took.
     pub fn metrics(&mut self, now: Timestamp) -> Metrics {
-        self.governor.metrics(now)
+        let mut governed = self.governor.metrics(now);
+        self.holdings.utilisation(&self.governor, &mut governed.utilisation);
+        Metrics::new(governed, self.attempts, self.calls.flow)
     }
 
     /// What was learned about services so far, to be kept for later runs.

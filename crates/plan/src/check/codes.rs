@@ -27,6 +27,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::never_before", "a reference to something that cannot have run by then"),
     ("workflow::no_catch_all", "every route of a step has a condition"),
     ("workflow::no_effect", "something is written that does nothing"),
+    ("workflow::no_model", "a step names no model, and its provider needs one"),
     ("workflow::not_in_input", "explicit mode: a step reads what its `input` does not name"),
     ("workflow::not_one_answer", "a step is named whose output is not one answer"),
     ("workflow::out_of_range", "bounds that contradict each other"),
@@ -48,6 +49,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::unknown_route_target", "a route leads to a step that does not exist"),
     ("workflow::unknown_server", "a step calls a tool of a server that is not declared"),
     ("workflow::unknown_tool", "a tool is used that the workflow or its server does not offer"),
-    ("workflow::unpriced_model", "a budget in money goes on with a model without a price"),
+    ("workflow::unpriced_model", "a budget in money is enforced for a model without a price"),
     ("workflow::unreachable", "a step that nothing leads to"),
 ];

@@ -11,8 +11,8 @@ use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriter
 use convoke_model::catalog::known_window;
 use convoke_model::clearance::common;
 use convoke_model::{
-    AgentSettings, Capabilities, Class, Fallback, PhaseTimeouts, Prices, ProviderSettings,
-    Retry as ModelRetry, SuccessCriteria as ModelCriteria, Validator as ModelValidator,
+    AgentSettings, Capabilities, Class, Fallback, PhaseTimeouts, ProviderSettings, Retry as ModelRetry,
+    SuccessCriteria as ModelCriteria, Validator as ModelValidator,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,8 @@ impl Builder<'_> {
             success_criteria: step.success_criteria.as_ref().map(criteria),
             repair_model: self.repair_model(step),
             fallback: fallback(self.chain(step), retry),
-            pricing: Arc::new(Prices::from((*self.pricing).clone())),
+            // Follows from the provider once the plan is built (`prices`).
+            pricing: Arc::default(),
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn build(bundle: &Bundle, partials: Partials, skills: &Skills, option
     let callers = Callers::new(bundle);
     let workflows = (0..bundle.workflows.len())
         .map(|file| {
-            let pricing = Arc::new(prices::of_file(bundle, &callers, file, options));
+            let pricing = Arc::new(prices::of_file(bundle, &callers, file));
             Builder::new(bundle, file, &mut texts, skills, options, root.workflow(), pricing).workflow()
         })
         .collect();

@@ -8,6 +8,7 @@
 
 mod agent;
 mod around;
+mod book;
 mod budget;
 mod build;
 mod calls;
@@ -24,6 +25,7 @@ mod hash;
 mod inputs;
 mod kinds;
 mod load;
+mod models;
 mod node;
 mod partials;
 mod phase;
@@ -38,17 +40,19 @@ mod skills;
 mod texts;
 mod tool;
 
+pub use book::{PriceBook, Services};
 pub use caps::Caps;
 pub use constraints::{Degrade, DegradeOf};
 pub(crate) use fields::schema as shape_of;
 pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
+pub use prices::{advice as price_advice, in_words as unpriced_words};
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 use crate::source::{ManifestDefaults, Sources};
-use convoke_model::{Price, ProviderSettings};
+use convoke_model::ProviderSettings;
 use std::collections::{BTreeMap, HashSet};
 
 /// What a plan depends on besides its files.
@@ -62,8 +66,16 @@ pub struct Options {
     pub provider_map: BTreeMap<String, ProviderSettings>,
     /// Where services are asked for which neither the file nor `provider_map` has an address, by the service's name.
     pub addresses: BTreeMap<String, String>,
-    /// Prices by model, for those that the file says nothing about.
-    pub prices: BTreeMap<String, Price>,
+    /// What models cost, for those that the file says nothing about.
+    pub prices: PriceBook,
+    /// `--model`: instead of what the file names.
+    pub model_override: Option<String>,
+    /// The model of agents that name none, by their provider; the first counts.
+    pub models: Vec<(ProviderSettings, String)>,
+    /// What is known of providers.
+    pub services: Services,
+    /// Every answer comes from a file: nobody is paid, and no model is needed.
+    pub asks_nobody: bool,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
     /// What holds for execution manifests that say nothing of their own.
@@ -100,7 +112,9 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     calls::check(&bundle, &mut diagnostics);
     servers::check(&bundle, &mut diagnostics);
     programs::check(&bundle, options, &mut diagnostics);
-    prices::check(&bundle, options, &mut diagnostics);
+    if !options.asks_nobody {
+        prices::check(&bundle, options, &mut diagnostics);
+    }
     phase::check(&bundle, &options.caps, &mut diagnostics);
     constraints::check(&bundle, &options.degrades, &mut diagnostics);
     clearances::check(&bundle, options, &mut diagnostics);
@@ -109,8 +123,25 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     consequences::leave_out(&mut diagnostics);
     let refused =
         bundle.workflows.is_empty() || diagnostics.iter().any(|found| found.severity == Severity::Error);
-    let plan = (!refused).then(|| build::build(&bundle, partials, &skills, options));
+    if refused {
+        return Compiled { plan: None, diagnostics };
+    }
+    let mut plan = build::build(&bundle, partials, &skills, options);
+    settle(&mut plan, options);
+    let before = diagnostics.len();
+    if !options.asks_nobody {
+        models::check(&bundle, &plan, options, &mut diagnostics);
+        prices::check_plan(&bundle, &plan, options, &mut diagnostics);
+    }
+    let plan = (diagnostics.len() == before).then_some(plan);
+    sort(&mut diagnostics, path);
     Compiled { plan, diagnostics }
+}
+
+/// Gives agents the models and prices that follow from their providers. What changes a plan's providers calls it again.
+pub fn settle(plan: &mut Plan, options: &Options) {
+    models::give(plan, options);
+    prices::give(plan, options);
 }
 
 /// What holds for two models of one step is found twice, at the place where it is written once; what is wrong with the text of a

@@ -7,7 +7,7 @@
 use crate::plan::{
     Agent, Condition, ForEach, Kind, Node, NodeIx, On, Plan, Reduce, Strategy, Text, Trigger, Workflow,
 };
-use convoke_model::{Duty, Price};
+use convoke_model::Duty;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -26,10 +26,12 @@ pub struct Estimate {
     pub calls: u64,
     /// Tokens that will be sent at least.
     pub least_tokens: u64,
-    /// Millionths of a dollar that will be spent at least; what has no price costs nothing here.
+    /// Millionths of a dollar that will be spent at least, on calls whose price is known.
     pub least_micros: u64,
     /// Millionths of a dollar with whole answers, tools and further turns not counted.
     pub most_micros: u64,
+    /// Calls whose price is not known.
+    pub unpriced_calls: u64,
     /// Fan-outs whose lists are not known yet.
     pub unknown: Vec<String>,
 }
@@ -101,7 +103,7 @@ impl Look<'_> {
         let node = workflow.node(ix);
         self.found.tasks = self.found.tasks.saturating_add(times);
         match &node.kind {
-            Kind::Agent(agent) => self.agent(workflow, agent, times),
+            Kind::Agent(agent) => self.agent(agent, times),
             Kind::Parallel(group) => {
                 group.members.iter().for_each(|member| self.node(workflow, *member, times, depth));
             }
@@ -147,7 +149,7 @@ impl Look<'_> {
     /// A merge by programs asks for its first program itself.
     fn writer(&mut self, workflow: &Workflow, writer: NodeIx, times: u64) {
         if let Kind::Agent(agent) = &workflow.node(writer).kind {
-            self.agent(workflow, agent, times);
+            self.agent(agent, times);
         }
     }
 
@@ -167,14 +169,19 @@ impl Look<'_> {
         }
     }
 
-    fn agent(&mut self, workflow: &Workflow, agent: &Agent, times: u64) {
+    fn agent(&mut self, agent: &Agent, times: u64) {
         let tokens = |text: &Text| tokens(self.plan, text);
         let sent = tokens(&agent.prompt) + agent.system.as_ref().map_or(0, tokens);
         let answer = agent.settings.max_tokens.unwrap_or(ANSWER_TOKENS);
         let price = match &agent.model {
-            Some(Text::Literal(model)) => workflow.pricing.get(&**model).copied().unwrap_or_default(),
-            _ => Price::default(),
+            Some(Text::Literal(model)) => agent.settings.pricing.get(model).copied(),
+            Some(Text::Template(_)) => None,
+            None => agent.settings.pricing.get("").copied(),
         };
+        if price.is_none() {
+            self.found.unpriced_calls = self.found.unpriced_calls.saturating_add(times);
+        }
+        let price = price.unwrap_or_default();
         let least = sent as f64 * price.input_per_mtok;
         let most = least + answer as f64 * price.output_per_mtok;
         // Who judges is asked once for each answer; what that costs depends on the answer.

@@ -7,10 +7,13 @@ mod draw;
 mod edges;
 mod estimate;
 mod levels;
+mod unpriced;
 mod waves;
 
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges, trigger_words};
 pub use estimate::{Estimate, TooFewIterations, estimate, too_few_iterations};
 pub use levels::{Levels, PlacedNode, Start, levels, remaining};
+pub(crate) use unpriced::lacks_model;
+pub use unpriced::{Unpriced, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model};
 pub use waves::{Waves, waves};

@@ -5,6 +5,8 @@
 use super::catalogue::Catalogue;
 use super::child::{Child, Program};
 use super::content::{self, failed};
+use super::guard::{Guarded, Manners};
+use super::listing::{self, Unlisted};
 use super::remote::{self, Remote};
 use super::settings::{Means, Secrets};
 use super::trouble::{self, Who};
@@ -36,6 +38,8 @@ pub struct Connection {
     /// What stands behind it, if that is a process of ours.
     child: Option<Child>,
     secrets: Secrets,
+    /// Why we ended the connection, if we did.
+    manners: Manners,
     allowed: Option<Vec<String>>,
     catalogue: Mutex<Arc<Catalogue>>,
     changed: Arc<AtomicBool>,
@@ -71,17 +75,26 @@ impl Connection {
     ) -> Result<Connection, Failure> {
         let (child, (output, input)) = Child::start(program, means, who).await?;
         let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(LONGEST_LINE);
-        let listener = Listener::default();
+        let (listener, manners) = (Listener::default(), Manners::default());
+        let transport = Guarded::new(transport, manners.clone());
         let greeting = async {
             let service =
                 serve_client(listener.clone(), transport).await.map_err(|error| error.to_string())?;
-            let catalogue = listed(service.peer(), server).await.map_err(|error| error.to_string())?;
+            let catalogue = listed(service.peer(), server).await.map_err(|error| {
+                if error.is_final() {
+                    manners.broken(error.to_string());
+                }
+                error.to_string()
+            })?;
             Ok::<_, String>((service, catalogue))
         };
         match tokio::time::timeout(limit, greeting).await {
             Ok(Ok((service, catalogue))) => {
                 let secrets = child.secrets().clone();
-                Ok(Connection::new(who, server, service, catalogue, secrets, Some(child)))
+                Ok(Connection::new(who, server, service, catalogue, secrets, manners, Some(child)))
+            }
+            Ok(Err(_)) if manners.fault().is_some() => {
+                Err(trouble::unavailable(who, &manners.fault().unwrap_or_default()))
             }
             Ok(Err(error)) => {
                 let cause = format!("{}: {}", child.obituary().await, child.secrets().hide(&error));
@@ -93,13 +106,18 @@ impl Connection {
 
     async fn with_remote(server: &Server, remote: Remote, who: &Who) -> Result<Connection, Failure> {
         let Remote { transport, secrets } = remote;
-        let greeted = serve_client(Listener::default(), transport).await;
-        let service = greeted.map_err(|error| remote::refused(who, &error, &secrets))?;
+        let manners = Manners::default();
+        let greeted = serve_client(Listener::default(), Guarded::new(transport, manners.clone())).await;
+        let service = greeted.map_err(|error| match manners.fault() {
+            Some(fault) => trouble::unreachable(who, &fault, Class::Fatal),
+            None => remote::refused(who, &error, &secrets),
+        })?;
         let listed = listed(service.peer(), server).await;
         let catalogue = listed.map_err(|error| {
-            trouble::unreachable(who, &secrets.hide(&error.to_string()), Class::Transient)
+            let class = if error.is_final() { Class::Fatal } else { Class::Transient };
+            trouble::unreachable(who, &secrets.hide(&error.to_string()), class)
         })?;
-        Ok(Connection::new(who, server, service, catalogue, secrets, None))
+        Ok(Connection::new(who, server, service, catalogue, secrets, manners, None))
     }
 
     fn new(
@@ -108,6 +126,7 @@ impl Connection {
         service: RunningService<RoleClient, Listener>,
         catalogue: Catalogue,
         secrets: Secrets,
+        manners: Manners,
         child: Option<Child>,
     ) -> Connection {
         Connection {
@@ -117,6 +136,7 @@ impl Connection {
             service: Mutex::new(Some(service)),
             child,
             secrets,
+            manners,
             allowed: server.tools.clone(),
             catalogue: Mutex::new(Arc::new(catalogue)),
             patience: server.timeout.unwrap_or(LISTING),
@@ -131,13 +151,17 @@ impl Connection {
     /// The tools, asked for again if the server said that they changed.
     pub async fn catalogue(&self) -> Result<Arc<Catalogue>, Failure> {
         if self.changed.swap(false, Ordering::AcqRel) {
-            match tokio::time::timeout(self.patience, self.peer.list_all_tools()).await {
+            match tokio::time::timeout(self.patience, listing::tools(&self.peer)).await {
                 Ok(Ok(tools)) => self.replace(Catalogue::new(tools, self.allowed.as_deref())),
                 Err(_) => {
                     self.changed.store(true, Ordering::Release);
                     return Err(trouble::slow_start(&self.who, self.patience, ""));
                 }
-                Ok(Err(error)) => {
+                Ok(Err(Unlisted::Endless(fault))) => {
+                    self.changed.store(true, Ordering::Release);
+                    return Err(trouble::unusable(&self.who, &fault));
+                }
+                Ok(Err(Unlisted::Service(error))) => {
                     self.changed.store(true, Ordering::Release);
                     let cause = self.cause(&error).await;
                     return Err(trouble::died_listing(&self.who, &cause));
@@ -199,6 +223,9 @@ impl Connection {
 
     /// Why the server does not answer any more.
     async fn cause(&self, error: &ServiceError) -> String {
+        if let Some(fault) = self.manners.fault() {
+            return fault;
+        }
         match (&self.child, error) {
             (Some(child), _) => child.obituary().await,
             (None, ServiceError::TransportSend(fault)) => self.secrets.hide(&remote::words(&*fault.error)),
@@ -219,9 +246,13 @@ impl Connection {
 }
 
 /// A server without any tools may not know the question.
-async fn listed(peer: &Peer<RoleClient>, server: &Server) -> Result<Catalogue, ServiceError> {
-    let tools = match peer.list_all_tools().await {
-        Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Vec::new(),
+async fn listed(peer: &Peer<RoleClient>, server: &Server) -> Result<Catalogue, Unlisted> {
+    let tools = match listing::tools(peer).await {
+        Err(Unlisted::Service(ServiceError::McpError(error)))
+            if error.code == ErrorCode::METHOD_NOT_FOUND =>
+        {
+            Vec::new()
+        }
         listed => listed?,
     };
     Ok(Catalogue::new(tools, server.tools.as_deref()))

@@ -53,6 +53,13 @@ pub fn unavailable(who: &Who, cause: &str) -> Failure {
         .hint("check that the command is installed and speaks MCP on its standard streams")
 }
 
+/// A server that breaks the rules of the protocol.
+pub fn unusable(who: &Who, cause: &str) -> Failure {
+    Failure::new(Class::Fatal, format!("{who} cannot be used: {cause}"))
+        .reason(UNAVAILABLE)
+        .hint("the server is at fault; use another version of it, or leave it out")
+}
+
 /// A service that does not answer, or not as an MCP server does.
 pub fn unreachable(who: &Who, cause: &str, class: Class) -> Failure {
     Failure::new(class, format!("{who} cannot be used: {cause}"))

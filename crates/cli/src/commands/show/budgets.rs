@@ -37,7 +37,7 @@ impl Shown {
 fn line(budget: &Standing) -> String {
     let whose = budget.name.strip_prefix("budget of ").unwrap_or(&budget.name);
     let whose = whose.strip_suffix(" (money)").or(whose.strip_suffix(" (tokens)")).unwrap_or(whose);
-    let mut text = format!("{whose}: {} of {}", bare(budget, budget.spent), amount(budget, budget.limit));
+    let mut text = format!("{whose}: {} of {}", spent(budget), amount(budget, budget.limit));
     if budget.day {
         text.push_str(" by this run");
     }
@@ -48,6 +48,15 @@ fn line(budget: &Standing) -> String {
         text.push_str(&format!(", up to {} by calls under way", amount(budget, budget.reserved)));
     }
     format!("{text} ({})", follows(budget))
+}
+
+/// What was spent; what is not known is said to be.
+fn spent(budget: &Standing) -> String {
+    match (budget.spent, budget.unpriced_calls) {
+        (_, 0) => bare(budget, budget.spent),
+        (0, _) => "unknown".to_owned(),
+        _ => format!("{} and an unknown cost", bare(budget, budget.spent)),
+    }
 }
 
 fn amount(budget: &Standing, amount: u64) -> String {
@@ -98,6 +107,7 @@ mod tests {
             money: true,
             limit: 1_000_000,
             spent: 250_000,
+            unpriced_calls: 0,
             lost: 0,
             reserved: 0,
             day: false,
@@ -121,5 +131,7 @@ mod tests {
         assert_eq!(line(&day), expected);
         let audit = Standing { audit: true, spent: 2_000_000, ..standing() };
         assert_eq!(line(&audit), "step review: $2.00 of $1.00 (passed; only reported)");
+        let unknown = Standing { audit: true, spent: 0, unpriced_calls: 2, ..standing() };
+        assert_eq!(line(&unknown), "step review: unknown of $1.00 (only reported)");
     }
 }

@@ -5,8 +5,15 @@ use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use convoke_engine::report::{AttemptReport, TaskReport};
 use convoke_model::synthesis::bare;
-use convoke_model::{JsonText, Payload, TaskId, Timestamp};
+use convoke_model::{JsonText, Payload, TaskId, Timestamp, Usage};
 use serde_json::{Map, Value, json};
+
+/// What was used; a cost that is not known is null.
+fn usage(used: &Usage) -> Value {
+    let mut record = json!(used);
+    record["cost_usd"] = json!(used.cost_usd());
+    record
+}
 
 impl Shown {
     pub(super) fn run_json(&self) -> Result<Value, CommandFailure> {
@@ -32,11 +39,11 @@ impl Shown {
             "output": self.value(report.output.as_ref())?,
             "failure": report.failure,
             "waiting": self.stored.waiting(),
-            "usage": report.usage,
+            "usage": usage(&report.usage),
             "budget": self.budget,
             "budgets": self.budgets,
             "capacity": Fared::of(&self.stored.events, self.metrics.as_ref()).record(),
-            "metrics": self.metrics,
+            "metrics": self.metrics_json(),
             "levels": waves.as_ref().map(|waves| &waves.levels),
             "critical_path": waves.as_ref().map(|waves| &waves.critical_path),
             "critical_path_length": waves.as_ref().map(|waves| waves.critical_path.len()),
@@ -85,7 +92,7 @@ impl Shown {
         put("started_at", Some(json!(task.started_at.map(Timestamp::rfc3339))));
         put("finished_at", Some(json!(task.ended_at.map(Timestamp::rfc3339))));
         put("worked_ms", self.worked_on(task).map(|time| json!(time.as_millis() as u64)));
-        put("usage", Some(json!(task.usage)));
+        put("usage", Some(usage(&task.usage)));
         put("tools", (!task.tools.is_empty()).then(|| json!(task.tools)));
         put("asked", asked.cloned());
         put("output", self.optional(task.output.as_ref())?);
@@ -117,7 +124,7 @@ impl Shown {
             "started_at": attempt.started_at.rfc3339(),
             "taken_by": attempt.taken_by,
             "finished_at": attempt.ended_at.map(Timestamp::rfc3339),
-            "usage": attempt.usage,
+            "usage": usage(&attempt.usage),
             "failure": attempt.failure,
             "partial": self.optional(attempt.partial.as_ref())?,
         }))

@@ -9,6 +9,7 @@ mod contract;
 mod conversation;
 mod goal;
 mod json;
+mod metrics;
 mod notes;
 mod routed;
 mod shape;

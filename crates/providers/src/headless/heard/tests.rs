@@ -72,6 +72,7 @@ fn used(input: u64, output: u64, read: u64, written: u64, cost_micros: u64) -> U
         cache_read_tokens: read,
         cache_write_tokens: written,
         cost_micros,
+        unpriced_calls: 0,
         estimated: false,
         unpriced_calls: 0,
     }
