@@ -73,6 +73,14 @@ fn shown_span(found: &Diagnostic) -> Option<&Span> {
     inside.map(|label| &label.span).all(|span| longest_line_near(span) <= LONGEST_LINE).then_some(first)
 }
 
+/// Lines between two places that are still drawn in one frame.
+const NEAR: usize = 8;
+
+/// Whether two places are drawn together: what lies between them is drawn as well.
+fn is_near(a: &Span, b: &Span) -> bool {
+    same_file(a, b) && a.line_column().0.abs_diff(b.line_column().0) <= NEAR
+}
+
 fn same_file(a: &Span, b: &Span) -> bool {
     std::sync::Arc::ptr_eq(&a.file, &b.file)
 }
@@ -97,7 +105,7 @@ fn report(found: &Diagnostic, shown: Option<&Span>) -> MietteDiagnostic {
         report = report.with_help(escape::text(help));
     }
     let Some(shown) = shown else { return report };
-    let inside = found.labels.iter().filter(|label| same_file(&label.span, shown));
+    let inside = found.labels.iter().filter(|label| is_near(&label.span, shown));
     report.with_labels(inside.enumerate().map(|(i, label)| {
         let range = clamped(&label.span);
         let words = Some(escape::text(&label.text).into_owned()).filter(|text| !text.is_empty());
@@ -119,12 +127,23 @@ fn add_places(text: &mut String, found: &Diagnostic) {
     for (i, label) in found.labels.iter().enumerate() {
         let (line, column) = label.span.line_column();
         let place = format!("{}:{line}:{column}", shown_path(&label.span));
-        let elsewhere = !same_file(&label.span, &found.labels[0].span);
+        let elsewhere = !is_near(&label.span, &found.labels[0].span);
         // Of a file without a line, its name is the place.
         let named = label.span.file.text.is_empty() && found.message.contains(&label.span.file.path);
         if (i == 0 || elsewhere) && !named && !text.contains(&place) {
             text.push_str(&format!("  at {place}: {}\n", escape::text(&label.text)));
+            if elsewhere {
+                text.push_str(&line_of(&label.span, line));
+            }
         }
+    }
+}
+
+/// The line of a place, where it can be shown.
+fn line_of(span: &Span, number: usize) -> String {
+    match span.file.text.lines().nth(number - 1).filter(|line| line.len() <= LONGEST_LINE) {
+        Some(line) => format!("    {number} │ {}\n", escape::text(line)),
+        None => String::new(),
     }
 }
 
@@ -218,6 +237,20 @@ mod tests {
             draw(&found, 80, Paint::off()),
             "file::missing\n\n  × workflow file `w.yaml` does not exist\n"
         );
+    }
+
+    #[test]
+    fn two_places_far_apart_are_shown_without_what_lies_between() {
+        let text = format!("first: 1\n{}second: 2\n", "between\n".repeat(300));
+        let at = text.find("second").unwrap();
+        let file = Arc::new(SourceFile { path: "w.yaml".into(), text });
+        let place = |range| Span { file: file.clone(), range };
+        let found =
+            Diagnostic::error("c", "m", place(at..at + 6), "again").also(place(0..5), "first seen here");
+        let drawn = draw(&found, 80, Paint::off());
+        assert!(drawn.contains("second: 2") && drawn.contains("again"), "{drawn}");
+        assert!(drawn.contains("at w.yaml:1:1: first seen here\n    1 │ first: 1\n"), "{drawn}");
+        assert!(drawn.lines().filter(|line| line.contains("between")).count() <= 2, "{drawn}");
     }
 
     #[test]

@@ -172,6 +172,7 @@ fn models_that_steps_ask_on_their_way_are_no_steps() {
         look                         agent       in each
       level 2
         merge                        reduce      after each
+          merges each: one entry per item
       level 3
         examine                      verify      after merge
       level 4

@@ -77,9 +77,7 @@ impl Scheduler {
                 "the run reached its limit of {} (limits.max_tasks)",
                 convoke_model::counted(limit, "task", "tasks")
             );
-            Failure::new(Class::Budget, message)
-                .reason(reason::MAX_TASKS)
-                .hint("raise `limits.max_tasks`")
+            Failure::new(Class::Budget, message).reason(reason::MAX_TASKS).hint("raise `limits.max_tasks`")
         })
     }
 

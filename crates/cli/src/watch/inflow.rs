@@ -122,13 +122,15 @@ impl Inflow {
             // History is read while new events come in, so some may be known already.
             News::Events(batch) => {
                 let known = batch.partition_point(|stamped| stamped.seq <= self.seen);
-                batch[known..].iter().for_each(|stamped| self.tell(stamped));
+                for (at, stamped) in batch.iter().enumerate().skip(known) {
+                    self.tell(stamped, &batch[at + 1..]);
+                }
             }
         }
     }
 
-    fn tell(&mut self, stamped: &Stamped) {
-        let is_wanted = self.wants.line_for(&stamped.event);
+    fn tell(&mut self, stamped: &Stamped, next: &[Stamped]) {
+        let is_wanted = self.wants.line_for(&stamped.event) && !is_told_by(next, &stamped.event);
         if is_wanted && self.flood.ends_at(&stamped.event) {
             self.tell_flood();
         }
@@ -200,6 +202,21 @@ impl Inflow {
     pub fn into_state(self) -> State {
         self.state
     }
+}
+
+/// Whether a failure is told with its words by an event of the same commit: an attempt's by its task, a member's by its group,
+/// the last one by the end of the run.
+fn is_told_by(next: &[Stamped], event: &Event) -> bool {
+    let (Event::AttemptFailed { failure, .. } | Event::TaskFailed { failure, .. }) = event else {
+        return false;
+    };
+    let tells = |stamped: &Stamped| match &stamped.event {
+        Event::TaskFailed { failure: later, .. } | Event::RunFinished { failure: Some(later), .. } => {
+            later.message.contains(&failure.message)
+        }
+        _ => false,
+    };
+    !failure.message.is_empty() && next.iter().any(tells)
 }
 
 #[cfg(test)]

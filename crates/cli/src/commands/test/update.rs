@@ -20,7 +20,7 @@ pub fn update(
     };
     let text = std::fs::read_to_string(&suite.file).map_err(|error| refuse(error.to_string()))?;
     let Some(corrected) = correct(&text, index, &corrections(&case.expect, found)) else { return Ok(None) };
-    let cases = case::read(&corrected).map_err(refuse)?;
+    let cases = case::read(&corrected).map_err(|mistakes| refuse(mistakes.join("; ")))?;
     std::fs::write(&suite.file, corrected).map_err(|error| refuse(error.to_string()))?;
     Ok(cases.into_iter().nth(index))
 }
