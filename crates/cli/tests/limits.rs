@@ -49,7 +49,7 @@ fn unknown_keys_are_refused_with_the_nearest_or_with_what_is_known() {
     assert_snapshot!(said, @r"
     error: convoke.toml:1: unknown key `colour`; did you mean `color`?
     error: convoke.toml:3: unknown key `limits.models.openai.concurency`; did you mean `limits.models.openai.concurrency`?
-    error: convoke.toml:4: unknown key `limits.gpus`; known here: models, tenants, resources, orchestrations, queue, age_turn, breaker
+    error: convoke.toml:4: unknown key `limits.gpus`; known here: models, tenants, resources, orchestrations, queue, age_turn, max_wait_seconds, breaker
     error: convoke.toml:6: unknown key `budgets.week`; known here: day, run, tenants
     ");
 }

@@ -13,7 +13,7 @@ use crate::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use convoke_agent::{Admitted, CallDemand, CallPermit};
 use convoke_govern::{Adapted, Amount, Demand, Lesson, Outcome, Refused, ResourceId, Used};
 use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
-use convoke_plan::{Agent, Node};
+use convoke_plan::{Agent, Kind, Labels, Node};
 use convoke_schedule::TaskIx;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ struct Call {
     /// What it asked for, and who waits for the answer; `None` for a first call that nobody has asked for yet.
     asked: Option<(CallDemand, Option<CallReply>)>,
     model: Box<str>,
+    /// It goes to the step's own model, and others can be asked instead.
+    own: bool,
     /// It may not be made: nothing of it was used.
     refused: bool,
     /// When it could be made.
@@ -124,7 +126,7 @@ impl Permits {
     pub(crate) fn first_call(
         &mut self,
         task: TaskIx,
-        agent: &Agent,
+        (node, agent): (&Node, &Agent),
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> Calls {
@@ -143,6 +145,7 @@ impl Permits {
             keys: Vec::new(),
             asked: None,
             model: Box::from(model),
+            own: agent.settings.fallback.is_some(),
             refused: false,
             sent: None,
             entered: Vec::new(),
@@ -153,8 +156,9 @@ impl Permits {
         let split = self.governor.split(crate::permits::key_of(task), slots, &moved);
         debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
-        if moved.iter().any(|id| self.governor.is_shut(*id, now)) {
-            // Shut since the permit was granted: the call asks again, and waits.
+        let passed_over = self.passes_over(node, model, now).is_some();
+        if passed_over || moved.iter().any(|id| self.governor.is_shut(*id, now)) {
+            // Shut since the permit was granted: the call asks again, and waits, or is told that it need not.
             self.end_call(task, None, Outcome::Unknown, now, effects);
             return Calls::Asked(None);
         }
@@ -175,12 +179,15 @@ impl Permits {
     pub(crate) fn ask_call(
         &mut self,
         task: TaskIx,
-        (node, agent): (&Node, &Agent),
+        (node, labels, agent): (&Node, &Labels, &Agent),
         demand: CallDemand,
         reply: CallReply,
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
+        if let Some(failure) = self.passes_over(node, &demand.model, now) {
+            return effects.push(Effect::Answer(reply, Box::new(Err(failure))));
+        }
         let service = self.services.of(agent, &demand.model, &mut self.governor, now);
         let before = self.calls.close(task);
         let (kept, other) = match before {
@@ -198,11 +205,12 @@ impl Permits {
             needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
         }
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
+        let own = agent.settings.fallback.is_some() && first_model(agent) == Some(demand.model.as_str());
         let model = demand.model.as_str().into();
-        let rank = self.rank(&node.labels, GOES_ON);
+        let rank = self.rank(labels, GOES_ON);
         let (asked, sent, entered) = (Some((demand, Some(reply))), None, Vec::new());
         let (refused, on_record) = (false, false);
-        let call = Call { task, service, keys, asked, model, refused, sent, entered, on_record };
+        let call = Call { task, service, keys, asked, model, own, refused, sent, entered, on_record };
         let no = self.calls.begin(call);
         self.submit(no, rank, &needs, now, effects);
     }
@@ -354,9 +362,24 @@ impl Permits {
         effects: &mut Vec<Effect>,
     ) -> Vec<Adapted> {
         match self.calls.close(task) {
-            Some((no, call)) => self.let_go(no, call, usage, outcome, now, effects),
+            Some((no, call)) => {
+                if call.own && outcome.is_failure() {
+                    self.first_failed.insert(task, outcome);
+                }
+                self.let_go(no, call, usage, outcome, now, effects)
+            }
             None => Vec::new(),
         }
+    }
+
+    /// Why a step's own model is not asked though others can be: its breaker is open.
+    fn passes_over(&mut self, node: &Node, model: &str, now: Timestamp) -> Option<Failure> {
+        let Kind::Agent(agent) = &node.kind else { return None };
+        if agent.settings.fallback.is_none() || first_model(agent) != Some(model) {
+            return None;
+        }
+        let (breaker, _) = self.broken(node, now)?;
+        Some(left_alone(&node.name, &breaker))
     }
 
     /// A call whose task has ended is over as well; nobody knows how it fared.
@@ -437,6 +460,14 @@ fn tokens_of(usage: Usage) -> u64 {
 fn unpaid(budget: &str, word: &str) -> Failure {
     let hint = "raise the budget, or lower max_tokens; then: convoke resume RUN --accept-changes";
     Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
+}
+
+/// Why something is not tried: it has failed too often in a row, and is left alone for a while.
+pub(crate) fn left_alone(step: &str, breaker: &str) -> Failure {
+    let message = format!("step `{step}` is left alone after failures in a row: `{breaker}` is open");
+    Failure::new(Class::Capacity, message)
+        .reason(reason::BREAKER_OPEN)
+        .hint("convoke capacity shows until when; limits.breaker of the configuration says when it opens")
 }
 
 /// What an attempt is told whose call can never be made.

@@ -5,6 +5,7 @@
 
 mod guidance;
 mod take;
+mod waiting;
 
 pub use guidance::MOST_GUIDANCE;
 
@@ -128,6 +129,8 @@ pub struct Core {
     /// When it is worth asking for permits again though nothing has happened.
     opens: Option<Timestamp>,
     was_blocked: bool,
+    /// A breaker has opened, and it was not looked yet at who waits for it.
+    breaker_opened: bool,
 }
 
 impl Core {
@@ -146,13 +149,14 @@ impl Core {
             blocked: None,
             opens: None,
             was_blocked: false,
+            breaker_opened: false,
         }
     }
 
     /// The next moment at which something is due though nothing happens.
     pub fn next_wake(&self) -> Option<Timestamp> {
         let timer = self.scheduler.next_wake();
-        timer.into_iter().chain(self.opens).min()
+        timer.into_iter().chain(self.opens).chain(self.permits.waits.next()).min()
     }
 
     /// Decides everything that follows from what happened.
@@ -166,6 +170,8 @@ impl Core {
             decided.events.into_iter().for_each(|event| self.push(now, event, &mut turn));
             let decided_so_far = turn.events.len();
             decided.commands.into_iter().for_each(|command| self.obey(now, command, &mut turn));
+            self.fail_those_that_wait(now, &mut turn);
+            self.turn_waiting_away(now, &mut turn);
             if !self.admit(now, &mut turn) && turn.events.len() == decided_so_far {
                 break;
             }
@@ -210,6 +216,7 @@ impl Core {
             Setting::ShutUntil => "shut_until",
         };
         let heard = adapted.reason == Reason::Shared;
+        self.breaker_opened |= adapted.reason == Reason::BreakerOpened;
         if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 && !heard {
             let service = self.permits.governor.name(adapted.resource).to_owned();
             let pause = Duration::from_micros(adapted.to - adapted.at.0);
@@ -228,8 +235,8 @@ impl Core {
     fn obey(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {
         match command {
             // Who was told to let go begins nothing more.
-            Command::Admit { .. } if self.interrupt.is_some() => {}
-            Command::Admit { task, .. } => self.demand(now, task, turn),
+            Command::Admit(_) if self.interrupt.is_some() => {}
+            Command::Admit(task) => self.demand(now, task, turn),
             Command::Withdraw(task) => {
                 self.permits.withdraw(task);
             }
@@ -245,13 +252,18 @@ impl Core {
 
     /// Asks for a permit. A task whose permit can never be had fails.
     fn demand(&mut self, now: Timestamp, task: TaskIx, turn: &mut Turn) {
+        if self.fails_at_once(now, task, turn) {
+            return;
+        }
         self.permits.pay(task, &self.scheduler);
         // What is done for a goal holds up what the goal holds up, each in the goal's own order.
         let (of, order) = self.scheduler.turn_in_goal(task).unwrap_or((task, 0));
-        let line = Line { path: self.permits.paths.of(of, &self.scheduler), order };
+        let path = self.permits.paths.of(of, &self.scheduler);
+        let line = Line { labels: self.scheduler.labels(task), path, order };
         let refused = self.permits.demand(task, self.scheduler.node(task), line, now).err();
-        if let Some(refused) = refused {
-            self.never_starts(now, task, &refused, turn);
+        match refused {
+            Some(refused) => self.not_admitted(now, task, &refused, turn),
+            None => self.bound_wait(task, now),
         }
     }
 

@@ -28,10 +28,12 @@ pub struct Limits {
     pub day: Option<Budget>,
     /// What a run may spend whose file says nothing.
     pub run: Option<Budget>,
-    /// When a service is left alone after failures; `None`: never.
+    /// When a step is left alone after failures; `None`: never.
     pub breaker: Option<Breaker>,
     /// How the queue goes about it.
     pub queue: Queue,
+    /// How long an attempt may wait for its permit, where the workflow says nothing; `None`: as long as it takes.
+    pub max_wait: Option<Duration>,
     /// Where chance comes from: another number in each process, so that they do not do the same at the same moment.
     pub seed: u64,
     /// A run has as many attempts at once as the machine may have, also when that is changed.
@@ -88,7 +90,7 @@ pub struct TenantLimit {
     pub budget: Option<Budget>,
 }
 
-/// When a service that fails is left alone, and when it is tried again.
+/// When something that fails is left alone, and when it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaker {
     /// Failures in a row that open it.
@@ -97,8 +99,14 @@ pub struct Breaker {
     pub successes: u32,
     /// Seconds that it stays open the first time.
     pub cool_down_seconds: u64,
-    /// For each of a model, a whole provider, or a step.
+    /// For each step with its model, each model, or each provider.
     pub per: BreakerKey,
+}
+
+impl Default for Breaker {
+    fn default() -> Breaker {
+        Breaker { failures: 3, successes: 1, cool_down_seconds: 30, per: BreakerKey::Role }
+    }
 }
 
 impl Breaker {
@@ -113,13 +121,13 @@ impl Breaker {
 /// What a breaker is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BreakerKey {
-    /// One model of a provider.
+    /// One step of a workflow, with its model and its provider.
     #[default]
+    Role,
+    /// One model of a provider, whichever steps ask it.
     Model,
     /// All models of a provider.
     Provider,
-    /// One step of a workflow.
-    Role,
 }
 
 /// How the queue of a run goes about it.

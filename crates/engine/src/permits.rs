@@ -18,6 +18,7 @@ mod keys;
 mod learned;
 mod money;
 mod shared;
+mod waits;
 
 pub(crate) use demand::Line;
 pub(crate) use keys::{Owner, call_keys, key_of, owner_of};
@@ -40,6 +41,8 @@ use convoke_plan::{Agent, Kind, Node};
 use convoke_schedule::TaskIx;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
+use waits::Waits;
 
 /// The permits of a run.
 #[derive(Debug)]
@@ -63,6 +66,14 @@ pub struct Permits {
     follows_machine: bool,
     /// Attempts that may wait at once.
     longest_queue: u64,
+    /// Until when attempts may wait.
+    pub(crate) waits: Waits,
+    /// How long they may where nothing is said.
+    pub(crate) max_wait: Option<Duration>,
+    /// Attempts that gave way to others in a full queue.
+    pub(crate) displaced: Vec<TaskIx>,
+    /// Whose first model failed in the attempt that is under way, whatever became of the attempt.
+    pub(crate) first_failed: HashMap<TaskIx, Outcome>,
     /// Other processes wait for what this one holds.
     pub crowded: bool,
 }
@@ -118,6 +129,10 @@ impl Permits {
             paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
             longest_queue: limits.queue.longest as u64,
+            waits: Waits::default(),
+            max_wait: limits.max_wait,
+            displaced: Vec::new(),
+            first_failed: HashMap::new(),
             crowded: false,
         };
         permits.name_all(limits);
@@ -152,6 +167,7 @@ impl Permits {
             match self.governor.admit(now) {
                 Admission::Granted(key) => match owner_of(key) {
                     Owner::Attempt(task) => {
+                        self.waits.end(task);
                         self.holdings.take(task);
                         return Next::Start(task);
                     }
@@ -193,7 +209,7 @@ impl Permits {
     ) -> Terms {
         let fence = self.holdings.fence(task);
         let calls = match (&node.kind, agent) {
-            (Kind::Agent(agent), _) => self.first_call(task, agent, now, effects),
+            (Kind::Agent(agent), _) => self.first_call(task, (node, agent), now, effects),
             (_, Some(agent)) => self.any_call(task, agent, now),
             (_, None) => Calls::Free,
         };
@@ -209,6 +225,8 @@ impl Permits {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> Vec<Adapted> {
+        // What the breaker watches is the step's own model, also where another one has answered instead.
+        let outcome = self.first_failed.remove(&task).unwrap_or(outcome);
         let freed = self.governor.release(key_of(task), Used::AsReserved, outcome, now);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
         self.purses.forget(task);
@@ -218,6 +236,7 @@ impl Permits {
 
     /// Takes back what a task waits for.
     pub(crate) fn withdraw(&mut self, task: TaskIx) {
+        self.waits.end(task);
         self.governor.withdraw(key_of(task));
         self.holdings.forget(task);
     }

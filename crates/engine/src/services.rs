@@ -159,10 +159,8 @@ impl Services {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let provider = &agent.settings.provider;
-        let counted = !self.asks_nobody && !WITHOUT_SERVICE.contains(&provider.name.as_str());
-        let service = match counted {
-            true => Some(Arc::new(self.make(provider, model, governor, now))),
+        let service = match self.counts(agent) {
+            true => Some(Arc::new(self.make(&agent.settings.provider, model, governor, now))),
             false => None,
         };
         self.known.insert(key, service.clone());
@@ -189,15 +187,6 @@ impl Services {
         }
         service.take(Spec::slots(own.clone(), self.most).learn_from(self.most), governor);
         self.recall(&mut service, governor, now);
-        match self.breaker.map(|breaker| (breaker.per, breaker.rules())) {
-            Some((BreakerKey::Model, rules)) => {
-                service.take(Spec::door(format!("breaker:{name}"), rules), governor)
-            }
-            Some((BreakerKey::Provider, rules)) => {
-                service.take(Spec::door(format!("breaker:{}{mark}", provider.name), rules), governor);
-            }
-            Some((BreakerKey::Role, _)) | None => {}
-        }
         service
     }
 
@@ -230,11 +219,22 @@ impl Services {
         }
     }
 
-    /// The breaker of a step, where steps have one each.
-    pub fn of_role(&self, step: &str, governor: &mut Governor) -> Option<ResourceId> {
-        let breaker = self.breaker.filter(|breaker| breaker.per == BreakerKey::Role)?;
-        let name = format!("breaker:step {step}");
+    /// The breaker that watches how attempts of a step fare with its own model. What asks nobody has none.
+    pub fn breaker(&self, step: &str, agent: &Agent, governor: &mut Governor) -> Option<ResourceId> {
+        let breaker = self.breaker.filter(|_| self.counts(agent))?;
+        let provider = &agent.settings.provider;
+        let (mark, model) = (mark(provider), first_model(agent).unwrap_or("(rendered)"));
+        let name = match breaker.per {
+            BreakerKey::Role => format!("breaker:step {step} {}/{model}{mark}", provider.name),
+            BreakerKey::Model => format!("breaker:{}/{model}{mark}", provider.name),
+            BreakerKey::Provider => format!("breaker:{}{mark}", provider.name),
+        };
         governor.resource(&name).or_else(|| governor.add(Spec::door(name, breaker.rules())).ok())
+    }
+
+    /// Whether calls of an agent go to a service.
+    fn counts(&self, agent: &Agent) -> bool {
+        !self.asks_nobody && !WITHOUT_SERVICE.contains(&agent.settings.provider.name.as_str())
     }
 }
 

@@ -182,6 +182,12 @@ pub mod reason {
     pub const PART_BUDGET_TOKENS: &str = "budget_tokens_of_step";
     /// A budget is spent, and a person is to say whether it goes on.
     pub const BUDGET_ASK: &str = "budget_ask";
+    /// A step has failed too often in a row, and is left alone for a while.
+    pub const BREAKER_OPEN: &str = "breaker_open";
+    /// An attempt waited longer for its permit than `max_wait` allows.
+    pub const MAX_WAIT: &str = "max_wait";
+    /// As many attempts wait as may, and none of a lower class.
+    pub const QUEUE_FULL: &str = "queue_full";
     /// The reasons that make a run end with "limit reached".
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET, BUDGET_TOKENS];
     /// A conversation took longer than its session may.

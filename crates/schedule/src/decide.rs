@@ -52,7 +52,7 @@ impl Scheduler {
         let node =
             plan.workflow(self.frame(self.tasks[task].place.frame).workflow).node(self.tasks[task].node);
         match &node.kind {
-            Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_) => self.ask_permit(task, &node.labels),
+            Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_) => self.ask_permit(task),
             Kind::Set(set) => self.begin_set(task, set, outputs),
             Kind::Wait(wait) => self.begin_wait(task, wait, outputs),
             Kind::Gate(gate) => self.begin_gate(task, gate, outputs),
@@ -81,10 +81,10 @@ impl Scheduler {
         })
     }
 
-    pub(crate) fn ask_permit(&mut self, task: TaskIx, labels: &convoke_plan::Labels) {
+    pub(crate) fn ask_permit(&mut self, task: TaskIx) {
         self.tasks[task].queued = true;
         self.queued += 1;
-        self.command(Command::Admit { task, labels: labels.clone() });
+        self.command(Command::Admit(task));
     }
 
     /// An attempt ended badly, or a task that was told to stop has stopped.
@@ -105,6 +105,13 @@ impl Scheduler {
             _ => {}
         }
         self.retry_or_fail(task, failure, self.tasks[task].failures);
+    }
+
+    /// A task that waits for a permit is turned away: it is tried again or fails, as its policy says of the failure.
+    pub fn turn_away(&mut self, task: TaskIx, failure: Failure) {
+        if self.tasks[task].state == TaskState::Ready {
+            self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
+        }
     }
 
     /// The failure policy of a task, up to its end.

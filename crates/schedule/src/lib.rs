@@ -22,6 +22,7 @@ mod goal;
 mod group;
 mod history;
 mod index;
+mod labels;
 mod launch;
 mod lineage;
 mod merge;

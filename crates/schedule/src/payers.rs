@@ -104,7 +104,7 @@ impl Scheduler {
     /// Every budget that a task draws from, nearest first.
     pub fn payers(&self, task: TaskIx) -> Vec<Payer> {
         let mut payers = self.stated_payers(task);
-        self.house.add_to(&mut payers, self.tenant(task));
+        self.house.add_to(&mut payers, self.tenant(task).as_ref());
         payers
     }
 
@@ -134,11 +134,11 @@ impl Scheduler {
     /// plan does not know any more is left out.
     pub fn payers_of(&self, id: &TaskId) -> (Vec<Payer>, Option<Arc<str>>) {
         if let Some(task) = self.find(id) {
-            return (self.payers(task), self.tenant(task).cloned());
+            return (self.payers(task), self.tenant(task));
         }
         let mut path = Path::new(&self.plan, &self.namesakes);
         let _ = id.segments().try_for_each(|segment| path.descend(&segment));
-        let tenant = path.node.and_then(|node| node.labels.tenant.clone());
+        let tenant = path.tenant.clone();
         path.payers.extend(path.of_step());
         self.house.add_to(&mut path.payers, tenant.as_ref());
         (path.payers, tenant)
@@ -167,11 +167,6 @@ impl Scheduler {
         let budget = self.node(task).budget.clone()?;
         let workflow = self.frame(self.tasks[task].place.frame).workflow;
         Some(Payer { owner: self.namesakes.owner(workflow, &self.node(task).name), budget })
-    }
-
-    /// The tenant on whose account a task runs.
-    pub fn tenant(&self, task: TaskIx) -> Option<&Arc<str>> {
-        self.node(task).labels.tenant.as_ref()
     }
 }
 
@@ -240,13 +235,16 @@ struct Path<'a> {
     id: Option<TaskId>,
     node: Option<&'a Node>,
     payers: Vec<Payer>,
+    /// The nearest that is written so far.
+    tenant: Option<Arc<str>>,
 }
 
 impl<'a> Path<'a> {
     fn new(plan: &'a Plan, namesakes: &'a Namesakes) -> Path<'a> {
         let workflow = plan.root();
         let payers = of_workflow(&workflow.limits, Owner::Run).into_iter().collect();
-        Path { plan, namesakes, ix: WorkflowIx(0), workflow, id: None, node: None, payers }
+        let tenant = workflow.labels.tenant.clone();
+        Path { plan, namesakes, ix: WorkflowIx(0), workflow, id: None, node: None, payers, tenant }
     }
 
     /// The budget of the step that it has come to.
@@ -282,12 +280,20 @@ impl<'a> Path<'a> {
             }
             _ => node,
         });
+        self.settle_tenant(node);
+        self.settle_tenant(self.node?);
         Some(())
+    }
+
+    /// A node on the way down is nearer than all before it.
+    fn settle_tenant(&mut self, node: &Node) {
+        self.tenant = node.labels.tenant.clone().or_else(|| self.tenant.take());
     }
 
     fn enter(&mut self, workflow: WorkflowIx, task: TaskId) {
         self.ix = workflow;
         self.workflow = self.plan.workflow(workflow);
+        self.tenant = self.workflow.labels.tenant.clone().or_else(|| self.tenant.take());
         self.payers.extend(of_workflow(&self.workflow.limits, Owner::Workflow(task)));
     }
 

@@ -10,20 +10,15 @@ use crate::timer::Timers;
 use crate::values::Values;
 use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, Superseded, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
-use convoke_plan::{Agent, Kind, Labels, Node, NodeIx, Plan, Workflow, WorkflowIx};
+use convoke_plan::{Agent, Kind, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Ask the governor for a permit.
-    Admit {
-        /// The task that wants to start.
-        task: TaskIx,
-        /// What the governor may know.
-        labels: Labels,
-    },
+    /// Ask the governor for a permit for a task that wants to start.
+    Admit(TaskIx),
     /// The task no longer wants a permit.
     Withdraw(TaskIx),
     /// Stop the running attempt.

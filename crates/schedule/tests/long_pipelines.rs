@@ -29,7 +29,7 @@ fn finish(mut run: Run) -> (RunStatus, u64, usize) {
         run.now += 1;
         let turn = run.scheduler.decide(Timestamp(run.now as _), &run.outputs);
         for command in turn.commands {
-            if let Command::Admit { task, .. } = command {
+            if let Command::Admit(task) = command {
                 longest = longest.max(work(&mut run, task));
             }
         }
@@ -79,7 +79,7 @@ fn of_changes_of_a_run_the_newest_state_of_the_project_counts() {
     seen(&mut run, None, 3);
     let turn = run.scheduler.decide(Timestamp(9), &run.outputs);
     let task = turn.commands.iter().find_map(|command| match command {
-        Command::Admit { task, .. } => Some(*task),
+        Command::Admit(task) => Some(*task),
         _ => None,
     });
     seen(&mut run, Some("p1"), 5);

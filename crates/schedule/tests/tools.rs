@@ -20,7 +20,7 @@ fn begun(plan: Arc<Plan>, inputs: &Value) -> (Run, TaskIx) {
     let mut run = Run::begun(plan, inputs);
     let turn = run.scheduler.decide(Timestamp(1), &run.outputs);
     match turn.commands.as_slice() {
-        [Command::Admit { task, .. }] => (run, *task),
+        [Command::Admit(task)] => (run, *task),
         other => panic!("{other:?}"),
     }
 }

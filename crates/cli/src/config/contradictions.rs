@@ -303,7 +303,7 @@ mod tests {
             "f.toml:1: `machine_concurrency`: expected a whole number from 1 to 1000000, found 0",
             "f.toml:2: `limits.queue`: expected a whole number from 1 to 1000000000, found -1",
             "f.toml:3: `limits.resources.gpu`: expected a whole number from 1 to 1000000000, found 2000000000",
-            "f.toml:4: unknown key `limits.x`; known here: models, tenants, resources, orchestrations, queue, age_turn, breaker",
+            "f.toml:4: unknown key `limits.x`; known here: models, tenants, resources, orchestrations, queue, age_turn, max_wait_seconds, breaker",
         ];
         assert_eq!(refusals(&[text]), expected);
     }

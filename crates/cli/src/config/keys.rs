@@ -148,10 +148,11 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.orchestrations", ATTEMPTS),
     ("limits.queue", AMOUNT),
     ("limits.age_turn", ATTEMPTS),
-    ("limits.breaker.failures", ATTEMPTS),
+    ("limits.max_wait_seconds", Kind::Within(1, 31_536_000)),
+    ("limits.breaker.failures", Kind::Within(0, 1_000_000)),
     ("limits.breaker.successes", ATTEMPTS),
     ("limits.breaker.cool_down_seconds", Kind::Within(1, 86_400)),
-    ("limits.breaker.per", Kind::OneOf(&["model", "provider", "role"])),
+    ("limits.breaker.per", Kind::OneOf(&["role", "model", "provider"])),
     ("manifests.max_concurrency", Kind::Within(1, 100_000)),
     ("manifests.batch_size", Kind::Within(1, 100_000)),
     ("manifests.timeout_seconds", Kind::Seconds),
@@ -332,7 +333,7 @@ mod tests {
     fn what_may_stand_somewhere_can_be_told() {
         assert_eq!(
             siblings(&["limits", "x"]),
-            "models, tenants, resources, orchestrations, queue, age_turn, breaker"
+            "models, tenants, resources, orchestrations, queue, age_turn, max_wait_seconds, breaker"
         );
         assert_eq!(siblings(&["limits", "tenants", "blue", "x"]), "concurrency, weight");
     }

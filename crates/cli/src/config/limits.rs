@@ -9,10 +9,7 @@ use convoke_engine::{Breaker, BreakerKey, Durations, Limits, Queue, ServiceLimit
 use convoke_govern::Learned;
 use convoke_model::{Budget, WhenSpent};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The breaker of somebody who says only part of it.
-pub const BREAKER: Breaker =
-    Breaker { failures: 5, successes: 3, cool_down_seconds: 30, per: BreakerKey::Model };
+use std::time::Duration;
 
 /// Everything that is limited.
 pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
@@ -31,6 +28,7 @@ pub fn read(values: &Values, providers: &BTreeMap<String, Provider>) -> Limits {
         run: budget(values, "budgets.run"),
         breaker: breaker(values),
         queue: queue(values),
+        max_wait: values.number("limits.max_wait_seconds").map(Duration::from_secs),
         seed: 0,
         follows_machine: false,
         learned: Learned::default(),
@@ -103,20 +101,18 @@ fn budget(values: &Values, below: &str) -> Option<Budget> {
     Some(Budget { micros, tokens, audit, when_spent, ..Budget::default() })
 }
 
-/// Whoever says something about breakers has them.
+/// There is one unless its threshold is 0.
 fn breaker(values: &Values) -> Option<Breaker> {
-    if !values.0.keys().any(|key| key.starts_with("limits.breaker.")) {
-        return None;
-    }
-    let get = |key: &str| values.count(&format!("limits.breaker.{key}"));
-    Some(Breaker {
-        failures: get("failures").unwrap_or(BREAKER.failures),
-        successes: get("successes").unwrap_or(BREAKER.successes),
-        cool_down_seconds: get("cool_down_seconds").map_or(BREAKER.cool_down_seconds, u64::from),
+    let (get, usual) = (|key: &str| values.count(&format!("limits.breaker.{key}")), Breaker::default());
+    let failures = get("failures").unwrap_or(usual.failures);
+    (failures > 0).then(|| Breaker {
+        failures,
+        successes: get("successes").unwrap_or(usual.successes),
+        cool_down_seconds: get("cool_down_seconds").map_or(usual.cool_down_seconds, u64::from),
         per: match values.text("limits.breaker.per").as_deref() {
             Some("provider") => BreakerKey::Provider,
-            Some("role") => BreakerKey::Role,
-            _ => BreakerKey::Model,
+            Some("model") => BreakerKey::Model,
+            _ => usual.per,
         },
     })
 }
@@ -208,11 +204,13 @@ tenants.blue = {usd = 2, when_spent = 'queue'}
     }
 
     #[test]
-    fn part_of_a_breaker_is_a_breaker() {
+    fn there_is_a_breaker_unless_its_threshold_is_0() {
+        assert_eq!(resolve(&[]).limits.breaker, Some(Breaker::default()));
+        assert_eq!(resolve(&["limits.breaker.failures = 0"]).limits.breaker, None);
         let limits = resolve(&["limits.breaker = {failures = 2, per = 'provider'}"]).limits;
         assert_eq!(
             limits.breaker,
-            Some(Breaker { failures: 2, successes: 3, cool_down_seconds: 30, per: BreakerKey::Provider })
+            Some(Breaker { failures: 2, successes: 1, cool_down_seconds: 30, per: BreakerKey::Provider })
         );
     }
 

@@ -15,7 +15,6 @@ pub use addresses::{Addresses, from_environment as address_from_environment};
 pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, LayerError, Origin, Scalar};
-pub use limits::BREAKER;
 
 use crate::args::{ColorChoice, Global};
 use convoke_engine::Limits;

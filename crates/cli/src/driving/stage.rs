@@ -4,7 +4,6 @@ use super::equipment::{Equipment, run_limit, shared_limits};
 use super::share::Share;
 use super::{notebook, sharing, today};
 use crate::args::RunFlags;
-use crate::config::BREAKER;
 use crate::console::Console;
 use crate::failure::CommandFailure;
 use crate::gate;
@@ -108,7 +107,7 @@ fn bound_breaker(limits: &mut Limits, stated: Option<u32>) {
         None => {}
         Some(0) => limits.breaker = None,
         Some(failures) => {
-            limits.breaker = Some(Breaker { failures, ..limits.breaker.unwrap_or(BREAKER) });
+            limits.breaker = Some(Breaker { failures, ..limits.breaker.unwrap_or_default() });
         }
     }
 }

@@ -21,9 +21,10 @@ impl Core {
                 turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
             }
             What::CallAsked { task, demand, reply, .. } => {
-                let (node, agent) = (self.scheduler.node(task), self.scheduler.agent_of(task));
-                if let Some(agent) = agent {
-                    self.permits.ask_call(task, (node, agent), demand, reply, fact.at, &mut turn.effects);
+                let (labels, node) = (self.scheduler.labels(task), self.scheduler.node(task));
+                if let Some(agent) = self.scheduler.agent_of(task) {
+                    let (who, effects) = ((node, &labels, agent), &mut turn.effects);
+                    self.permits.ask_call(task, who, demand, reply, fact.at, effects);
                 }
             }
             What::CallEnded { task, attempt, usage, outcome } => {

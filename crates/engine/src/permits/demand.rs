@@ -2,7 +2,7 @@
 //!
 //! Invariant: everything that an attempt needs is asked for at once, so that nobody holds a part and waits for the rest.
 
-use super::{Named, Permits, key_of};
+use super::{Named, Owner, Permits, key_of, owner_of};
 use crate::leases::Wants;
 use crate::services::Service;
 use crate::terms::Want;
@@ -12,9 +12,11 @@ use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::TaskIx;
 use std::sync::Arc;
 
-/// How an attempt stands against others of the same labels.
-#[derive(Debug, Clone, Copy)]
+/// How an attempt stands against others.
+#[derive(Debug, Clone)]
 pub(crate) struct Line {
+    /// The labels that hold for it.
+    pub labels: Labels,
     /// How much work depends on it.
     pub path: u32,
     /// Among equals, who comes first.
@@ -30,20 +32,25 @@ impl Permits {
         line: Line,
         now: Timestamp,
     ) -> Result<(), Refused> {
-        let rank = Rank { order: line.order, ..self.rank(&node.labels, line.path) };
+        let rank = Rank { order: line.order, ..self.rank(&line.labels, line.path) };
         let mut needs = vec![Amount::of(self.slots, 1)];
-        needs.extend(self.named_needs(node).map(|(named, count)| Amount::of(named.local, count)));
+        let tenant = line.labels.tenant.as_deref();
+        needs.extend(self.named_needs(node, tenant).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
         needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
-        needs.extend(self.breaker_of(node).map(|id| Amount::of(id, 1)));
+        needs.extend(self.guarded_by(node, now).map(|id| Amount::of(id, 1)));
         let room = self.room(&needs, now);
-        let wants = self.wants(node);
+        let wants = self.wants(node, tenant);
         let lease = self.holdings.demand(task, wants, &mut self.governor);
         let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
         needs.extend(lease.map(|id| Amount::of(id, 1)));
         let demand = Demand { key: key_of(task), rank, needs: &needs };
-        let taken = match (self.governor.waiting() as u64) < room.saturating_add(self.longest_queue) {
+        let most = room.saturating_add(self.longest_queue);
+        if self.governor.waiting() as u64 >= most {
+            self.make_room(rank);
+        }
+        let taken = match (self.governor.waiting() as u64) < most {
             true => self.governor.demand_further(demand, now),
             false => self.governor.demand(demand, now),
         };
@@ -63,11 +70,15 @@ impl Permits {
     /// How a task, or a call of it, stands against others.
     pub(crate) fn rank(&mut self, labels: &Labels, path: u32) -> Rank {
         let tenant = labels.tenant.as_deref().map(|name| self.governor.tenant(name)).unwrap_or_default();
-        Rank { class: labels.class as u8, tenant, priority: labels.priority as u8, path, order: 0 }
+        let (class, priority) = (labels.class.unwrap_or_default(), labels.priority.unwrap_or_default());
+        Rank { class: class as u8, tenant, priority: priority as u8, path, order: 0 }
     }
 
-    fn named_needs<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Named, u64)> {
-        let tenant = node.labels.tenant.as_deref();
+    fn named_needs<'a>(
+        &'a self,
+        node: &'a Node,
+        tenant: Option<&str>,
+    ) -> impl Iterator<Item = (&'a Named, u64)> {
         let tenant =
             tenant.and_then(|name| self.named.get(&format!("tenant:{name}"))).map(|named| (named, 1));
         let resources = node.resources.iter();
@@ -82,18 +93,45 @@ impl Permits {
         self.services.of_first(agent, &mut self.governor, now)
     }
 
-    /// The breaker of an agent's step.
-    fn breaker_of(&mut self, node: &Node) -> Option<ResourceId> {
-        let (Kind::Agent(_) | Kind::Reduce(_)) = &node.kind else { return None };
-        self.services.of_role(&node.name, &mut self.governor)
+    /// In a full queue an attempt of a lower class that has not begun gives way. Calls never do: their attempts have begun.
+    fn make_room(&mut self, rank: Rank) {
+        let has_not_begun = |key| matches!(owner_of(key), Owner::Attempt(_));
+        if let Some(key) = self.governor.give_way(rank, has_not_begun)
+            && let Owner::Attempt(task) = owner_of(key)
+        {
+            self.withdraw(task);
+            self.displaced.push(task);
+        }
+    }
+
+    /// The breaker of an agent's step, which watches the step's own model.
+    pub(crate) fn breaker_of(&mut self, node: &Node) -> Option<ResourceId> {
+        let Kind::Agent(agent) = &node.kind else { return None };
+        self.services.breaker(node.step_name(), agent, &mut self.governor)
+    }
+
+    /// The breaker that an attempt has to pass. A step with further models does not wait for it: while it is open, the next model
+    /// is asked.
+    fn guarded_by(&mut self, node: &Node, now: Timestamp) -> Option<ResourceId> {
+        let breaker = self.breaker_of(node)?;
+        let open = self.governor.broken_until(breaker, now).is_some();
+        let passes_by = matches!(&node.kind, Kind::Agent(agent) if agent.settings.fallback.is_some());
+        (!open || !passes_by).then_some(breaker)
+    }
+
+    /// Until when the breaker of a step is open, and its name.
+    pub(crate) fn broken(&mut self, node: &Node, now: Timestamp) -> Option<(String, Timestamp)> {
+        let breaker = self.breaker_of(node)?;
+        let until = self.governor.broken_until(breaker, now)?;
+        Some((self.governor.name(breaker).to_owned(), until))
     }
 
     /// What an attempt needs of what all processes share.
-    fn wants(&self, node: &Node) -> Wants {
+    fn wants(&self, node: &Node, tenant: Option<&str>) -> Wants {
         if self.plain.is_empty() {
             return self.plain.clone();
         }
-        let mut named = self.named_needs(node).peekable();
+        let mut named = self.named_needs(node, tenant).peekable();
         if named.peek().is_none() {
             return self.plain.clone();
         }

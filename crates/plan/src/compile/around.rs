@@ -10,8 +10,8 @@ use crate::source::workflow::{Common, Step, StepKind, Workflow};
 pub(super) struct Caller<'a> {
     /// The file that calls, by its number.
     pub file: usize,
-    /// The groups around the step that calls.
-    pub groups: Vec<&'a Common>,
+    /// The step that calls, then the groups around it.
+    pub around: Vec<&'a Common>,
 }
 
 /// For each file of a bundle, the places that it is called from.
@@ -22,8 +22,8 @@ impl<'a> Callers<'a> {
     pub fn new(bundle: &'a Bundle) -> Callers<'a> {
         let mut callers: Vec<_> = bundle.workflows.iter().map(|_| Vec::new()).collect();
         for (file, workflow) in bundle.workflows.iter().enumerate() {
-            for (called, groups) in calls(bundle, workflow) {
-                callers[called].push(Caller { file, groups });
+            for (called, around) in calls(bundle, workflow) {
+                callers[called].push(Caller { file, around });
             }
         }
         Callers(callers)
@@ -45,7 +45,7 @@ impl<'a> Callers<'a> {
     }
 }
 
-/// The files that a file calls, each with the groups around the step.
+/// The files that a file calls, each with the step and the groups around it.
 fn calls<'a>(bundle: &Bundle, workflow: &'a Workflow) -> Vec<(usize, Vec<&'a Common>)> {
     let outline = Outline::new(workflow);
     let called = |step: &Step| match &step.kind {
@@ -53,15 +53,16 @@ fn calls<'a>(bundle: &Bundle, workflow: &'a Workflow) -> Vec<(usize, Vec<&'a Com
         _ => None,
     };
     let items = outline.items.iter().enumerate().filter_map(|(ix, item)| match item {
-        Item::Step(step) => Some((called(step)?, groups(&outline, outline.parents[ix].clone()))),
+        Item::Step(step) => Some((called(step)?, around(&outline, step, outline.parents[ix].clone()))),
         _ => None,
     });
-    let inline = outline.inline().filter_map(|(ix, step)| Some((called(step)?, groups(&outline, vec![ix]))));
+    let inline =
+        outline.inline().filter_map(|(ix, step)| Some((called(step)?, around(&outline, step, vec![ix]))));
     items.chain(inline).collect()
 }
 
-/// Some groups, and those that they stand in.
-fn groups<'a>(outline: &Outline<'a>, mut found: Vec<usize>) -> Vec<&'a Common> {
+/// A step, the groups that it stands in, and those that they stand in.
+fn around<'a>(outline: &Outline<'a>, step: &'a Step, mut found: Vec<usize>) -> Vec<&'a Common> {
     let mut next = 0;
     while let Some(group) = found.get(next).copied() {
         next += 1;
@@ -69,5 +70,6 @@ fn groups<'a>(outline: &Outline<'a>, mut found: Vec<usize>) -> Vec<&'a Common> {
         let outer: Vec<usize> = outer.copied().collect();
         found.extend(outer);
     }
-    found.into_iter().map(|ix| outline.items[ix].common()).collect()
+    let groups = found.into_iter().map(|ix| outline.items[ix].common());
+    std::iter::once(&step.common).chain(groups).collect()
 }

@@ -118,6 +118,7 @@ impl<'a> Builder<'a> {
             inputs: source.input.as_ref().map(inputs),
             context: context(&source.context),
             limits: self.limits(),
+            labels: super::node::labels(&source.labels),
             entry: self.outline.entries().into_iter().map(node_ix).collect(),
             nodes,
             output,

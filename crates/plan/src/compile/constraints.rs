@@ -7,7 +7,9 @@ use super::around::Callers;
 use super::load::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::source::text::Spanned;
-use crate::source::workflow::{Budget, BudgetMode, Clearance, Limits, PhaseStep, Step, StepKind, Workflow};
+use crate::source::workflow::{
+    Budget, BudgetMode, Clearance, Labels, Limits, PhaseStep, Step, StepKind, Workflow,
+};
 
 /// A budget of the configuration that goes on with a cheaper model once it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,14 +41,11 @@ impl Degrade {
         }
     }
 
-    fn binds(&self, root: &Workflow, workflow: &Workflow, step: &Step) -> bool {
+    fn binds(&self, root: &Workflow, tenants: &[&str]) -> bool {
         match &self.of {
             DegradeOf::Day => true,
             DegradeOf::Run => root.limits.budget_usd.is_none() && root.limits.budget_tokens.is_none(),
-            DegradeOf::Tenant(name) => {
-                let tenant = step.common.labels.tenant.as_ref().or(workflow.labels.tenant.as_ref());
-                tenant.is_some_and(|tenant| tenant.value == *name)
-            }
+            DegradeOf::Tenant(name) => tenants.contains(&name.as_str()),
         }
     }
 }
@@ -64,7 +63,8 @@ pub(super) fn check(bundle: &Bundle, configured: &[Degrade], findings: &mut Vec<
             let own = [of_limits(&workflow.limits), step.common.budget.as_ref().and_then(cheaper)];
             let around: Vec<_> = own.into_iter().flatten().chain(above.iter().copied()).collect();
             findings.extend(of_phase(phase, &around));
-            let configured = configured.iter().filter(|one| one.binds(&bundle.workflows[0], workflow, step));
+            let tenants = tenants(bundle, &callers, file, step);
+            let configured = configured.iter().filter(|one| one.binds(&bundle.workflows[0], &tenants));
             findings.extend(configured.flat_map(|degrade| of_configuration(phase, degrade)));
         }
     }
@@ -75,9 +75,25 @@ fn of_callers<'a>(bundle: &'a Bundle, callers: &Callers<'a>, file: usize) -> Vec
     let mut models = Vec::new();
     for caller in callers.above(file) {
         models.extend(of_limits(&bundle.workflows[caller.file].limits));
-        models.extend(caller.groups.iter().filter_map(|group| group.budget.as_ref()).filter_map(cheaper));
+        models.extend(
+            caller.around.iter().skip(1).filter_map(|group| group.budget.as_ref()).filter_map(cheaper),
+        );
     }
     models
+}
+
+/// The tenants on whose account a step may run: the nearest that is written, on each way down to it.
+fn tenants<'a>(bundle: &'a Bundle, callers: &Callers<'a>, file: usize, step: &'a Step) -> Vec<&'a str> {
+    let written = |labels: &'a Labels| labels.tenant.as_ref().map(|tenant| tenant.value.as_str());
+    let own = written(&step.common.labels).or_else(|| written(&bundle.workflows[file].labels));
+    if let Some(own) = own {
+        return vec![own];
+    }
+    let above = callers.above(file).into_iter().flat_map(|caller| {
+        let around = caller.around.iter().map(|common| &common.labels);
+        around.chain([&bundle.workflows[caller.file].labels])
+    });
+    above.filter_map(written).collect()
 }
 
 fn phase(step: &Step) -> Option<&PhaseStep> {

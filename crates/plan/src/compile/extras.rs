@@ -74,7 +74,7 @@ impl Builder<'_> {
     pub(super) fn asked_node(&self, name: &str, agent: Agent, step: &source::Step) -> Node {
         let own = self.own_node(name, Kind::Agent(Box::new(agent)), &step.common.span);
         let retry = super::node::retry(&own.kind, step.common.retry.as_ref());
-        Node { labels: super::node::labels(&step.common.labels, &self.source.labels), retry, ..own }
+        Node { labels: super::node::labels(&step.common.labels), retry, ..own }
     }
 
     /// An agent or a script that does the work of a phase: tried again and bounded as its actor says.
@@ -91,7 +91,7 @@ impl Builder<'_> {
             on_unknown: super::node::on_unknown(&own.kind, actor),
             timeout: actor.timeout.as_ref().map(|limit| super::node::millis(limit.value)),
             resources: super::budget::resources(actor),
-            labels: super::node::labels(&step.common.labels, &self.source.labels),
+            labels: super::node::labels(&step.common.labels),
             ..own
         }
     }
@@ -113,6 +113,7 @@ impl Builder<'_> {
             repairer: None,
             retry: if is_agent { Retry::agent_default() } else { Retry::once() },
             timeout: None,
+            max_wait: None,
             on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },
             labels: Labels::default(),
             budget: None,

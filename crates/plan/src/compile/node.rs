@@ -52,8 +52,9 @@ impl<'a> Builder<'a> {
             repairer: None,
             retry: retry(&kind, common.retry.as_ref()),
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
+            max_wait: common.max_wait.as_ref().map(|limit| limit.value.as_millis() as u64),
             on_unknown: on_unknown(&kind, common),
-            labels: labels(&common.labels, &self.source.labels),
+            labels: labels(&common.labels),
             budget: common.budget.as_ref().and_then(budget::of_node),
             resources: budget::resources(common),
             place: self.place(&common.span),
@@ -160,14 +161,12 @@ pub(super) fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     }
 }
 
-pub(super) fn labels(step: &source::Labels, workflow: &source::Labels) -> Labels {
-    let priority = step.priority.as_ref().or(workflow.priority.as_ref());
-    let class = step.class.as_ref().or(workflow.class.as_ref());
-    let tenant = step.tenant.as_ref().or(workflow.tenant.as_ref());
+/// Labels as they are written; what holds for a task is found when it runs, by what is around it.
+pub(super) fn labels(written: &source::Labels) -> Labels {
     Labels {
-        priority: priority.map_or(Priority::default(), |label| priority_of(label.value)),
-        class: class.map_or(WorkClass::default(), |label| class_of(label.value)),
-        tenant: tenant.map(|label| Arc::from(label.value.as_str())),
+        priority: written.priority.as_ref().map(|label| priority_of(label.value)),
+        class: written.class.as_ref().map(|label| class_of(label.value)),
+        tenant: written.tenant.as_ref().map(|label| Arc::from(label.value.as_str())),
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Node {
     pub retry: Retry,
     /// How long it may take, over all attempts.
     pub timeout: Option<Span>,
+    /// How long an attempt of it, or of what is inside it, may wait for a permit, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_wait: Option<u64>,
     /// What follows when a crash cut an attempt off.
     pub on_unknown: OnUnknown,
     /// What the governor may know about it.
@@ -180,15 +183,33 @@ pub enum OnUnknown {
     Fail,
 }
 
-/// What the governor may know about a node.
+/// What the governor may know about a node or a workflow, as it is written there. What is not written is what is written
+/// around it: on the group, on the workflow, on the step that calls the workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Labels {
     /// How urgent.
-    pub priority: Priority,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
     /// For whom: somebody who waits, or a batch.
-    pub class: WorkClass,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<WorkClass>,
     /// On whose account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<Arc<str>>,
+}
+
+impl Labels {
+    /// Fills what is not written here from what is around it.
+    pub fn fill_from(&mut self, around: &Labels) {
+        self.priority = self.priority.or(around.priority);
+        self.class = self.class.or(around.class);
+        self.tenant = self.tenant.take().or_else(|| around.tenant.clone());
+    }
+
+    /// Whether nothing around it can add anything.
+    pub fn is_full(&self) -> bool {
+        self.priority.is_some() && self.class.is_some() && self.tenant.is_some()
+    }
 }
 
 /// How urgent a task is; earlier is more urgent.

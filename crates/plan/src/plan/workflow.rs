@@ -1,6 +1,6 @@
 //! One workflow of a plan: its nodes, where it starts, what it takes and gives, and its limits.
 
-use super::{Node, NodeIx, Pipeline, Text};
+use super::{Labels, Node, NodeIx, Pipeline, Text};
 use convoke_model::{Budget, FieldType, Price};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,9 @@ pub struct Workflow {
     pub context: Context,
     /// Its limits.
     pub limits: Limits,
+    /// What holds for all its nodes that say nothing else.
+    #[serde(default)]
+    pub labels: Labels,
     /// Where it starts.
     pub entry: Vec<NodeIx>,
     /// All nodes: steps, groups, members and bodies.

@@ -12,8 +12,7 @@ impl Scheduler {
         if self.tasks[task].merging.is_none() {
             return self.start_merge(task, reduce);
         }
-        let labels = self.node(task).labels.clone();
-        self.ask_permit(task, &labels);
+        self.ask_permit(task);
     }
 
     /// Records what is merged, and how; fails where too little is there.

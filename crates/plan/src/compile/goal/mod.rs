@@ -102,7 +102,7 @@ impl Builder<'_> {
         // Which node the goal is, is known when all of them stand in their places: see `join_items`.
         let kind = Kind::Item(GoalItem { goal: NodeIx(u32::MAX) });
         let own = self.own_node(&name, kind, &step.common.span);
-        let labels = super::node::labels(&step.common.labels, &self.source.labels);
+        let labels = super::node::labels(&step.common.labels);
         self.add(Node { labels, on_unknown: OnUnknown::Retry, ..own })
     }
 }

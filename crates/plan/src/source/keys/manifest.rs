@@ -124,6 +124,7 @@ const AGENT_STEP_KEYS: &[&str] = &[
     "tools",
     "secrets",
     "timeout",
+    "max_wait",
     "success_criteria",
     "temperature",
     "max_tokens",

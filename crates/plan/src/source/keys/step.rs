@@ -185,6 +185,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     of(ALL, "on_error", ON_ERROR, "where to go when the step fails"),
     of(ALL, "retry", Object(&RETRY), "further attempts after a failure"),
     of(ALL, "timeout", TIMEOUT, "bound of the step over all its attempts: seconds, or a text such as `5m`"),
+    of(ALL, "max_wait", TIMEOUT, "how long an attempt may wait for its permit; then it fails as `capacity`"),
     of(ALL, "on_unknown", Choice(OnUnknown::WORDS), "what to do with an attempt that a crash cut off"),
     of(ALL, "idempotent", Boolean, "whether the step may be repeated without harm"),
     of(ALL, "labels", Object(&LABELS), "priority, class and tenant"),

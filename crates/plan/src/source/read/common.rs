@@ -35,6 +35,7 @@ pub(super) fn of_group(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Common {
         on_error: flow::on_error(cx, fields),
         retry: None,
         timeout: fields.duration(cx, "timeout"),
+        max_wait: fields.duration(cx, "max_wait"),
         on_unknown: None,
         idempotent: None,
         labels: flow::labels(cx, fields),

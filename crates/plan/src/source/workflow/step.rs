@@ -73,6 +73,8 @@ pub struct Common {
     pub retry: Option<Retry>,
     /// `timeout`: bounds the task over all its attempts.
     pub timeout: Option<Spanned<Duration>>,
+    /// `max_wait`: bounds how long an attempt waits for its permit.
+    pub max_wait: Option<Spanned<Duration>>,
     /// `on_unknown`; `None` means the default of the kind.
     pub on_unknown: Option<Spanned<OnUnknown>>,
     /// `idempotent`.
@@ -102,6 +104,7 @@ impl Common {
             on_error: Vec::new(),
             retry: None,
             timeout: None,
+            max_wait: None,
             on_unknown: None,
             idempotent: None,
             labels: Labels::default(),

@@ -1,0 +1,90 @@
+//! Who waits in vain: too long, in a queue that is full, or for what is left alone because it failed.
+
+use super::{Core, Turn};
+use crate::calls::left_alone;
+use convoke_govern::Refused;
+use convoke_model::{Class, Event, Failure, Timestamp, reason};
+use convoke_schedule::{TaskIx, TaskState};
+use std::time::Duration;
+
+impl Core {
+    /// Bounds how long a task waits for its permit, if anything is said about that.
+    pub(super) fn bound_wait(&mut self, task: TaskIx, now: Timestamp) {
+        let stated = self.scheduler.max_wait(task).map(Duration::from_millis);
+        if let Some(most) = stated.or(self.permits.max_wait) {
+            self.permits.waits.begin(task, most, now);
+        }
+    }
+
+    /// Turns away who has waited too long, and who had to give way in a full queue.
+    pub(super) fn turn_waiting_away(&mut self, now: Timestamp, turn: &mut Turn) {
+        for task in std::mem::take(&mut self.permits.displaced) {
+            let message = "gave way to a step of a higher class: as many attempts wait as may".to_owned();
+            self.turn_away_for_now(now, task, message, reason::QUEUE_FULL, turn);
+        }
+        for (task, most) in self.permits.waits.expired(now) {
+            self.permits.withdraw(task);
+            let message = format!("waited for a permit for {} s, as long as it may", most.as_secs_f64());
+            self.turn_away_for_now(now, task, message, reason::MAX_WAIT, turn);
+        }
+    }
+
+    /// What is refused now may be had later: the step's policy says whether it is tried again.
+    pub(super) fn turn_away_for_now(
+        &mut self,
+        now: Timestamp,
+        task: TaskIx,
+        message: String,
+        why: &str,
+        turn: &mut Turn,
+    ) {
+        let step = &self.scheduler.node(task).name;
+        let failure = Failure::new(Class::Capacity, format!("step `{step}` {message}"))
+            .reason(why)
+            .hint("convoke capacity shows every limit, who holds it and who waits");
+        let (id, code) = (self.scheduler.id(task).clone(), why.to_owned());
+        self.push(now, Event::Noted { task: Some(id), code, message: failure.message.clone() }, turn);
+        self.scheduler.turn_away(task, failure);
+    }
+
+    /// A queue that is full takes others later; what can never fit never will.
+    pub(super) fn not_admitted(&mut self, now: Timestamp, task: TaskIx, why: &Refused, turn: &mut Turn) {
+        match why {
+            Refused::Full { .. } => {
+                self.turn_away_for_now(now, task, format!("cannot start: {why}"), reason::QUEUE_FULL, turn);
+            }
+            _ => self.never_starts(now, task, why, turn),
+        }
+    }
+
+    /// Fails a task at once that would wait for an open breaker, where the workflow says what then.
+    pub(super) fn fails_at_once(&mut self, now: Timestamp, task: TaskIx, turn: &mut Turn) -> bool {
+        let node = self.scheduler.node(task);
+        if !node.on_error.iter().any(|route| route.classes.contains(Class::Capacity)) {
+            return false;
+        }
+        let Some((breaker, _)) = self.permits.broken(node, now) else { return false };
+        let failure = left_alone(&node.name, &breaker);
+        let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure };
+        self.happen(now, event, turn);
+        true
+    }
+
+    /// A breaker has opened: who waits for it and need not is told.
+    pub(super) fn fail_those_that_wait(&mut self, now: Timestamp, turn: &mut Turn) {
+        if !std::mem::take(&mut self.breaker_opened) {
+            return;
+        }
+        let waiting: Vec<_> = self.scheduler.tasks().filter(|task| self.waits_for_a_permit(*task)).collect();
+        for task in waiting {
+            if self.fails_at_once(now, task, turn) {
+                self.permits.withdraw(task);
+            }
+        }
+    }
+
+    fn waits_for_a_permit(&self, task: TaskIx) -> bool {
+        self.scheduler.state(task) == TaskState::Ready
+            && self.permits.governor.waits(crate::permits::key_of(task))
+    }
+}
