@@ -36,6 +36,7 @@ impl Desk {
             skip_gates: false,
             version: "test".into(),
             metadata: Default::default(),
+            configuration: Default::default(),
         };
         let mut scheduler = Scheduler::new(plan);
         scheduler.keep_house(limits.house());

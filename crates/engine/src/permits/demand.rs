@@ -46,7 +46,11 @@ impl Permits {
         let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
         needs.extend(lease.map(|id| Amount::of(id, 1)));
         let demand = Demand { key: key_of(task), rank, needs: &needs };
-        let taken = match (self.governor.waiting() as u64) < room.saturating_add(self.longest_queue) {
+        let most = room.saturating_add(self.longest_queue);
+        if self.governor.waiting() as u64 >= most {
+            self.make_room(rank);
+        }
+        let taken = match (self.governor.waiting() as u64) < most {
             true => self.governor.demand_further(demand, now),
             false => {
                 self.make_room(rank);
