@@ -36,6 +36,7 @@ mod setup;
 pub mod spending;
 mod steward;
 mod store;
+mod tenure;
 mod terms;
 
 pub use clock::Clock;
