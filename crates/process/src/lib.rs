@@ -9,6 +9,7 @@
 //! A child gets no descriptor but its three, leads a group of its own, carries a mark that its descendants inherit, and
 //! dies with the engine.
 
+mod exec;
 mod group;
 mod launcher;
 mod leftovers;

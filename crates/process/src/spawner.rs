@@ -5,6 +5,7 @@
 //! The child is the supervisor of the command that was asked for (`supervisor`), which gets no descriptor but its three,
 //! leads a group of its own, and dies with the engine.
 
+use crate::exec::Exec;
 use crate::supervisor;
 use rustix::process::Pid;
 use std::io;
@@ -36,8 +37,9 @@ impl Spawner {
     pub async fn start(&self, mut command: Command) -> io::Result<Child> {
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
+        let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-        unsafe { command.pre_exec(move || supervisor::split(engine)) };
+        unsafe { command.pre_exec(move || Err(supervisor::supervise(engine, &exec))) };
         let (started, child) = oneshot::channel();
         let gone = || io::Error::other("the thread that starts processes has ended");
         self.orders

@@ -17,6 +17,7 @@
 //!
 //! A sandbox or a record of exit statuses belongs here: this is the one place that every command passes.
 
+use crate::exec::Exec;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
@@ -48,44 +49,88 @@ pub fn end(supervisor: Pid) {
     let _ = kill_process(supervisor, Signal::CONT);
 }
 
-/// Runs in a new child of `engine`, between fork and exec, and makes two processes of it. Returns in the one that becomes
-/// the command; the other is the supervisor and never returns.
-pub fn split(engine: libc::pid_t) -> io::Result<()> {
-    // SAFETY: only system calls, without a lock or an allocation, as it must be after a fork of many threads. The raw
-    // clone makes a copy of this single thread; both go on with memory of their own.
+/// Runs in a new child of `engine`, between fork and exec: starts the command and becomes its supervisor. Comes back only
+/// with the reason why the command could not be started.
+pub fn supervise(engine: libc::pid_t, exec: &Exec) -> io::Error {
+    // SAFETY: only system calls, without a lock or an allocation, as it must be after a fork of many threads.
     unsafe {
         let mut all = mem::zeroed::<libc::sigset_t>();
         let mut before = mem::zeroed::<libc::sigset_t>();
         libc::sigfillset(&mut all);
-        check(libc::sigprocmask(libc::SIG_SETMASK, &all, &mut before))?;
-        check(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1))?;
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, END))?;
+        libc::sigprocmask(libc::SIG_SETMASK, &all, &mut before);
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+        libc::prctl(libc::PR_SET_PDEATHSIG, END);
         // The engine may have died before the signal was set.
         if libc::getppid() != engine {
-            return Err(io::ErrorKind::Interrupted.into());
+            return io::ErrorKind::Interrupted.into();
         }
-        let supervisor = libc::getpid();
-        let command = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t;
-        match command {
-            -1 => Err(io::Error::last_os_error()),
-            0 => become_command(supervisor, &before),
-            command => Supervisor { command, status: None, asked: false, ending: false, all }.watch(),
+        let mut start = Start { supervisor: libc::getpid(), mask: before, exec, error: 0 };
+        match begin(&mut start) {
+            Ok(command) => Supervisor { command, status: None, asked: false, ending: false, all }.watch(),
+            Err(error) => error,
         }
     }
 }
 
-/// SAFETY: as `split`.
-unsafe fn become_command(supervisor: libc::pid_t, mask: &libc::sigset_t) -> io::Result<()> {
+/// What the command's process is given, and what it gives back if it cannot become the command.
+struct Start<'a> {
+    supervisor: libc::pid_t,
+    mask: libc::sigset_t,
+    exec: &'a Exec,
+    error: i32,
+}
+
+/// Room for the few calls before the exec.
+const STACK: usize = 64 * 1024;
+
+/// Starts the command's process in the memory of this one, which stands still until it has become the command: nothing
+/// of what the engine has in memory is copied a second time.
+///
+/// # Safety
+/// As `supervise`.
+unsafe fn begin(start: &mut Start<'_>) -> io::Result<libc::pid_t> {
+    // SAFETY: the stack is new and long enough, and `start` outlives the process's use of this memory.
     unsafe {
-        check(libc::setpgid(0, 0))?;
-        // Descriptors are marked, not closed: one of them reports a failed exec.
-        let marked = libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
-        check(marked as libc::c_int)?;
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
-        if libc::getppid() != supervisor {
-            return Err(io::ErrorKind::Interrupted.into());
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let stack = libc::mmap(ptr::null_mut(), STACK, access, kind, -1, 0);
+        if stack == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
         }
-        check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let given = ptr::from_mut(start).cast();
+        let command = libc::clone(become_command, stack.byte_add(STACK), flags, given);
+        let failed = io::Error::last_os_error();
+        libc::munmap(stack, STACK);
+        if command == -1 {
+            return Err(failed);
+        }
+        // It was written by the other process while this one stood still.
+        match ptr::read_volatile(&start.error) {
+            0 => Ok(command),
+            error => {
+                libc::waitpid(command, ptr::null_mut(), 0);
+                Err(io::Error::from_raw_os_error(error))
+            }
+        }
+    }
+}
+
+extern "C" fn become_command(given: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `begin` gives its own `Start`, and waits; only system calls are made.
+    unsafe {
+        let start = given.cast::<Start<'_>>();
+        libc::setpgid(0, 0);
+        // Descriptors are marked, not closed: the supervisor's copies are others.
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        let error = if libc::getppid() == (*start).supervisor {
+            libc::sigprocmask(libc::SIG_SETMASK, &(*start).mask, ptr::null_mut());
+            (*start).exec.run()
+        } else {
+            libc::EINTR
+        };
+        ptr::write_volatile(&mut (*start).error, error);
+        libc::_exit(127)
     }
 }
 
@@ -102,7 +147,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    /// SAFETY: as `split`; the process is given up for this.
+    /// SAFETY: as `supervise`; the process is given up for this.
     unsafe fn watch(mut self) -> ! {
         unsafe {
             // Also the descriptor by which the engine waits for the command's exec, and the command's own streams.
@@ -221,8 +266,4 @@ unsafe fn end_as(status: libc::c_int) -> ! {
         libc::sigprocmask(libc::SIG_UNBLOCK, &only, ptr::null_mut());
         libc::_exit(128 + signal);
     }
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
