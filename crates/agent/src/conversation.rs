@@ -8,6 +8,7 @@
 
 mod ladder;
 mod pages;
+mod past;
 mod question;
 mod retold;
 mod review;
@@ -25,6 +26,7 @@ use crate::{Answered, Asks, Finish, Message, Misfit, Offer, Reply, Role, ToolCal
 use convoke_model::{AgentCall, Answer, Contract, Digest, Failure, JsonText, OutputSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// What stays the same throughout a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -157,6 +159,11 @@ pub struct Note {
 impl Conversation {
     /// A conversation that begins.
     pub fn new(premise: &Premise<'_>) -> Conversation {
+        Conversation::after(premise, &[])
+    }
+
+    /// A conversation that begins after others, written down in these pieces, that came to nothing.
+    fn after(premise: &Premise<'_>, past: &[JsonText]) -> Conversation {
         let settings = &premise.call.settings;
         let state = State {
             stage: Stage::ASKING,
@@ -171,8 +178,13 @@ impl Conversation {
             before: None,
             memory: Memory::default(),
         };
+        let prompt = &premise.call.prompt;
+        let prompt = match past::told(premise.offer, past) {
+            Some(words) => Cow::Owned(format!("{prompt}\n\n{words}")),
+            None => Cow::Borrowed(prompt.as_str()),
+        };
         Conversation {
-            transcript: Transcript::new(opening(premise.call, &premise.call.prompt)),
+            transcript: Transcript::new(opening(premise.call, &prompt)),
             shelf: Shelf::of(premise.call.kept.clone()),
             rejected: Vec::new(),
             state,

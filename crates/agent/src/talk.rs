@@ -221,7 +221,8 @@ impl Talk<'_> {
 
     /// A new conversation, or the one that an earlier attempt left behind.
     fn conversation(&self, premise: &Premise<'_>) -> Result<Conversation, Failure> {
-        let mut conversation = Conversation::resume(premise, &self.assignment.continues)?;
+        let mut conversation =
+            Conversation::resume(premise, &self.assignment.past, &self.assignment.continues)?;
         if let Some(answer) = &self.assignment.answer {
             conversation.answer(answer.clone());
         }
@@ -235,7 +236,8 @@ impl Talk<'_> {
             for Note { code, message } in going.conversation.take_notes() {
                 self.line.report(Report::Noted { code, message });
             }
-            if going.conversation.is_due(premise.offer)
+            let is_due = going.conversation.is_due(premise.offer);
+            if (is_due || going.conversation.is_last_page_due(premise.offer))
                 && let Err(failure) = self.write_down(premise, going).await
             {
                 return failure.into();

@@ -286,6 +286,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         work: Work::Agent(Box::new(call)),
         seed: 7,
         continues,
+        past: vec![],
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     }
     stdio::show_panics();
     convoke_tools::raise_descriptor_limit();
+    close_to_others();
     // Help, version and usage errors end the program in here, before any file is read.
     let cli = match parsed() {
         Ok(cli) => cli,
@@ -75,6 +76,14 @@ fn parsed() -> Result<args::Cli, ExitCode> {
         stdio::err(&error.render().to_string());
         ExitCode::from(error.exit_code() as u8)
     })
+}
+
+/// Keeps other processes of the same user, such as the scripts that this one starts, out of its memory and environment, where
+/// keys of providers are (`/proc/PID/mem`, `/proc/PID/environ`, debuggers, core files). Nothing keeps root out.
+fn close_to_others() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    // The kernel knows this since its beginnings; one that does not has nothing better.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
 }
 
 fn end_badly(failure: &failure::CommandFailure, paint: paint::Paint) -> ExitCode {

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate::Gates;
 use convoke_journal::{Error, Index, Owner, Reader, RunRow, StateDir};
-use convoke_model::{JsonText, Payload, RunId, Stamped, TaskId};
+use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId};
 
 /// The state folder, to look at.
 pub fn for_reading(console: &Console) -> StateDir {
@@ -92,7 +92,7 @@ impl Stored {
     /// The gates that wait for a person.
     pub fn gates(&self) -> Gates {
         let mut gates = Gates::default();
-        self.events.iter().for_each(|stamped| gates.apply(&stamped.event));
+        self.events.iter().for_each(|stamped| gates.apply(stamped));
         gates
     }
 
@@ -116,9 +116,16 @@ impl Stored {
         Ok((task.clone(), ask))
     }
 
-    fn no_such_gate(&self, gate: &str) -> CommandFailure {
-        let failure =
-            CommandFailure::new(Exit::Usage, format!("run `{}` does not wait for `{gate}`", self.run));
+    /// Why a gate cannot be answered.
+    pub fn no_such_gate(&self, gate: &str) -> CommandFailure {
+        let answered = self.events.iter().rev().find_map(|stamped| match &stamped.event {
+            Event::GateAnswered { task, by, .. } if *task.0 == *gate => {
+                Some(format!(": it was answered by {by}"))
+            }
+            _ => None,
+        });
+        let words = format!("run `{}` does not wait for `{gate}`{}", self.run, answered.unwrap_or_default());
+        let failure = CommandFailure::new(Exit::Usage, words);
         let names: Vec<_> = self.waiting().iter().map(|task| format!("`{task}`")).collect();
         match names.is_empty() {
             true => failure.hint("it waits for no answer"),

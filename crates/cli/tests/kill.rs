@@ -10,6 +10,9 @@
 #![allow(clippy::print_stderr, reason = "a random test must say its seed")]
 
 mod support;
+mod kill {
+    mod front_ends;
+}
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -219,3 +219,58 @@ fn a_model_is_sent_no_secret_that_its_contract_does_not_list() {
     assert!(cleared.contains(&STANDARD.encode(KEY)), "{cleared}");
     assert!(!blind.contains(around) && !cleared.contains(around));
 }
+
+/// Says `leak` for every process whose environment or memory shows the key, and for its own parents if they can be opened.
+const SPIES: &str = r#"
+workflow: {name: w, entry_point: spies}
+agents:
+  - name: spies
+    type: script
+    command: sh
+    args:
+      - -c
+      - |
+        for process in /proc/[0-9]*; do
+          if grep -qa canary-in-the-environment $process/environ 2>/dev/null; then echo "leak $process"; fi
+        done
+        supervisor=$(sed 's/.*) . \([0-9]*\).*/\1/' /proc/$$/stat)
+        engine=$(sed 's/.*) . \([0-9]*\).*/\1/' /proc/$supervisor/stat)
+        for process in $supervisor $engine; do
+          if head -c 1 /proc/$process/environ >/dev/null 2>&1 || (: </proc/$process/mem) 2>/dev/null; then
+            echo "open $process"
+          fi
+        done
+        echo looked
+output: {said: '{{ spies.output.stdout }}'}
+"#;
+
+/// The scripts of an ordinary user: nothing can be closed to root.
+#[test]
+fn the_environment_and_the_memory_of_the_engine_are_closed_to_its_scripts() {
+    use std::os::unix::process::CommandExt;
+    let world = World::with_workflow(SPIES);
+    let mut command = world.command(&["run", "w.yaml", "--silent"]);
+    command.env("OPENAI_API_KEY", "canary-in-the-environment");
+    if rustix::process::geteuid().is_root() {
+        const NOBODY: u32 = 65_534;
+        hand_over(world.work().parent().expect("a folder"), NOBODY);
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = match command.output() {
+        Ok(output) => Said::from(output),
+        // The binary lies where an ordinary user cannot read it.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return,
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(output.exits(0).json(), json!({"said": "looked\n"}));
+}
+
+fn hand_over(folder: &Path, user: u32) {
+    std::os::unix::fs::chown(folder, Some(user), Some(user)).unwrap();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        match entry.file_type().unwrap().is_dir() {
+            true => hand_over(&entry.path(), user),
+            false => std::os::unix::fs::chown(entry.path(), Some(user), Some(user)).unwrap(),
+        }
+    }
+}

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use support::World;
 use support::journal::Events;
+use support::model::Model;
 use support::process::{Process, is_alive, pids_in, until};
 
 /// A script with a family: a child in its group and one in a session of its own. It ends when `go` appears.
@@ -79,12 +80,106 @@ fn the_second_ctrl_c_ends_everything_at_once() {
 }
 
 #[test]
-fn sigterm_ends_everything_at_once() {
-    let (world, process) = begun();
-    process.signal(Signal::TERM);
-    process.wait().exits(143).prints_nothing().mentions(&["convoke resume"]);
-    assert_eq!(world.status(), "interrupted");
-    gone_and_resumable(&world);
+fn sigterm_and_sighup_end_everything_at_once() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (world, process) = begun();
+        process.signal(signal);
+        process.wait().exits(143).prints_nothing().mentions(&["convoke resume"]);
+        assert_eq!(world.status(), "interrupted");
+        gone_and_resumable(&world);
+    }
+}
+
+/// Under `nohup` a run outlives its terminal.
+#[test]
+fn a_hangup_that_is_to_be_ignored_is_ignored() {
+    let world = World::with_workflow(FAMILY);
+    let mut command = world.prepared(std::process::Command::new("sh"));
+    command.args(["-c", "trap '' HUP; exec \"$0\" run w.yaml", env!("CARGO_BIN_EXE_convoke")]);
+    let process = Process::start(command);
+    until("the family is there", || family(&world).len() == 3);
+    process.signal(Signal::HUP);
+    process.signal(Signal::HUP);
+    world.write("go", "");
+    assert_eq!(process.wait().exits(0).json(), json!({"after": "done"}));
+}
+
+/// A step that may not be repeated: each beginning leaves a line, and it ends when `go` appears.
+const ONCE: &str = r#"
+workflow: {name: once, entry_point: pays}
+agents:
+  - name: pays
+    type: script
+    command: sh
+    args: [-c, 'echo began >>witness; while [ ! -e go ]; do sleep 0.01; done; printf paid']
+output: {said: '{{ pays.output.stdout }}'}
+"#;
+
+/// The workflow above, or its run, driven until the step has begun so many times.
+fn paying(world: &World, args: &[&str], times: usize) -> Process {
+    let process = world.start(args);
+    until("the step has begun", || began(world) == times);
+    process
+}
+
+fn began(world: &World) -> usize {
+    world.read("witness").lines().count()
+}
+
+/// Nothing is repeated without a word: neither a resume nor one that skips gates begins the step again.
+#[track_caller]
+fn asks_first(world: &World, times: usize) {
+    let run = world.run();
+    let asks = ["run it again?", &format!("convoke answer {run} pays retry")];
+    world.convoke(&["resume", &run]).exits(5).prints_nothing().mentions(&asks);
+    world.convoke(&["resume", &run, "--skip-gates"]).exits(5).prints_nothing().mentions(&asks);
+    assert_eq!(began(world), times);
+}
+
+#[test]
+fn what_was_interrupted_is_asked_about_before_it_is_repeated() {
+    let at_once: [(&[Signal], i32); 3] =
+        [(&[Signal::INT, Signal::INT], 130), (&[Signal::TERM], 143), (&[Signal::HUP], 143)];
+    for (signals, code) in at_once {
+        let world = World::with_workflow(ONCE);
+        let process = paying(&world, &["run", "w.yaml"], 1);
+        process.signal(signals[0]);
+        process.await_words("stopping");
+        signals[1..].iter().for_each(|signal| process.signal(*signal));
+        process.wait().exits(code).prints_nothing();
+        asks_first(&world, 1);
+        world.write("go", "");
+        let said = world.convoke(&["answer", &world.run(), "pays", "retry", "--resume"]).exits(0);
+        assert_eq!((said.json(), began(&world)), (json!({"said": "paid"}), 2));
+    }
+}
+
+#[test]
+fn what_was_stopped_for_good_is_asked_about_when_it_is_resumed() {
+    let world = World::with_workflow(ONCE);
+    let process = paying(&world, &["run", "w.yaml"], 1);
+    world.convoke(&["stop", &world.run(), "--now"]).exits(0);
+    process.wait().exits(130);
+    asks_first(&world, 1);
+    world.convoke(&["answer", &world.run(), "pays", "fail", "--resume"]).exits(1).mentions(&["unknown"]);
+    assert_eq!(began(&world), 1);
+}
+
+#[test]
+fn one_retry_is_one_retry() {
+    let world = World::with_workflow(ONCE);
+    paying(&world, &["run", "w.yaml"], 1).kill();
+    let run = world.run();
+    for times in 1..4 {
+        asks_first(&world, times);
+        world.convoke(&["answer", &run, "pays", "retry"]).exits(0);
+        paying(&world, &["resume", &run], times + 1).kill();
+    }
+    asks_first(&world, 4);
+    world.convoke(&["answer", &run, "pays", "retry"]).exits(0);
+    world.write("go", "");
+    assert_eq!(world.convoke(&["resume", &run]).exits(0).json(), json!({"said": "paid"}));
+    assert_eq!(began(&world), 5);
 }
 
 /// A server that never gets ready and hears no signal but the last.
@@ -122,6 +217,8 @@ fn what_a_kill_left_behind_is_ended_before_the_next_attempt() {
     let parent = pids_in(&world.work().join("parent"))[0];
     until("the script dies with the engine", || !is_alive(parent));
     let left = family(&world);
+    // Also those in sessions of their own, before anybody resumes the run.
+    until("all of its family do", || !left.iter().copied().any(is_alive));
     let resumed = world.start(&["resume", &world.run()]);
     until("the next attempt has begun", || family(&world).len() == 6);
     let alive: Vec<_> = left.into_iter().filter(|pid| is_alive(*pid)).collect();
@@ -250,4 +347,149 @@ fn a_signal_ends_a_process_that_is_busy_deciding() {
     process.signal(Signal::TERM);
     process.wait().exits(143).mentions(&["convoke resume", &world.run()]);
     assert!(!world.work().join("ended").exists(), "it did not wait for the end of the chain");
+}
+
+/// Rounds of racing answers unless told otherwise. `CONVOKE_ANSWERS=1000` is the long version.
+const ROUNDS: usize = 24;
+
+/// Three people answer the same gate at the same moment, of a run that somebody drives and of one that nobody does.
+#[test]
+fn of_three_racing_answers_one_is_accepted_and_heard() {
+    let rounds = std::env::var("CONVOKE_ANSWERS").ok().map_or(ROUNDS, |text| text.parse().expect("a number"));
+    for driven in [true, false] {
+        let gates = rounds.div_ceil(2);
+        let world = World::with_workflow(&many_gates(gates));
+        let mut process = driven.then(|| world.start(&["run", "w.yaml"]));
+        if process.is_none() {
+            world.write("go", "");
+            world.convoke(&["run", "w.yaml"]).exits(5);
+        }
+        until("all gates are open", || {
+            let run = world.runs().pop();
+            run.is_some_and(|run| Events::of(&world, &run).count("gate_opened") == gates)
+        });
+        let run = world.run();
+        let accepted: Vec<String> = (1..=gates).map(|gate| race(&world, &run, gate)).collect();
+        world.write("go", "");
+        let said = match process.take() {
+            Some(process) => process.wait(),
+            None => world.convoke(&["resume", &run]),
+        };
+        let heard: Vec<String> =
+            serde_json::from_value(said.exits(0).json()["heard"].clone()).expect("a list of words");
+        assert_eq!(heard, accepted, "what was accepted is what was heard");
+        let events = Events::of(&world, &run);
+        assert_eq!(events.count("gate_answered"), gates);
+        assert!(
+            !events.0.iter().any(|event| event.to_string().contains("answer_refused")),
+            "nobody is told too late"
+        );
+    }
+}
+
+/// Gates side by side, and a script that keeps the run going until `go` appears.
+fn many_gates(count: usize) -> String {
+    let names: Vec<String> = (1..=count).map(|gate| format!("g{gate}")).collect();
+    let gate = |name: &String| {
+        let option = |value: &str| format!("{{label: {value}, value: {value}}}");
+        let options = ["one", "two", "three"].map(option).join(", ");
+        format!("  - {{name: {name}, type: human_gate, prompt: Which?, options: [{options}]}}\n")
+    };
+    let heard: Vec<String> =
+        names.iter().map(|name| format!("\"{{{{ all.outputs.{name}.selected }}}}\"")).collect();
+    format!(
+        "workflow: {{name: w, entry_point: all, limits: {{max_iterations: 10000}}}}\nagents:\n  - {{name: keep, type: script, command: sh, args: [-c, 'while [ ! -e go ]; do sleep 0.05; done']}}\n{}parallel:\n  - {{name: all, agents: [keep, {}]}}\noutput:\n  heard: '[{}]'\n",
+        names.iter().map(gate).collect::<String>(),
+        names.join(", "),
+        heard.join(", "),
+    )
+}
+
+/// Three answers at once; the one that was accepted. The others are refused by the name of the first.
+fn race(world: &World, run: &str, gate: usize) -> String {
+    let gate = format!("all/g{gate}");
+    let racing = ["one", "two", "three"].map(|word| (word, world.start(&["answer", run, &gate, word])));
+    let said = racing.map(|(word, process)| (word, process.wait()));
+    let accepted: Vec<&str> =
+        said.iter().filter(|(_, said)| said.code == Some(0)).map(|(word, _)| *word).collect();
+    for (_, said) in said.iter().filter(|(_, said)| said.code != Some(0)) {
+        assert_eq!(said.code, Some(2), "{said}");
+        let refused =
+            said.stderr.contains("is answered already, by") || said.stderr.contains("it was answered by");
+        assert!(refused, "{said}");
+    }
+    assert_eq!(accepted.len(), 1, "{gate}: {accepted:?}");
+    accepted[0].to_owned()
+}
+
+/// Two questions to a model, one after the other, and a script that keeps a witness.
+fn two_questions(model: &Model) -> World {
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a}
+agents:
+  - {name: a, prompt: first, routes: [{to: s}]}
+  - {name: s, type: script, command: sh, args: [-c, 'echo x >>witness'], routes: [{to: b}]}
+  - {name: b, prompt: second}
+output: {said: '{{ b.output.result }}'}
+",
+    );
+    let provider =
+        format!("[provider]\nname = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\n", model.url());
+    world.write("convoke.toml", format!("lease_seconds = 1\n\n{provider}model = \"m\"\n"));
+    world
+}
+
+/// An owner that is stopped for longer than its lease: another process goes on with the run, and the old one, when it is let
+/// go on, neither sends nor writes anything.
+#[test]
+fn a_run_is_taken_over_from_an_owner_that_is_stopped() {
+    let model = Model::answering(|_| json!({ "say": "done", "delay_ms": 300 }));
+    let world = two_questions(&model);
+    let stopped = world.start(&["run", "w.yaml"]);
+    until("the first question is asked", || model.asked().len() == 1);
+    stopped.signal(Signal::STOP);
+    let run = world.run();
+    let mut refused = 0;
+    let said = loop {
+        let said = world.convoke(&["resume", &run]);
+        if said.code != Some(6) {
+            break said;
+        }
+        said.mentions(&["driven by", &stopped.pid().as_raw_nonzero().to_string()]);
+        refused += 1;
+        assert!(refused < 10_000, "the run cannot be taken over");
+    };
+    assert_eq!(said.exits(0).mentions(&["taken over"]).json(), json!({"said": "done"}));
+    let (asked, events) = (model.asked().len(), Events::of(&world, &run).0.len());
+    assert_eq!((asked, world.read("witness").as_str()), (3, "x\n"), "the first question was asked again");
+    stopped.signal(Signal::CONT);
+    stopped.wait().exits(6).prints_nothing().mentions(&["was taken over"]);
+    assert_eq!((model.asked().len(), world.read("witness").as_str()), (3, "x\n"));
+    assert_eq!((Events::of(&world, &run).0.len(), world.status().as_str()), (events, "succeeded"));
+    world.convoke(&["verify", &run]).exits(0);
+}
+
+/// A script of a stopped owner is ended before it is tried again elsewhere.
+#[test]
+fn what_a_stopped_owner_runs_is_ended_by_the_one_that_takes_over() {
+    let world = World::with_workflow(FAMILY);
+    world.write("convoke.toml", "lease_seconds = 1\n");
+    let stopped = world.start(&["run", "w.yaml"]);
+    until("the family is there", || family(&world).len() == 3);
+    let first = family(&world);
+    stopped.signal(Signal::STOP);
+    let run = world.run();
+    let mut resumed = world.start(&["resume", &run]);
+    until("another process has taken over and begun the script again", || {
+        if resumed.has_ended() {
+            resumed = world.start(&["resume", &run]);
+        }
+        family(&world).len() == 6
+    });
+    assert!(!first.into_iter().any(is_alive), "the first family still lives");
+    world.write("go", "");
+    assert_eq!(resumed.wait().exits(0).json(), json!({"after": "done"}));
+    stopped.signal(Signal::CONT);
+    stopped.wait().exits(6);
+    assert_eq!(world.read("after.log"), "x\n");
 }

@@ -40,8 +40,11 @@ output: {{said: '{{{{ all.outputs | json }}}}'}}
 
 /// A script of so many items that says who started it, and does something.
 fn scripts(items: usize, does: &str, more: &str) -> World {
-    let step =
-        format!("type: script, command: sh, args: [-c, 'echo $PPID $$ {{{{ item }}}} >> log; {does}']{more}");
+    // The parent is the script's supervisor, and the parent of that one has started it.
+    let starter = "$(cut -d\" \" -f4 /proc/$PPID/stat)";
+    let step = format!(
+        "type: script, command: sh, args: [-c, 'echo {starter} $$ {{{{ item }}}} >> log; {does}']{more}"
+    );
     World::with_workflow(&each(items, &step))
 }
 
@@ -187,7 +190,7 @@ fn a_killed_workers_script_is_ended_and_a_person_is_asked() {
     worker.kill();
     until("the script is gone", || !is_alive(lent));
     world.write("go", "");
-    run.wait().exits(5).mentions(&["was cut off by a crash; run it again?"]);
+    run.wait().exits(5).mentions(&["was cut off, and its outcome is unknown; run it again?"]);
     assert_eq!(log(&world).len(), 2, "nothing was run again");
     assert_eq!(Events::of(&world, &world.run()).count("attempt_lost"), 1);
 }

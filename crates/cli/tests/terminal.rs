@@ -111,14 +111,16 @@ fn nobody_is_asked_when_the_user_says_so() {
 }
 
 #[test]
-fn leaving_a_question_lets_go_of_the_run() {
+fn leaving_a_question_is_said_and_parks_the_run() {
     let world = World::with(GATED);
     let mut session = Session::start(&world, &["run", "w.yaml"]);
     session.wait_for("2. No");
     session.terminal.write_all(b"\x04").unwrap();
     let (seen, stdout, code) = session.end();
-    assert_eq!((code, stdout.as_str()), (130, ""), "{seen}");
-    assert!(seen.contains("convoke resume"), "{seen}");
+    assert_eq!((code, stdout.as_str()), (5, ""), "{seen}");
+    assert!(seen.contains("the input was closed (Ctrl-D): `approve` stays unanswered"), "{seen}");
+    assert!(seen.contains("convoke answer") && seen.contains("convoke resume"), "{seen}");
+    assert!(!seen.contains("no terminal is attached"), "{seen}");
     let mut session = Session::start(&world, &["resume"]);
     session.wait_for("2. No");
     session.type_line("yes");

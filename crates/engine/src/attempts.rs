@@ -8,6 +8,7 @@ use crate::fact::What;
 use crate::handle::{Handle, Notice};
 use crate::line::Line;
 use crate::steward::Steward;
+use crate::tenure::Tenure;
 use crate::terms::Terms;
 use convoke_journal::Writer;
 use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage};
@@ -31,6 +32,8 @@ pub(crate) struct Attempts {
     watchers: Option<UnboundedSender<Notice>>,
     /// Where large values of conversations are read back from.
     writer: Arc<Writer>,
+    /// Whether the run is still ours.
+    tenure: Arc<Tenure>,
     /// What all processes share, where this one takes part.
     steward: Option<Arc<Steward>>,
     running: HashMap<TaskIx, CancellationToken>,
@@ -44,6 +47,7 @@ impl Attempts {
         handle: Handle,
         watchers: Option<UnboundedSender<Notice>>,
         writer: Arc<Writer>,
+        tenure: Arc<Tenure>,
         steward: Option<Arc<Steward>>,
     ) -> Attempts {
         Attempts {
@@ -51,6 +55,7 @@ impl Attempts {
             handle,
             watchers,
             writer,
+            tenure,
             steward,
             running: HashMap::new(),
             stopping: Arc::default(),
@@ -73,6 +78,7 @@ impl Attempts {
             handle: self.handle.clone(),
             watchers: self.watchers.clone(),
             writer: self.writer.clone(),
+            tenure: self.tenure.clone(),
             cancel: cancel.clone(),
             stopping: self.stopping.clone(),
             steward: self.steward.clone(),

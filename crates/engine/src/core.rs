@@ -19,9 +19,9 @@ use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
 use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Refused, Setting};
 use convoke_journal::MessageId;
-use convoke_model::{Assignment, Class, Event, Failure, Stamped, Timestamp};
+use convoke_model::{Assignment, Class, Event, Failure, Stamped, TaskId, Timestamp};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -118,6 +118,8 @@ pub struct Core {
     last: Timestamp,
     /// The names of places where projects are kept, those of one place together where it has several.
     pub same_places: Vec<Vec<String>>,
+    /// The number of the event that opened each task's last question.
+    questions: HashMap<TaskId, u64>,
     /// Who told the process to let go of the run.
     pub interrupt: Option<String>,
     /// Attempts that are stopped because their lease ran out.
@@ -143,6 +145,7 @@ impl Core {
             next_seq,
             last,
             same_places: Vec::new(),
+            questions: HashMap::new(),
             interrupt: None,
             fenced: HashSet::new(),
             silent: HashSet::new(),
@@ -207,7 +210,16 @@ impl Core {
         self.last = self.last.max(at);
         let seq = self.next_seq;
         self.next_seq += 1;
-        Stamped { seq, at: self.last, event }
+        let stamped = Stamped { seq, at: self.last, event };
+        self.note_question(&stamped);
+        stamped
+    }
+
+    /// Remembers which question a task asks, for those who answer it from outside.
+    pub fn note_question(&mut self, stamped: &Stamped) {
+        if let Event::GateOpened { task, .. } = &stamped.event {
+            self.questions.insert(task.clone(), stamped.seq);
+        }
     }
 
     fn adapted(&mut self, adapted: Adapted, turn: &mut Turn) {

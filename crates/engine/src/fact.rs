@@ -89,6 +89,8 @@ pub enum What {
     Answered {
         /// The gate.
         task: TaskId,
+        /// Which of its questions, by the number of the event that opened it; without one, whatever it asks.
+        question: Option<u64>,
         /// The answer.
         answer: Answer,
         /// Who answered.
@@ -135,6 +137,10 @@ pub enum What {
         /// The inbox message.
         message: Option<MessageId>,
     },
+    /// Something was left in the inbox, and the person who left it waits.
+    Mailed,
+    /// Nobody answers gates any more: the run parks when nothing else is left.
+    Unattended,
     /// The process is to let go of the run.
     Interrupt {
         /// Without letting attempts finish.

@@ -56,7 +56,17 @@ pub struct Handle {
 impl Handle {
     /// Answers a gate.
     pub fn answer(&self, task: TaskId, answer: Answer, by: impl Into<String>) {
-        self.send(What::Answered { task, answer, by: by.into(), message: None });
+        self.send(What::Answered { task, question: None, answer, by: by.into(), message: None });
+    }
+
+    /// Says that something was left in the inbox, so that nobody waits for the next look at it.
+    pub fn mailed(&self) {
+        self.send(What::Mailed);
+    }
+
+    /// Says that nobody answers gates any more: the run parks when nothing else is left to do.
+    pub fn unattended(&self) {
+        self.send(What::Unattended);
     }
 
     /// Says something to whoever is asked from now on.

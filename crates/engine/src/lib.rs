@@ -38,6 +38,7 @@ pub mod spending;
 mod steward;
 mod store;
 mod summary;
+mod tenure;
 mod terms;
 
 pub use clock::Clock;

@@ -1,13 +1,14 @@
 //! One attempt's line to the engine: what it asks for and what it tells.
 //!
 //! A call whose permit came with the attempt's is made at once, and one that nobody counts as well; all others are asked
-//! for. Before each the attempt's lease is looked at: a process that was stopped for longer than it lasts sends nothing
-//! more on it.
+//! for. Before each the attempt's lease and the run's ownership are looked at: a process that was stopped for longer than
+//! these last sends nothing more.
 
 use crate::core::stopping;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
 use crate::steward::Steward;
+use crate::tenure::Tenure;
 use crate::terms::{Calls, Fence};
 use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Page, Report, Sink};
 use convoke_capacity::Footing;
@@ -33,6 +34,7 @@ pub(crate) struct Line {
     pub handle: Handle,
     pub watchers: Option<UnboundedSender<Notice>>,
     pub writer: Arc<Writer>,
+    pub tenure: Arc<Tenure>,
     pub cancel: CancellationToken,
     pub stopping: Arc<AtomicBool>,
     pub steward: Option<Arc<Steward>>,
@@ -139,6 +141,7 @@ impl Line {
             None => self.ask(call).await?,
         };
         self.footing().await?;
+        self.tenure.confirm().await.map_err(|_| taken_over())?;
         Ok(admitted)
     }
 }
@@ -146,6 +149,10 @@ impl Line {
 fn fenced() -> Failure {
     let message = "the process was away for longer than its lease lasts; nothing was sent";
     Failure::new(Class::Cancelled, message).reason(reason::FENCED)
+}
+
+fn taken_over() -> Failure {
+    Failure::new(Class::Cancelled, "another process drives the run; nothing was sent").reason(reason::FENCED)
 }
 
 impl Admission for Line {

@@ -78,15 +78,18 @@ impl Run {
             tokio::select! {
                 biased;
                 _ = self.facts.recv_many(&mut facts, crate::run::TURN_LIMIT) => {}
-                () = tokio::time::sleep_until(next) => return true,
+                () = tokio::time::sleep_until(next) => break,
             }
-            self.note_ends(&facts);
+            self.note(&facts);
             let is_over = facts.iter().any(|fact| matches!(fact.what, What::Interrupt { .. }));
             self.mail.append(&mut facts);
             if is_over {
                 return false;
             }
         }
+        // The run stays ours while it waits; whether it does, the next append says.
+        let _ = self.tenure.confirm().await;
+        true
     }
 
     /// Tells people, and leaves a line in the journal: the time is missing in every duration else.

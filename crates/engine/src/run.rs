@@ -10,6 +10,7 @@ use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
 use crate::steward::Steward;
+use crate::tenure::Tenure;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
 use convoke_model::{Event, RunStatus, Stamped, Timestamp};
@@ -34,6 +35,10 @@ pub struct Run {
     pub(crate) writer: Arc<Writer>,
     pub(crate) attempts: Attempts,
     pub(crate) steward: Option<Arc<Steward>>,
+    /// Whether the run is still ours.
+    pub(crate) tenure: Arc<Tenure>,
+    /// Why it is not, once that was noticed.
+    pub(crate) lost: Option<convoke_journal::Error>,
     pub(crate) facts: UnboundedReceiver<Fact>,
     /// For answers to what the run itself asks of the outside.
     pub(crate) handle: Handle,
@@ -60,6 +65,9 @@ impl Run {
         loop {
             self.core.permits.crowded = self.steward.as_ref().is_some_and(|steward| steward.is_crowded());
             let turn = self.core.decide(self.clock.now(), happened); // schedule + govern: in memory
+            if turn.events.is_empty() && !turn.effects.is_empty() {
+                self.tenure.confirm().await?; // what needs no commit needs the run to be ours all the same
+            }
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
             for effect in turn.effects {
                 self.perform(effect); // launch, abort; never waits
@@ -68,6 +76,7 @@ impl Run {
                 return Ok(self.concluded(outcome).await);
             }
             happened = self.listen().await; // facts since the last turn, each with its time
+            self.lost.take().map_or(Ok(()), Err)?;
         }
     }
 
@@ -135,6 +144,7 @@ impl Run {
         }
         let append = Append { events: all, blobs: self.core.store.take_pending(), consumed };
         let events = self.make_durable(append).await?;
+        self.tenure.note();
         if let Some(watchers) = &self.watchers {
             let _ = watchers.send(Notice::Committed(events.into()));
         }
@@ -152,7 +162,7 @@ impl Run {
             biased;
             count = self.facts.recv_many(&mut facts, TURN_LIMIT) => {
                 debug_assert!(count > 0, "the run's own handle keeps the channel open");
-                self.note_ends(&facts);
+                self.note(&facts);
             }
             () = tokio::time::sleep_until(wake) => {}
         }
@@ -164,10 +174,14 @@ impl Run {
         facts
     }
 
-    pub(crate) fn note_ends(&mut self, facts: &[Fact]) {
+    /// What changes how the run is driven.
+    pub(crate) fn note(&mut self, facts: &[Fact]) {
         for fact in facts {
-            if let What::Ended { task, .. } = fact.what {
-                self.attempts.ended(task);
+            match fact.what {
+                What::Ended { task, .. } => self.attempts.ended(task),
+                What::Mailed => self.next_poll = Instant::now(),
+                What::Unattended => self.interactive = false,
+                _ => {}
             }
         }
     }
@@ -189,19 +203,24 @@ impl Run {
     /// Takes what other processes have sent.
     async fn messages(&mut self) -> Vec<Fact> {
         self.next_poll = Instant::now() + INBOX_PERIOD;
-        if self.next_metrics <= Instant::now() {
+        let is_due = self.next_metrics <= Instant::now();
+        if is_due {
             self.next_metrics = Instant::now() + METRICS_PERIOD;
             self.tell_metrics();
         }
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
-            let messages = journal.map(|journal| match journal.inbox_changed() {
-                true => journal.take_inbox().unwrap_or_default(),
-                false => Vec::new(),
+            let heard = journal.map(|journal| {
+                let beat = if is_due { journal.beat() } else { Ok(()) };
+                match beat.is_ok() && journal.inbox_changed() {
+                    true => (journal.take_inbox().unwrap_or_default(), beat),
+                    false => (Vec::new(), beat),
+                }
             });
-            let _ = reply.send(messages.unwrap_or_default());
+            let _ = reply.send(heard.unwrap_or_else(|error| (Vec::new(), Err(error))));
         });
-        let messages = answer.await.unwrap_or_default();
+        let (messages, beat) = answer.await.unwrap_or((Vec::new(), Ok(())));
+        self.lost = beat.err().filter(|error| matches!(error, convoke_journal::Error::Fenced { .. }));
         let at = self.clock.now();
         messages.into_iter().map(|message| fact_of(message, at)).collect()
     }
@@ -261,7 +280,9 @@ fn resting(status: RunStatus, waiting: Vec<convoke_model::TaskId>) -> Outcome {
 fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
     let id = Some(message.id);
     let what = match message.body {
-        Message::Answer { task, answer, by } => What::Answered { task, answer, by, message: id },
+        Message::Answer { task, question, answer, by } => {
+            What::Answered { task, question, answer, by, message: id }
+        }
         Message::Guide { text, by } => What::Guided { text, by, message: id },
         Message::Stop { now, by } => What::Stop { now, by, message: id },
         Message::Unreadable { .. } => What::Unreadable { message: id },

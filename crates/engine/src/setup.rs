@@ -16,6 +16,7 @@ use crate::run::{METRICS_PERIOD, Run};
 use crate::spending::Spending;
 use crate::steward::Steward;
 use crate::store::Store;
+use crate::tenure::Tenure;
 use convoke_capacity::Capacity;
 use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
@@ -104,6 +105,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     end_leftovers(&history, &*setup.leftovers);
     let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
     let cut = bounds::untold(&setup.plan, &history);
+    let is_question = |stamped: &&Stamped| matches!(stamped.event, Event::GateOpened { .. });
+    let questions: Vec<Stamped> = history.iter().filter(is_question).cloned().collect();
     let (mut scheduler, opening) = match setup.start {
         Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
         Start::Resume(changes) => {
@@ -119,13 +122,24 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
     let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     core.same_places = crate::project::same_places(&setup.projects);
+    questions.iter().for_each(|question| core.note_question(question));
     let steward =
         setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
+    let tenure = Arc::new(Tenure::new(writer.clone()));
     let steward = steward.transpose().map_err(EngineError::Thread)?.map(Arc::new);
     let watched = Some(watchers.clone());
     let mut run = Run {
         core,
-        attempts: Attempts::new(setup.executor, handle.clone(), watched, writer.clone(), steward.clone()),
+        attempts: Attempts::new(
+            setup.executor,
+            handle.clone(),
+            watched,
+            writer.clone(),
+            tenure.clone(),
+            steward.clone(),
+        ),
+        tenure,
+        lost: None,
         steward,
         writer,
         facts,

@@ -135,7 +135,7 @@ async fn a_wish_parks_the_run_and_its_answer_reaches_the_attempt_that_goes_on() 
     assert!(opened.iter().any(|stamped| matches!(stamped.event, Event::GateOpened { .. })));
     let answer = Answer::Choice { value: "yes".into(), input: Default::default() };
     let task = TaskId::new(None, "a", None, 1);
-    let message = Message::Answer { task, answer: answer.clone(), by: "somebody".into() };
+    let message = Message::Answer { task, question: None, answer: answer.clone(), by: "somebody".into() };
     journal.send(Timestamp(1), message);
     let resume = Start::Resume(Changes::None);
     let ended = drive_by(talker.clone(), &plan, journal.reopen(), resume, Duration::ZERO).await;

@@ -35,7 +35,7 @@ async fn answered_after_an_hour(plan: &Arc<Plan>) -> RunStatus {
     assert_eq!(parked.status, RunStatus::Parked);
     let answer = Answer::Choice { value: "y".into(), input: Default::default() };
     let task = TaskId::new(None, "ask", None, 1);
-    journal.send(Timestamp(2), Message::Answer { task, answer, by: "somebody".into() });
+    journal.send(Timestamp(2), Message::Answer { task, question: None, answer, by: "somebody".into() });
     drive(plan, journal.reopen(), Start::Resume(Changes::None), HOUR).await.status
 }
 

@@ -5,9 +5,9 @@
 //! afterwards, for tidiness only. Invariant: a message is neither lost nor applied twice, wherever a crash falls.
 
 use crate::sqlite::{file_uri, refusal};
-use crate::{Error, StateDir};
+use crate::{Error, Reader, StateDir};
 use convoke_model::{Answer, RunId, TaskId, Timestamp};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ pub enum Message {
     Answer {
         /// The gate.
         task: TaskId,
+        /// Which of its questions: the number of the event that opened it; without one, whatever it asks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<u64>,
         /// The answer.
         answer: Answer,
         /// Who answers.
@@ -72,8 +75,34 @@ impl Inbox {
         let path = inbox_path(&state.existing(run)?);
         let connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, SEND_PATIENCE);
         connection
-            .and_then(|mut connection| insert(&mut connection, at, body))
+            .and_then(|mut connection| insert(begin(&mut connection)?, at, body))
             .map_err(|error| refusal(&path, error))
+    }
+
+    /// Leaves a message unless `refusal` objects. It sees what is left here and not dealt with, and nothing can be left
+    /// or taken away until it has spoken; what the run has dealt with by then is in its journal. So of several senders
+    /// who would each object to the others, the one that is first on disk is heard. Durable on return.
+    pub fn send_unless<R>(
+        state: &StateDir,
+        run: &RunId,
+        at: Timestamp,
+        body: &Message,
+        refusal_of: impl FnOnce(&[InboxMessage]) -> Result<Option<R>, Error>,
+    ) -> Result<Result<MessageId, R>, Error> {
+        let path = inbox_path(&state.existing(run)?);
+        let fail = |error| refusal(&path, error);
+        let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, SEND_PATIENCE).map_err(fail)?;
+        let transaction = begin(&mut connection).map_err(fail)?;
+        let mut waiting = messages(&transaction, &path)?;
+        if !waiting.is_empty() {
+            // An owner that died between dealing with a message and deleting it leaves it here.
+            let consumed = Reader::open(state, run)?.consumed()?;
+            waiting.retain(|message| !consumed.contains(&message.id));
+        }
+        if let Some(refused) = refusal_of(&waiting)? {
+            return Ok(Err(refused));
+        }
+        insert(transaction, at, body).map(Ok).map_err(fail)
     }
 
     /// What was left for the run and may not have been dealt with yet; nothing is taken.
@@ -122,11 +151,16 @@ fn connect(path: &Path, create: OpenFlags, patience: Duration) -> rusqlite::Resu
     Ok(connection)
 }
 
-fn insert(connection: &mut Connection, at: Timestamp, body: &Message) -> rusqlite::Result<MessageId> {
+/// From here on nobody else can write, until the transaction ends.
+fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
         transaction.execute_batch(SCHEMA)?;
     }
+    Ok(transaction)
+}
+
+fn insert(transaction: Transaction<'_>, at: Timestamp, body: &Message) -> rusqlite::Result<MessageId> {
     let text = serde_json::to_string(body).expect("messages are JSON");
     let sql = "INSERT INTO messages(id, at, body) VALUES (lower(hex(randomblob(12))), ?1, ?2) RETURNING id";
     let id: String = transaction.query_row(sql, params![at.0 as i64, text], |row| row.get(0))?;

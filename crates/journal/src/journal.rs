@@ -35,6 +35,11 @@ pub trait Journal: Send {
     /// The text of a blob; `None` if it is not in the store.
     fn blob(&self, digest: &Digest) -> Result<Option<JsonText>, Error>;
 
+    /// Says that the owner is there, and fails if another one has come.
+    fn beat(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Whether something may have arrived in the inbox since the last [`take_inbox`](Journal::take_inbox). Cheap.
     fn inbox_changed(&mut self) -> bool;
 

@@ -1,7 +1,8 @@
 //! Who drives a run.
 //!
 //! One process owns a run by an exclusive lock on its `owner.lock`, held until it ends, however it ends. The file says
-//! who that is, so that a second one can be told. Should the lock fail its purpose (a file deleted by hand, two
+//! who that is and when it was last there, so that a second one can be told, and so that the run can be taken from a process
+//! that is stopped or stuck for longer than its lease. Should the lock fail its purpose (a file deleted by hand, two
 //! machines), the epoch in the journal still fences the older owner off; that is `sqlite`'s part.
 
 use crate::state::private_file;
@@ -10,6 +11,7 @@ use convoke_model::RunId;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
@@ -36,6 +38,10 @@ pub struct Held {
     pub owner: Option<Owner>,
     /// Its epoch, if it has one yet.
     pub epoch: Option<u64>,
+    /// When it last said that it is there: milliseconds of the machine's monotonic clock, which suspension and a changed
+    /// date leave alone.
+    #[serde(default)]
+    pub beat: Option<u64>,
 }
 
 impl fmt::Display for Held {
@@ -103,11 +109,43 @@ impl OwnerLock {
 
     /// Writes the owner's epoch into the file, now that it is known.
     pub fn announce(&self, epoch: u64) -> Result<(), Error> {
-        self.write(&Held { owner: Some(self.owner.clone()), epoch: Some(epoch) })
+        self.write(&self.held(Some(epoch)))
+    }
+
+    /// What is to be read in the file now.
+    fn held(&self, epoch: Option<u64>) -> Held {
+        Held { owner: Some(self.owner.clone()), epoch, beat: Some(monotonic()) }
+    }
+
+    /// Takes the run from an owner that has been silent for longer than the lease. That one keeps its lock, on a file that
+    /// no path leads to any more. Of several who try, one succeeds.
+    pub fn seize(run: &RunId, dir: &Path, owner: &Owner, lease: Duration) -> Result<OwnerLock, Error> {
+        let path = lock_path(dir);
+        let refused = |holder| Error::Owned { run: run.clone(), holder };
+        let look = || File::open(&path).map(|file| read_holder(&file)).unwrap_or_default();
+        let turn_path = dir.join("owner.turn");
+        let turn = private_file(&turn_path)?;
+        match flock(&turn, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(refused(look())),
+            Err(errno) => return Err(Error::io("lock", &turn_path)(errno.into())),
+        }
+        // Somebody else may have had the turn before.
+        let holder = look();
+        if holder.silent_for(owner).is_none_or(|silence| silence < lease) {
+            return Err(refused(holder));
+        }
+        let fresh = dir.join("owner.lock.new");
+        let file = private_file(&fresh)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|errno| Error::io("lock", &fresh)(errno.into()))?;
+        let lock = OwnerLock { file, path: path.clone(), owner: owner.clone() }.announced(None)?;
+        std::fs::rename(&fresh, &path).map_err(Error::io("replace", &path))?;
+        Ok(lock)
     }
 
     fn announced(self, epoch: Option<u64>) -> Result<OwnerLock, Error> {
-        self.write(&Held { owner: Some(self.owner.clone()), epoch })?;
+        self.write(&self.held(epoch))?;
         Ok(self)
     }
 
@@ -130,6 +168,15 @@ impl Drop for OwnerLock {
 const PATIENCE: u32 = 60;
 
 impl Held {
+    /// How long the process that is named has said nothing; `None` where that cannot be known: another machine, another
+    /// boot, or it has not said anything at all.
+    pub fn silent_for(&self, asking: &Owner) -> Option<Duration> {
+        let owner =
+            self.owner.as_ref().filter(|owner| owner.host == asking.host && owner.boot == asking.boot);
+        let beat = self.beat.filter(|_| owner.is_some() && !asking.boot.is_empty())?;
+        Some(Duration::from_millis(monotonic().saturating_sub(beat)))
+    }
+
     /// Whether the file tells of a process that is really there and has its epoch.
     fn is_settled(&self, asking: &Owner) -> bool {
         let (Some(owner), Some(_)) = (&self.owner, self.epoch) else { return false };
@@ -138,6 +185,12 @@ impl Held {
         }
         owner.boot == asking.boot && is_alive(owner.pid)
     }
+}
+
+/// Milliseconds of a clock that all processes of this boot share.
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
 }
 
 fn is_alive(pid: u32) -> bool {
@@ -190,7 +243,7 @@ mod tests {
     #[test]
     fn a_stale_name_in_the_file_is_no_owner() {
         let dir = tempfile::tempdir().unwrap();
-        let dead = Held { owner: Some(Owner { pid: 999_999_999, ..me() }), epoch: Some(1) };
+        let dead = Held { owner: Some(Owner { pid: 999_999_999, ..me() }), epoch: Some(1), beat: None };
         std::fs::write(lock_path(dir.path()), serde_json::to_vec(&dead).unwrap()).unwrap();
         let lock = OwnerLock::take(&RunId("r".into()), dir.path(), &me()).unwrap();
         assert_eq!(read_holder(&File::open(&lock.path).unwrap()).owner, Some(me()));
@@ -198,9 +251,10 @@ mod tests {
 
     #[test]
     fn a_process_of_another_boot_is_not_believed() {
-        let earlier = Held { owner: Some(Owner { boot: "a".into(), ..me() }), epoch: Some(1) };
+        let earlier = Held { owner: Some(Owner { boot: "a".into(), ..me() }), epoch: Some(1), beat: None };
         assert!(!earlier.is_settled(&me()));
-        let elsewhere = Held { owner: Some(Owner { host: "there".into(), ..me() }), epoch: Some(1) };
+        let elsewhere =
+            Held { owner: Some(Owner { host: "there".into(), ..me() }), epoch: Some(1), beat: None };
         assert!(elsewhere.is_settled(&me()));
     }
 
@@ -213,8 +267,32 @@ mod tests {
         let dir = state.make_run_dir(&run).unwrap();
         let lock = OwnerLock::take(&run, &dir, &me()).unwrap();
         lock.announce(1).unwrap();
-        assert_eq!(live_owner(&state, &run).unwrap(), Some(Held { owner: Some(me()), epoch: Some(1) }));
+        let held = live_owner(&state, &run).unwrap().unwrap();
+        assert_eq!((held.owner, held.epoch), (Some(me()), Some(1)));
         drop(lock);
         assert_eq!(live_owner(&state, &run).unwrap(), None);
+    }
+
+    #[test]
+    fn a_silent_owner_is_replaced_once_and_one_that_is_there_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunId("r".into());
+        let first = OwnerLock::take(&run, dir.path(), &me()).unwrap();
+        first.announce(1).unwrap();
+        let refused = OwnerLock::seize(&run, dir.path(), &me(), Duration::from_secs(3600)).unwrap_err();
+        assert!(matches!(refused, Error::Owned { .. }), "{refused}");
+        first.write(&Held { beat: Some(0), ..first.held(Some(1)) }).unwrap();
+        let elsewhere = Owner { host: "there".into(), ..me() };
+        OwnerLock::seize(&run, dir.path(), &elsewhere, Duration::ZERO).unwrap_err();
+        let lease = Duration::from_millis(monotonic() / 2);
+        let second = OwnerLock::seize(&run, dir.path(), &me(), lease).unwrap();
+        second.announce(2).unwrap();
+        OwnerLock::seize(&run, dir.path(), &me(), lease).unwrap_err();
+        OwnerLock::take(&run, dir.path(), &me()).unwrap_err();
+        drop(first);
+        assert_eq!(read_holder(&File::open(lock_path(dir.path())).unwrap()).epoch, Some(2));
+        OwnerLock::take(&run, dir.path(), &me()).unwrap_err();
+        drop(second);
+        OwnerLock::take(&run, dir.path(), &me()).unwrap();
     }
 }

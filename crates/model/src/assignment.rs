@@ -26,6 +26,10 @@ pub struct Assignment {
     pub seed: u64,
     /// What earlier attempts wrote down of the conversation that this one continues, oldest first.
     pub continues: Vec<JsonText>,
+    /// What attempts before these wrote down of conversations that came to nothing: this one does not go on with them,
+    /// but what they did has happened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<JsonText>,
     /// A person's answer to what the conversation last asked for.
     pub answer: Option<Answer>,
     /// What the step says about further attempts.

@@ -1,13 +1,13 @@
 //! A process and everything it started, as one thing that can be signalled and that ends as a whole.
 //!
-//! The process leads a process group, and a variable in its environment marks its descendants even where they leave
-//! the group. Signals go to the group only while its leader is not reaped: until then its id cannot be used again.
+//! Its leader is the supervisor of the command: it does what it is told by signals, ends when no member lives, and ends as
+//! the command did. A variable in the environment marks all members, in case the supervisor is killed by somebody else.
+//! Signals are sent only while the leader is not reaped: until then its id cannot be used again.
 
-use crate::process::{Process, is_gone, kill_marked};
+use crate::process::{Process, kill_marked};
 use crate::spawner::Spawner;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, pidfd_open, waitid,
-};
+use crate::supervisor;
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
@@ -55,66 +55,59 @@ impl Group {
         match watch(pid) {
             Ok(exit) => Ok(Group { leader: Some(leader), pid, exit, mark, on_drop, spawner }),
             Err(error) => {
-                kill_and_let_go(leader, pid, &mark);
+                kill_and_let_go(leader, pid);
                 Err(error)
             }
         }
     }
 
-    /// The leader's id, which is the group's too, and when it was started, as the kernel counts.
+    /// The supervisor's id, and when it was started, as the kernel counts.
     pub fn identity(&self) -> (u32, u64) {
         let start = Process::find(self.pid).map_or(0, |process| process.start);
         (self.pid.as_raw_nonzero().get().unsigned_abs(), start)
     }
 
-    /// Waits until the leader has ended.
+    /// The command's own process id, while it lives.
+    pub fn command(&self) -> Option<u32> {
+        let pid = self.pid.as_raw_nonzero();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        // The supervisor's first child; orphans that it has adopted follow.
+        children.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Waits until the command and everything that it started have ended.
     pub async fn leader_ends(&self) {
         // An error would mean that the descriptor is not one, and then waiting has no sense either.
         let _ = self.exit.readable().await;
     }
 
-    /// How the leader ended, if it has. It is not reaped by that.
+    /// How the command ended, once no member lives. It is not reaped by that.
     pub fn leader_status(&self) -> Option<WaitIdStatus> {
         look(self.pid).ok().flatten()
     }
 
     /// Whether no member lives.
     pub fn is_gone(&self) -> bool {
-        is_gone(self.pid)
+        has_ended(self.pid)
     }
 
     /// Waits until no member lives, but no longer than this: what cannot be killed hangs in the kernel.
     pub async fn gone(&self, within: Duration) {
-        let mut pause = Duration::from_millis(1);
-        let dying = async {
-            while !self.is_gone() {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_millis(50));
-            }
-        };
-        let _ = tokio::time::timeout(within, dying).await;
+        let _ = tokio::time::timeout(within, self.leader_ends()).await;
     }
 
     /// Asks every member to end, and waits until all have, but no longer than the grace.
     pub async fn ask_to_end(&self, grace: Duration) {
-        self.signal(Signal::TERM);
-        let all_end = async { tokio::join!(self.leader_ends(), self.gone(grace)) };
-        let _ = tokio::time::timeout(grace, all_end).await;
+        self.leader.iter().for_each(|_| supervisor::ask(self.pid));
+        self.gone(grace).await;
     }
 
     /// Ends every member.
     pub fn kill(&self) {
-        self.signal(Signal::KILL);
+        self.leader.iter().for_each(|_| supervisor::end(self.pid));
     }
 
-    fn signal(&self, signal: Signal) {
-        if self.leader.is_some() {
-            // The only error is that nobody is left.
-            let _ = kill_process_group(self.pid, signal);
-        }
-    }
-
-    /// Ends descendants that have left the group.
+    /// Ends descendants that somebody took the supervisor from.
     pub fn kill_escaped(&self) {
         kill_marked(&self.mark);
     }
@@ -128,37 +121,29 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let Some(leader) = self.leader.take() else { return };
-        let mark = std::mem::take(&mut self.mark);
         match self.on_drop {
-            OnDrop::Kill => kill_and_let_go(leader, self.pid, &mark),
-            OnDrop::AskFirst { grace } => ask_and_let_go(leader, mark, grace, self.spawner.clone()),
+            OnDrop::Kill => kill_and_let_go(leader, self.pid),
+            OnDrop::AskFirst { grace } => ask_and_let_go(leader, grace, self.spawner.clone()),
         }
     }
 }
 
-/// Kills the group and whoever left it.
-fn kill_all(pid: Pid, mark: &str) {
-    // The only error is that nobody is left.
-    let _ = kill_process_group(pid, Signal::KILL);
-    kill_marked(mark);
-}
-
-fn kill_and_let_go(mut leader: Child, pid: Pid, mark: &str) {
-    kill_all(pid, mark);
+fn kill_and_let_go(mut leader: Child, pid: Pid) {
+    supervisor::end(pid);
     // Dying may take the kernel a moment, and nobody may wait for it here.
     thread::spawn(move || leader.wait());
 }
 
-fn ask_and_let_go(mut leader: Child, mark: String, grace: Duration, spawner: Arc<Spawner>) {
+fn ask_and_let_go(mut leader: Child, grace: Duration, spawner: Arc<Spawner>) {
     let pid = Pid::from_child(&leader);
     // All of them are told before anybody could stop us; only the patience is somebody else's.
-    let _ = kill_process_group(pid, Signal::TERM);
+    supervisor::ask(pid);
     thread::spawn(move || {
         let deadline = Instant::now() + grace;
         while !has_ended(pid) && Instant::now() < deadline {
             thread::sleep(LOOK);
         }
-        kill_all(pid, &mark);
+        supervisor::end(pid);
         let _ = leader.wait();
         drop(spawner);
     });

@@ -3,14 +3,16 @@
 //! By the mark, what a process starts can be found even where it leaves the group.
 
 use crate::group::{Group, OnDrop};
-use crate::process::MARK;
+use crate::process::{MARK, Origin};
 use crate::spawner::Spawner;
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::unix::pipe;
+
+/// Tells the launchers of one process apart.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Starts processes of one kind. They die with the engine, but not with their launcher.
 pub struct Launcher {
@@ -24,8 +26,7 @@ pub struct Launcher {
 impl Launcher {
     /// Starts processes of the kind `name`, a short word for the thread that starts them.
     pub fn new(name: &str, on_drop: OnDrop) -> Launcher {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let origin = format!("{name}-{}-{now:x}", std::process::id());
+        let origin = Origin::ours().mark(name, NEXT.fetch_add(1, Ordering::Relaxed));
         Launcher { spawner: Arc::new(Spawner::new(name)), on_drop, origin, started: AtomicU64::new(0) }
     }
 

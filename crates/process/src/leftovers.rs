@@ -1,10 +1,13 @@
 //! Ends what a crashed engine left running, before its step is tried again.
 //!
-//! Processes die with the engine (parent-death signal), but what they started may not. A process is known by its id
-//! *and* its start time, so that a stranger that was given the same id later is never touched.
+//! A supervisor ends its command when the engine dies, so there is something left only for a moment, or where somebody
+//! killed the supervisor too, or where the engine is not dead but stopped and another one takes its run over. A supervisor
+//! is known by its id *and* its start time, so that a stranger that was given the same id later is never touched.
 
-use crate::process::{Process, is_gone, kill_marked, processes};
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::process::{Process, kill_orphans};
+use crate::supervisor;
+use rustix::process::Pid;
+use std::time::Duration;
 
 /// What was found of a lost attempt's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,38 +20,33 @@ pub enum Leftovers {
     Alive,
 }
 
-/// Ends the process group that the process `pid`, started at `start`, led, and its marked descendants.
+/// Ends everything that the supervisor `pid`, started at `start`, is there for, and whatever of engines that are gone is
+/// left without a supervisor.
 ///
-/// Blocks for as long as the dying take, at most a second; call it where blocking is allowed.
+/// Blocks for as long as the dying take, at most two seconds; call it where blocking is allowed.
 pub fn end_leftovers(pid: u32, start: u64) -> Leftovers {
-    let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Leftovers::None };
-    let marks = match Process::find(group) {
-        Some(leader) if leader.start != start => return Leftovers::None,
-        Some(leader) if leader.is_alive() => vec![leader.mark()],
-        // A leader that is gone, or dead and not yet buried, no longer says its mark; its members do.
-        _ => members(group, start).map(|member| member.mark()).collect(),
-    };
-    // While a group has members its id is given to nobody else, and a marked member is one of ours.
-    let marks: Vec<String> = marks.into_iter().flatten().collect();
-    if marks.is_empty() && Process::find(group).is_none_or(|leader| !leader.is_alive()) {
-        return Leftovers::None;
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let alive = |pid: &Pid| Process::find(*pid).is_some_and(|found| found.start == start && found.is_alive());
+    let mut was_there = false;
+    if let Some(pid) = pid.filter(alive) {
+        was_there = true;
+        supervisor::end(pid);
+        if !dies(|| !alive(&pid)) {
+            return Leftovers::Alive;
+        }
     }
-    let _ = kill_process_group(group, Signal::KILL);
-    marks.iter().for_each(|mark| kill_marked(mark));
-    if dies(group) { Leftovers::Ended } else { Leftovers::Alive }
+    match kill_orphans() || was_there {
+        true => Leftovers::Ended,
+        false => Leftovers::None,
+    }
 }
 
-fn members(group: Pid, start: u64) -> impl Iterator<Item = Process> {
-    let group = group.as_raw_nonzero().get();
-    processes().filter(move |process| process.group == group && process.start >= start && process.is_alive())
-}
-
-fn dies(group: Pid) -> bool {
-    for _ in 0..500 {
-        if is_gone(group) {
+fn dies(is_dead: impl Fn() -> bool) -> bool {
+    for _ in 0..1000 {
+        if is_dead() {
             return true;
         }
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(2));
     }
     false
 }

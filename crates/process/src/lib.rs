@@ -2,18 +2,21 @@
 //!
 //! A [`Launcher`] starts a process and gives its [`Group`], which is it and everything it starts, and its [`Pipes`].
 //! Whoever holds the group decides when it is asked to end, and when it is made to; [`OnDrop`] says what becomes of one
-//! that is merely let go of. What a crash of the engine leaves behind is found and ended by [`end_leftovers`]. Commands,
+//! that is merely let go of. Each has a supervisor (`supervisor`) that ends all of it when the engine dies; should that one
+//! have been killed too, what is left is found and ended by [`end_leftovers`]. Commands,
 //! arguments and variables, and what is said on the streams, are the callers' business.
 //!
 //! A child gets no descriptor but its three, leads a group of its own, carries a mark that its descendants inherit, and
 //! dies with the engine.
 
+mod exec;
 mod group;
 mod launcher;
 mod leftovers;
 mod process;
 mod room;
 mod spawner;
+mod supervisor;
 
 pub use group::{Group, OnDrop};
 pub use launcher::{Launcher, Pipes};

@@ -1,7 +1,6 @@
 //! Processes as the kernel tells of them, and the mark by which ours are known.
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::fs;
 
 /// The variable that marks a process and its descendants, whatever it was started for, so that one sweep finds all.
@@ -67,20 +66,58 @@ pub fn processes() -> impl Iterator<Item = Process> {
         .filter_map(Process::find)
 }
 
-/// Whether no living process is in the group. Dead members that nobody has reaped do not count.
-pub fn is_gone(group: Pid) -> bool {
-    test_kill_process_group(group) == Err(Errno::SRCH)
-        || !processes().any(|process| process.group == group.as_raw_nonzero().get() && process.is_alive())
+/// The engine that a mark names: a process by its id and its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    pid: Pid,
+    start: u64,
+}
+
+impl Origin {
+    /// This process.
+    pub fn ours() -> Origin {
+        let pid = getpid();
+        Origin { pid, start: Process::find(pid).map_or(0, |process| process.start) }
+    }
+
+    /// The beginning of the marks of one launcher.
+    pub fn mark(self, name: &str, launcher: u64) -> String {
+        format!("{}.{}.{name}{launcher}", self.pid.as_raw_nonzero(), self.start)
+    }
+
+    /// The engine of a mark.
+    pub fn of(mark: &str) -> Option<Origin> {
+        let mut parts = mark.split('.');
+        let pid = Pid::from_raw(parts.next()?.parse().ok()?)?;
+        Some(Origin { pid, start: parts.next()?.parse().ok()? })
+    }
+
+    /// Whether it is gone.
+    pub fn is_gone(self) -> bool {
+        Process::find(self.pid).is_none_or(|found| found.start != self.start || !found.is_alive())
+    }
+}
+
+/// Ends all processes whose engine is gone; whether there were any.
+pub fn kill_orphans() -> bool {
+    let is_orphan = |process: &Process| {
+        let mark = process.mark().filter(|_| process.is_alive());
+        mark.and_then(|mark| Origin::of(&mark)).is_some_and(Origin::is_gone)
+    };
+    kill_while_found(is_orphan)
 }
 
 /// Ends all processes with the mark, and what they start meanwhile.
 pub fn kill_marked(mark: &str) {
     let wanted = format!("{MARK}={mark}");
-    for _ in 0..MOST_ROUNDS {
-        let found: Vec<Pid> =
-            processes().filter(|it| it.is_alive() && it.mark_is(&wanted)).map(|it| it.pid).collect();
+    kill_while_found(|process| process.is_alive() && process.mark_is(&wanted));
+}
+
+fn kill_while_found(is_one: impl Fn(&Process) -> bool) -> bool {
+    for round in 0..MOST_ROUNDS {
+        let found: Vec<Pid> = processes().filter(&is_one).map(|process| process.pid).collect();
         if found.is_empty() {
-            return;
+            return round > 0;
         }
         for pid in found {
             let _ = kill_process(pid, Signal::KILL);
@@ -88,4 +125,5 @@ pub fn kill_marked(mark: &str) {
         // The signal is delivered before the process runs again; let it.
         std::thread::yield_now();
     }
+    true
 }

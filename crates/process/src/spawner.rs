@@ -2,10 +2,13 @@
 //!
 //! The kernel sends the parent-death signal when the *thread* that started a child ends, not when the process does, so
 //! a runtime's worker must not be that thread. Starting also copies the page tables, which may take a millisecond.
-//! A child gets no descriptor but its three, leads a group of its own, and dies with the engine.
+//! The child is the supervisor of the command that was asked for (`supervisor`), which gets no descriptor but its three,
+//! leads a group of its own, and dies with the engine.
 
+use crate::exec::Exec;
 use crate::room::{Shortage, is_shortage, require_room, restore_descriptor_limit};
-use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use crate::supervisor;
+use rustix::process::Pid;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -33,12 +36,14 @@ impl Spawner {
         Spawner { orders: Mutex::new(orders) }
     }
 
-    /// Starts a process. Where the machine has no room for it, waits until something has ended.
+    /// Starts a command; what is given back is its supervisor, which ends when everything has and as the command did. Where
+    /// the machine has no room for it, waits until something has ended.
     pub async fn start(&self, mut command: Command) -> io::Result<Child> {
-        let engine = rustix::process::getpid();
+        let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
+        let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-        unsafe { command.pre_exec(move || bind_to(engine)) };
+        unsafe { command.pre_exec(move || supervised(engine, &exec)) };
         let (mut command, mut shortage) = (command, Shortage::default());
         loop {
             match self.order(command).await? {
@@ -84,7 +89,7 @@ impl Fresh {
 impl Drop for Fresh {
     fn drop(&mut self) {
         let Some(mut child) = self.0.take() else { return };
-        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+        supervisor::end(Pid::from_child(&child));
         // Dying may take the kernel a moment, and nobody may wait for it here.
         let waiting = std::thread::Builder::new().spawn(move || child.wait());
         // A machine without another thread leaves it to the end of the engine.
@@ -92,18 +97,11 @@ impl Drop for Fresh {
     }
 }
 
-/// Runs in the child: close what it must not inherit, and die with the engine.
-fn bind_to(engine: Pid) -> io::Result<()> {
-    // SAFETY: a system call without pointers. Descriptors are marked, not closed: one of them reports a failed exec.
-    let marked =
-        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if marked != 0 {
-        return Err(io::Error::last_os_error());
-    }
+/// Runs in the child: the limit of descriptors that the engine was started with, then the supervisor, which comes back only
+/// when it could not start the command.
+fn supervised(engine: i32, exec: &Exec) -> io::Result<()> {
     restore_descriptor_limit()?;
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The engine may have died before the signal was set.
-    if getppid() == Some(engine) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
+    Err(supervisor::supervise(engine, exec))
 }
 
 #[cfg(test)]

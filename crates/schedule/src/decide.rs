@@ -151,22 +151,31 @@ impl Scheduler {
         self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
     }
 
-    /// The engine, or the process that it had this attempt performed by, died while it ran.
+    /// The engine, or the process that it had this attempt performed by, died while it ran; or the attempt was stopped
+    /// in the middle, and its end is recorded already.
     fn lost(&mut self, task: TaskIx) {
-        if self.tasks[task].state != TaskState::Running {
-            return;
-        }
         let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
         let policy = self.node(task).on_unknown;
-        self.emit(Event::AttemptLost { task: id.clone(), attempt, usage: Usage::default() });
+        match self.tasks[task].state {
+            TaskState::Running => {
+                self.emit(Event::AttemptLost { task: id.clone(), attempt, usage: Usage::default() });
+            }
+            TaskState::Failing if self.tasks[task].outcome_unknown => {}
+            _ => return,
+        }
         if self.tasks[task].cancelling.is_some() {
             return self.finish_cancel(task);
         }
         match policy {
+            OnUnknown::Retry if self.tasks[task].state == TaskState::Failing => {
+                self.emit(Event::RetryScheduled { task: id, at: self.now });
+            }
             OnUnknown::Retry => {}
             OnUnknown::Fail => self.fail_task(task, unknown_outcome(&id, attempt)),
             OnUnknown::Ask => {
-                let prompt = format!("attempt {attempt} of `{id}` was cut off by a crash; run it again?");
+                let prompt = format!(
+                    "attempt {attempt} of `{id}` was cut off, and its outcome is unknown; run it again?"
+                );
                 let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
                 self.emit(Event::GateOpened { task: id, ask });
             }
@@ -273,7 +282,7 @@ impl Scheduler {
 }
 
 fn unknown_outcome(id: &convoke_model::TaskId, attempt: u32) -> Failure {
-    let message = format!("attempt {attempt} of `{id}` was cut off by a crash, and its outcome is unknown");
+    let message = format!("attempt {attempt} of `{id}` was cut off, and its outcome is unknown");
     Failure::new(Class::Conflict, message)
         .reason("unknown_outcome")
         .hint("say `on_unknown: retry` or `idempotent: true` if the step may run twice")

@@ -75,14 +75,17 @@ impl Scheduler {
             }
         };
         let contract = self.contract_of(task, &work).map(Box::new);
-        let turns = self.tasks[task].turns.iter().map(|piece| self.turn(task, piece, outputs));
+        let pieces = |pieces: &[Payload]| -> Result<Vec<JsonText>, Failure> {
+            pieces.iter().map(|piece| self.turn(task, piece, outputs)).collect()
+        };
         Ok(Assignment {
             task: self.tasks[task].id.clone(),
             attempt: self.tasks[task].attempts + 1,
             step: self.step_word(task),
             work,
             seed: self.seed,
-            continues: turns.collect::<Result<_, _>>()?,
+            continues: pieces(&self.tasks[task].turns)?,
+            past: pieces(&self.tasks[task].past)?,
             answer: self.answer_to(task, outputs),
             retry: node.retry.clone(),
             failures: self.tasks[task].failures,

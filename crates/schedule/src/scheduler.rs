@@ -263,6 +263,11 @@ impl Scheduler {
         self.tasks[task].state
     }
 
+    /// Whether a person has answered what a task asks, and nothing has followed from that yet.
+    pub fn is_answered(&self, task: TaskIx) -> bool {
+        self.tasks[task].state == TaskState::Asking && self.tasks[task].answer.is_some()
+    }
+
     /// All tasks so far.
     pub fn tasks(&self) -> impl Iterator<Item = TaskIx> + use<> {
         self.tasks.indices()

@@ -43,6 +43,8 @@ pub(crate) struct Task {
     pub attempts: u32,
     /// Attempts that came to nothing because somebody or something cut them off.
     pub cut_off: u32,
+    /// Whether its last attempt was stopped in the middle and may not be repeated unasked: the next owner decides.
+    pub outcome_unknown: bool,
     /// Attempts that count against the retry policy.
     pub failures: u32,
     /// Whether the governor was asked for a permit.
@@ -58,6 +60,8 @@ pub(crate) struct Task {
     pub cancelling: Option<Box<Cause>>,
     /// The conversation so far, piece by piece, for the attempt that goes on with it.
     pub turns: Vec<Payload>,
+    /// Conversations that came to nothing, piece by piece: what they did has happened.
+    pub past: Vec<Payload>,
     /// A person's answer that was not acted on yet, or that settled the task.
     pub answer: Option<Payload>,
     /// What a person is asked.
@@ -159,6 +163,7 @@ impl Tasks {
             attempts: 0,
             failures: 0,
             cut_off: 0,
+            outcome_unknown: false,
             queued: false,
             placed: false,
             met: 0,
@@ -167,6 +172,7 @@ impl Tasks {
             failure: None,
             cancelling: None,
             turns: Vec::new(),
+            past: Vec::new(),
             answer: None,
             ask: None,
             wishes: false,

@@ -259,7 +259,13 @@ impl World {
 
     /// Answers a task that waits for a person.
     pub fn answer(&mut self, task: &TaskId, answer: Answer) {
-        let what = What::Answered { task: task.clone(), answer, by: "simulated".into(), message: None };
+        let what = What::Answered {
+            task: task.clone(),
+            question: None,
+            answer,
+            by: "simulated".into(),
+            message: None,
+        };
         let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
         self.commit(&turn.events);
         turn.effects.into_iter().for_each(|effect| self.perform(effect));
@@ -339,7 +345,7 @@ impl World {
             _ => None,
         });
         let fact = |(task, answer)| {
-            let what = What::Answered { task, answer, by: "simulated".into(), message: None };
+            let what = What::Answered { task, question: None, answer, by: "simulated".into(), message: None };
             Fact { at: self.now, what }
         };
         answers.map(fact).collect()

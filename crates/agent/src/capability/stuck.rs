@@ -2,7 +2,7 @@
 //!
 //! Three ways: the same call n times in a row, two calls in turn for 2n, and n equal results of one tool. Equal results
 //! of calls that all differ and all went well ("ok", "ok", "ok" after three files were written) are worth a word, but
-//! no failure. What is remembered is bounded by 2n calls.
+//! no failure. Calls whose outcome is unknown count for nothing. What is remembered is bounded by 2n calls.
 
 use crate::{ToolCall, ToolResult};
 use convoke_model::{Class, Digest, Failure, StuckAction, StuckLoop};
@@ -57,7 +57,8 @@ impl History {
     ) -> Verdict {
         let n = bounds.repeats.max(2);
         let mut verdict = Verdict::Fine;
-        for (call, result) in turn {
+        // A call whose outcome is unknown was made by an attempt before, and says nothing of what the agent does.
+        for (call, result) in turn.filter(|(_, result)| !result.unknown) {
             let deed = Deed::of(call, result);
             match self.take(deed, bounds.action, n) {
                 Verdict::Fine => {}
@@ -243,6 +244,19 @@ mod tests {
         for action in [StuckAction::Warn, StuckAction::Fail] {
             assert_eq!(told_and_failed(action, &writing), (vec![3], None));
         }
+    }
+
+    #[test]
+    fn calls_that_a_crash_cut_off_are_no_deeds() {
+        let calls: Vec<ToolCall> = (0..8).map(|n| ToolCall::new(&n.to_string(), "act", "{}")).collect();
+        let unknown =
+            ToolResult { text: "nobody knows".into(), failed: true, unknown: true, ..ToolResult::default() };
+        let mut history = History::default();
+        for action in [StuckAction::Warn, StuckAction::Fail] {
+            let turn = calls.iter().map(|call| (call, &unknown));
+            assert_eq!(history.observe(StuckLoop { repeats: 3, action }, turn), Verdict::Fine);
+        }
+        assert_eq!(history, History::default());
     }
 
     #[test]

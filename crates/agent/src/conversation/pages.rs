@@ -4,7 +4,7 @@
 //! rejected, and the small rest as it is. Invariant: a conversation resumed from its pages is the conversation that
 //! wrote them. The opening is not written down, only its digest: another prompt is another conversation.
 
-use super::{Conversation, Premise, Stage, State, opening};
+use super::{Conversation, Ending, Premise, Stage, State, opening};
 use crate::transcript::Change;
 use crate::{Message, Offer};
 use convoke_model::{AgentCall, Class, Digest, Failure, JsonText};
@@ -115,9 +115,22 @@ impl Conversation {
         Written { piece: JsonText::of(&delta), kept }
     }
 
-    /// The conversation that wrote these pages, or a new one if they are about something else.
-    pub fn resume(premise: &Premise<'_>, pieces: &[JsonText]) -> Result<Conversation, Failure> {
-        let mut conversation = Conversation::new(premise);
+    /// Whether what happened last must be written down though nothing follows: the conversation has failed for good, and
+    /// an attempt that begins anew has to know of the calls that may not be made twice.
+    pub fn is_last_page_due(&self, offer: &Offer) -> bool {
+        let Stage::Over(Ending::Failed(failure)) = &self.state.stage else { return false };
+        let mut calls = self.transcript.messages().iter().flat_map(|message| &message.tool_calls);
+        self.unwritten.moved && !failure.keeps_conversation() && calls.any(|call| !offer.is_repeatable(call))
+    }
+
+    /// The conversation that wrote these pages, or a new one if they are about something else. `past` are the pages of
+    /// conversations before, which came to nothing.
+    pub fn resume(
+        premise: &Premise<'_>,
+        past: &[JsonText],
+        pieces: &[JsonText],
+    ) -> Result<Conversation, Failure> {
+        let mut conversation = Conversation::after(premise, past);
         let unreadable = |error: serde_json::Error| damaged(premise, &error.to_string());
         let heads = pieces.iter().map(|piece| serde_json::from_str::<Head>(piece.as_str()));
         let heads: Vec<Head> = heads.collect::<Result<_, _>>().map_err(unreadable)?;
@@ -129,6 +142,7 @@ impl Conversation {
             };
         };
         if heads[first].about != Some(about(premise.call)) {
+            conversation = Conversation::after(premise, &[past, pieces].concat());
             let message = format!(
                 "step `{}`: the question has changed, so the conversation starts from the beginning",
                 premise.step

@@ -218,7 +218,7 @@ fn it_goes_on_from_its_stored_state() {
     let mut conversation = Conversation::new(&about(&call));
     let mut pieces = Vec::new();
     for text in ["prose", "{\"n\": 1}", "{\"passed\": false, \"issues\": [\"x\"]}", "{\"n\": 2}"] {
-        conversation = Conversation::resume(&about(&call), &pieces).unwrap();
+        conversation = Conversation::resume(&about(&call), &[], &pieces).unwrap();
         feed(&mut conversation, &call, said(text));
         pieces.push(conversation.take_delta(&about(&call)).piece);
     }

@@ -30,13 +30,8 @@ impl Conversation {
         }
         self.unwritten.moved = true;
         let calls = self.open_calls().to_vec();
-        let words = match self.look_back(premise, &calls, &results) {
-            Ok(words) => words,
-            Err(stage) => {
-                self.state.stage = stage;
-                return;
-            }
-        };
+        let looked_back = self.look_back(premise, &calls, &results);
+        let words = looked_back.as_deref().unwrap_or_default();
         let last = calls.len() - 1;
         for (at, (call, result)) in calls.iter().zip(results).enumerate() {
             let (failed, unknown) = (result.failed, result.unknown);
@@ -45,6 +40,10 @@ impl Conversation {
                 words.iter().for_each(|word| text.push_str(&aside(word)));
             }
             self.transcript.push(Message::tool_result(call, text, failed).of_unknown_outcome(unknown));
+        }
+        if let Err(stage) = looked_back {
+            self.state.stage = stage;
+            return;
         }
         self.state.stage = Stage::ASKING;
         self.make_room(premise);

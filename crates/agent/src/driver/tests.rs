@@ -203,6 +203,7 @@ fn assignment(work: Work) -> Assignment {
         work,
         seed: 7,
         continues: vec![],
+        past: vec![],
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,

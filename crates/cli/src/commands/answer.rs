@@ -3,15 +3,14 @@
 use super::resume::{self, Terms};
 use crate::args::{AnswerArgs, GoalBounds};
 use crate::changes::stored_plan;
-use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Given};
+use crate::gate::{self, Given, HandIn};
 use crate::given_plan;
 use crate::stored::{self, Stored};
-use convoke_journal::{Inbox, InboxMessage, Message, StateDir, live_owner};
-use convoke_model::{Ask, RunId, TaskId};
+use convoke_journal::{StateDir, live_owner};
+use convoke_model::{Ask, TaskId};
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to.
 pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
@@ -19,7 +18,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     let stored = Stored::open(&state, &args.run)?;
     let run = stored.run.clone();
     let (task, ask) = stored.question(&args.gate)?;
-    refuse_second(&task, &run, &Inbox::waiting(&state, &run)?)?;
+    let Some(question) = stored.gates().number(&task) else { return Err(stored.no_such_gate(&args.gate)) };
     let values = match &ask {
         Ask::Plan { .. } => plan_given(console, &state, &stored, &task, &args.values)?,
         _ => args.values.clone(),
@@ -29,8 +28,11 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         CommandFailure::new(Exit::Usage, format!("this does not answer `{task}`: {why}"))
             .hint(gate::explain(&run, &task, &ask).trim_end())
     })?;
-    let message = Message::Answer { task: task.clone(), answer, by: stored::actor("convoke answer") };
-    Inbox::send(&state, &run, clock::now(), &message)?;
+    let by = stored::actor("convoke answer");
+    let sent = HandIn { state: &state, run: &run, task: &task, question, by: &by }.send(answer)?;
+    sent.map_err(|refused| {
+        CommandFailure::new(Exit::Usage, refused.words(&run, &task)).hint(format!("convoke resume {run}"))
+    })?;
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("answered `{task}`; {holder} drives run {run}")),
         None if args.resume => {
@@ -43,18 +45,6 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         }
     }
     Ok(Exit::Success)
-}
-
-/// A question is answered once: who answers again would not be heard.
-fn refuse_second(task: &TaskId, run: &RunId, waiting: &[InboxMessage]) -> Result<(), CommandFailure> {
-    let is_answer =
-        |message: &InboxMessage| matches!(&message.body, Message::Answer { task: to, .. } if to == task);
-    if !waiting.iter().any(is_answer) {
-        return Ok(());
-    }
-    let words =
-        format!("`{task}` of run `{run}` is answered already; the answer is heard when the run goes on");
-    Err(CommandFailure::new(Exit::Usage, words).hint(format!("convoke resume {run}")))
 }
 
 /// The words that answer a plan: a decision, or a plan that can be carried out, in a file or as it stands.

@@ -5,7 +5,6 @@
 
 use crate::args::AttachArgs;
 use crate::changes::stored_plan;
-use crate::clock;
 use crate::console::Console;
 use crate::driving::{self, Signals};
 use crate::exit::Exit;
@@ -14,8 +13,8 @@ use crate::gate;
 use crate::stored;
 use crate::view::Outline;
 use crate::watch::{Asker, Hearer, Manner, News, Watch};
-use convoke_journal::{Inbox, Message, Reader, StateDir, live_owner};
-use convoke_model::{Answer, RunId, Stamped, TaskId};
+use convoke_journal::{Reader, StateDir, live_owner};
+use convoke_model::{RunId, Stamped};
 use convoke_plan::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -120,10 +119,9 @@ impl<'a> Attached<'a> {
     }
 
     fn watcher(&self, before: Vec<Stamped>) -> Watch {
-        let inbox = Through { state: self.state.clone(), run: self.run.clone(), leave: self.leave.clone() };
         let asker = gate::is_attended().then(|| Asker {
             manner: Manner::Terminal,
-            hearer: Box::new(inbox),
+            hearer: Box::new(Elsewhere { leave: self.leave.clone() }),
             bell: self.console.config.notify.bell,
             state: self.state.clone(),
             run: self.run.clone(),
@@ -142,21 +140,17 @@ impl<'a> Attached<'a> {
     }
 }
 
-/// Speaks to a run through its inbox.
-struct Through {
-    state: StateDir,
-    run: RunId,
+/// The person at a terminal that the run does not depend on.
+struct Elsewhere {
     leave: Arc<Notify>,
 }
 
-impl Hearer for Through {
-    fn answer(&self, task: &TaskId, answer: Answer, by: &str) -> Result<(), String> {
-        let message = Message::Answer { task: task.clone(), answer, by: by.to_owned() };
-        let sent = Inbox::send(&self.state, &self.run, clock::now(), &message);
-        sent.map(drop).map_err(|error| CommandFailure::from(error).message)
-    }
+impl Hearer for Elsewhere {
+    /// The owner looks into its inbox by itself.
+    fn answered(&self) {}
 
-    fn leave(&self, _by: &str) {
+    fn leave(&self) -> &'static str {
         self.leave.notify_one();
+        "the run goes on without this terminal"
     }
 }

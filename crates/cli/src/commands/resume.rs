@@ -13,7 +13,7 @@ use crate::sentence;
 use crate::stored;
 use crate::tape::Tape;
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Index, Journal, RunRow, Sqlite, StateDir};
+use convoke_journal::{Error, Index, Journal, RunRow, Sqlite, StateDir};
 use convoke_model::{RunId, RunStarted, RunStatus};
 use convoke_plan::{Kind, Plan};
 use std::path::Path;
@@ -76,6 +76,23 @@ fn newest_here(state: &StateDir) -> Result<RunId, CommandFailure> {
     })
 }
 
+/// The run's journal, for this process to write. A run is taken from an owner that has said nothing for longer than its lease.
+fn own(console: &Console, state: &StateDir, run: &RunId) -> Result<Sqlite, CommandFailure> {
+    let (owner, lease) = (stored::ourselves(), console.config.lease);
+    let holder = match Sqlite::open_owner(state, run, &owner) {
+        Err(Error::Owned { holder, .. })
+            if holder.silent_for(&owner).is_some_and(|silence| silence >= lease) =>
+        {
+            holder
+        }
+        opened => return Ok(opened?),
+    };
+    let journal = Sqlite::take_over(state, run, &owner, lease)?;
+    let silence = holder.silent_for(&owner).unwrap_or_default().as_secs();
+    console.warn(&format!("{holder} has said nothing for {silence} s; run `{run}` is taken over from it"));
+    Ok(journal)
+}
+
 /// Takes the run over and drives it.
 pub fn go_on(
     console: &Console,
@@ -85,7 +102,7 @@ pub fn go_on(
 ) -> Result<Exit, CommandFailure> {
     let flags = terms.flags;
     let tape = Tape::of_resume(flags)?;
-    let journal = Sqlite::open_owner(&state, run, &stored::ourselves())?;
+    let journal = own(console, &state, run)?;
     if let Some(unchecked) = journal.unchecked_end() {
         console.warn(&unchecked.to_string());
     }

@@ -26,12 +26,11 @@ pub fn run(console: &Console, args: &WorkArgs) -> Result<Exit, CommandFailure> {
     console.conclude(&format!("performed {} of other runs", crate::view::words::plural(done, "task")));
     Ok(match signal {
         None => Exit::Success,
-        Some(Signal::Interrupt) => Exit::Interrupted,
-        Some(Signal::Terminate) => Exit::Terminated,
+        Some(signal) => signal.exit(),
     })
 }
 
-/// Works, and listens to signals: the first lets what was begun end, SIGTERM and the second do not.
+/// Works, and listens to signals: the first lets what was begun end, SIGTERM, SIGHUP and the second do not.
 async fn attend(
     console: &Console,
     thief: Arc<Thief>,
@@ -46,7 +45,7 @@ async fn attend(
             done = &mut working => return Ok((done?, first)),
             Some(words) = said.recv() => console.say(&words),
             signal = signals.next() => {
-                let at_once = first.is_some() || signal == Signal::Terminate;
+                let at_once = first.is_some() || signal.is_at_once();
                 first.get_or_insert(signal);
                 console.say(if at_once { "stopping at once" } else { signal.advice() });
                 thief.stop(if at_once { Told::ToStop } else { Told::ToFinish });

@@ -9,7 +9,7 @@ use crate::stored::Stored;
 use crate::view::{State, words};
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
-use convoke_model::{Failure, RunId, RunStatus, TaskId, reason};
+use convoke_model::{Ask, Failure, RunId, RunStatus, TaskId, reason};
 use convoke_schedule::NOT_ACHIEVED;
 
 /// A run that is no longer driven.
@@ -86,10 +86,9 @@ impl Ended<'_> {
             RunStatus::Succeeded => Exit::Success,
             RunStatus::Partial if self.allow_partial && !self.lost_its_goals() => Exit::Success,
             RunStatus::Parked => Exit::Waiting,
-            RunStatus::Interrupted | RunStatus::Cancelled => match self.signal {
-                Some(Signal::Terminate) => Exit::Terminated,
-                _ => Exit::Interrupted,
-            },
+            RunStatus::Interrupted | RunStatus::Cancelled => {
+                self.signal.map_or(Exit::Interrupted, Signal::exit)
+            }
             _ if self.outcome.limit().is_some() => Exit::Limit,
             _ => Exit::Failed,
         }
@@ -180,26 +179,31 @@ impl Ended<'_> {
     }
 
     /// Why the question was not asked here.
-    fn why_nobody_was_asked(&self) -> String {
+    fn why_nobody_was_asked(&self, can_be_skipped: bool) -> String {
         if self.skip_gates {
             return "--skip-gates does not decide this: it takes the first option of gates only".to_owned();
         }
         let why = match gate::is_attended() {
-            true => "--no-interactive keeps gates from being asked at this terminal",
+            true => "nobody answered at this terminal (Ctrl-D, or --no-interactive)",
             false => "gates are asked where standard input and standard error are a terminal",
         };
-        format!("{why}; --skip-gates takes the first option of every gate")
+        match can_be_skipped {
+            true => format!("{why}; --skip-gates takes the first option of every gate"),
+            false => why.to_owned(),
+        }
     }
 
     fn parked(&self) -> Result<(), CommandFailure> {
         self.console.conclude(&self.summary("parked"));
         let stored = Stored::open(self.state, &self.run.0)?;
+        let mut can_be_skipped = false;
         for task in &self.outcome.waiting {
             let (task, ask) = stored.question(&task.0)?;
+            can_be_skipped |= !matches!(ask, Ask::Unknown { .. });
             // Without these lines nobody could answer, so silence does not hide them.
             self.console.complain(&gate::explain(self.run, &task, &ask));
         }
-        self.console.hint(&self.why_nobody_was_asked());
+        self.console.hint(&self.why_nobody_was_asked(can_be_skipped));
         self.console.hint(&format!("convoke resume {}", self.run));
         Ok(())
     }

@@ -228,7 +228,7 @@ async fn attend(
             signal = signals.next() => {
                 listeners.watchdog.heard();
                 let again = first.replace(first.unwrap_or(signal)).is_some();
-                handle.interrupt(again || signal == Signal::Terminate, signal.words());
+                handle.interrupt(again || signal.is_at_once(), signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
                 listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.news.send(News::Leaving(words.to_owned())).ok();

@@ -1,5 +1,6 @@
 //! Signals that ask the process to let go of its run.
 
+use crate::exit::Exit;
 use std::io;
 use tokio::signal::unix::{self, SignalKind};
 
@@ -10,6 +11,8 @@ pub enum Signal {
     Interrupt,
     /// SIGTERM: somebody shuts down, and will not wait long.
     Terminate,
+    /// SIGHUP: the terminal is gone. It means what SIGTERM means.
+    Hangup,
 }
 
 impl Signal {
@@ -18,6 +21,7 @@ impl Signal {
         match self {
             Signal::Interrupt => "Ctrl-C",
             Signal::Terminate => "SIGTERM",
+            Signal::Hangup => "SIGHUP",
         }
     }
 
@@ -25,8 +29,18 @@ impl Signal {
     pub fn advice(self) -> &'static str {
         match self {
             Signal::Interrupt => "stopping: what runs may end first; Ctrl-C again stops at once",
-            Signal::Terminate => "stopping at once",
+            Signal::Terminate | Signal::Hangup => "stopping at once",
         }
+    }
+
+    /// Whether attempts get no time to end.
+    pub fn is_at_once(self) -> bool {
+        self != Signal::Interrupt
+    }
+
+    /// The exit code of a process that it ended.
+    pub fn exit(self) -> Exit {
+        if self.is_at_once() { Exit::Terminated } else { Exit::Interrupted }
     }
 }
 
@@ -34,13 +48,17 @@ impl Signal {
 pub struct Signals {
     interrupt: unix::Signal,
     terminate: unix::Signal,
+    /// `None` where the caller has the process ignore it (`nohup`).
+    hangup: Option<unix::Signal>,
 }
 
 impl Signals {
     /// From here on, signals no longer end the process by themselves.
     pub fn listen() -> io::Result<Signals> {
         let interrupt = unix::signal(SignalKind::interrupt())?;
-        Ok(Signals { interrupt, terminate: unix::signal(SignalKind::terminate())? })
+        let terminate = unix::signal(SignalKind::terminate())?;
+        let hangup = (!ignores_hangup()).then(|| unix::signal(SignalKind::hangup())).transpose()?;
+        Ok(Signals { interrupt, terminate, hangup })
     }
 
     /// The next one.
@@ -48,6 +66,22 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
+            () = hung_up(self.hangup.as_mut()) => Signal::Hangup,
         }
     }
+}
+
+async fn hung_up(hangup: Option<&mut unix::Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the process was started to outlive its terminal.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // Signal n is bit n - 1, and SIGHUP is the first.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }

@@ -3,7 +3,7 @@
 //! A task that is open again after a stop or a failure asks again what it asked then: its question was kept, and an
 //! answer that only led to its end is forgotten. Invariant: what is open here is what the scheduler waits for.
 
-use convoke_model::{Event, Payload, TaskId};
+use convoke_model::{Event, Payload, Stamped, TaskId};
 use indexmap::IndexMap;
 
 /// The questions of a run, in the order in which they were asked.
@@ -14,17 +14,20 @@ pub struct Gates {
 
 #[derive(Debug)]
 struct Question {
+    /// The number of the event that opened it.
+    number: u64,
     ask: Payload,
     is_open: bool,
 }
 
 impl Gates {
     /// Takes the next event.
-    pub fn apply(&mut self, event: &Event) {
-        match event {
+    pub fn apply(&mut self, stamped: &Stamped) {
+        match &stamped.event {
             Event::GateOpened { task, ask } => {
                 self.asked.shift_remove(task);
-                self.asked.insert(task.clone(), Question { ask: ask.clone(), is_open: true });
+                let question = Question { number: stamped.seq, ask: ask.clone(), is_open: true };
+                self.asked.insert(task.clone(), question);
             }
             Event::GateAnswered { task, .. }
             | Event::TaskFailed { task, .. }
@@ -51,9 +54,14 @@ impl Gates {
             .map(|(task, question)| (task, &question.ask))
     }
 
+    /// The number of the event that opened a task's question, if it waits for an answer.
+    pub fn number(&self, task: &TaskId) -> Option<u64> {
+        self.asked.get(task).filter(|question| question.is_open).map(|question| question.number)
+    }
+
     /// Whether that task waits for an answer.
     pub fn is_open(&self, task: &TaskId) -> bool {
-        self.asked.get(task).is_some_and(|question| question.is_open)
+        self.number(task).is_some()
     }
 
     fn close(&mut self, task: &TaskId) {
@@ -80,7 +88,7 @@ fn lies_in(task: &TaskId, restarted: &[TaskId]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_model::{Class, Failure, JsonText};
+    use convoke_model::{Class, Failure, JsonText, Timestamp};
 
     fn id(task: &str) -> TaskId {
         TaskId(task.into())
@@ -115,7 +123,9 @@ mod tests {
 
     fn open_after(events: &[Event]) -> Vec<String> {
         let mut gates = Gates::default();
-        events.iter().for_each(|event| gates.apply(event));
+        for (seq, event) in (1..).zip(events) {
+            gates.apply(&Stamped { seq, at: Timestamp(seq), event: event.clone() });
+        }
         gates.open().map(|(task, _)| task.to_string()).collect()
     }
 

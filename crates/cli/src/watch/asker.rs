@@ -1,7 +1,7 @@
 //! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
 
 use super::Inflow;
-use crate::gate::{self, Asked, Keyboard, Terminal};
+use crate::gate::{self, Asked, HandIn, Keyboard, Terminal};
 use crate::given_plan;
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
@@ -15,27 +15,27 @@ use std::sync::Arc;
 pub enum Manner {
     /// The person at the terminal.
     Terminal,
-    /// Nobody: the first option, and no answer to questions.
+    /// Nobody: the first option, and no answer to questions that have none.
     FirstOption,
 }
 
-/// Takes what people say to a run.
+/// Hears what became of asking somebody.
 pub trait Hearer: Send {
-    /// Takes the answer to a gate; in words why not, where it cannot be passed on.
-    fn answer(&self, task: &TaskId, answer: Answer, by: &str) -> Result<(), String>;
-    /// The person wants to be asked nothing more.
-    fn leave(&self, by: &str);
+    /// An answer was handed in.
+    fn answered(&self);
+    /// Nobody is asked here any more; what becomes of the question, in words.
+    fn leave(&self) -> &'static str;
 }
 
 /// The person at the terminal of the run's own process.
 impl Hearer for Handle {
-    fn answer(&self, task: &TaskId, answer: Answer, by: &str) -> Result<(), String> {
-        Handle::answer(self, task.clone(), answer, by);
-        Ok(())
+    fn answered(&self) {
+        self.mailed();
     }
 
-    fn leave(&self, by: &str) {
-        self.interrupt(false, by);
+    fn leave(&self) -> &'static str {
+        self.unattended();
+        "the run parks when nothing else is left to do"
     }
 }
 
@@ -58,26 +58,45 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Sees to one gate: an answer is handed over, a closed terminal lets go of the run.
+    /// Sees to one gate: an answer is handed in. Where there is none the gate stays open, and the run parks when nothing
+    /// else is left to do.
     pub fn see_to(&self, inflow: &mut Inflow, task: &TaskId, ask: &Payload) {
-        let again = !inflow.asked(task);
+        let (again, question) = (!inflow.asked(task), inflow.question(task));
         let asked = match (self.question(ask), self.manner) {
             (Some(ask), Manner::Terminal) => self.ask_at_terminal(inflow, task, &ask),
             // What was refused once would be refused again.
-            (Some(ask), Manner::FirstOption) if !again && !is_wish(inflow, task, &ask) => {
-                Asked::Answered(first_option(&ask))
+            (Some(ask), Manner::FirstOption) if !again => {
+                first_option(inflow, task, &ask).map_or(Asked::Closed, Asked::Answered)
             }
             _ => Asked::Closed,
         };
-        match asked {
-            Asked::Answered(answer) => {
-                if let Err(why) = self.hearer.answer(task, answer, &self.by) {
-                    inflow.lines.push(why);
-                }
-            }
-            Asked::Closed => self.hearer.leave(&self.by),
-            Asked::Moot => {}
+        match (asked, question) {
+            (Asked::Answered(answer), Some(question)) => self.hand_in(inflow, task, question, answer),
+            (Asked::Closed, _) => self.leave(inflow, task),
+            _ => {}
         }
+    }
+
+    fn hand_in(&self, inflow: &mut Inflow, task: &TaskId, question: u64, answer: Answer) {
+        let (state, run, by) = (&self.state, &self.run, self.by.as_str());
+        match (HandIn { state, run, task, question, by }).send(answer) {
+            Ok(Ok(())) => self.hearer.answered(),
+            Ok(Err(refused)) => inflow.lines.push(refused.words(run, task)),
+            Err(error) => {
+                inflow.lines.push(format!("the answer to `{task}` could not be kept: {error}"));
+                self.leave(inflow, task);
+            }
+        }
+    }
+
+    /// Nobody answers here any more, which is said.
+    fn leave(&self, inflow: &mut Inflow, task: &TaskId) {
+        let why = match self.manner {
+            Manner::Terminal => "the input was closed (Ctrl-D)",
+            Manner::FirstOption => "--skip-gates does not answer this",
+        };
+        inflow.ask_nobody();
+        inflow.lines.push(format!("{why}: `{task}` stays unanswered; {}", self.hearer.leave()));
     }
 
     fn question(&self, ask: &Payload) -> Option<Ask> {
@@ -110,22 +129,19 @@ impl Asker {
     }
 }
 
-/// Whether a coding agent asks for permission. Skipping gates is no word on what programs may do.
-fn is_wish(inflow: &Inflow, task: &TaskId, ask: &Ask) -> bool {
-    matches!(ask, Ask::Choice { .. }) && inflow.state.kind(task) == Some("agent")
-}
-
-/// What `--skip-gates` answers.
-fn first_option(ask: &Ask) -> Answer {
+/// What `--skip-gates` answers. It is no word on what programs may do (a coding agent asks for permission), nor on whether
+/// something that may have happened is done again or more money is spent.
+fn first_option(inflow: &Inflow, task: &TaskId, ask: &Ask) -> Option<Answer> {
     match ask {
+        Ask::Choice { .. } if inflow.state.kind(task) == Some("agent") => None,
         Ask::Choice { options, .. } => {
             let value = options.first().map(|option| option.value.clone()).unwrap_or_default();
-            Answer::Choice { value, input: IndexMap::new() }
+            Some(Answer::Choice { value, input: IndexMap::new() })
         }
         Ask::Questions { .. } => {
-            Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false }
+            Some(Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false })
         }
-        Ask::Plan { plan, .. } => Answer::Plan { plan: plan.clone() },
-        Ask::Unknown { .. } => Answer::Retry,
+        Ask::Plan { plan, .. } => Some(Answer::Plan { plan: plan.clone() }),
+        Ask::Unknown { .. } => None,
     }
 }

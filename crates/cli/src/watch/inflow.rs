@@ -38,6 +38,8 @@ pub struct Inflow {
     news: Receiver<News>,
     closed: bool,
     leaving: bool,
+    /// Whether nobody answers here any more.
+    unattended: bool,
     /// The number of the last event.
     seen: u64,
     /// Gates to be asked about again, because an answer was refused.
@@ -60,6 +62,7 @@ impl Inflow {
             news,
             closed: false,
             leaving: false,
+            unattended: false,
             seen: 0,
             again: HashSet::new(),
             wants,
@@ -161,25 +164,35 @@ impl Inflow {
     }
 
     fn learn(&mut self, stamped: &Stamped) {
-        self.watch_gates(&stamped.event);
+        self.watch_gates(stamped);
         self.state.apply(stamped);
         self.seen = stamped.seq;
     }
 
-    fn watch_gates(&mut self, event: &Event) {
-        match event {
+    fn watch_gates(&mut self, stamped: &Stamped) {
+        match &stamped.event {
             Event::GateOpened { task, .. } => drop(self.asked.remove(task)),
             Event::Noted { task: Some(task), code, .. } if code == "answer_refused" => {
                 self.again.insert(task.clone());
             }
             _ => {}
         }
-        self.gates.apply(event);
+        self.gates.apply(stamped);
+    }
+
+    /// The number of the event that opened a gate's question.
+    pub fn question(&self, task: &TaskId) -> Option<u64> {
+        self.gates.number(task)
+    }
+
+    /// From here on nobody is asked: gates wait for answers from elsewhere.
+    pub fn ask_nobody(&mut self) {
+        self.unattended = true;
     }
 
     /// The next gate that nobody was asked about, or whose answer was refused.
     pub fn next_gate(&self) -> Option<(TaskId, Payload)> {
-        if self.leaving {
+        if self.leaving || self.unattended {
             return None;
         }
         let is_due = |task: &TaskId| !self.asked.contains(task) || self.again.contains(task);

@@ -1,7 +1,7 @@
-"""An MCP server with one tool that gives two megabytes, and that kills whoever uses it at chosen calls.
+"""An MCP server with one tool that gives two megabytes, and that kills the engine which uses it at chosen calls.
 
 Each call leaves a line in `witness` when it begins and one when it has had its effect. The file `kills` lists what to do:
-`N before`, `N after` and `N late` kill the parent before the effect of call N, after it, or once the result is sent.
+`N before`, `N after` and `N late` kill the engine before the effect of call N, after it, or once the result is sent.
 """
 
 import json
@@ -18,6 +18,12 @@ def note(line):
         witness.write(line + "\n")
 
 
+def engine():
+    """The parent is the supervisor of this server, and its parent is the engine."""
+    stat = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
 def kill_due(number, moment):
     """Each entry counts once: what was carried out is taken off the list."""
     path = pathlib.Path("kills")
@@ -28,7 +34,7 @@ def kill_due(number, moment):
     entries.remove(entry)
     path.write_text("\n".join(entries))
     note(f"KILL {number}")
-    os.kill(os.getppid(), signal.SIGKILL)
+    os.kill(engine(), signal.SIGKILL)
 
 
 def call(arguments):

@@ -68,7 +68,8 @@ impl Model {
         Model { address, memory }
     }
 
-    /// Starts a service that makes up its replies from the requests: text, or `{call: {name, arguments}}`.
+    /// Starts a service that makes up its replies from the requests: text, or `{call: {name, arguments}}`,
+    /// or a list of calls.
     pub fn answering(reply: impl FnMut(&Value) -> Value + Send + 'static) -> Model {
         let model = Model::start(&Map::new());
         lock(&model.memory).made_up = Some(Box::new(reply));
@@ -273,7 +274,10 @@ fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Resu
     if body["stream"] == json!(true) {
         let delta = match &reply["call"] {
             Value::Null => json!({ "content": say }),
-            call => json!({ "tool_calls": [called(call)] }),
+            Value::Array(calls) => {
+                json!({ "tool_calls": calls.iter().enumerate().map(called).collect::<Vec<_>>() })
+            }
+            call => json!({ "tool_calls": [called((0, call))] }),
         };
         let finish = if reply["call"].is_null() { "stop" } else { "tool_calls" };
         let chunk = json!({"model": body["model"], "choices": [{"index": 0, "delta": delta}]});
@@ -288,10 +292,10 @@ fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Resu
 }
 
 /// A call as the protocol has it; the id is the name with the arguments, which a test never repeats at once.
-fn called(call: &Value) -> Value {
+fn called((index, call): (usize, &Value)) -> Value {
     let arguments = call["arguments"].to_string();
     let id = format!("{}-{}", call["name"].as_str().unwrap_or_default(), arguments);
-    json!({"index": 0, "id": id, "type": "function", "function": {"name": call["name"], "arguments": arguments}})
+    json!({"index": index, "id": id, "type": "function", "function": {"name": call["name"], "arguments": arguments}})
 }
 
 fn write(mut stream: &TcpStream, status: u64, kind: &str, headers: &str, body: &str) -> std::io::Result<()> {

@@ -43,9 +43,9 @@ impl Core {
                 self.happen(fact.at, Event::ToolsSettled { task, attempt, allowed_tools: allowed }, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
-            What::Answered { task, answer, by, message } => {
+            What::Answered { task, question, answer, by, message } => {
                 turn.consumed.extend(message);
-                self.take_answer(fact.at, task, &answer, by, turn);
+                self.take_answer(fact.at, task, question, &answer, by, turn);
             }
             What::Stop { now, by, message } => {
                 turn.consumed.extend(message);
@@ -67,6 +67,8 @@ impl Core {
                 let message = "a message in the inbox was written by a newer version and is ignored".into();
                 self.note(fact.at, None, "unreadable_message", message, turn);
             }
+            // These change how the run is driven, not what is decided.
+            What::Mailed | What::Unattended => {}
             What::Interrupt { now, by } => {
                 if now || self.interrupt.is_some() {
                     turn.effects.push(Effect::AbortAll);
@@ -348,15 +350,23 @@ impl Core {
     }
 
     /// An answer that does not fit is told and changes nothing.
-    fn take_answer(&mut self, at: Timestamp, id: TaskId, answer: &Answer, by: String, turn: &mut Turn) {
-        let event = match self.refusal(&id, answer) {
+    fn take_answer(
+        &mut self,
+        at: Timestamp,
+        id: TaskId,
+        question: Option<u64>,
+        answer: &Answer,
+        by: String,
+        turn: &mut Turn,
+    ) {
+        let event = match self.refusal(&id, question, answer) {
             None => {
                 self.allow(at, &id, answer, &by, turn);
                 let answer = self.store.payload(JsonText::of(answer));
                 Event::GateAnswered { task: id, answer, by }
             }
             Some(why) => {
-                let message = format!("an answer to `{id}` was refused: {why}");
+                let message = format!("an answer to `{id}` by {by} was refused: {why}");
                 Event::Noted { task: Some(id), code: "answer_refused".into(), message }
             }
         };
@@ -387,11 +397,15 @@ impl Core {
         self.scheduler.state(task) == TaskState::Asking && failure == Some(reason::BUDGET_ASK)
     }
 
-    fn refusal(&self, id: &TaskId, answer: &Answer) -> Option<String> {
+    fn refusal(&self, id: &TaskId, question: Option<u64>, answer: &Answer) -> Option<String> {
         let task = match self.scheduler.find(id) {
+            Some(task) if self.scheduler.is_answered(task) => return Some("it is answered already".into()),
             Some(task) if self.scheduler.state(task) == TaskState::Asking => task,
             _ => return Some("it does not wait for an answer".into()),
         };
+        if question.is_some_and(|question| self.questions.get(id) != Some(&question)) {
+            return Some("it was an answer to an earlier question".into());
+        }
         let ask = self.scheduler.ask(task).and_then(|payload: &Payload| self.store.text(payload));
         let ask: Option<Ask> = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
         answer.refusal(&ask?)

@@ -68,7 +68,7 @@ impl Interpreter {
 
     /// The worker's process id, while it lives.
     pub fn pid(&self) -> Option<u32> {
-        self.link.as_ref().map(Link::pid)
+        self.link.as_ref().and_then(Link::pid)
     }
 
     /// Whether the worker can still be used.

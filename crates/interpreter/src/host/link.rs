@@ -45,8 +45,8 @@ impl Link {
     }
 
     /// The worker's process id.
-    pub fn pid(&self) -> u32 {
-        self.group.identity().0
+    pub fn pid(&self) -> Option<u32> {
+        self.group.command()
     }
 
     /// Says one thing and hears one. The connection is of no use after an ending.

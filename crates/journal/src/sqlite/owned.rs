@@ -17,6 +17,7 @@ use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::{Connection, OpenFlags, params};
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::Duration;
 
 /// The journal of one run, open for appending. Dropping it lets go of the run.
 pub struct Sqlite {
@@ -33,7 +34,7 @@ pub struct Sqlite {
     inbox: OwnerInbox,
     poison: Option<String>,
     unchecked_end: bool,
-    _lock: OwnerLock,
+    lock: OwnerLock,
 }
 
 /// Inserts nothing if another owner has come.
@@ -61,8 +62,17 @@ impl Sqlite {
 
     /// Takes a run over, with the next epoch; refuses at once while another process has it.
     pub fn open_owner(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Sqlite, Error> {
+        Sqlite::open_with(state, run, OwnerLock::take(run, &state.existing(run)?, owner)?)
+    }
+
+    /// Takes a run over whose owner has been silent for longer than its lease, with the next epoch. From then on the old
+    /// owner can append nothing, whether it goes on or not.
+    pub fn take_over(state: &StateDir, run: &RunId, owner: &Owner, lease: Duration) -> Result<Sqlite, Error> {
+        Sqlite::open_with(state, run, OwnerLock::seize(run, &state.existing(run)?, owner, lease)?)
+    }
+
+    fn open_with(state: &StateDir, run: &RunId, lock: OwnerLock) -> Result<Sqlite, Error> {
         let dir = state.existing(run)?;
-        let lock = OwnerLock::take(run, &dir, owner)?;
         let path = dir.join("journal.db");
         let connection = connect(&path)?;
         let fail = |error| refusal(&path, error);
@@ -138,7 +148,7 @@ impl Sqlite {
             inbox,
             poison,
             unchecked_end,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -231,6 +241,17 @@ impl Journal for Sqlite {
 
     fn blob(&self, digest: &Digest) -> Result<Option<JsonText>, Error> {
         self.reader.blob(digest)
+    }
+
+    fn beat(&mut self) -> Result<(), Error> {
+        match self.is_ours() {
+            Ok(true) => {}
+            Ok(false) => return Err(self.fenced()),
+            Err(error) => return Err(refusal(&self.reader.path, error)),
+        }
+        // A beat that cannot be written makes the owner look absent; what it appends is checked all the same.
+        self.lock.announce(self.epoch).ok();
+        Ok(())
     }
 
     fn inbox_changed(&mut self) -> bool {

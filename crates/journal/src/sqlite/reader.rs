@@ -127,7 +127,7 @@ impl Reader {
     }
 
     /// The inbox messages that events have dealt with.
-    pub(super) fn consumed(&self) -> Result<HashSet<MessageId>, Error> {
+    pub(crate) fn consumed(&self) -> Result<HashSet<MessageId>, Error> {
         let query = || {
             let mut statement =
                 self.connection.prepare("SELECT consumed FROM records WHERE consumed != ''")?;

@@ -105,6 +105,7 @@ async fn ending_those_who_left_one_group_leaves_other_groups_alone() {
     one.kill();
     one.kill_escaped();
     assert_eq!(rest(&mut its).await, "");
+    one.gone(LONG).await;
     assert!(one.is_gone() && !other.is_gone());
 }
 
@@ -120,12 +121,43 @@ async fn the_leader_is_looked_at_without_being_reaped() {
 }
 
 #[tokio::test]
-async fn a_group_is_known_by_its_leader_and_that_ones_start() {
+async fn a_group_is_known_by_its_supervisor_and_that_ones_start() {
     let launcher = Launcher::new("test", OnDrop::Kill);
     let (group, _pipes) = up(&launcher, ESCAPING).await;
     let (pid, start) = group.identity();
     let leader = Process::find(Pid::from_raw(pid as i32).unwrap()).unwrap();
     assert!(leader.is_alive() && start > 0);
     assert_eq!((leader.group, leader.start), (pid as i32, start));
-    assert_eq!(leader.mark(), Some(format!("{}-0", launcher.origin)));
+}
+
+/// Whatever a command starts, and wherever that goes, it ends before the command's end is told.
+#[tokio::test]
+async fn an_end_is_told_when_nobody_is_left() {
+    let launcher = Launcher::new("test", OnDrop::Kill);
+    let script = "setsid sh -c 'setsid sleep 1000 & echo up; wait' & sleep 0.05; exit 7";
+    let (mut group, mut pipes) = up(&launcher, script).await;
+    group.leader_ends().await;
+    assert_eq!(rest(&mut pipes).await, "");
+    assert_eq!(group.reap().unwrap().code(), Some(7));
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_behind_may_still_speak_for_a_moment() {
+    let launcher = Launcher::new("test", OnDrop::Kill);
+    let (mut group, mut pipes) = up(&launcher, "(sleep 0.02; echo late) & echo up").await;
+    assert_eq!(rest(&mut pipes).await, "late\n");
+    group.leader_ends().await;
+    assert_eq!(group.reap().unwrap().code(), Some(0));
+}
+
+/// Somebody kills the supervisor: the command dies with it, and the mark finds those who left its group.
+#[tokio::test]
+async fn without_its_supervisor_a_command_does_not_go_on() {
+    let launcher = Launcher::new("test", OnDrop::Kill);
+    let (group, mut pipes) = up(&launcher, ESCAPING).await;
+    let supervisor = Pid::from_raw(group.identity().0 as i32).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
+    group.leader_ends().await;
+    group.kill_escaped();
+    assert_eq!(rest(&mut pipes).await, "");
 }

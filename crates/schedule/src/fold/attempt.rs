@@ -6,13 +6,19 @@ use crate::scheduler::{IllegalEvent, Scheduler};
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use convoke_plan::OnUnknown;
 
 impl Scheduler {
     pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
         let task = self.begun(id, "attempt_started")?;
-        self.expect(task, "attempt_started", |state| state == TaskState::Ready)?;
+        // Under a plan that said otherwise then, what was stopped in the middle was repeated unasked.
+        let repeated = self.tasks[task].outcome_unknown;
+        self.expect(task, "attempt_started", |state| {
+            state == TaskState::Ready || state == TaskState::Failing && repeated
+        })?;
         self.note_start(task);
         self.unqueue(task);
+        self.tasks[task].outcome_unknown = false;
         self.tasks[task].attempts = attempt;
         self.tasks[task].state = TaskState::Running;
         self.running += 1;
@@ -22,6 +28,7 @@ impl Scheduler {
     pub(super) fn attempt_finished(&mut self, id: &TaskId, output: &Payload, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_finished", usage)?;
         self.tasks[task].turns = Vec::new();
+        self.tasks[task].past = Vec::new();
         // Also when it was told to stop: it was done before that reached it, and a task has one end.
         self.tasks[task].output = Some(output.clone());
         self.end(task, End::Succeeded);
@@ -31,12 +38,18 @@ impl Scheduler {
     pub(super) fn attempt_failed(&mut self, id: &TaskId, failure: &Failure, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_failed", usage)?;
         if !failure.keeps_conversation() {
-            self.tasks[task].turns.clear();
+            let over = std::mem::take(&mut self.tasks[task].turns);
+            self.tasks[task].past.extend(over);
         }
         if failure.reason.as_deref() == Some(convoke_model::reason::INTERRUPTED) {
             // What is opened again had its answer; only what was told to stop had none.
-            self.tasks[task].cut_off += u32::from(failure.class == Class::Cancelled);
-            self.make_ready(task);
+            let was_stopped = failure.class == Class::Cancelled;
+            self.tasks[task].cut_off += u32::from(was_stopped);
+            // A stop leaves the outcome as unknown as a crash does, so the same policy follows, with the next owner.
+            match was_stopped && self.node(task).on_unknown != OnUnknown::Retry {
+                true => self.tasks[task].outcome_unknown = true,
+                false => self.make_ready(task),
+            }
             return Ok(());
         }
         self.tasks[task].failures += 1;
@@ -183,6 +196,9 @@ impl Scheduler {
         })?;
         self.note_start(task);
         self.tasks[task].ask = Some(ask.clone());
+        // An earlier answer was to an earlier question.
+        self.tasks[task].answer = None;
+        self.tasks[task].outcome_unknown = false;
         self.tasks[task].state = TaskState::Asking;
         self.asking += 1;
         self.vacate(task);

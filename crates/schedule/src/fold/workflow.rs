@@ -71,10 +71,10 @@ impl Scheduler {
             .ok_or_else(|| illegal(what, "that workflow does not run"))
     }
 
-    /// A new owner: attempts that the last one left running were cut off, whatever they did.
+    /// A new owner: attempts that the last one left running, or stopped in the middle, were cut off, whatever they did.
     pub(super) fn run_owned(&mut self) -> Folded {
         for task in self.tasks.indices() {
-            if self.tasks[task].state == TaskState::Running {
+            if self.tasks[task].state == TaskState::Running || self.tasks[task].outcome_unknown {
                 self.todo(Todo::Lost(task));
             }
         }

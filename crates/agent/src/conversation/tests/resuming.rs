@@ -93,7 +93,7 @@ proptest! {
             match happening {
                 Happening::Writes => {
                     pieces.push(live.take_delta(&premise).piece);
-                    let resumed = Conversation::resume(&premise, &pieces).unwrap();
+                    let resumed = Conversation::resume(&premise, &[], &pieces).unwrap();
                     prop_assert_eq!(whole(&resumed), whole(&live));
                     prop_assert_eq!(resumed.next(&premise), live.next(&premise));
                 }
@@ -146,12 +146,12 @@ fn another_prompt_is_another_conversation() {
     let mut pieces = vec![conversation.take_delta(&premise).piece];
     let other = AgentCall { prompt: "How few?".into(), system: None, ..call.clone() };
     let changed = Premise { call: &other, ..premise };
-    let mut anew = Conversation::resume(&changed, &pieces).unwrap();
+    let mut anew = Conversation::resume(&changed, &[], &pieces).unwrap();
     assert_eq!(anew.take_notes()[0].code, "conversation_dropped");
     assert_eq!(whole(&anew), whole(&Conversation::new(&changed)));
     anew.feed(&changed, said("more prose"));
     pieces.push(anew.take_delta(&changed).piece);
-    assert_eq!(whole(&Conversation::resume(&changed, &pieces).unwrap()), whole(&anew));
+    assert_eq!(whole(&Conversation::resume(&changed, &[], &pieces).unwrap()), whole(&anew));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn damaged_pages_are_a_failure() {
     let (call, offer) = (agent(), offer());
     let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
     for piece in [json!({}), json!([]), json!({"state": 1})] {
-        let failure = Conversation::resume(&premise, &[JsonText::of(&piece)]).unwrap_err();
+        let failure = Conversation::resume(&premise, &[], &[JsonText::of(&piece)]).unwrap_err();
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("damaged_conversation")));
     }
 }
@@ -172,7 +172,7 @@ fn a_persons_answer_goes_with_the_next_question() {
     happen(&mut conversation, &premise, &Happening::Asks);
     assert!(matches!(conversation.next(&premise), Next::Suspend(asks) if asks.state == JsonText::of("s")));
     let piece = conversation.take_delta(&premise).piece;
-    let mut resumed = Conversation::resume(&premise, &[piece]).unwrap();
+    let mut resumed = Conversation::resume(&premise, &[], &[piece]).unwrap();
     resumed.answer(Answer::Retry);
     let Next::Ask(question) = resumed.next(&premise) else { panic!("no question") };
     assert_eq!(question.answered.unwrap().answer, Answer::Retry);

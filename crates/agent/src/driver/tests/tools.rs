@@ -335,6 +335,43 @@ async fn a_call_that_was_cut_off_is_repeated_only_where_it_may_be() {
 }
 
 #[tokio::test]
+async fn eight_calls_of_unknown_outcome_are_no_stuck_loop() {
+    let numbers: Vec<String> = (0..8).map(|n| format!("{{\"n\": {n}}}")).collect();
+    let calls: Vec<(&str, &str)> = numbers.iter().map(|number| ("s__act", number.as_str())).collect();
+    let first = Scene::new([wants(&calls), answers("done")]);
+    finished(first.run().await);
+    let mut again = Scene::new([answers("done")]);
+    again.assignment.continues = first.desk.pieces()[..1].to_vec();
+    assert_eq!(finished(again.run().await), "done");
+    assert_eq!((again.called().len(), again.texts(0).len()), (0, 9));
+    assert!(again.texts(0)[1..].iter().all(|text| text.contains("is unknown")), "{:?}", again.texts(0));
+}
+
+/// The first conversation cannot go on: its model failed for good. What it did is not done again unknowingly.
+#[tokio::test]
+async fn a_new_beginning_is_told_what_may_not_be_repeated() {
+    let calls = wants(&[("s__act", "{\"n\":7}"), ("s__look", "{}")]);
+    let first = Scene::new([calls, Err(Failure::new(Class::Fatal, "no"))]);
+    assert!(matches!(first.run().await, AttemptEnd::Failed { .. }));
+    let mut anew = Scene::new([wants(&[("s__look", "{}")]), answers("done")]);
+    anew.assignment.past = first.desk.pieces();
+    finished(anew.run().await);
+    let opening =
+        |scene: &Scene, request: usize| scene.model.asked.lock().unwrap()[request].0[0].text.clone();
+    let told = opening(&anew, 0);
+    assert!(told.contains("s__act {\"n\":7}: it gave: act"), "{told}");
+    assert!(told.starts_with(&opening(&first, 0)) && !told.contains("s__look"), "{told}");
+    let mut later = Scene::new([answers("done")]);
+    (later.assignment.past, later.assignment.continues) = (first.desk.pieces(), anew.desk.pieces());
+    finished(later.run().await);
+    assert_eq!(opening(&later, 0), told, "the conversation that goes on is the same");
+    let mut cut = Scene::new([answers("done")]);
+    cut.assignment.past = first.desk.pieces()[..1].to_vec();
+    finished(cut.run().await);
+    assert!(opening(&cut, 0).contains("s__act {\"n\":7}: its outcome is unknown"), "{}", opening(&cut, 0));
+}
+
+#[tokio::test]
 async fn a_passing_failure_leaves_the_conversation_to_the_next_attempt() {
     let transient = Err(Failure::new(Class::Transient, "gone"));
     let first = Scene::new([wants(&[("s__act", "{}")]), transient]);

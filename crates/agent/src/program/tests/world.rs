@@ -183,6 +183,7 @@ impl World {
             step: "synthesis".into(),
             work: Work::Program(Box::new(call)),
             seed: 1,
+            past: vec![],
             continues: self.book.pages.lock().unwrap().clone(),
             answer: None,
             retry: Retry::once(),
