@@ -376,6 +376,8 @@ fn json_that_was_made_safe_is_the_same_value() {
 #[test]
 fn a_terminal_obeys_nothing_from_elsewhere() {
     let world = hostile_world();
+    // Our own bell aside, which rings where a person is asked.
+    world.write("convoke.toml", "[notify]\nbell = false\n");
     let mut session =
         Session::start(&world, &["run", "w.yaml", "--replies", "replies.yaml", "--color", "always"]);
     session.wait_for("2. No");
