@@ -7,7 +7,6 @@ use convoke_journal::{Error, Journal, Reader, Sqlite, live_owner, verify};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Barrier;
-use std::time::{Duration, Instant};
 
 #[test]
 fn a_second_owner_is_refused_at_once_and_told_who_has_the_run() {

@@ -1,6 +1,7 @@
 //! What processes learn together.
 
 use super::*;
+use crate::Taught;
 
 const NO_LIMIT: u32 = u32::MAX;
 

@@ -74,7 +74,6 @@ fn used(input: u64, output: u64, read: u64, written: u64, cost_micros: u64) -> U
         cost_micros,
         unpriced_calls: 0,
         estimated: false,
-        unpriced_calls: 0,
     }
 }
 
