@@ -8,7 +8,6 @@
 use super::signals::{Signal, Signals};
 use crate::exit::Exit;
 use convoke_model::RunId;
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -67,13 +66,9 @@ impl Watchdog {
 
 fn end(signal: Signal, run: &RunId) -> ! {
     let words = signal.words();
-    let mut stderr = std::io::stderr();
-    // Nobody is left to tell when standard error cannot be written.
-    writeln!(
-        stderr,
+    crate::stdio::err(&format!(
         "error: stopped at once by {words}, in the middle of a decision\nhint: convoke resume {run}"
-    )
-    .ok();
+    ));
     let exit = if signal == Signal::Interrupt { Exit::Interrupted } else { Exit::Terminated };
     std::process::exit(exit as i32)
 }

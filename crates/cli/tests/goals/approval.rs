@@ -92,7 +92,7 @@ fn a_question_of_a_stopped_run_is_asked_and_answered_again() {
     let run = world.run();
     world.convoke(&["stop", &run, "--now"]).exits(0);
     process.wait();
-    world.convoke(&["answer", &run, "goal/1", "retry"]).exits(2).mentions(&["waits for nobody"]);
+    world.convoke(&["answer", &run, "goal/1", "retry"]).exits(2).mentions(&["waits for no answer"]);
     helped.store(true, Ordering::SeqCst);
     let command = format!("convoke answer {run} goal/1 retry --resume");
     world.convoke(&["resume", &run]).exits(5).mentions(&[&command]);
