@@ -255,8 +255,8 @@ fn every_budget_in_force_has_a_line() {
     world.convoke(&["run", "w.yaml"]).exits(4);
     let expected = [
         "the run: $0.0002 of $0.0012 (a call could not be paid)",
-        "the day: $0.0002 of $5.00 by this run (when spent: ask)",
         "tenant blue: 202 of 9000 tokens by this run (only reported)",
+        "the day: $0.0002 of $5.00 by this run (when spent: ask)",
         "step b: 101 of 5000 tokens (when spent: stop)",
     ];
     assert_eq!(budget_lines(&world), expected);
