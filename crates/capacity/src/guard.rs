@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The most mappings of one process that are guarded at once; a run has one.
 const PLACES: usize = 256;
 
-static RANGES: [Range; PLACES] = [const { Range::FREE }; PLACES];
+static RANGES: [Range; PLACES] = [const { Range::free() }; PLACES];
 
 /// What was there before, written once before the handler is in place.
 static mut BEFORE: MaybeUninit<libc::sigaction> = MaybeUninit::uninit();
@@ -31,8 +31,9 @@ struct Range {
 const TAKEN: usize = 1;
 
 impl Range {
-    const FREE: Range =
-        Range { start: AtomicUsize::new(0), length: AtomicUsize::new(0), broken: AtomicBool::new(false) };
+    const fn free() -> Range {
+        Range { start: AtomicUsize::new(0), length: AtomicUsize::new(0), broken: AtomicBool::new(false) }
+    }
 
     fn holds(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::Acquire);
