@@ -52,10 +52,7 @@ impl Permits {
         }
         let taken = match (self.governor.waiting() as u64) < most {
             true => self.governor.demand_further(demand, now),
-            false => {
-                self.make_room(rank);
-                self.governor.demand(demand, now)
-            }
+            false => self.governor.demand(demand, now),
         };
         taken.inspect_err(|_| self.holdings.forget(task))
     }
