@@ -95,7 +95,7 @@ for_each:
 agents:
   - {name: a, prompt: x}
 ",
-            &[("workflow::unknown_member", 3), ("workflow::unreachable", 5)],
+            &[("workflow::unknown_member", 3)],
         ),
         (
             "no entry point",
