@@ -79,10 +79,10 @@ pub struct Item {
     /// The tools that it may use; empty leaves the choice to who does it, unless it is to have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Whether it has no tools at all: some were named for it, and none of them may be used.
+    /// Whether it has no tools at all: its list is empty, or none of those that were named may be used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub toolless: bool,
-    /// More urgent tasks have smaller numbers.
+    /// More urgent tasks have smaller numbers; 0 is the middle.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i64,
     /// Why it may not be possible.

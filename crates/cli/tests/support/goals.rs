@@ -6,7 +6,7 @@ use std::io::Write;
 
 /// A task as a planner writes it.
 pub fn task(id: &str, description: &str, inputs: &[&str]) -> Value {
-    json!({ "id": id, "description": description, "inputs": inputs, "tools": [], "skip_probability": 0 })
+    json!({ "id": id, "description": description, "inputs": inputs, "skip_probability": 0 })
 }
 
 /// A task that its planner holds for impossible.

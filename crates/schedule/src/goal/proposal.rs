@@ -86,7 +86,7 @@ impl Proposal {
             inputs: task.inputs.iter().map(resolve).collect(),
             tools: task.tools.clone().unwrap_or_default(),
             toolless: task.tools.as_ref().is_some_and(Vec::is_empty),
-            priority: task.priority,
+            priority: task.priority.saturating_sub(UNSTATED),
             skip: task.skip(),
             effort: task.effort,
             replaces: task.replaces.iter().map(|id| known(id)).collect(),

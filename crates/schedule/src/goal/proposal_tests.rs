@@ -66,6 +66,6 @@ fn an_empty_list_of_tools_is_none_and_no_list_is_all() {
     let toolless: Vec<bool> = items.iter().map(|item| item.toolless).collect();
     assert_eq!(toolless, [true, false, false]);
     let priorities: Vec<i64> = items.iter().map(|item| item.priority).collect();
-    assert_eq!(priorities, [5, 5, 3], "a task that states none is neither the first nor the last");
+    assert_eq!(priorities, [0, 0, -2], "a task that states none is neither the first nor the last");
     assert_eq!(Proposal::read(&both.value()), Ok(both));
 }

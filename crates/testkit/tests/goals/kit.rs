@@ -48,7 +48,7 @@ pub fn answer(ended: &Ended) -> Value {
 }
 
 pub fn task(id: &str, inputs: &[&str]) -> Value {
-    json!({"id": id, "description": format!("do {id}"), "inputs": inputs, "tools": [], "skip_probability": 0})
+    json!({"id": id, "description": format!("do {id}"), "inputs": inputs, "skip_probability": 0})
 }
 
 pub fn large(id: &str) -> Value {
