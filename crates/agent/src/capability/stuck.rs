@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn calls_that_a_crash_cut_off_are_no_deeds() {
-        let calls: Vec<ToolCall> = (0..8).map(|n| ToolCall::new(&n.to_string(), "act", "{}")).collect();
+        let calls: Vec<ToolCall> = (0..8).map(|n| ToolCall::new(n.to_string(), "act", "{}")).collect();
         let unknown =
             ToolResult { text: "nobody knows".into(), failed: true, unknown: true, ..ToolResult::default() };
         let mut history = History::default();
