@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Small, me, meta, note};
-use convoke_journal::{Error, Journal, Sqlite, verify};
+use convoke_journal::{Error, Index, Journal, Sqlite, verify};
 use convoke_model::{Event, Stamped, Timestamp};
 use std::fs;
 
@@ -47,6 +47,18 @@ fn on_a_full_disk_the_last_words_are_written_and_the_run_goes_on_when_there_is_r
     next.append(&[note(seq + 2)], &[], &[]).unwrap();
     drop(next);
     assert_eq!(verify(&disk.state, &disk.run).unwrap().events, seq + 2);
+}
+
+#[test]
+fn a_full_disk_costs_nobody_a_listing() {
+    let Some(small) = Small::mount() else { return };
+    let disk = small.disk();
+    let mut journal = disk.create();
+    journal.append(&[note(1)], &[], &[]).unwrap();
+    let mut index = Index::open(&disk.state).unwrap();
+    // As much as there is room for.
+    fs::write(small.path().join("filler"), vec![1; 8 * 1024 * 1024]).unwrap_err();
+    assert_eq!(index.list().unwrap().len(), 1);
 }
 
 #[test]

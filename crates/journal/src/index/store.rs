@@ -67,7 +67,11 @@ impl Index {
             }
             listed.push(row);
         }
-        self.settle(&changed, known.keys())?;
+        match self.settle(&changed, known.keys()) {
+            // The index is an aid: a disk without room costs nobody a listing.
+            Err(Error::DiskFull { .. }) => {}
+            settled => settled?,
+        }
         listed.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
         Ok(listed)
     }
