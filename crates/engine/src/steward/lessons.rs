@@ -49,8 +49,9 @@ impl Office {
             table.teach(id, &origin, |words: &mut Words, under_way| {
                 let mut knowledge = Knowledge::of_words(words);
                 lesson(&mut knowledge, under_way);
-                knowledge.known()?;
+                // Also before there is a limit: one refusal says nothing, and the next ones are counted with it.
                 *words = knowledge.to_words();
+                knowledge.known()?;
                 u32::try_from(knowledge.limit()).ok()
             })
         })
