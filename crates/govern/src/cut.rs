@@ -158,7 +158,7 @@ impl Knowledge {
     fn good(&self, call: Call, sample: Sample, from: u64, first: bool) -> u64 {
         let excess = sample.refused - self.usual.expected(sample.calls).min(sample.refused - 1);
         // Where few are in flight, they say little about many.
-        let few = sample.calls * 2 < from;
+        let few = sample.calls * 2 < from && !self.is_crowded();
         match (few, first) {
             // Those that are in flight besides are not refused so far.
             (false, _) => sample.calls.saturating_sub(excess).max(call.level_after.saturating_sub(1)),
