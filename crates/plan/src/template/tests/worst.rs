@@ -66,7 +66,7 @@ pub fn calls(filters: &[&str]) -> Vec<String> {
         "x | json(indent=none)",
         "x | map('upper') | list",
         "x | map(attribute='a') | list",
-        "x | reject('in', x)",
+        "x | reject('in', 'ab')",
         "x | rejectattr('a')",
         "x | replace('a', 'bb')",
         "x | replace('', 'b')",
