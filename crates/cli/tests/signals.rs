@@ -188,18 +188,21 @@ fn a_server_that_is_starting_does_not_hold_up_the_end() {
     let agent = "{name: reader, prompt: Read.}";
     let tool = "{name: reader, type: tool, server: slow, tool: t, idempotent: true}";
     for step in [agent, tool] {
+        // Only a server that a reply calls is started.
+        let replies = "{reader: [{tool_calls: [{name: slow__t, arguments: {}}]}, done]}";
         let world = World::with_workflow(&format!(
             r#"
 workflow:
   name: starts
   entry_point: reader
   runtime:
-    provider: {{name: scripted}}
+    provider: {{name: scripted, file: replies.yaml}}
     mcp_servers: {{slow: {{command: sh, args: [-c, "trap '' TERM INT; echo $$ >>pids; sleep 1000"]}}}}
 agents: [{step}]
 output: {{done: 'yes'}}
 "#
         ));
+        world.write("replies.yaml", replies);
         let process = world.start(&["run", "w.yaml"]);
         until("the server has been started", || !family(&world).is_empty());
         let begun = std::time::Instant::now();

@@ -126,6 +126,11 @@ impl Knowledge {
         self.silent > 0 || (sample.refused >= FEW && sample.refused * CROWD >= sample.calls)
     }
 
+    /// Whether every call that was under way is refused, be it only one: no answer says otherwise.
+    pub(crate) fn is_refused_whole(&self) -> bool {
+        self.round.is_some_and(|round| round.sample.refused >= round.sample.calls)
+    }
+
     fn cut(&mut self, call: Call, push: Push) -> Option<Change> {
         let Some(Round { sample, cut, .. }) = self.round else { return None };
         let from = self.limit.min(push.most.max(call.level_after));

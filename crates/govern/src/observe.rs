@@ -138,8 +138,12 @@ impl Governor {
         let new = said.is_some() || !learner.knowledge.is_of_round(call) || !learner.is_crowded();
         let mut limits = Vec::new();
         self.learn_limit(id, call, push, outcome, &mut limits);
-        let crowded = self.resources[id.index()].learner.as_ref().is_some_and(|learner| learner.is_crowded());
-        if crowded && new {
+        let knows = |fact: fn(&Knowledge) -> bool| {
+            self.resources[id.index()].learner.as_ref().is_some_and(|learner| fact(&learner.knowledge))
+        };
+        // A moment that the service names holds for everybody, unless other calls under way show that it is about one.
+        let asked_for = said.is_some() && knows(Knowledge::is_refused_whole);
+        if (knows(Knowledge::is_crowded) || asked_for) && new {
             // People are told that it is shut, and not of each call that says so again.
             let shut = self.shut_door(id, now, pause).filter(|(from, _)| *from == 0);
             let (setting, reason, at) = (Setting::ShutUntil, outcome.reason(), Timestamp(now));

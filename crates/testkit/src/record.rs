@@ -96,7 +96,7 @@ impl Record {
     /// Takes away what differs from run to run: names and places, leases, and what an answer has cost.
     fn strip(&self, kind: &str, fields: &mut Value, lost: u64) {
         let left_out: &[&str] = match kind {
-            "run_started" => &["run", "file", "folder", "plan", "version", "seed"],
+            "run_started" => &["run", "file", "folder", "plan", "version", "seed", "configuration"],
             _ => &["lease", "usage"],
         };
         if let Some(fields) = fields.as_object_mut() {

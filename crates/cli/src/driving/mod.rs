@@ -220,21 +220,24 @@ async fn attend(
 ) -> (Result<Outcome, EngineError>, Option<Signal>) {
     let mut driving = pin!(engine.drive());
     let mut first = None;
+    let mut pulse = tokio::time::interval(watchdog::PULSE);
     let outcome = loop {
         tokio::select! {
             biased;
             outcome = &mut driving => break outcome,
             Some(notice) = notices.recv() => listeners.pass_on(notice),
             signal = signals.next() => {
-                listeners.watchdog.heard();
+                listeners.watchdog.turns();
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 handle.interrupt(again || signal.is_at_once(), signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
                 listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.news.send(News::Leaving(words.to_owned())).ok();
             }
+            _ = pulse.tick(), if first.is_some() => listeners.watchdog.turns(),
         }
     };
+    listeners.watchdog.rests();
     while let Ok(notice) = notices.try_recv() {
         listeners.pass_on(notice);
     }
@@ -261,7 +264,7 @@ struct Listeners<'a> {
     notifier: Option<Notifier>,
     /// Whether what is going on is drawn as it happens.
     live: bool,
-    /// Who must know that a signal was heard.
+    /// Is shown that the engine's thread turns, once a signal has come.
     watchdog: Watchdog,
 }
 

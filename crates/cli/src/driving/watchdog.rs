@@ -1,24 +1,29 @@
-//! Ends the process when it was told to stop and the engine does not hear it.
+//! Ends the process when it was told to stop and the engine does not come to that.
 //!
 //! The engine decides on the thread that also listens to signals, so a decision that takes long (a thousand texts to
-//! render, a disk that does not answer) would make the process deaf. A thread of its own waits for the same signals. If
-//! the engine has not taken one within [`PATIENCE`], the process ends at once with the signal's code: the journal is as it
-//! was after the last commit, and `resume` decides again.
+//! render, a disk that does not answer) would make the process deaf. A thread of its own waits for the same signals. From
+//! then on the thread of the engine has to show every now and then that it still turns; if it does not for [`PATIENCE`],
+//! the process ends at once with the signal's code: the journal is as it was after the last commit, and `resume` decides
+//! again.
 
 use super::signals::{Signal, Signals};
 use crate::exit::Exit;
 use convoke_model::RunId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long the engine may take to hear of a signal. One rendering ends well before.
+/// How long the engine may be at one thing after a signal. One rendering ends well before.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Counts the signals that were heard.
+/// How often the thread of the engine shows that it turns, once a signal has come.
+pub const PULSE: Duration = Duration::from_millis(200);
+
+/// What the thread of the engine shows to the one that watches it.
 #[derive(Debug, Clone, Default)]
 pub struct Watchdog {
-    heard: Arc<AtomicU64>,
+    turns: Arc<AtomicU64>,
+    at_rest: Arc<AtomicBool>,
 }
 
 impl Watchdog {
@@ -32,9 +37,14 @@ impl Watchdog {
         watchdog
     }
 
-    /// The engine has heard of a signal.
-    pub fn heard(&self) {
-        self.heard.fetch_add(1, Ordering::Relaxed);
+    /// The thread of the engine turns: it has heard of a signal, or still does after one.
+    pub fn turns(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The engine has come to rest; what is left is bounded by other means.
+    pub fn rests(&self) {
+        self.at_rest.store(true, Ordering::Relaxed);
     }
 
     fn watch(&self, run: &RunId) {
@@ -42,20 +52,20 @@ impl Watchdog {
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             let Ok(mut signals) = Signals::listen() else { return };
-            loop {
-                let before = self.heard.load(Ordering::Relaxed);
-                let signal = signals.next().await;
-                if !self.is_heard(before).await {
-                    end(signal, run);
-                }
+            let signal = signals.next().await;
+            while self.turned().await {}
+            if !self.at_rest.load(Ordering::Relaxed) {
+                end(signal, run);
             }
         });
     }
 
-    async fn is_heard(&self, before: u64) -> bool {
+    /// Waits for the next sign of the engine's thread; `false` if there is none any more.
+    async fn turned(&self) -> bool {
+        let before = self.turns.load(Ordering::Relaxed);
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        while self.heard.load(Ordering::Relaxed) == before {
-            if tokio::time::Instant::now() >= deadline {
+        while self.turns.load(Ordering::Relaxed) == before {
+            if self.at_rest.load(Ordering::Relaxed) || tokio::time::Instant::now() >= deadline {
                 return false;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

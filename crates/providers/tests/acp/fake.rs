@@ -178,7 +178,8 @@ impl Fake {
         match order {
             "say" => say(to, session, about)?,
             "think" => update(to, session, SessionUpdate::AgentThoughtChunk(chunk(about)))?,
-            "pid" => say(to, session, &format!("{},", std::process::id()))?,
+            // Of its supervisor: that is the process that the engine started and knows.
+            "pid" => say(to, session, &format!("{},", std::os::unix::process::parent_id()))?,
             "variable" => say(to, session, &format!("{:?}", std::env::var(about).ok()))?,
             "model" => say(to, session, &self.model.lock().unwrap().clone())?,
             "wish" => return self.wish(to, session, about).await,
