@@ -429,6 +429,7 @@ fn a_file_that_is_no_workflow_is_never_quoted() {
         ("double.yaml", "canary-1: a\ncanary-1: b\n"),
         ("list.yaml", "- canary-1\n"),
         ("id_rsa", "-----BEGIN KEY-----\ncanary-1\n"),
+        ("passwords.txt", "canary-1\n"),
     ];
     for (name, text) in files {
         world.write(name, text);

@@ -96,8 +96,8 @@ fn run() -> String {
 #[serde(deny_unknown_fields)]
 struct Expect {
     exit: i32,
-    /// All of standard output, as JSON. Without it: `{}` after a success, what there is under `partial` (or nothing) after
-    /// a failure or a limit, nothing after a refusal.
+    /// All of standard output, as JSON. Without it: `{}` (or nothing, where nothing was run) after a success, what there
+    /// is under `partial` (or nothing) after a failure or a limit, nothing after a refusal.
     output: Option<Value>,
     /// Words on standard error, whatever the case of letters.
     #[serde(default)]
@@ -194,7 +194,7 @@ impl Expect {
         let Some(expected) = &self.output else {
             let found: Option<Value> = serde_json::from_str(stdout).ok();
             let fits = match self.exit {
-                0 => found.is_some_and(|found| found == serde_json::json!({})),
+                0 => stdout.is_empty() || found.is_some_and(|found| found == serde_json::json!({})),
                 1 | 4 => stdout.is_empty() || found.is_some_and(|found| found.get("partial").is_some()),
                 _ => stdout.is_empty(),
             };

@@ -34,7 +34,7 @@ agents:
     of: each
     strategy: rlm
     query: What is the code word?
-    rlm: {model: reader, metadata_chars: 4000}
+    rlm: {model: reader, metadata_chars: 4000, time: 20m}
 output:
   answer: "{{ synthesis.output.result }}"
   report: "{{ synthesis.output | json }}"

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::quoting::{kind_of, may_be_quoted};
+use super::quoting::{kind_of, looks_like_workflow};
 use super::sources::{SourceReadError, Sources, join_beside, normalise};
 use super::text::{Segment, Text};
 use super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
@@ -91,7 +91,7 @@ impl<'a> Loader<'a> {
                 Diagnostic::error("file::not_a_mapping", message, root.span.clone(), "not a mapping")
             }
             Built::Empty => empty(file),
-            Built::Failed(finding) if may_be_quoted(file) => *finding,
+            Built::Failed(finding) if looks_like_workflow(file) => *finding,
             Built::Failed(finding) => {
                 // The words of the parser may hold some of the text.
                 let message =

@@ -30,10 +30,20 @@ const KEYS: [&str; 16] = [
 /// Endings of files that are written to be read: prompts and templates.
 const DOCUMENTS: [&str; 6] = [".md", ".txt", ".j2", ".jinja", ".jinja2", ".prompt"];
 
-/// Whether a finding may show lines of a file.
-pub(super) fn may_be_quoted(file: &SourceFile) -> bool {
+/// Whether a file that was named as a workflow may be quoted: it has keys of one.
+pub(super) fn looks_like_workflow(file: &SourceFile) -> bool {
+    KEYS.iter().any(|key| has_key(&file.text, key))
+}
+
+/// Whether a finding about something in a file may show lines of it.
+fn may_be_quoted(file: &SourceFile) -> bool {
     let name = file.path.to_ascii_lowercase();
-    DOCUMENTS.iter().any(|ending| name.ends_with(ending)) || KEYS.iter().any(|key| has_key(&file.text, key))
+    DOCUMENTS.iter().any(|ending| name.ends_with(ending)) || looks_like_workflow(file)
+}
+
+/// Whether a finding is about a file as such: that it is no workflow, or cannot be read as one.
+fn is_about_file(finding: &Diagnostic) -> bool {
+    finding.code.starts_with("file::") || finding.code == "workflow::not_a_workflow"
 }
 
 /// Whether a text has a key, as YAML or JSON write it.
@@ -50,8 +60,9 @@ pub(super) fn without_contents(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic>
     for finding in &mut findings {
         hide_words(finding);
     }
-    for label in findings.iter_mut().flat_map(|finding| &mut finding.labels) {
-        if !may_be_quoted(&label.span.file) {
+    for finding in &mut findings {
+        let may = if is_about_file(finding) { looks_like_workflow } else { may_be_quoted };
+        for label in finding.labels.iter_mut().filter(|label| !may(&label.span.file)) {
             let SourceFile { path, text } = &*label.span.file;
             label.span.file = Arc::new(SourceFile { path: path.clone(), text: blank(text) });
         }
@@ -62,7 +73,7 @@ pub(super) fn without_contents(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic>
 /// What is said about a file may name some of its content: a key that stands twice, a text where a list belongs. Findings
 /// about the file as such name none of it.
 fn hide_words(finding: &mut Diagnostic) {
-    let about_file = finding.code.starts_with("file::") || finding.code == "workflow::not_a_workflow";
+    let about_file = is_about_file(finding);
     let file = finding.labels.first().map(|label| &label.span.file).filter(|file| !may_be_quoted(file));
     if let Some(file) = file.filter(|_| !about_file) {
         finding.message = format!("`{}` does not fit here, and is no part of a workflow", file.path);
@@ -80,7 +91,7 @@ fn blank(text: &str) -> String {
 pub(super) fn kind_of(node: &Node) -> String {
     match &node.included {
         Some(included) => format!("the text of `{}`", included.path),
-        None if may_be_quoted(&node.span.file) => node.describe(),
+        None if looks_like_workflow(&node.span.file) => node.describe(),
         None => "a single value".to_owned(),
     }
 }

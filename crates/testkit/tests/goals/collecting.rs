@@ -191,7 +191,7 @@ fn a_digest_that_nobody_can_make_is_replaced_by_heads_and_the_answer_says_so() {
     assert_eq!(answer(&ended)["status"], "partial");
     let issues = answer(&ended)["issues"].as_str().unwrap().to_owned();
     let (first, all) = (asked_for(&world)["g/collect[1.0]"].len(), answer(&ended)["tasks"].clone());
-    assert!(issues.contains(&format!("the tasks 1–{first} together")), "{issues}");
+    assert!(issues.contains(&format!("the tasks 1–{first} could not be put together")), "{issues}");
     assert_eq!(all.as_array().map(Vec::len), Some(19));
 }
 

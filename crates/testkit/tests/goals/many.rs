@@ -94,7 +94,11 @@ fn killed_everywhere(plan: &Arc<Plan>, answer: &Answer) {
             .collect();
         let mut again = World::resumed(plan.clone(), 9, left, &whole, model(says));
         let ended = finish(&mut again, answer);
-        assert_eq!((ended.status, &ended.output), (expected.status, &expected.output), "cut after {cut}");
+        assert_eq!(ended.status, expected.status, "cut after {cut}");
+        // The reason of a run that failed names the failure that came first, and what was cut off may fail in another order.
+        if expected.status != RunStatus::Failed {
+            assert_eq!(ended.output, expected.output, "cut after {cut}");
+        }
         assert_eq!(again.running(), 0, "cut after {cut}");
         let twice = again.launches.iter().find(|(task, _)| done.contains(task));
         assert_eq!(twice, None, "cut after {cut}: done twice");
