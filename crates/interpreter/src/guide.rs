@@ -11,13 +11,18 @@ pub const GUIDE: &str = include_str!("guide.md");
 pub const MODULES: &[&str] = &[
     "base64",
     "collections",
+    "copy",
     "dataclasses",
     "datetime",
     "functools",
+    "heapq",
     "itertools",
     "json",
     "math",
+    "operator",
     "re",
+    "statistics",
+    "string",
     "typing",
     "unicodedata",
 ];
@@ -28,8 +33,8 @@ pub fn hint(kind: Kind) -> Option<String> {
         Kind::Exception | Kind::Syntax => return None,
         Kind::Unsupported => {
             return Some(format!(
-                "only these modules can be imported: {}; instead of `match`, class inheritance, `yield`, `del` and \
-                 `%` formatting use `if`/`elif`, functions, dicts, lists and f-strings; call host functions directly, \
+                "only these modules can be imported: {}; instead of `match` and class inheritance use `if`/`elif`, \
+                 functions and dicts; call host functions directly, \
                  not through `map` or `key=`",
                 MODULES.join(", ")
             ));
@@ -55,7 +60,7 @@ pub fn failed(it: Failing, session: Option<Session>) -> Failed {
         message: it.message,
         line: it.line,
         traceback: it.traceback,
-        hint: hint(it.kind),
+        hint: it.hint.or_else(|| hint(it.kind)),
         printed: it.printed,
         session,
         kept: it.kept,

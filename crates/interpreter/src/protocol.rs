@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Changes with the meaning of any message.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -123,6 +123,8 @@ pub struct Failing {
     pub line: Option<u32>,
     /// Python's traceback.
     pub traceback: String,
+    /// What could be written instead, where that is known.
+    pub hint: Option<String>,
     /// What was printed since the last report.
     pub printed: Printed,
     /// Whether its variables are still there for a next program.

@@ -5,6 +5,7 @@
 mod confine;
 mod desk;
 mod failing;
+mod habits;
 mod memory;
 mod print;
 mod seccomp;

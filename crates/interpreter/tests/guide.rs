@@ -130,6 +130,48 @@ const WORKS: &[(&str, &str, &str)] = &[
     ),
     ("Generator", "seen = []\ng = (seen.append(x) for x in [1, 2])\nseen", "[1, 2]"),
     (
+        "Generator",
+        "def up(n):\n  for i in range(n):\n    yield i\n    if i > 2:\n      return\ng = up(9)\n[next(g), list(g)]",
+        "[0, [1, 2, 3]]",
+    ),
+    (
+        "Generator",
+        "def walk(tree):\n  for item in tree:\n    if isinstance(item, list):\n      yield from walk(item)\n    else:\n      yield f(item)\nlist(walk([1, [2, [3]], 4]))",
+        "[1, 2, 3, 4]",
+    ),
+    (
+        "Generator",
+        "[next(x for x in [1, 2] if x > 1), next((x for x in [1] if x > 1), None), max((x for x in []), default=0)]",
+        "[2, null, 0]",
+    ),
+    (
+        "Text",
+        "a = '%d of %s: %.2f%%' % (3, 'x', 1.5)\nb = '%(n)05d|%(s)-4s|%(s)4s|%(n)+d|%(n)x' % {'n': 42, 's': 'ab'}\nform = '%s'\n[a, b, form % 'q', 7 % 4, '%s' % ('%r' % 'in')]",
+        r#"["3 of x: 1.50%", "00042|ab  |  ab|+42|2a", "q", 3, "'in'"]"#,
+    ),
+    (
+        "Text",
+        "[sorted(['B', 'a'], key=str.lower), list(map(str.strip, [' a '])), format(2.5, '.2f')]",
+        r#"[["a", "B"], ["a"], "2.50"]"#,
+    ),
+    ("Lists", "x = [1, 2]\ndel x[0]\nd = {'a': 1, 'b': 2}\ndel d['a']\n[x, d]", r#"[[2], {"b": 2}]"#),
+    (
+        "Modules",
+        "import statistics\nimport statistics as st\nfrom statistics import (\n  median,\n  mode as most,\n)\n[statistics.mean([1, 2]), st.pstdev([1, 3]), median([3, 1, 2]), most([1, 1, 2])]",
+        "[1.5, 1.0, 2, 1]",
+    ),
+    (
+        "Modules",
+        "import itertools as it\nfrom itertools import chain, groupby\n[[(k, list(g)) for k, g in groupby([1, 1, 2])], list(it.product([1], 'ab')), list(it.combinations([1, 2, 3], 2)), len(list(it.permutations([1, 2, 3]))), list(chain.from_iterable([[1], [2]])), list(it.zip_longest([1], [2, 3])), list(it.pairwise([1, 2]))]",
+        r#"[[[1, [1, 1]], [2, [2]]], [[1, "a"], [1, "b"]], [[1, 2], [1, 3], [2, 3]], 6, [1, 2], [[1, 2], [null, 3]], [[1, 2]]]"#,
+    ),
+    (
+        "Modules",
+        "import functools, math, copy, heapq, string\nfrom operator import itemgetter\nfrom collections import OrderedDict\n@functools.lru_cache(maxsize=None)\ndef fib(n):\n  return n if n < 2 else fib(n - 1) + fib(n - 2)\n[fib(20), math.prod([2, 3]), copy.deepcopy({'a': [1]}), heapq.nlargest(1, [1, 3]), string.digits[:2], sorted([(2,), (1,)], key=itemgetter(0)), OrderedDict(a=1)]",
+        r#"[6765, 6, {"a": [1]}, [3], "01", [[1], [2]], {"a": 1}]"#,
+    ),
+    ("The given", "[list(map(f, [1])), list(map(lambda v: f(v), [2]))]", "[[1], [2]]"),
+    (
         "The given",
         "x = f(1, limit=2)\n[x, [f(p) for p in 'ab'], f((1, 2)), (lambda v: f(v))(3)]",
         r#"[1, ["a", "b"], [1, 2], 3]"#,
@@ -154,24 +196,55 @@ const FAILS: &[(&str, &str, Kind)] = &[
     ("Classes", "class A:\n  @staticmethod\n  def x():\n    return 1", Kind::Unsupported),
     ("Classes", "class A:\n  @classmethod\n  def x(cls):\n    return 1", Kind::Unsupported),
     ("Not there", "match 1:\n  case 1:\n    pass", Kind::Unsupported),
-    ("Not there", "def g():\n  yield 1", Kind::Unsupported),
-    ("Not there", "x = [1]\ndel x[0]", Kind::Unsupported),
-    ("Not there", "'%s' % 1", Kind::Exception),
     ("Not there", "{} | {}", Kind::Exception),
-    ("Not there", "x = [1, 2]\nx[0:1] = [3]", Kind::Exception),
+    ("Not there", "x = [1, 2]\nx[0:1] = [3]", Kind::Unsupported),
     ("Not there", "class E(Exception):\n  pass", Kind::Unsupported),
-    ("Not there", "sorted(['a'], key=str.lower)", Kind::Exception),
-    ("Not there", "eval('1')", Kind::Exception),
-    ("Not there", "exec('1')", Kind::Exception),
-    ("Not there", "input()", Kind::Exception),
+    ("Not there", "eval('1')", Kind::Unsupported),
+    ("Not there", "exec('1')", Kind::Unsupported),
+    ("Not there", "input()", Kind::Unsupported),
     ("There are no", "open('/etc/passwd')", Kind::RefusedOsCall),
     ("There are no", "try:\n  open('/etc/passwd')\nexcept Exception:\n  pass", Kind::RefusedOsCall),
     ("There are no", "import os\nos.environ['HOME']", Kind::RefusedOsCall),
     ("The given", "await f(1)", Kind::Exception),
-    ("The given", "list(map(f, [1]))", Kind::Unsupported),
-    ("The given", "list(map(lambda v: f(v), [1]))", Kind::Unsupported),
     ("The given", "list(filter(f, [1]))", Kind::Unsupported),
     ("The given", "sorted([1, 2], key=f)", Kind::Unsupported),
+];
+
+/// Habits that do not work, and the replacement that the first error names.
+const INSTEAD: &[(&str, &str)] = &[
+    ("match 1:\n  case 1:\n    pass", "`if`/`elif`"),
+    ("class A(dict):\n  pass", "a class without bases"),
+    ("class E(Exception):\n  pass", "raise `ValueError("),
+    ("class A:\n  @property\n  def x(self):\n    return 1", "a plain method"),
+    ("class A:\n  def x(self):\n    yield 1", "`out.append(value)`"),
+    ("def g():\n  while True:\n    yield 1", "must end"),
+    ("def g():\n  x = yield 1", "use a function"),
+    ("x = [1, 2]\nx[0:1] = [3]", "`x = x[:i] + new + x[j:]`"),
+    ("x = [1, 2]\ndel x[0:1]", "`items.pop(key)`"),
+    ("{} | {}", "`{**a, **b}`"),
+    ("import re\nre.sub('a', lambda m: 'b', 'a')", "`re.finditer(pattern, text)`"),
+    ("import json\njson.dumps({'a': {1}}, default=str)", "convert the values before"),
+    ("import numpy as np", "`statistics`"),
+    ("import pandas", "lists of dicts"),
+    ("from concurrent.futures import ThreadPoolExecutor", "`llm_map(prompts)`"),
+    ("import time", "leave it out"),
+    ("import random", "no randomness"),
+    ("import nowhere", "only these modules"),
+    ("from statistics import quantiles", "`statistics` has here: mean"),
+    ("import math\nmath.erf2(1)", "a function of your own"),
+    ("from collections import ChainMap", "a function of your own"),
+    ("from math import *", "import by name"),
+    ("import os\nos.path.join('a', 'b')", "`'/'.join(parts)`"),
+    ("import os\nos.listdir('.')", "no files"),
+    ("with open('a.txt') as file:\n  file.read()", "no files"),
+    ("import sys\nsys.exit(0)", "come to its end"),
+    ("import sys\nprint('a', file=sys.stderr)", "leave out `file=`"),
+    ("eval('1')", "`json.loads`"),
+    ("input()", "the given functions"),
+    ("globals()", "a dict of your own"),
+    ("sorted([2, 1], key=f)", "in a comprehension first"),
+    ("await f(1)", "without `await`"),
+    ("'{a}'.format_map({'a': 1})", "`text.format(**values)`"),
 ];
 
 /// Runs a program; the function `f` gives back what it is given.
@@ -199,6 +272,58 @@ async fn what_is_said_not_to_work_fails_as_said() {
         assert_eq!(failure.kind, *kind, "{text}: {failure:#?}");
         assert!(failure.line.is_some(), "{text}");
     }
+}
+
+#[tokio::test]
+async fn the_first_error_of_a_habit_names_what_to_write_instead() {
+    for (text, instead) in INSTEAD {
+        let failure = failed(run(text).await);
+        let told = format!("{}\n{}", failure.traceback, failure.hint.as_deref().unwrap_or_default());
+        assert!(told.contains(instead), "{text}: {told}");
+    }
+}
+
+/// One habit a turn would cost as many turns as there are habits; and calls before it would be paid for in vain.
+#[tokio::test]
+async fn all_habits_of_a_program_are_reported_at_once_before_anything_is_run() {
+    let text = "x = f(1)\nimport numpy\nclass A(dict):\n  pass\nmatch x:\n  case 1:\n    eval('1')";
+    let failure = failed(worker().await.run(program(text, &["f"])).await.unwrap());
+    assert_eq!((failure.kind, failure.line), (Kind::Unsupported, Some(2)));
+    let lines: Vec<&str> = failure.traceback.lines().skip(1).collect();
+    for (line, start) in
+        lines.iter().zip(["line 2: `import numpy`", "line 3: class", "line 5: `match`", "line 7: `eval()`"])
+    {
+        assert!(line.starts_with(start), "{lines:#?}");
+    }
+    assert_eq!(lines.len(), 4);
+}
+
+#[tokio::test]
+async fn an_import_that_may_fail_is_left_to_the_program() {
+    assert_eq!(value("try:\n  import numpy\nexcept ImportError:\n  numpy = None\nnumpy").await, Value::Null);
+}
+
+/// The lines are those that the model wrote, also where lines were added for helpers.
+#[tokio::test]
+async fn failures_are_told_by_the_lines_of_the_program_as_written() {
+    let text = "def g():\n  yield 1\nx = '%d' % 3\ny = [1, '%s' % 2][5]";
+    let failure = failed(alone(text).await);
+    assert_eq!(failure.line, Some(4));
+    assert!(failure.traceback.contains("line 4"), "{}", failure.traceback);
+    assert!(failure.traceback.contains("'%s' % 2"), "{}", failure.traceback);
+    let failure = failed(alone("y = 1\nx = '%d %d' % (3,)").await);
+    assert_eq!(failure.line, Some(2), "{}", failure.traceback);
+    assert!(!failure.traceback.contains("__mod"), "{}", failure.traceback);
+}
+
+/// A helper is there for the next program too, as the function that uses it is.
+#[tokio::test]
+async fn what_was_rewritten_lives_on() {
+    let mut worker = worker().await;
+    let first = "import statistics\ndef g(n):\n  for i in range(n):\n    yield '%d' % i";
+    ended(worker.run(program(first, &[])).await.unwrap());
+    let next = worker.run(next_program("[list(g(2)), statistics.mean([1, 3])]", &[])).await.unwrap();
+    assert_eq!(ended(next).value, json!([["0", "1"], 2.0]));
 }
 
 #[test]

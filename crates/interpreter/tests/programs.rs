@@ -152,7 +152,9 @@ async fn an_exception_of_the_host_can_be_caught() {
 async fn functions_that_are_not_named_are_not_there() {
     for text in ["g()", "x = g", "eval('1')", "exec('1')", "__import__('os')", "input()", "exit()"] {
         let failure = failed(worker().await.run(program(text, &["f"])).await.unwrap());
-        assert!(failure.message.starts_with("NameError"), "{text}: {}", failure.message);
+        let is_told =
+            failure.message.starts_with("NameError") || failure.message.contains("is not supported");
+        assert!(is_told, "{text}: {}", failure.message);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::memory::Gauge;
 use super::print::Print;
-use super::{failing, frame};
+use super::{failing, frame, habits};
 use crate::answer::{Answer, Exception};
 use crate::limits::Limits;
 use crate::outcome::Kind;
@@ -36,6 +36,8 @@ pub struct Desk {
     /// The program, while it waits at a call.
     waiting: Option<ReplFunctionCall>,
     functions: Vec<String>,
+    /// The program that runs.
+    program: habits::Ready,
     print: Print,
     /// How many calls the program has made.
     calls: u64,
@@ -54,6 +56,7 @@ impl Desk {
             idle: None,
             waiting: None,
             functions: Vec::new(),
+            program: habits::Ready::default(),
             print: Print::default(),
             calls: 0,
             save: false,
@@ -113,7 +116,29 @@ impl Desk {
         let function =
             |name: &String| (name.clone(), MontyObject::Function { name: name.clone(), docstring: None });
         inputs.extend(self.functions.iter().map(function));
-        self.go(|print| repl.feed_start(&start.program, inputs, print))
+        self.begin(repl, &start.program, inputs)
+    }
+
+    /// Runs a program with the helpers that it needs, or says all that must be written differently.
+    fn begin(&mut self, repl: MontyRepl, program: &str, inputs: Vec<(String, MontyObject)>) -> Said {
+        self.program = match habits::look(program, &self.functions) {
+            Ok(ready) => ready,
+            Err(findings) => {
+                let session = self.saved(SessionRef::Idle(&repl));
+                self.idle = Some(repl);
+                return (Report::Failed(habits::refused(&findings)), session);
+            }
+        };
+        let (helpers, text) = (self.program.prelude.clone(), self.program.text.clone());
+        let repl = match helpers.is_empty() {
+            true => repl,
+            false => match self.run(|print| repl.feed_start(&helpers, Vec::new(), print)) {
+                Ok(ReplProgress::Complete { repl, .. }) => repl,
+                Ok(_) => return unusable("the helpers of programs stopped"),
+                Err(error) => return self.failed(*error),
+            },
+        };
+        self.go(|print| repl.feed_start(&text, inputs, print))
     }
 
     fn resume(&mut self, call: u64, answer: Answer, paused: &[u8]) -> Said {
@@ -122,6 +147,8 @@ impl Desk {
             Err(cause) => return unusable(&cause),
         };
         self.idle = None;
+        // Its text stayed where it was begun: places are told by the text that runs.
+        self.program = habits::Ready::default();
         self.calls = call;
         self.print = Print::new(self.limits.printed_bytes);
         self.answer(answer)
@@ -264,11 +291,14 @@ impl Desk {
     fn failed(&mut self, failed: ReplStartError) -> Said {
         let ReplStartError { repl, error } = failed;
         let kind = failing::kind(&error, self.stopped, repl.tracker());
+        let error = self.program.as_written(error);
         // What a program left that takes up the memory would end the next one as well.
         let kept = kind != Kind::Memory || !self.gauge.exceeds(self.limits.memory_bytes / 2);
+        let message = failing::message(&error);
         let report = Report::Failed(Failing {
             kind,
-            message: failing::message(&error),
+            hint: habits::while_running(&message).filter(|_| self.stopped.is_none()),
+            message,
             line: failing::line(&error),
             traceback: failing::traceback(&error),
             printed: self.print.take(),

@@ -26,9 +26,11 @@ pub fn kind(error: &MontyException, stopped: Option<Kind>, tracker: &ResourceTra
     }
 }
 
-/// The line of the program where it happened: the innermost place.
+/// The line of the program where it happened: the innermost place in the program's own text, which the first frame is
+/// in. Functions of earlier programs are in others.
 pub fn line(error: &MontyException) -> Option<u32> {
-    error.traceback().last().map(|frame| frame.start.line)
+    let file = &error.traceback().first()?.filename;
+    error.traceback().iter().rfind(|frame| frame.filename == *file).map(|frame| frame.start.line)
 }
 
 /// The exception in one line.
