@@ -78,7 +78,7 @@ impl<'a> Ledger<'a> {
 
     fn priced(&self, mut used: Usage, models: &[&str]) -> Usage {
         let said = used.cost_micros;
-        match models.iter().find_map(|model| self.prices.get(*model)) {
+        match models.iter().find_map(|model| self.prices.get(model)) {
             // A list tells what a call should cost, and the service what it did.
             Some(price) if price.listed => used.cost_micros = price.cost_micros(&used).max(said),
             Some(price) => used.cost_micros = price.cost_micros(&used),

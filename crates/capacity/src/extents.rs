@@ -49,7 +49,10 @@ impl Table {
 }
 
 const _: () = assert!(
-    RESOURCES % EXTENTS == 0 && LEASES % EXTENTS == 0 && WAITERS % EXTENTS == 0 && OFFERS % EXTENTS == 0
+    RESOURCES.is_multiple_of(EXTENTS)
+        && LEASES.is_multiple_of(EXTENTS)
+        && WAITERS.is_multiple_of(EXTENTS)
+        && OFFERS.is_multiple_of(EXTENTS)
 );
 
 /// How long a file with so many extents is.

@@ -480,8 +480,10 @@ fn what_a_stopped_owner_runs_is_ended_by_the_one_that_takes_over() {
     let stopped = world.start(&["run", "w.yaml"]);
     until("the family is there", || family(&world).len() == 3);
     let first = family(&world);
-    stopped.signal(Signal::STOP);
     let run = world.run();
+    // An owner that is stopped in the middle of a commit keeps the journal locked.
+    until("the script is on record", || Events::of(&world, &run).count("process_started") == 1);
+    stopped.signal(Signal::STOP);
     let mut resumed = world.start(&["resume", &run]);
     until("another process has taken over and begun the script again", || {
         if resumed.has_ended() {

@@ -132,7 +132,7 @@ impl Knowledge {
     }
 
     fn cut(&mut self, call: Call, push: Push) -> Option<Change> {
-        let Some(Round { sample, cut, .. }) = self.round else { return None };
+        let Round { sample, cut, .. } = self.round?;
         let from = self.limit.min(push.most.max(call.level_after));
         let (first, tried) = (!cut, !self.is_believed(call.level) && !self.searching);
         if first {

@@ -136,9 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_only_the_machine_is_limited() {
+    fn without_a_word_the_machine_is_limited_and_breakers_are_on() {
         let machine = Some(Stated { limit: 60, origin: "default".into() });
-        assert_eq!(resolve(&[]).limits, Limits { machine, ..Limits::default() });
+        let breaker = Some(Breaker::default());
+        assert_eq!(resolve(&[]).limits, Limits { machine, breaker, ..Limits::default() });
     }
 
     #[test]
@@ -178,6 +179,7 @@ age_turn = 4
             tenants: vec![blue],
             resources: vec![("gpu".into(), said(1, 8).unwrap())],
             queue: Queue { longest: 500, age_turn: 4 },
+            breaker: Some(Breaker::default()),
             ..Limits::default()
         };
         assert_eq!(limits, expected);

@@ -121,8 +121,7 @@ fn at_hyphens(piece: &str) -> Vec<&str> {
     let letter = |at: usize| characters.get(at).is_some_and(|(_, c)| c.is_alphabetic() || *c == '_');
     let mut out = Vec::new();
     let mut start = 0;
-    for at in 2..characters.len() {
-        let (offset, character) = characters[at];
+    for (at, &(offset, character)) in characters.iter().enumerate().skip(2) {
         let between =
             character == '-' && letter(at - 1) && letter(at - 2) && letter(at + 1) && letter(at + 2);
         if between {

@@ -283,7 +283,7 @@ pub(in crate::template) fn strip<'a>(
 ) -> &'a str {
     let given: Option<HashSet<char>> = characters.map(|characters| characters.chars().collect());
     let goes = |c: char| given.as_ref().map_or(c.is_whitespace(), |given| given.contains(&c));
-    let subject = if front { subject.trim_start_matches(&goes) } else { subject };
+    let subject = if front { subject.trim_start_matches(goes) } else { subject };
     if back { subject.trim_end_matches(&goes) } else { subject }
 }
 
