@@ -76,7 +76,7 @@ async fn a_step_or_group_whose_time_was_over_has_it_again_when_it_is_resumed() {
         "
 workflow: {name: w, entry_point: a}
 agents:
-  - {name: a, prompt: x, timeout: 50ms}
+  - {name: a, prompt: x, timeout: 3s}
 ",
     )
     .await;
@@ -84,7 +84,7 @@ agents:
         "
 workflow: {name: w, entry_point: g}
 parallel:
-  - {name: g, agents: [a, b], timeout: 50ms}
+  - {name: g, agents: [a, b], timeout: 3s}
 agents:
   - {name: a, prompt: x}
   - {name: b, type: set, value: '1'}
