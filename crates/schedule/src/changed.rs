@@ -156,5 +156,6 @@ fn edge(plan: &Plan, workflow: &Workflow, trigger: &Trigger) -> String {
         other => format!("{other:?}"),
     };
     let when: Vec<String> = trigger.when.iter().map(condition).collect();
-    format!("{} {:?} {:?} {when:?}", workflow.node(trigger.from).name, trigger.on, trigger.event)
+    let from = &workflow.node(trigger.from).name;
+    format!("{from} {:?} {:?} {when:?} {}", trigger.on, trigger.event, trigger.last)
 }

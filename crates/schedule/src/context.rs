@@ -267,7 +267,7 @@ impl Scheduler {
     ) {
         let trimmed = if view == View::OfMode { self.trimming(task, mode, outputs) } else { None };
         let mut add = |step: TaskIx| {
-            let name = self.node(step).name.clone();
+            let name = self.called(step);
             let seen = self.repaired(task, self.tasks[step].node).unwrap_or(step);
             names.entry(name).or_insert_with(|| self.entry_value(seen, outputs));
         };
@@ -394,12 +394,12 @@ impl Scheduler {
                 let by_name = &self.index_in(frame).by_name;
                 let steps = wanted.iter().filter_map(|name| latest.get(by_name.get(name)?));
                 for step in steps {
-                    names.insert(self.node(*step).name.clone(), self.entry_value(*step, outputs));
+                    names.insert(self.called(*step), self.entry_value(*step, outputs));
                 }
             }
             Roots::All => {
                 for step in latest.values() {
-                    names.insert(self.node(*step).name.clone(), self.entry_value(*step, outputs));
+                    names.insert(self.called(*step), self.entry_value(*step, outputs));
                 }
             }
         }
@@ -416,8 +416,8 @@ impl Scheduler {
         }
         let steps = self.frame(frame).steps.iter().rev().copied();
         let unfinished = steps.filter(|step| !self.tasks[*step].hook && !self.tasks[*step].succeeded());
-        for step in unfinished.filter(|step| roots.want(&self.node(*step).name)) {
-            let name = self.node(step).name.clone();
+        for step in unfinished.filter(|step| roots.want(&self.called(*step))) {
+            let name = self.called(step);
             if !names.contains_key(&name)
                 && !self.node(step).kind.is_group()
                 && self.left_of(step, outputs).is_some()

@@ -20,6 +20,8 @@ pub(crate) struct WorkflowIndex {
     pub titles: HashMap<NodeIx, Arc<str>>,
     /// Whether the workflow or a step of it has a budget.
     pub budgeted: bool,
+    /// For each phase that edges lead back to, its further rounds, in order.
+    pub rounds: HashMap<NodeIx, Vec<NodeIx>>,
     /// For each node, whom it needs and at which positions of its list, by whom.
     needs: Vec<Vec<(NodeIx, u32)>>,
 }
@@ -65,7 +67,18 @@ fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
     let titles = workflow.nodes.iter().filter_map(merge_of).flat_map(stated_titles).collect();
     let budgeted =
         workflow.limits.budget.is_some() || workflow.nodes.iter().any(|node| node.budget.is_some());
-    WorkflowIndex { by_name, dependents, inner, arrivals, collects, titles, budgeted, needs }
+    let rounds = further_rounds(workflow);
+    WorkflowIndex { by_name, dependents, inner, arrivals, collects, titles, budgeted, rounds, needs }
+}
+
+fn further_rounds(workflow: &Workflow) -> HashMap<NodeIx, Vec<NodeIx>> {
+    let mut rounds: HashMap<NodeIx, Vec<NodeIx>> = HashMap::new();
+    for (ix, node) in workflow.indexed() {
+        if let Some(round) = node.round() {
+            rounds.entry(round.of).or_default().push(ix);
+        }
+    }
+    rounds
 }
 
 fn merge_of(node: &Node) -> Option<&Reduce> {

@@ -15,7 +15,7 @@ impl Scheduler {
     }
 
     pub(crate) fn predecessor(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
-        self.tasks[task].from.iter().copied().find(|from| self.tasks[*from].node == node)
+        self.tasks[task].from.iter().copied().find(|from| self.first_round(*from) == node)
     }
 
     /// The newest ancestor that is an instance of a node.
@@ -23,7 +23,7 @@ impl Scheduler {
         let mut next = self.heap_of(task);
         let mut seen = HashSet::new();
         while let Some((_, step)) = next.pop() {
-            if self.tasks[step].node == node && self.is_shown(step) {
+            if self.first_round(step) == node && self.is_shown(step) {
                 return Some(step);
             }
             for from in self.tasks[step].from.iter().copied() {

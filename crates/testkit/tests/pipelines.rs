@@ -25,5 +25,7 @@ mod outcomes;
 mod random;
 #[path = "pipelines/reopening.rs"]
 mod reopening;
+#[path = "pipelines/rounds.rs"]
+mod rounds;
 #[path = "pipelines/starting.rs"]
 mod starting;

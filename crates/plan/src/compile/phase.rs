@@ -32,6 +32,10 @@ impl<'a> Builder<'a> {
             children: self.child_roles(step, phase, max_depth),
             direct: phase.direct.iter().map(|role| *role as u32).collect(),
             max_depth,
+            round: phase
+                .round
+                .as_ref()
+                .map(|round| Round { of: self.named(&round.of), number: round.number }),
         }
     }
 
@@ -114,6 +118,7 @@ impl<'a> Builder<'a> {
             manifest: Digest::of(self.source.file.text.as_bytes()),
             hard_failures: stated.hard_failures.map_or(HARD_FAILURES, |count| count as u32),
             events: stated.events.iter().map(shape).collect(),
+            blocked_any_status: stated.blocked_any_status,
             violation: self.caps.violation.or(stated.violation).unwrap_or_default(),
             project: stated.project.clone(),
             cut: cuts::of_source(self.source, &self.caps),
@@ -132,6 +137,7 @@ impl<'a> Builder<'a> {
             on: edge.on,
             event: edge.event.as_ref().map(|event| event.value.as_str().into()),
             when: edge.when.iter().map(|condition| self.trigger_condition(condition)).collect(),
+            last: edge.last,
         }
     }
 
@@ -155,6 +161,8 @@ pub(super) fn check(bundle: &Bundle, caps: &Caps, findings: &mut Vec<Diagnostic>
     let steps = bundle.workflows.iter().flat_map(|workflow| &workflow.agents);
     for step in steps {
         let source::StepKind::Phase(phase) = &step.kind else { continue };
+        // A further round is written where the first one is.
+        let phase = if phase.round.is_some() { continue } else { phase };
         let cut = phase.max_retries.as_ref().filter(|count| count.value > u64::from(caps.topology_retries));
         findings.extend(cut.map(|count| cut_retries(count, caps.topology_retries)));
     }

@@ -1,6 +1,7 @@
 //! The domain events that every manifest knows: what each says, and the shape of what is said about it.
 //!
-//! Three of them follow from how a try ended and are announced with its end; nobody announces them against their status.
+//! Three of them follow from how a try ended and are announced with its end; none is announced against its status, but for
+//! `task_blocked` where the manifest says so.
 
 use super::{On, Pipeline};
 use convoke_model::{FieldType, OutputField, OutputSchema};
@@ -22,6 +23,9 @@ pub const STANDARD_EVENTS: &[&str] = &[
     "merge_conflict_unresolved",
     "merge_retry_started",
 ];
+
+/// What follows from a failure, and what a worker may announce whatever its status is, where the manifest says so.
+pub const TASK_BLOCKED: &str = "task_blocked";
 
 /// The fields of every payload, none of which is demanded; whatever else stands there is kept as it is.
 const FIELDS: [(&str, FieldType, &str); 4] = [
@@ -49,6 +53,12 @@ impl Pipeline {
         STANDARD_EVENTS.contains(&kind) || self.events.iter().any(|(known, _)| known == kind)
     }
 
+    /// Whether a worker that ends with a status may name an event of a kind.
+    pub fn fits(&self, kind: &str, status: &str) -> bool {
+        let lenient = self.blocked_any_status && kind == TASK_BLOCKED;
+        lenient || follows_from(kind).is_none_or(|follows| follows.word() == status)
+    }
+
     /// The shape of what is said about an event of a kind, where it has one.
     pub fn shape(&self, kind: &str) -> Option<&OutputSchema> {
         if STANDARD_EVENTS.contains(&kind) {
@@ -63,7 +73,7 @@ pub fn follows_from(kind: &str) -> Option<On> {
     match kind {
         "validation_passed" => Some(On::Success),
         "validation_failed" => Some(On::ValidationFail),
-        "task_blocked" => Some(On::Failure),
+        TASK_BLOCKED => Some(On::Failure),
         _ => None,
     }
 }

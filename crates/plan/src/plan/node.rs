@@ -1,6 +1,6 @@
 //! One vertex of a plan, and its edges.
 
-use super::{Kind, NodeIx, Text, Trigger};
+use super::{Kind, NodeIx, Round, Text, Trigger};
 use crate::template::ConditionId;
 use convoke_model::{Budget, Classes, Digest, OutputSchema, Retry};
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,14 @@ pub struct Node {
 }
 
 impl Node {
+    /// Which round of another phase it is.
+    pub fn round(&self) -> Option<Round> {
+        match &self.kind {
+            Kind::Phase(phase) => phase.round,
+            _ => None,
+        }
+    }
+
     /// The step that it stands for: its own name, or that of the step that asks it on its way (`$step.merge`).
     pub fn step_name(&self) -> &str {
         let asker = self.name.strip_prefix('$').and_then(|name| name.rsplit_once('.'));

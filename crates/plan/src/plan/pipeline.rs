@@ -33,6 +33,18 @@ pub struct Phase {
     pub direct: Vec<u32>,
     /// How deep work may be handed down.
     pub max_depth: u32,
+    /// Which round of another phase it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
+}
+
+/// A further round of a phase, begun by an edge that leads back. Rounds are phases of their own, so a plan has no circle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    /// The phase as written, which is the first round.
+    pub of: NodeIx,
+    /// From 2.
+    pub number: u32,
 }
 
 /// What a persona may use. Of tools, a ban wins over an allowance.
@@ -98,6 +110,9 @@ pub struct Trigger {
     pub event: Option<Arc<str>>,
     /// What must hold as well, all of it.
     pub when: Vec<Condition>,
+    /// Whether the last round that ran counts of the phase that it leads from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last: bool,
 }
 
 /// The status that an edge asks for.
@@ -166,6 +181,9 @@ pub struct Pipeline {
     pub hard_failures: u32,
     /// Kinds of events that it defines itself, with the shape of what is said about them.
     pub events: Vec<(String, Option<OutputSchema>)>,
+    /// Whether a worker may announce `task_blocked` whatever its status is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocked_any_status: bool,
     /// What a violation of a contract comes to.
     pub violation: Violation,
     /// Where the context of the project is kept.

@@ -1,6 +1,6 @@
 //! Names and circles: of personas, nodes, edges and events.
 
-use crate::kit::{node, piped, plan, refused};
+use crate::kit::{node, piped, plan, refused, warned};
 use crate::world::{compiled, findings};
 
 #[test]
@@ -132,4 +132,45 @@ fn unknown_keys_and_wrong_values_are_found_at_their_places() {
         &[("workflow::unknown_value", "did you mean `parallel`?")],
     );
     refused(&piped("project: 3\n", &["a"], &[]), &[("workflow::wrong_type", "`project`")]);
+}
+
+#[test]
+fn an_edge_that_leads_back_needs_a_bound_and_the_bound_stands_there() {
+    let circle = |first: &str, second: &str| {
+        piped(
+            "",
+            &["a", "b", "c"],
+            &["from: a, to: b", &format!("from: b, to: c{first}"), &format!("from: c, to: b{second}")],
+        )
+    };
+    refused(&circle("", ""), &[("workflow::pipeline_cycle", "`maxRounds: 3`")]);
+    refused(
+        &circle(", maxRounds: 2", ""),
+        &[("workflow::pipeline_cycle", "the edge that leads back has none")],
+    );
+    refused(&circle("", ", maxRounds: 1"), &[("workflow::out_of_range", "maxRounds")]);
+    let plan = warned(&circle("", ", maxRounds: 3"), &[]);
+    let names: Vec<&str> =
+        plan.root().nodes.iter().map(|node| &*node.name).filter(|name| !name.starts_with('$')).collect();
+    assert_eq!(names, ["a", "b", "c", "b#2", "c#2", "b#3", "c#3"]);
+    let on = piped("", &["a", "b"], &["from: a, to: b, maxRounds: 2"]);
+    warned(&on, &[("workflow::no_effect", "does not lead back")]);
+}
+
+#[test]
+fn only_a_blocked_task_may_be_announced_against_a_status() {
+    let events = |text: &str| {
+        piped(
+            &format!("events: [{text}]\n"),
+            &["a", "b"],
+            &["from: a, to: b, on: success, event: task_blocked"],
+        )
+    };
+    warned(&events("{type: task_blocked, anyStatus: true}"), &[]);
+    refused(
+        &events("{type: task_blocked, anyStatus: true}, {type: deployed, anyStatus: true}"),
+        &[("workflow::needs_key", "anyway")],
+    );
+    let passed = events("{type: task_blocked, anyStatus: true}, {type: validation_passed, anyStatus: true}");
+    refused(&passed, &[("workflow::no_effect", "standard"), ("workflow::needs_key", "against its status")]);
 }

@@ -99,7 +99,7 @@ impl Scheduler {
     }
 
     pub(super) fn step_ended(&mut self, task: TaskIx, end: End, was: TaskState) {
-        let node = self.tasks[task].node;
+        let node = self.first_round(task);
         let frame_ix = self.tasks[task].place.frame;
         let (waiter, hook) = (self.tasks[task].summary_for, self.tasks[task].hook);
         let goal = matches!(self.node(task).kind, Kind::Goal(_));

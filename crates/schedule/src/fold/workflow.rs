@@ -143,7 +143,12 @@ impl Scheduler {
 
     pub(crate) fn step_id(&self, frame: FrameIx, node: NodeIx, visit: u32) -> TaskId {
         let parent = self.frame(frame).parent.map(|task| &self.tasks[task].id);
-        TaskId::new(parent, &self.workflow_in(frame).node(node).name, None, visit)
+        let workflow = self.workflow_in(frame);
+        // A round is another visit of its phase, though the plan has a node for it.
+        match workflow.node(node).round() {
+            Some(round) => TaskId::new(parent, &workflow.node(round.of).name, None, round.number),
+            None => TaskId::new(parent, &workflow.node(node).name, None, visit),
+        }
     }
 
     pub(crate) fn count_visit(&mut self, frame: FrameIx, node: NodeIx) {

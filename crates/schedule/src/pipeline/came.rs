@@ -103,8 +103,8 @@ impl Outcome {
         };
         outcome.reason = said.reason.or(outcome.reason);
         // A violation may count as an answer that is not accepted: what follows from a failure then does not.
-        let status = outcome.status.word();
-        let fits = |kind: &str| follows_from(kind).is_none_or(|follows| follows.word() == status);
+        let as_said = outcome.status == said.status;
+        let fits = |kind: &str| as_said || follows_from(kind).is_none();
         let events = said.events.into_iter().filter(|(kind, _)| fits(kind)).collect();
         Outcome {
             payload: said.payload,

@@ -145,11 +145,8 @@ impl Scheduler {
         let needs = self.node(task).needs.iter().filter(|need| !need.order);
         let before = needs.filter_map(|need| self.beside(place, need.node));
         let from: Vec<Json> = before
-            .filter_map(|step| {
-                let status = self.status_of(step)?.word();
-                let payload = self.payload_json(step, outputs);
-                Some(json!({ "node": self.node(step).name, "status": status, "payload": payload }))
-            })
+            .filter(|step| self.newest_round(*step) == *step)
+            .filter_map(|step| self.handed_on(step, outputs))
             .collect();
         let course = self.tasks[task].course.as_deref();
         let taken = course.and_then(|course| course.started.as_ref()).map(|from| {
@@ -157,6 +154,20 @@ impl Scheduler {
             json!({ "from": names, "reason": course.map_or("", |course| &course.because) })
         });
         json!({ "from": from, "trigger": taken })
+    }
+
+    /// What one step before came to; of a round also which it was and, where it did not succeed, why.
+    fn handed_on(&self, step: TaskIx, outputs: &dyn Outputs) -> Option<Json> {
+        let status = self.status_of(step)?.word();
+        let payload = self.payload_json(step, outputs);
+        let mut told = json!({ "node": self.called(step), "status": status, "payload": payload });
+        if self.has_rounds(step) {
+            told["round"] = self.round(step).into();
+            if let Some(failure) = self.tasks[step].failure.as_deref() {
+                told["reason"] = failure.message.as_str().into();
+            }
+        }
+        Some(told)
     }
 
     /// The payload of a step before: a phase's own, whether it succeeded or not; of anything else the output.
@@ -177,13 +188,17 @@ impl Scheduler {
 
     fn phase_json(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Json {
         let role = self.asked_about(child).and_then(|about| self.role_of(phase, about));
-        json!({
-            "id": self.node(task).name,
+        let mut told = json!({
+            "id": self.called(task),
             "persona": role.map_or(&phase.persona, |role| &role.persona),
             "actor": phase.actor,
             "max_tries": phase.max_tries,
             "depth": self.depth_of(child),
-        })
+        });
+        if self.has_rounds(task) {
+            told["round"] = self.round(task).into();
+        }
+        told
     }
 
     /// Which try of the phase a child belongs to, from 1.

@@ -98,7 +98,7 @@ impl Scheduler {
     ) -> Option<String> {
         contradiction(said)
             .or_else(|| self.unknown_event(task, said))
-            .or_else(|| self.false_event(child, said))
+            .or_else(|| self.false_event(task, child, said))
             .or_else(|| self.wrong_project(task, child, said))
             .or_else(|| self.too_much_handed_out(task, phase, child, said))
     }
@@ -116,9 +116,9 @@ impl Scheduler {
         })
     }
 
-    /// What follows from a status is announced by the end of a try alone: not with another status, not before handed out work
-    /// has come back, and not by whoever does a part of it.
-    fn false_event(&self, child: TaskIx, said: &Said) -> Option<String> {
+    /// What follows from a status is announced by the end of a try alone: not with another status (but for `task_blocked` where
+    /// the manifest says so), not before handed out work has come back, and not by whoever does a part of it.
+    fn false_event(&self, task: TaskIx, child: TaskIx, said: &Said) -> Option<String> {
         let implied = || said.events.iter().filter_map(|(kind, _)| Some((kind, follows_from(kind)?.word())));
         let (kind, _) = implied().next()?;
         if self.depth_of(child) > 0 {
@@ -131,8 +131,8 @@ impl Scheduler {
                 "event `{kind}`: it follows from how the phase ends, and work is handed out first"
             ));
         }
-        let status = said.status.word();
-        let (kind, follows) = implied().find(|(_, follows)| *follows != status)?;
+        let (pipeline, status) = (self.workflow_of(task).pipeline.as_ref()?, said.status.word());
+        let (kind, follows) = implied().find(|(kind, _)| !pipeline.fits(kind, status))?;
         Some(format!("event `{kind}` with status {status}: it follows from status {follows}"))
     }
 

@@ -16,6 +16,7 @@ mod outcome;
 mod project;
 mod record;
 mod reopen;
+mod rounds;
 mod state;
 mod told;
 mod tries;

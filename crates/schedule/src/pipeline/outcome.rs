@@ -81,7 +81,8 @@ impl Scheduler {
         let judged: Vec<Ran> = phases
             .iter()
             .map(|phase| Ran {
-                failed: !self.tasks[*phase].succeeded(),
+                failed: !self.tasks[*phase].succeeded()
+                    && (self.lost_a_write(*phase) || !self.is_made_good(*phase, &phases)),
                 counts: self.lost_a_write(*phase),
                 after: self.followed(*phase, &phases),
                 place: self.tasks[*phase].node.0,
@@ -140,8 +141,8 @@ impl Scheduler {
         steps.sort_by_key(|step| self.tasks[*step].node.0);
         let phases: Map<String, Value> = steps
             .into_iter()
-            .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)))
-            .map(|step| (name(step), self.phase_told(step, outputs)))
+            .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)) && self.round(*step) == 1)
+            .map(|step| (name(step), self.rounds_told(step, outputs)))
             .collect();
         let said = |said: &super::state::Announcement| {
             let payload = self.read(&said.payload, outputs).map(|text| text.value());
@@ -159,6 +160,16 @@ impl Scheduler {
             report.insert("violations".into(), violations.into());
         }
         report
+    }
+
+    /// A phase by its last round; where it ran more than once, with all of them.
+    fn rounds_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
+        let mut told = self.phase_told(self.newest_round(step), outputs);
+        let rounds = self.rounds_ran(step);
+        if rounds.len() > 1 {
+            told["rounds"] = rounds.iter().map(|round| self.phase_told(*round, outputs)).collect();
+        }
+        told
     }
 
     fn phase_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {

@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn edge(on: Option<On>, event: Option<&str>, when: Vec<Condition>) -> Trigger {
-        Trigger { from: NodeIx(0), on, event: event.map(Into::into), when }
+        Trigger { from: NodeIx(0), on, event: event.map(Into::into), when, last: false }
     }
 
     fn at(status: Status) -> At {

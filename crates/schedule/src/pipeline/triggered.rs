@@ -117,6 +117,7 @@ impl Scheduler {
         let mut found = Edges::default();
         for trigger in triggers {
             let from = self.beside(self.tasks[task].place, trigger.from);
+            let from = from.map(|from| if trigger.last { self.newest_round(from) } else { from });
             let name = &self.workflow_of(task).node(trigger.from).name;
             match taken(trigger, &Edge { scheduler: self, to: task, from, outputs })? {
                 Taken::Yes => {

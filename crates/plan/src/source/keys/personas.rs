@@ -180,6 +180,11 @@ pub static EDGE: ObjectType = ObjectType {
         ),
         optional("event", Text, "what it must have announced"),
         optional("when", OneOf(&[WHEN, List(&WHEN)]), "what must hold as well, all of it"),
+        optional(
+            "maxRounds",
+            Integer(2, 100),
+            "an edge that leads back: how often its phases run in all, the first time included",
+        ),
     ],
 };
 
@@ -210,6 +215,11 @@ pub static EVENT: ObjectType = ObjectType {
             "schema",
             OneOf(&[Text, Map(&Any)]),
             "what its payload looks like: a JSON Schema, fields, or `a, b`",
+        ),
+        optional(
+            "anyStatus",
+            Boolean,
+            "`task_blocked`: a worker may announce it whatever its status is (default false)",
         ),
     ],
 };

@@ -13,6 +13,8 @@ pub(super) struct Graph<'m> {
     /// The edges that lead to each node, as written.
     into: Vec<Vec<&'m Edge>>,
     after: Vec<Vec<usize>>,
+    /// The same without edges that have a bound on rounds.
+    unbounded: Vec<Vec<usize>>,
     reached: Vec<bool>,
     rank: Vec<usize>,
 }
@@ -25,17 +27,25 @@ impl<'m> Graph<'m> {
             index.entry(node.id.value.as_str()).or_insert(ix);
         }
         let find = |name: &str| index.get(name).copied();
-        let (mut after, mut into) =
-            (vec![Vec::new(); manifest.nodes.len()], vec![Vec::new(); manifest.nodes.len()]);
+        let none = || vec![Vec::new(); manifest.nodes.len()];
+        let (mut after, mut unbounded, mut into) = (none(), none(), vec![Vec::new(); manifest.nodes.len()]);
         for edge in &manifest.edges {
             if let (Some(from), Some(to)) = (find(&edge.from.value), find(&edge.to.value)) {
                 after[from].push(to);
                 into[to].push(edge);
+                if edge.max_rounds.is_none() {
+                    unbounded[from].push(to);
+                }
             }
         }
         let entry = manifest.entry.as_ref().and_then(|entry| find(&entry.value));
-        let (reached, rank) = (reached(&after, entry), ranks(&after));
-        Self { index, into, after, reached, rank }
+        let reached = reached(&after, entry);
+        let mut waited: Vec<Vec<usize>> = after.clone();
+        for (to, node) in manifest.nodes.iter().enumerate() {
+            node.after.iter().filter_map(|from| find(&from.value)).for_each(|from| waited[from].push(to));
+        }
+        let rank = ranks(&waited);
+        Self { index, into, after, unbounded, reached, rank }
     }
 
     /// The node of this name; of several the first.
@@ -54,9 +64,14 @@ impl<'m> Graph<'m> {
         self.reached[node]
     }
 
-    /// Circles of edges, each as the nodes along it.
+    /// Circles of edges none of which has a bound, each as the nodes along it.
     pub fn circles(&self) -> Vec<Vec<usize>> {
-        circles(self.after.len(), &|node| self.after[node].clone())
+        circles(self.after.len(), &|node| self.unbounded[node].clone())
+    }
+
+    /// The nodes that edges lead to from a node, itself only where it leads back to itself.
+    pub fn behind(&self, node: usize) -> Vec<bool> {
+        reached_from(&self.after, self.after[node].iter().copied())
     }
 
     /// The node before which a member of a sequential block waits. Members follow one another in the order of the
@@ -77,8 +92,13 @@ fn sequential(manifest: &Manifest, node: usize) -> Option<&str> {
 }
 
 fn reached(after: &[Vec<usize>], entry: Option<usize>) -> Vec<bool> {
+    reached_from(after, entry.into_iter())
+}
+
+/// These nodes and all that edges lead to from them.
+pub(super) fn reached_from(after: &[Vec<usize>], first: impl Iterator<Item = usize>) -> Vec<bool> {
     let mut reached = vec![false; after.len()];
-    let mut open: Vec<usize> = entry.into_iter().collect();
+    let mut open: Vec<usize> = first.collect();
     while let Some(node) = open.pop() {
         if !std::mem::replace(&mut reached[node], true) {
             open.extend(&after[node]);

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use super::super::text::Spanned;
 use super::super::workflow::Condition;
 use super::graph::Graph;
-use super::{Manifest, never, texts};
+use super::{Edge, Manifest, never, rounds, texts};
 use crate::check::{circles, suggest};
 use crate::diagnostic::Diagnostic;
-use crate::plan::STANDARD_EVENTS;
+use crate::plan::{STANDARD_EVENTS, TASK_BLOCKED, follows_from};
 use crate::source::nearest;
 
 /// Everything about a manifest as a whole.
@@ -20,10 +20,13 @@ pub(super) fn judge(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<D
     nodes(manifest, graph, findings);
     events(manifest, findings);
     standard_events(manifest, findings);
+    any_status(manifest, findings);
     actors(manifest, findings);
     topologies(manifest, findings);
     relationship_circles(manifest, findings);
     pipeline_circles(manifest, graph, findings);
+    bounds_on_the_way_in(manifest, graph, findings);
+    bounds_on_the_way(manifest, graph, findings);
     unreached(manifest, graph, findings);
     never::judge(manifest, findings);
 }
@@ -134,6 +137,9 @@ fn events(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
 fn standard_events(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     for event in manifest.events.iter().filter(|event| STANDARD_EVENTS.contains(&event.kind.value.as_str())) {
         let kind = &event.kind;
+        if event.any_status.is_some() && kind.value == TASK_BLOCKED && event.schema.is_none() {
+            continue;
+        }
         if event.schema.is_some() {
             let message = format!("`{}` is a standard event: its shape cannot be changed", kind.value);
             let found =
@@ -147,6 +153,56 @@ fn standard_events(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
                 kind.span.clone(),
                 "known anyway",
             ));
+        }
+    }
+}
+
+/// What is announced with any status anyway has no use for the key; what says that a try was accepted or not must be true.
+fn any_status(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
+    for event in manifest.events.iter().filter(|event| event.kind.value != TASK_BLOCKED) {
+        let Some(stated) = &event.any_status else { continue };
+        let message =
+            format!("`anyStatus` of event `{}` goes with `type: {TASK_BLOCKED}` only", event.kind.value);
+        let found =
+            Diagnostic::error("workflow::needs_key", message, stated.span.clone(), "has no meaning here");
+        findings.push(found.help(match follows_from(&event.kind.value) {
+            Some(_) => "this event says how a try has ended: no worker may announce it against its status",
+            None => "a worker may announce this event with any status anyway: leave the key out",
+        }));
+    }
+}
+
+/// A bound on the edge that leads into a circle, where the one that leads back has none.
+fn bounds_on_the_way_in(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
+    if !graph.circles().is_empty() {
+        return;
+    }
+    for edge in rounds::misplaced(manifest, graph) {
+        let (from, to) = (&edge.from.value, &edge.to.value);
+        let message = format!(
+            "the edge from `{from}` to `{to}` has `maxRounds`, and the edge that leads back has none"
+        );
+        let place = edge.max_rounds.as_ref().map_or(&edge.to.span, |bound| &bound.span).clone();
+        let found = Diagnostic::error("workflow::pipeline_cycle", message, place, "this edge leads on");
+        findings.push(found.help("put `maxRounds` on the edge that leads back to a phase that has run"));
+    }
+}
+
+/// A bound on an edge that does not lead back.
+fn bounds_on_the_way(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {
+    for edge in &manifest.edges {
+        let (Some(bound), Some(from), Some(to)) =
+            (&edge.max_rounds, graph.find(&edge.from.value), graph.find(&edge.to.value))
+        else {
+            continue;
+        };
+        if from != to && !graph.behind(to)[from] {
+            let (from, to) = (&edge.from.value, &edge.to.value);
+            let message =
+                format!("the edge from `{from}` to `{to}` does not lead back: `maxRounds` changes nothing");
+            let found =
+                Diagnostic::warning("workflow::no_effect", message, bound.span.clone(), "taken once at most");
+            findings.push(found.help("leave `maxRounds` out, or put it on the edge that closes the circle"));
         }
     }
 }
@@ -217,12 +273,16 @@ fn pipeline_circles(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<D
     for circle in graph.circles() {
         let names: Vec<&str> = circle.iter().map(|ix| manifest.nodes[*ix].id.value.as_str()).collect();
         let (last, first) = (names[names.len() - 1], names[0]);
-        let closing = manifest.edges.iter().find(|edge| edge.from.value == last && edge.to.value == first);
+        let leads =
+            |edge: &&Edge| edge.max_rounds.is_none() && edge.from.value == last && edge.to.value == first;
+        let closing = manifest.edges.iter().find(leads);
         let Some(closing) = closing else { continue };
         let message = format!("nodes lead to each other in a circle: {}", round(&names));
         let place = closing.to.span.clone();
         let found = Diagnostic::error("workflow::pipeline_cycle", message, place, "closes the circle");
-        findings.push(found.help("a phase that fails validation is tried again by itself: see `maxRetries`"));
+        findings.push(found.help(
+            "give the edge that leads back a bound: `maxRounds: 3` runs these phases three times at most",
+        ));
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::workflow::{
     Edge as StepEdge, Need, PhaseStep, PipelineSettings, Requires, Step, StepKind, Workflow,
 };
 use super::graph::Graph;
-use super::{Edge, Manifest, judge, roles};
+use super::{Edge, Manifest, judge, roles, rounds};
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::plan::On;
 
@@ -24,9 +24,11 @@ pub(in crate::source) fn workflow(
     let mut workflow = manifest.head.workflow(file, path, files);
     workflow.pipeline = Some(settings(manifest));
     // Where phases go in a circle, what could be said about their texts would be wrong.
-    if graph.circles().is_empty() {
-        let reached = (0..manifest.nodes.len()).filter(|node| graph.reaches(*node));
-        workflow.agents = reached.filter_map(|node| step(manifest, &graph, node)).collect();
+    if graph.circles().is_empty() && rounds::misplaced(manifest, &graph).is_empty() {
+        let unrolled = rounds::unrolled(manifest, &graph);
+        let graph = Graph::new(&unrolled);
+        let reached = (0..unrolled.nodes.len()).filter(|node| graph.reaches(*node));
+        workflow.agents = reached.filter_map(|node| step(&unrolled, &graph, node)).collect();
     }
     workflow
 }
@@ -48,6 +50,7 @@ fn step(manifest: &Manifest, graph: &Graph<'_>, ix: usize) -> Option<Step> {
         roles: roles_below,
         direct,
         edges: edges.iter().map(|edge| triggered(edge)).collect(),
+        round: node.round.clone(),
     };
     let mut common = node.common.clone();
     // Bounds and retries are those of each try.
@@ -63,6 +66,12 @@ fn needs(manifest: &Manifest, graph: &Graph<'_>, ix: usize, edges: &[&Edge]) -> 
     for edge in edges {
         if !needs.iter().any(|need| need.step == edge.from) {
             needs.push(need(edge.from.clone(), false));
+        }
+    }
+    let runs = |name: &&Spanned<String>| graph.find(&name.value).is_some_and(|from| graph.reaches(from));
+    for from in manifest.nodes[ix].after.iter().filter(runs) {
+        if !needs.iter().any(|need| need.step.value == from.value) {
+            needs.push(need(from.clone(), false));
         }
     }
     if let Some(before) = graph.before_in_block(manifest, ix) {
@@ -87,6 +96,7 @@ fn triggered(edge: &Edge) -> StepEdge {
         on: if edge.event.is_none() { Some(stated.unwrap_or(On::Success)) } else { stated },
         event: edge.event.clone(),
         when: edge.when.clone(),
+        last: edge.last,
     }
 }
 
@@ -102,6 +112,7 @@ fn settings(manifest: &Manifest) -> PipelineSettings {
             .iter()
             .map(|event| (event.kind.value.clone(), event.schema.clone()))
             .collect(),
+        blocked_any_status: manifest.blocked_any_status(),
         violation: manifest.violation.as_ref().map(|mode| mode.value),
         project: manifest.project.clone(),
     }

@@ -2,7 +2,7 @@
 //!
 //! `read::personas` makes the typed form below; `lower` turns it into the workflow that checks, compilation and runs
 //! know, each node of the pipeline a step. `judge` and `never` say what is wrong between the parts of a manifest,
-//! `graph` which phase follows which, `roles` to whom a phase may hand work, `texts` what workers are asked. Bounds
+//! `graph` which phase follows which, `rounds` what leads back, `roles` to whom a phase may hand work, `texts` what workers are asked. Bounds
 //! from outside the file are put in when the plan is made. Invariant: every step keeps the place of the node that it
 //! came from.
 
@@ -11,6 +11,7 @@ mod judge;
 mod lower;
 mod never;
 mod roles;
+mod rounds;
 mod texts;
 
 pub(super) use lower::workflow;
@@ -20,8 +21,8 @@ use indexmap::IndexMap;
 
 use super::manifest::Head;
 use super::text::{Spanned, Text};
-use super::workflow::{Clearance, Common, Condition, Entry, OutputSchema, WorkerKind};
-use crate::plan::{On, ProjectPlace, Topology};
+use super::workflow::{Clearance, Common, Condition, Entry, OutputSchema, Round, WorkerKind};
+use crate::plan::{On, ProjectPlace, TASK_BLOCKED, Topology};
 use convoke_model::Violation;
 
 /// A whole manifest, as written.
@@ -61,6 +62,11 @@ impl Manifest {
     /// The persona of this name.
     pub fn persona(&self, id: &str) -> Option<&Persona> {
         self.personas.iter().find(|persona| persona.id.value == id)
+    }
+
+    /// Whether a worker may announce `task_blocked` whatever its status is.
+    pub fn blocked_any_status(&self) -> bool {
+        self.events.iter().any(|event| event.any_status.is_some() && event.kind.value == TASK_BLOCKED)
     }
 }
 
@@ -113,6 +119,17 @@ pub struct Node {
     pub block: Option<Block>,
     /// What every step has.
     pub common: Common,
+    /// Which round of another node it is; `None` as written.
+    pub round: Option<Round>,
+    /// Nodes that it waits for and is told of besides those that edges lead from; empty as written.
+    pub after: Vec<Spanned<String>>,
+}
+
+impl Node {
+    /// Its name as written, whichever round it is.
+    pub fn called(&self) -> &str {
+        self.round.as_ref().map_or(&self.id.value, |round| &round.of)
+    }
 }
 
 /// The block of a phase.
@@ -137,6 +154,10 @@ pub struct Edge {
     pub event: Option<Spanned<String>>,
     /// What must hold as well.
     pub when: Vec<Condition>,
+    /// How many rounds an edge that leads back allows, the first one included.
+    pub max_rounds: Option<Spanned<u64>>,
+    /// Whether the last round counts of the phase that it leads from; false as written.
+    pub last: bool,
 }
 
 /// The types of conditions.
@@ -157,6 +178,8 @@ pub struct EventType {
     pub kind: Spanned<String>,
     /// What its payload looks like.
     pub schema: Option<OutputSchema>,
+    /// Whether a worker may announce it whatever its status is.
+    pub any_status: Option<Spanned<bool>>,
 }
 
 /// Who plays a role.

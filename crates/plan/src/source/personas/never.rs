@@ -8,14 +8,15 @@ use super::{Edge, Manifest};
 use crate::check::references::broken_condition;
 use crate::check::texts::edge_between;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{On, follows_from};
+use crate::plan::{On, TASK_BLOCKED, follows_from};
 use crate::template::{ConditionId, ConditionSource, Renderer, Value, parse_condition};
 
 /// Looks at every edge.
 pub(super) fn judge(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     for edge in &manifest.edges {
         contradiction(&edge.when, findings);
-        findings.extend(announced_by_another_end(edge));
+        let lenient = manifest.blocked_any_status();
+        findings.extend(announced_by_another_end(edge).filter(|_| !lenient || !waits_for_block(edge)));
         for condition in &edge.when {
             if let Condition::Expression(text) = condition {
                 findings.extend(unreadable(edge, text).or_else(|| constant(text)));
@@ -36,6 +37,10 @@ fn contradiction(when: &[Condition], findings: &mut Vec<Diagnostic>) {
             findings.push(found.also(place.span.clone(), "and this"));
         }
     }
+}
+
+fn waits_for_block(edge: &Edge) -> bool {
+    edge.event.as_ref().is_some_and(|event| event.value == TASK_BLOCKED)
 }
 
 /// What follows from the status that ends a phase is not announced by one that ended otherwise. A failed validation may have

@@ -11,12 +11,12 @@ use crate::plan::{ProjectPlace, STANDARD_EVENTS, follows_from};
 
 /// The names that texts of a pipeline see besides those of workflows. Each has a value, null where there is none:
 ///
-/// - `handoff`: `{from: [{node, status, payload}], trigger}`; `from` has everything that ended before,
+/// - `handoff`: `{from: [{node, status, payload}], trigger}`; `from` has everything that ended before, of rounds with `round` and `reason`,
 /// - `state`: `{flags, metadata, history}` of the run, `events`: the kinds of what was announced so far,
 /// - `project`: what the runs of the project share,
 /// - `attempt`: the number of the try, `previous`: `[{try, status, payload, reason}]` of those before,
 /// - `children`: `[{persona, task, status, payload}]` of what was handed out, where it is made into the result,
-/// - `phase`: `{id, persona, actor, depth}`, `task`: what was handed to a child,
+/// - `phase`: `{id, persona, actor, depth, round}`, `task`: what was handed to a child,
 /// - `told`: `{handoff, state, project, previous, children}` as prompts show them, what is large in part.
 pub(crate) const PROVIDED: &[&str] =
     &["handoff", "state", "events", "project", "attempt", "previous", "children", "phase", "task", "told"];
@@ -78,7 +78,7 @@ pub(super) fn of_child(manifest: &Manifest, persona: &Persona, handed: &str) -> 
 
 fn usual_task(node: &Node, persona: &Persona) -> String {
     let name = persona.display_name.as_ref().map_or(&persona.id.value, |name| &name.value);
-    format!("Do the part of {} in the phase `{}`.", literal(name), literal(&node.id.value))
+    format!("Do the part of {} in the phase `{}`.", literal(name), literal(node.called()))
 }
 
 /// Those that a worker announces by itself, with the shape that what it says about them is held to; the others follow from
@@ -97,6 +97,9 @@ const STANDARD_SHAPE: &str =
 fn own_event(event: &EventType) -> String {
     let name = quoted(&event.kind.value);
     match &event.schema {
+        None if event.any_status.is_some() => {
+            format!("\nAlso {name}, whatever `status` is: something stands in the way of later work.")
+        }
         None => format!("\nAlso {name}; its payload is any object."),
         Some(schema) => {
             format!(

@@ -28,6 +28,17 @@ pub struct PhaseStep {
     pub direct: Vec<usize>,
     /// The edges that can start it.
     pub edges: Vec<Edge>,
+    /// Which round of another phase it is.
+    pub round: Option<Round>,
+}
+
+/// A further round of a phase, begun by an edge that leads back.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// The phase as written, which is the first round.
+    pub of: String,
+    /// From 2.
+    pub number: u32,
 }
 
 impl PhaseStep {
@@ -114,6 +125,8 @@ pub struct Edge {
     pub event: Option<Spanned<String>>,
     /// What must hold as well.
     pub when: Vec<Condition>,
+    /// Whether the last round counts of the phase that it leads from.
+    pub last: bool,
 }
 
 /// A condition of an edge.
@@ -143,6 +156,8 @@ pub struct PipelineSettings {
     pub hard_failures: Option<u64>,
     /// Kinds of events that it defines itself.
     pub events: Vec<(String, Option<OutputSchema>)>,
+    /// Whether a worker may announce `task_blocked` whatever its status is.
+    pub blocked_any_status: bool,
     /// What a violation of a contract comes to; `None` where the manifest does not say.
     pub violation: Option<Violation>,
     /// Where the context of the project is kept.

@@ -22,11 +22,20 @@ pub(super) fn edge(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<Ed
         on: fields.choice(cx, "on"),
         event: fields.text(cx, "event"),
         when: when(cx, &mut fields),
+        max_rounds: max_rounds(cx, &mut fields),
+        last: false,
         from,
         to,
     };
     fields.finish(cx);
     Some(edge)
+}
+
+/// A bound that cannot be read is reported as such; that the circle has none would be said beside it.
+fn max_rounds(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<u64>> {
+    const LEAST: u64 = 2;
+    let place = fields.place_of("maxRounds").cloned();
+    fields.integer(cx, "maxRounds").or_else(|| place.map(|place| Spanned::new(LEAST, place)))
 }
 
 /// One condition or a list of them.

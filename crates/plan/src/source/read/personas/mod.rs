@@ -100,7 +100,7 @@ fn project(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ProjectPlace {
 fn event(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<EventType> {
     if matches!(node.value, Value::Scalar(_)) {
         let kind = cx.text(node, Of { key: "events", owner: "the manifest" })?;
-        return Some(EventType { kind, schema: None });
+        return Some(EventType { kind, schema: None, any_status: None });
     }
     let mut fields = Fields::open(cx, node, &EVENT, owner)?;
     let kind = fields.text(cx, "type");
@@ -109,8 +109,9 @@ fn event(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<EventType> {
     }
     fields.text(cx, "description");
     let schema = output_schema(cx, &mut fields, "schema");
+    let any_status = fields.boolean(cx, "anyStatus").filter(|any| any.value);
     fields.finish(cx);
-    Some(EventType { kind: kind?, schema })
+    Some(EventType { kind: kind?, schema, any_status })
 }
 
 /// A text that must say something; an empty one stands for a missing one.

@@ -39,6 +39,8 @@ fn node(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<Node> {
         max_retries: retries(cx, &mut fields),
         block: block(cx, &mut fields),
         common: common::of_step(cx, &mut fields),
+        round: None,
+        after: Vec::new(),
     };
     fields.finish(cx);
     Some(read)
