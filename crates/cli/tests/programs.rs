@@ -180,7 +180,7 @@ fn hostile_programs_end_their_worker_and_the_run_goes_on() {
     let world = many(&model, 12);
     world.write(
         "w.yaml",
-        MANY.replace("metadata_chars: 4000", "metadata_chars: 4000, time: 8s, memory_mb: 64"),
+        MANY.replace("metadata_chars: 4000, time: 20m", "metadata_chars: 4000, time: 8s, memory_mb: 64"),
     );
     let result = world.convoke(&RUN).exits(0).json();
     assert_eq!(result["answer"], json!("still here"));
