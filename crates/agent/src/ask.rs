@@ -114,7 +114,7 @@ impl Talk<'_> {
     /// The window of the model, where it is known; a coding agent minds its own context.
     fn known_window(&self) -> Option<u64> {
         let (bounds, provider) = (&self.call.settings.capabilities, &self.call.settings.provider);
-        (bounds.window_known && provider.program.is_none()).then_some(bounds.context_window)
+        (bounds.is_window_known() && provider.program.is_none()).then_some(bounds.context_window)
     }
 
     /// The same where a budget wants a cheaper one: then there is none that it can pay.

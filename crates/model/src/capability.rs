@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Capabilities {
     /// Tokens that the model can take in, request and answer together.
     pub context_window: u64,
-    /// Whether the file states the window, or it is known of the model. A guess refuses nothing.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub window_known: bool,
+    /// Where the window comes from.
+    #[serde(skip_serializing_if = "WindowSource::is_guess")]
+    pub window_source: WindowSource,
     /// Finds an agent that does the same thing over and over; `None` is off.
     pub stuck_loop: Option<StuckLoop>,
     /// Characters of a tool's result that the model is shown; what is longer is kept elsewhere. `None` is off.
@@ -37,9 +37,33 @@ impl Capabilities {
         *self == Capabilities::default()
     }
 
+    /// Whether the window is more than a guess. A guess refuses nothing.
+    pub fn is_window_known(&self) -> bool {
+        !self.window_source.is_guess()
+    }
+
     /// The tokens that an answer must have room for: as many as are stated, and never more than a quarter of the window.
     pub fn reserve(&self, max_tokens: Option<u64>) -> u64 {
         max_tokens.unwrap_or(MAX_TOKENS).min(self.context_window / 4)
+    }
+}
+
+/// Where a context window comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// The model is not known.
+    #[default]
+    Guess,
+    /// It is known of the model, and changes with the model.
+    Model,
+    /// The file states it, for any model.
+    Stated,
+}
+
+impl WindowSource {
+    fn is_guess(&self) -> bool {
+        *self == WindowSource::Guess
     }
 }
 
@@ -47,7 +71,7 @@ impl Default for Capabilities {
     fn default() -> Capabilities {
         Capabilities {
             context_window: 128_000,
-            window_known: false,
+            window_source: WindowSource::Guess,
             stuck_loop: Some(StuckLoop::default()),
             tool_output: Some(50_000),
             compaction: Some(Compaction::default()),

@@ -4,7 +4,7 @@ mod world;
 
 use convoke_model::{
     Compaction, Permissions, Program, ProviderSettings, Retry, Server, StuckAction, StuckLoop,
-    SuccessCriteria, Transport,
+    SuccessCriteria, Transport, WindowSource,
 };
 use convoke_plan::compile::Options;
 use convoke_plan::*;
@@ -279,6 +279,31 @@ fn the_other_keys_of_agents_have_defaults_in_the_runtime() {
     };
     assert_eq!(b.settings.success_criteria, criteria("It is short.", None, 1));
     assert_eq!(agent(&plan, "c").settings.success_criteria, criteria("It is long.", Some("judge"), 3));
+}
+
+#[test]
+fn a_window_follows_the_model_wherever_its_name_comes_from() {
+    let text = "workflow:\n  name: w\n  runtime: {provider: openai}\nagents:\n  - {name: a, prompt: x}\n  - {name: b, needs: [a], prompt: x, context_window: 9000}\n  - {name: c, needs: [b], prompt: x, models: [gpt-4.1, gpt-4o]}\n";
+    let world = World::default().file("main.yaml", text);
+    let openai = ProviderSettings { name: "openai".into(), ..ProviderSettings::default() };
+    let configured =
+        |model: &str| Options { models: vec![(openai.clone(), model.to_owned())], ..Options::default() };
+    let overridden = Options { model_override: Some("gpt-4".into()), ..configured("gpt-4o") };
+    let windows = |plan: &Plan| {
+        ["a", "b", "c"].map(|name| {
+            let bounds = &agent(plan, name).settings.capabilities;
+            (bounds.context_window, bounds.window_source)
+        })
+    };
+    use WindowSource::{Guess, Model, Stated};
+    let known = [(1_000_000, Model), (9000, Stated), (128_000, Model)];
+    let mut plan = world.compile_with(&configured("gpt-4.1")).plan.unwrap();
+    assert_eq!(windows(&plan), known);
+    // The command line goes over all, also where a stored plan goes on.
+    convoke_plan::compile::settle(&mut plan, &overridden);
+    assert_eq!(windows(&plan), [(8192, Model), (9000, Stated), (8192, Model)]);
+    let unknown = world.compile_with(&configured("my-own")).plan.unwrap();
+    assert_eq!(windows(&unknown), [(128_000, Guess), (9000, Stated), (128_000, Model)]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) fn room(settings: &AgentSettings) -> u64 {
 
 /// The same where the window is known, and for models that are sent prompts: a coding agent minds its own context.
 pub(crate) fn binding_room(settings: &AgentSettings) -> Option<u64> {
-    let binds = settings.capabilities.window_known && settings.provider.program.is_none();
+    let binds = settings.capabilities.is_window_known() && settings.provider.program.is_none();
     binds.then(|| room(settings))
 }
 

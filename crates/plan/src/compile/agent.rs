@@ -8,11 +8,10 @@ use crate::source::Spanned;
 use crate::source::capability::capabilities;
 use crate::source::settings::{Runtime, Timeouts};
 use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
-use convoke_model::catalog::known_window;
 use convoke_model::clearance::common;
 use convoke_model::{
-    AgentSettings, Capabilities, Class, Fallback, PhaseTimeouts, ProviderSettings, Retry as ModelRetry,
-    SuccessCriteria as ModelCriteria, Validator as ModelValidator,
+    AgentSettings, Class, Fallback, PhaseTimeouts, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
+    Validator as ModelValidator,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,10 +61,10 @@ impl Builder<'_> {
     fn agent_settings(&self, step: &AgentStep, retry: Option<&Retry>) -> AgentSettings {
         let runtime = &self.source.runtime;
         let recovery = retry.and_then(|retry| retry.max_parse_recovery_attempts.as_ref());
-        let provider = self.providers.agent(step.provider.as_ref());
         AgentSettings {
-            capabilities: self.capabilities(step, &provider),
-            provider,
+            // The window of a model follows once its name is settled (`windows`).
+            capabilities: capabilities(runtime, step),
+            provider: self.providers.agent(step.provider.as_ref()),
             schema: step.output.as_ref().map(fields::schema).filter(|schema| !schema.is_empty()),
             raw: step.output_mode.as_ref().is_some_and(|mode| mode.value == OutputMode::Raw),
             temperature: step.temperature.as_ref().or(runtime.temperature.as_ref()).map(|value| value.value),
@@ -88,25 +87,6 @@ impl Builder<'_> {
             fallback: fallback(self.chain(step), retry),
             // Follows from the provider once the plan is built (`prices`).
             pricing: Arc::default(),
-        }
-    }
-
-    /// What bounds its conversations, with the window of a well-known model where the file states none. A chain of models
-    /// has the smallest of their windows.
-    fn capabilities(&self, step: &AgentStep, provider: &ProviderSettings) -> Capabilities {
-        let stated = capabilities(&self.source.runtime, step);
-        if stated.window_known {
-            return stated;
-        }
-        let own = step.model.as_ref().map(|model| model.value.as_str());
-        let named: Vec<&str> = match self.chain(step) {
-            Some(chain) => chain.iter().map(|model| model.value.as_str()).collect(),
-            None => own.or(self.default_model()).into_iter().collect(),
-        };
-        let known: Option<Vec<u64>> = named.iter().map(|model| known_window(&provider.name, model)).collect();
-        match known.and_then(|windows| windows.into_iter().min()) {
-            Some(window) => Capabilities { context_window: window, window_known: true, ..stated },
-            None => stated,
         }
     }
 

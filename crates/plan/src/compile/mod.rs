@@ -39,6 +39,7 @@ mod shapes;
 mod skills;
 mod texts;
 mod tool;
+mod windows;
 
 pub use book::{PriceBook, Services};
 pub use caps::Caps;
@@ -138,9 +139,10 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     Compiled { plan, diagnostics }
 }
 
-/// Gives agents the models and prices that follow from their providers. What changes a plan's providers calls it again.
+/// Gives agents the models that follow from their providers, and the windows and prices of those models. What changes a plan's providers calls it again.
 pub fn settle(plan: &mut Plan, options: &Options) {
     models::give(plan, options);
+    windows::give(plan);
     prices::give(plan, options);
 }
 

@@ -61,7 +61,10 @@ pub fn capabilities(runtime: &Runtime, agent: &AgentStep) -> model::Capabilities
         tool_output: cap.enabled.then_some(cap.max_chars),
         max_iterations: number(runtime.max_agent_iterations.as_ref(), standard.max_iterations),
         context_window: window(runtime.context_window.as_ref(), standard.context_window),
-        window_known: runtime.context_window.is_some() || agent.context_window.is_some(),
+        window_source: match runtime.context_window.is_some() || agent.context_window.is_some() {
+            true => model::WindowSource::Stated,
+            false => model::WindowSource::Guess,
+        },
         ..standard
     };
     let base = runtime.capabilities.over(base);
@@ -82,7 +85,7 @@ impl Capabilities {
         });
         model::Capabilities {
             context_window: base.context_window,
-            window_known: base.window_known,
+            window_source: base.window_source,
             stuck_loop: switch(self.stuck_loop.as_ref(), base.stuck_loop, StuckLoop::over),
             tool_output: switch(self.tool_output.as_ref(), base.tool_output, |written, base| {
                 written.or(base).or(standard.tool_output).unwrap_or(u64::MAX)
