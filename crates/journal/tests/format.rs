@@ -64,7 +64,8 @@ fn every_version_can_be_read_and_continued() {
         assert_eq!(reader.read_all().unwrap(), events(), "version {version}");
         assert_eq!(reader.meta().unwrap(), meta());
         drop(reader);
-        assert_eq!(verify(&disk.state, &disk.run).unwrap(), Verified { records: 2, events: 5, blobs: 1 });
+        // The fixture is the journal alone: that nothing was lost behind it cannot be told.
+        assert!(matches!(verify(&disk.state, &disk.run), Err(Error::NoTip { last: 5, .. })));
         let mut owner = disk.open();
         assert_eq!(owner.epoch(), 2);
         owner.append(&[note(6)], &[], &[]).unwrap();

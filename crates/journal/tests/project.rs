@@ -1,5 +1,8 @@
 //! What the runs of a project share: two processes change it at once and nothing is lost, whoever is killed.
 
+mod common;
+
+use common::Small;
 use convoke_journal::{Error, Key, ProjectFile, Settled};
 use convoke_model::{ProjectContext, ProjectPatch};
 use proptest::prelude::*;
@@ -207,15 +210,16 @@ fn what_a_person_wrote_is_taken_as_it_is_or_refused_with_its_place() {
 
 #[test]
 fn a_full_disk_is_said_and_leaves_the_old_file() {
-    // A device that is always full stands in the draft's place.
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("project-context.json");
-    let file = ProjectFile::at(&path);
+    let Some(small) = Small::mount() else { return };
+    let file = ProjectFile::at(&small.path().join("project-context.json"));
     file.patch(None, &change("a", 0)).unwrap();
-    std::os::unix::fs::symlink("/dev/full", dir.path().join(".project-context.json.draft")).unwrap();
+    // As much as there is room for.
+    let filler = small.path().join("filler");
+    std::fs::write(&filler, vec![1; 8 * 1024 * 1024]).unwrap_err();
     let error = file.patch(None, &change("a", 1)).unwrap_err();
     assert!(matches!(error, Error::DiskFull { .. }), "{error}");
     assert_eq!(file.load().unwrap().revision, 1);
+    std::fs::remove_file(filler).unwrap();
     assert_eq!(file.patch(None, &change("a", 1)).unwrap().revision, 2);
 }
 
