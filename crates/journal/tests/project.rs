@@ -211,7 +211,7 @@ fn what_a_person_wrote_is_taken_as_it_is_or_refused_with_its_place() {
 #[test]
 fn a_full_disk_is_said_and_leaves_the_old_file() {
     let Some(small) = Small::mount() else { return };
-    let file = ProjectFile::at(&small.path().join("project-context.json"));
+    let file = ProjectFile::at(small.path().join("project-context.json"));
     file.patch(None, &change("a", 0)).unwrap();
     // As much as there is room for.
     let filler = small.path().join("filler");
