@@ -26,6 +26,11 @@ impl Disk {
         let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
         Disk { named: normalise(path), root: root_of(folder.unwrap_or(Path::new("."))) }
     }
+
+    /// For the project of the current folder, in which no file was named.
+    pub fn here() -> Disk {
+        Disk { named: String::new(), root: root_of(Path::new(".")) }
+    }
 }
 
 impl Disk {
@@ -55,7 +60,7 @@ pub struct Made<'a> {
 impl<'a> Made<'a> {
     /// A text under a name.
     pub fn new(path: &'a str, text: &'a str) -> Made<'a> {
-        Made { path, text, behind: Disk { named: String::new(), root: root_of(Path::new(".")) } }
+        Made { path, text, behind: Disk::here() }
     }
 }
 

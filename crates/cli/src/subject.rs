@@ -7,7 +7,7 @@ use crate::inputs;
 use crate::presets::{self, Found, PREFIX};
 use crate::sources::Disk;
 use convoke_plan::compile::{Compiled, GivenInput, check_declared, check_inputs};
-use convoke_plan::generate::{Preset, with_inputs, yaml};
+use convoke_plan::generate::{Made, Preset, files, with_inputs, yaml};
 use convoke_plan::source::manifest_data;
 use convoke_plan::{Diagnostic, Plan};
 use std::path::{Path, PathBuf};
@@ -20,32 +20,70 @@ pub struct Subject {
     made: Option<String>,
     /// Inputs of the run.
     pub given: Vec<(String, GivenInput)>,
+    /// What models would know by name alone.
+    bare: BareNames,
+}
+
+/// Where names that reach models without what they stand for are looked for.
+enum BareNames {
+    /// Nowhere: a file may do with its inputs what it likes.
+    Nowhere,
+    /// In the inputs of a preset that is a file.
+    OfFile,
+    /// They are known, because the preset was made from its inputs.
+    Found(Vec<Diagnostic>),
 }
 
 impl Subject {
     /// What a word of the command line stands for.
     pub fn of(file: &Path, given: Vec<(String, GivenInput)>) -> Result<Subject, CommandFailure> {
         let Some(name) = file.to_str().and_then(|text| text.strip_prefix(PREFIX)) else {
-            return Ok(Subject { file: file.to_owned(), made: None, given });
+            return Ok(Subject { file: file.to_owned(), made: None, given, bare: BareNames::Nowhere });
         };
         match presets::find(name)? {
-            Found::File { path, .. } => Ok(Subject { file: path, made: None, given }),
+            Found::File { path, .. } => {
+                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile })
+            }
             Found::Ours(preset) => {
-                Ok(Subject { file: file.to_owned(), made: Some(make(preset, &given)?), given: Vec::new() })
+                let made = make(preset, &given)?;
+                Ok(Subject {
+                    bare: BareNames::Found(made.warnings),
+                    ..Subject::made_as(file, made.document.yaml())
+                })
             }
         }
     }
 
     /// A text that was made, under a name that says what it is.
     pub fn made(name: &str, text: String) -> Subject {
-        Subject { file: name.into(), made: Some(text), given: Vec::new() }
+        Subject::made_as(Path::new(name), text)
+    }
+
+    fn made_as(file: &Path, text: String) -> Subject {
+        Subject { file: file.to_owned(), made: Some(text), given: Vec::new(), bare: BareNames::Nowhere }
     }
 
     /// Compiles it.
     pub fn compile(&self, config: &Config, provider: Option<&str>) -> Result<Compiled, CommandFailure> {
-        match &self.made {
-            Some(text) => Ok(compiling::compile_text(&self.file.to_string_lossy(), text, config, provider)),
-            None => compiling::compile_file(&self.file, config, provider),
+        let mut compiled = match &self.made {
+            Some(text) => compiling::compile_text(&self.file.to_string_lossy(), text, config, provider),
+            None => compiling::compile_file(&self.file, config, provider)?,
+        };
+        let bare = compiled.plan.as_ref().map(|plan| self.bare_names(plan)).unwrap_or_default();
+        compiled.diagnostics.extend(bare);
+        Ok(compiled)
+    }
+
+    fn bare_names(&self, plan: &Plan) -> Vec<Diagnostic> {
+        match &self.bare {
+            _ if files::can_read(plan) => Vec::new(),
+            BareNames::Nowhere => Vec::new(),
+            BareNames::Found(found) => found.clone(),
+            BareNames::OfFile => {
+                // Values that do not fit are refused before anything starts.
+                let values = check_inputs(plan.root(), &self.given).unwrap_or_default();
+                files::bare_names(plan, &values, &Disk::here())
+            }
         }
     }
 
@@ -73,12 +111,11 @@ impl Subject {
     }
 }
 
-fn make(preset: &Preset, given: &[(String, GivenInput)]) -> Result<String, CommandFailure> {
+fn make(preset: &Preset, given: &[(String, GivenInput)]) -> Result<Made, CommandFailure> {
     let values = check_declared(&preset.declared(), given).map_err(|errors| inputs::refused(&errors))?;
-    let made = preset.manifest(&values).map_err(|why| {
+    preset.manifest(&values, &Disk::here()).map_err(|why| {
         let words = format!("preset `{}`: {why}", preset.name);
         CommandFailure::new(crate::exit::Exit::Refused, words)
             .hint(format!("`convoke presets {}` says what it takes", preset.name))
-    })?;
-    Ok(made.yaml())
+    })
 }

@@ -3,6 +3,7 @@
 mod world;
 
 use convoke_plan::compile::{Compiled, GivenInput, Options, check_declared, compile};
+use convoke_plan::generate::files::MOST_OF_A_FILE;
 use convoke_plan::generate::{Document, Preset, preset, presets, skill, yaml};
 use convoke_plan::source::manifest_data;
 use convoke_plan::*;
@@ -32,7 +33,12 @@ fn made(name: &str, more: Value) -> Result<Document, String> {
     let preset = preset(name).unwrap_or_else(|| panic!("no preset {name}"));
     let mut values = values(preset);
     values.extend(Document::from(more).0);
-    preset.manifest(&values)
+    preset.manifest(&values, &project()).map(|made| made.document)
+}
+
+/// The files that presets may read.
+fn project() -> World {
+    World::default().file("a.rs", "fn main() { ${HOME} {{ x }} }\n")
 }
 
 fn compiled(path: &str, text: &str) -> Compiled {
@@ -73,7 +79,7 @@ fn every_preset_makes_a_manifest_without_findings() {
         assert!(preset(name).is_some(), "{name}");
     }
     for preset in presets() {
-        let text = preset.manifest(&values(preset)).unwrap().yaml();
+        let text = preset.manifest(&values(preset), &project()).unwrap().document.yaml();
         let plan = plan("preset.yaml", &text);
         assert_eq!(&*plan.root().name, preset.name);
         assert_eq!(plan.root().metadata["source"], json!(format!("preset:{}", preset.name)));
@@ -97,7 +103,7 @@ fn texts_that_were_given_stand_for_themselves() {
 #[test]
 fn a_saved_manifest_is_the_same_manifest() {
     for preset in presets() {
-        let text = preset.manifest(&values(preset)).unwrap().yaml();
+        let text = preset.manifest(&values(preset), &project()).unwrap().document.yaml();
         assert_eq!(printed("saved.yaml", &text), text, "{}", preset.name);
     }
 }
@@ -112,6 +118,54 @@ fn presets_say_what_is_wrong_with_their_inputs() {
     assert!(made("best_of_n", json!({"n": 1})).unwrap_err().contains("`n` must be a whole number between 2"));
     assert!(made("debate", json!({"sides": ["one"]})).unwrap_err().contains("at least two"));
     assert!(made("debate", json!({"query": " "})).unwrap_err().contains("`query` is empty"));
+}
+
+#[test]
+fn files_that_presets_name_are_read_or_refused() {
+    let long = "é".repeat(MOST_OF_A_FILE);
+    let world = project().file("long.rs", &long).file("odd.bin", "a\0b");
+    let asked = |name: &str, more: Value| {
+        let preset = preset(name).unwrap();
+        let mut values = values(preset);
+        values.extend(Document::from(more).0);
+        preset.manifest(&values, &world)
+    };
+    let read = asked("fan_out_code_review", json!({"files": ["a.rs", "long.rs", "- a\n+ b"]})).unwrap();
+    assert!(read.warnings.is_empty());
+    let plan = plan("preset.yaml", &read.document.yaml());
+    let texts = plan.root().inputs.as_ref().unwrap()["texts"].default.clone().unwrap();
+    assert_eq!(texts["a.rs"], json!("fn main() { ${HOME} {{ x }} }\n"));
+    let cut = texts["long.rs"].as_str().unwrap();
+    assert!(cut.ends_with("\n[cut here: the first 131072 of 262144 bytes]"), "{}", &cut[cut.len() - 60..]);
+    assert_eq!(texts.as_object().unwrap().len(), 2, "a change stands for itself");
+    for (files, why) in [
+        (json!(["gone.rs"]), "`files`: `gone.rs`: not found"),
+        (json!(["odd.bin"]), "`files`: `odd.bin`: binary, or not UTF-8 text"),
+    ] {
+        assert_eq!(asked("fan_out_code_review", json!({"files": files})).unwrap_err(), why);
+    }
+    let warned = |name: &str, more: Value| -> Vec<String> {
+        let made = asked(name, more).unwrap();
+        made.warnings.into_iter().map(|found| found.message.split('`').nth(3).unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        warned("fan_out_audit", json!({"targets": ["a.rs", "billing", "the whole of it"]})),
+        ["billing"]
+    );
+    assert_eq!(warned("map_reduce", json!({"items": ["a.rs", "TCP/IP", "v2.0", "gone.rs"]})), ["gone.rs"]);
+    assert_eq!(warned("debate", json!({"query": "a.rs", "context": "why?"})), ["a.rs"]);
+}
+
+#[test]
+fn files_together_have_a_bound() {
+    let paths: Vec<String> = (0..40).map(|number| format!("{number}.rs")).collect();
+    let whole = "x".repeat(MOST_OF_A_FILE);
+    let world = paths.iter().fold(World::default(), |world, path| world.file(path, &whole));
+    let preset = preset("fan_out_code_review").unwrap();
+    let mut values = values(preset);
+    values.insert("files".to_owned(), json!(paths));
+    let refused = preset.manifest(&values, &world).unwrap_err();
+    assert!(refused.contains("the files together have more than 4194304 bytes"), "{refused}");
 }
 
 #[test]
@@ -250,7 +304,7 @@ fn presets_say_what_they_cannot_take() {
             .map(|(name, value)| (name.clone(), convoke_plan::compile::GivenInput::Json(value.clone())))
             .collect();
         let values = convoke_plan::compile::check_declared(&preset.declared(), &given).expect("they fit");
-        preset.manifest(&values).map(|_| ())
+        preset.manifest(&values, &project()).map(|_| ())
     };
     let topics: Vec<String> = (0..100_001).map(|number| number.to_string()).collect();
     assert!(made("fan_out_research", serde_json::json!({"topics": topics})).unwrap_err().contains("100001"));

@@ -111,3 +111,56 @@ fn two_files_of_one_preset_and_a_broken_one_are_refused() {
     let listed = world.convoke(&["presets", "debate", "--format", "json"]).exits(0).json();
     assert_eq!(listed[0]["inputs"]["rounds"]["type"], "number");
 }
+
+#[test]
+fn files_that_a_preset_names_stand_in_the_prompt() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n");
+    world.write("a.rs", "fn answer() -> u8 { 42 } // ${HOME} {{ x }}\n");
+    let query = "query=Is {{ this }} ${right}?";
+    let run =
+        |files: &str| world.convoke(&["run", "preset:fan_out_code_review", "-s", "-i", query, "-i", files]);
+    let answer = run("files=[\"a.rs\"]").exits(0).json()["answer"].to_string();
+    assert!(answer.contains("Is {{ this }} ${right}?"), "{answer}");
+    assert!(answer.contains("fn answer() -> u8 { 42 } // ${HOME} {{ x }}"), "{answer}");
+    let made =
+        ["run", "preset:fan_out_code_review", "-i", query, "-i", "files=[\"a.rs\"]", "--print-manifest"];
+    world.write("saved.yaml", &world.convoke(&made).exits(0).stdout);
+    std::fs::remove_file(world.work().join("a.rs")).unwrap();
+    assert_eq!(world.convoke(&["run", "saved.yaml", "-s"]).exits(0).json()["answer"].to_string(), answer);
+    let runs = world.runs().len();
+    run("files=[\"a.rs\"]").exits(3).mentions(&["`files`: `a.rs`: not found"]);
+    run("files=[\".\"]").exits(3).mentions(&["`.`: not a file"]);
+    run("files=[\"/etc/passwd\"]").exits(3).mentions(&["outside the project"]);
+    world.write("b.bin", b"a\0b");
+    run("files=[\"b.bin\"]").exits(3).mentions(&["binary"]);
+    assert_eq!(world.runs().len(), runs, "nothing was started");
+}
+
+#[test]
+fn a_file_that_reaches_a_model_as_a_bare_name_is_warned_of() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n");
+    world.write("notes.md", "x");
+    std::fs::create_dir_all(world.work().join(".convoke/presets")).unwrap();
+    let preset = "inputs: {what: {type: array, default: []}}\nquery: q\nagents: [{id: a, task: 'read {{ workflow.input.what }}'}]\n";
+    world.write(".convoke/presets/own.yaml", preset);
+    world.write(".convoke/presets/named.yaml", preset.replace("what", "source_files"));
+    let served = format!("{preset}mcp_servers: {{disk: {{command: 'true'}}}}\n");
+    world.write(".convoke/presets/served.yaml", served);
+    let code = "workflow::bare_file_name";
+    let given = ["-i", "what=[\"notes.md\"]"];
+    for command in ["check", "run"] {
+        let warned = world.convoke(&[&[command, "preset:own"], &given[..]].concat()).exits(0);
+        assert!(warned.stderr.contains(code) && warned.stderr.contains("`notes.md`"), "{warned}");
+    }
+    world.convoke(&[&["run", "preset:own", "--strict"], &given[..]].concat()).exits(3);
+    for quiet in [vec!["check", "preset:own"], [&["check", "preset:served"], &given[..]].concat()] {
+        let said = world.convoke(&quiet).exits(0);
+        assert!(!said.stderr.contains(code), "{said}");
+    }
+    world.convoke(&["check", "preset:named"]).exits(0).mentions(&[code, "`source_files`"]);
+    let audit = ["check", "preset:fan_out_audit", "-i", "targets=[\"notes.md\", \"billing\"]"];
+    let said = world.convoke(&audit).exits(0).mentions(&[code, "`billing`"]);
+    assert!(!said.stderr.contains("notes.md"), "{said}");
+}

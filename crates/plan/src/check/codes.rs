@@ -3,6 +3,7 @@
 /// Every code that checking and compiling can give, with one line about it.
 pub const CODES: &[(&str, &str)] = &[
     ("workflow::bad_input_reference", "an entry of `input` is not a dotted reference"),
+    ("workflow::bare_file_name", "a preset gives a model the name of a file alone"),
     ("workflow::circular_group", "groups contain each other"),
     ("workflow::circular_sub_workflow", "workflow files run each other in a circle"),
     ("workflow::condition_syntax", "a `when` cannot be read"),

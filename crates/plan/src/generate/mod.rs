@@ -2,10 +2,11 @@
 //!
 //! Each generator is a pure function to an execution manifest, which is then read like one that somebody wrote; there
 //! is no other way into the engine. Those that start from a file (`team`, `planner`, `skill`) keep the places of that
-//! file; presets start from values and make a [`Document`]. Invariant: what a generator makes, printed and saved, runs
+//! file; presets start from values, and the files that these name, and make a [`Document`]. Invariant: what a generator makes, printed and saved, runs
 //! unchanged.
 
 mod escape;
+pub mod files;
 pub mod goal;
 pub mod planner;
 pub mod preset;
@@ -15,7 +16,7 @@ pub mod team;
 pub mod yaml;
 
 pub(crate) use escape::template as literal;
-pub use preset::{Preset, PresetInput, preset, presets};
+pub use preset::{Made, Preset, PresetInput, preset, presets};
 
 use serde_json::{Map, Value};
 

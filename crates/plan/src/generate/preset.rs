@@ -6,7 +6,10 @@ use convoke_model::FieldType;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::{Document, presets as made};
+use super::files::{Names, Texts};
+use super::{Document, escape, presets as made};
+use crate::Sources;
+use crate::diagnostic::Diagnostic;
 use crate::plan::{Input, InputRule};
 
 /// A named way to make a manifest.
@@ -33,7 +36,21 @@ pub struct PresetInput {
     pub default: Option<&'static str>,
     /// What it is for.
     pub about: &'static str,
+    /// Whether it names files.
+    pub names: Names,
 }
+
+/// A manifest that a preset made.
+#[derive(Debug)]
+pub struct Made {
+    /// The manifest.
+    pub document: Document,
+    /// What was given and reaches models as a bare name, unless they can read by themselves.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The input of a made manifest that holds the texts of files by path.
+const TEXTS: &str = "texts";
 
 /// As many tasks as a run can have.
 const MOST_ITEMS: usize = 100_000;
@@ -54,7 +71,7 @@ const COMMON: &[PresetInput] = &[
 impl PresetInput {
     /// An input that must be given.
     pub(super) const fn required(name: &'static str, ty: FieldType, about: &'static str) -> Self {
-        Self { name, ty, default: None, about }
+        Self { name, ty, default: None, about, names: Names::Nothing }
     }
 
     /// An input that may be left out.
@@ -64,7 +81,12 @@ impl PresetInput {
         default: &'static str,
         about: &'static str,
     ) -> Self {
-        Self { name, ty, default: Some(default), about }
+        Self { name, ty, default: Some(default), about, names: Names::Nothing }
+    }
+
+    /// The same, for texts that may name files.
+    pub(super) const fn naming(self, names: Names) -> Self {
+        Self { names, ..self }
     }
 }
 
@@ -92,22 +114,61 @@ impl Preset {
     }
 
     /// The manifest for these values, which fit what it declares; or what is wrong with them.
-    pub fn manifest(&self, values: &Map<String, Value>) -> Result<Document, String> {
-        let given = Given(values);
+    pub fn manifest(&self, values: &Map<String, Value>, sources: &dyn Sources) -> Result<Made, String> {
+        let mut warnings = Vec::new();
+        let mut read = Texts::default();
+        for input in self.inputs.iter().chain(COMMON).filter(|input| input.name != "model") {
+            let texts = Texts::of(input, values, sources)?;
+            warnings.extend(texts.warnings(input.name));
+            // One input of a preset names files.
+            read = if texts.is_empty() { read } else { texts };
+        }
+        let given = Given { values, has_texts: !read.is_empty() };
         let made = (self.make)(&given)?;
         let mut fields = Map::new();
         fields.insert("name".to_owned(), json!(self.name));
         fields.insert("source".to_owned(), json!(format!("preset:{}", self.name)));
+        if given.has_texts {
+            let texts =
+                json!({"type": "object", "description": "texts of files", "default": read.into_value()});
+            fields.insert("inputs".to_owned(), json!({ TEXTS: texts }));
+        }
         fields.extend(Document::from(made).0);
         given.add_common(&mut fields)?;
-        Ok(Document(fields))
+        if given.has_texts {
+            stand_for_themselves(&mut fields);
+        }
+        Ok(Made { document: Document(fields), warnings })
+    }
+}
+
+/// In a manifest with `inputs` the query and the context are templates, and what was given is none.
+fn stand_for_themselves(fields: &mut Map<String, Value>) {
+    for name in ["query", "context"] {
+        if let Some(Value::String(text)) = fields.get_mut(name) {
+            *text = escape::template(text);
+        }
     }
 }
 
 /// The values that a preset was given.
-pub(super) struct Given<'a>(&'a Map<String, Value>);
+pub(super) struct Given<'a> {
+    values: &'a Map<String, Value>,
+    has_texts: bool,
+}
 
 impl Given<'_> {
+    /// The part of a task that shows the file which its partition names; nothing where no file was read.
+    pub fn file_of_partition(&self) -> String {
+        let texts = format!("workflow.input.{TEXTS}");
+        let block = format!("\n\n<file>\n{{{{ {texts}[partition] }}}}\n</file>");
+        if self.has_texts {
+            format!("{{% if partition in {texts} %}}{block}{{% endif %}}")
+        } else {
+            String::new()
+        }
+    }
+
     /// A text that says something.
     pub fn text(&self, name: &str) -> Result<String, String> {
         let text = self.words(name);
@@ -116,22 +177,22 @@ impl Given<'_> {
 
     /// A text, which may be empty.
     pub fn words(&self, name: &str) -> String {
-        self.0.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        self.values.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
     /// Whether a list was given, and is not empty.
     pub fn is_given(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_array).is_some_and(|items| !items.is_empty())
+        self.values.get(name).and_then(Value::as_array).is_some_and(|items| !items.is_empty())
     }
 
     /// Whether a number is another one than its default.
     pub fn differs(&self, name: &str, default: f64) -> bool {
-        self.0.get(name).and_then(Value::as_f64).is_some_and(|number| number != default)
+        self.values.get(name).and_then(Value::as_f64).is_some_and(|number| number != default)
     }
 
     /// A list with something in it, each a text.
     pub fn list(&self, name: &str) -> Result<Vec<String>, String> {
-        let items = self.0.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let items = self.values.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let text = |item: &Value| match item {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -151,7 +212,7 @@ impl Given<'_> {
 
     /// A whole number within bounds.
     pub fn count(&self, name: &str, least: u64, most: u64) -> Result<u64, String> {
-        let number = self.0.get(name).and_then(Value::as_f64).unwrap_or_default();
+        let number = self.values.get(name).and_then(Value::as_f64).unwrap_or_default();
         let fits = number.fract() == 0.0 && number >= least as f64 && number <= most as f64;
         if fits {
             Ok(number as u64)
@@ -171,7 +232,7 @@ impl Given<'_> {
         if at_once != 60 {
             fields.insert("max_concurrency".to_owned(), json!(at_once));
         }
-        if self.0.get("verify") == Some(&json!(true)) {
+        if self.values.get("verify") == Some(&json!(true)) {
             fields.insert("verify".to_owned(), json!(true));
         }
         Ok(())

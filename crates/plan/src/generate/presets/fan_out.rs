@@ -1,5 +1,6 @@
 //! The same work for many things at once, and one answer from all.
 
+use super::super::files::Names;
 use super::{Array, Given, Number, Preset, PresetInput, Text, Value, escape, json};
 
 const SYNTHESIS: PresetInput = PresetInput::optional(
@@ -31,7 +32,12 @@ pub(super) const AUDIT: Preset = Preset {
     name: "fan_out_audit",
     about: "one auditor for each target, and one report of all findings",
     inputs: &[
-        PresetInput::required("targets", Array, "what is audited: files, systems, accounts"),
+        PresetInput::required(
+            "targets",
+            Array,
+            "what is audited: files of the project, which are read, or texts",
+        )
+        .naming(Names::Things),
         PresetInput::optional(
             "query",
             Text,
@@ -48,7 +54,12 @@ pub(super) const CODE_REVIEW: Preset = Preset {
     name: "fan_out_code_review",
     about: "one reviewer for each file or change, and one review of all",
     inputs: &[
-        PresetInput::required("files", Array, "what is reviewed: paths, or changes"),
+        PresetInput::required(
+            "files",
+            Array,
+            "what is reviewed: files of the project, which are read, or changes as text",
+        )
+        .naming(Names::Files),
         PresetInput::optional(
             "query",
             Text,
@@ -61,11 +72,10 @@ pub(super) const CODE_REVIEW: Preset = Preset {
 };
 
 fn fan_out(given: &Given<'_>, list: &str, id: &str, role: &str) -> Result<Value, String> {
+    let task = format!("{{{{ query }}}}\n\nFocus on: {{{{ partition }}}}{}", given.file_of_partition());
     Ok(json!({
         "query": given.text("query")?,
-        "agents": [{
-            "id": id, "role": role, "task": "{{ query }}\n\nFocus on: {{ partition }}", "partitions": given.list(list)?,
-        }],
+        "agents": [{"id": id, "role": role, "task": task, "partitions": given.list(list)?}],
         "synthesis": {"strategy": given.text("synthesis")?},
     }))
 }
@@ -75,7 +85,8 @@ pub(super) const MAP_REDUCE: Preset = Preset {
     name: "map_reduce",
     about: "the same task for each item, and the results merged in groups",
     inputs: &[
-        PresetInput::required("items", Array, "the items"),
+        PresetInput::required("items", Array, "the items; those that are files of the project are read")
+            .naming(Names::Items),
         PresetInput::required("map", Text, "what is done with each item"),
         PresetInput::optional("reduce", Text, "\"\"", "how results are merged"),
         PresetInput::optional("query", Text, "\"\"", "what the merged result must answer"),
@@ -92,12 +103,10 @@ fn map_reduce(given: &Given<'_>) -> Result<Value, String> {
     if !reduce.trim().is_empty() {
         synthesis["instructions"] = json!(escape::template(&reduce));
     }
+    let task = format!("{}\n\n{{{{ partition }}}}{}", escape::template(&map), given.file_of_partition());
     Ok(json!({
         "query": if query.trim().is_empty() { map.clone() } else { query },
-        "agents": [{
-            "id": "mapper", "task": format!("{}\n\n{{{{ partition }}}}", escape::template(&map)),
-            "partitions": given.list("items")?,
-        }],
+        "agents": [{"id": "mapper", "task": task, "partitions": given.list("items")?}],
         "synthesis": synthesis,
     }))
 }

@@ -1,0 +1,201 @@
+//! Files that inputs of presets name: their text for the prompt, and a warning where a model would get a name alone.
+//!
+//! Files come through [`Sources`], which keeps to the project. What must be read and cannot be is refused. Invariant: no
+//! text is shortened without a line that says so.
+
+use super::preset::PresetInput;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::plan::{Kind, Plan};
+use crate::source::{SourceReadError, Sources};
+use serde_json::{Map, Value};
+
+/// Bytes of one file that stand in a prompt: about 32 000 tokens.
+pub const MOST_OF_A_FILE: usize = 128 << 10;
+
+/// Bytes of all files of a run together.
+pub const MOST_IN_ALL: usize = 4 << 20;
+
+/// What the texts of an input are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// They stand for themselves.
+    Nothing,
+    /// Paths of files; a text of several lines is a change and stands for itself.
+    Files,
+    /// Things to be examined. Those that are files are read; of others a model knows only the name.
+    Things,
+    /// Items that stand for themselves, unless they are files.
+    Items,
+}
+
+/// Texts of files by the paths that were given, and what was given in vain.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    by_path: Map<String, Value>,
+    bare: Vec<String>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// The files that an input names; or why one of them cannot be used.
+    pub fn of(
+        input: &PresetInput,
+        values: &Map<String, Value>,
+        sources: &dyn Sources,
+    ) -> Result<Self, String> {
+        let mut texts = Texts::default();
+        for path in values.get(input.name).map(texts_in).unwrap_or_default() {
+            texts.add(input.names, &path, sources).map_err(|why| format!("`{}`: {why}", input.name))?;
+        }
+        Ok(texts)
+    }
+
+    fn add(&mut self, names: Names, path: &str, sources: &dyn Sources) -> Result<(), String> {
+        let refused = |why: String| Err(format!("`{path}`: {why}"));
+        if !could_be_path(path) {
+            return Ok(());
+        }
+        match (sources.read(path), names) {
+            (Ok(_), Names::Nothing) => self.bare.extend(looks_like_path(path).then(|| path.to_owned())),
+            (Err(_), Names::Nothing) => {}
+            (Ok(bytes), _) => return self.keep(path, bytes).or_else(refused),
+            (Err(SourceReadError::NotFound | SourceReadError::NotAFile), Names::Things) => {
+                self.bare.extend((!path.contains(char::is_whitespace)).then(|| path.to_owned()));
+            }
+            (Err(SourceReadError::NotFound | SourceReadError::NotAFile), Names::Items) => {
+                self.bare.extend(looks_like_path(path).then(|| path.to_owned()));
+            }
+            (Err(why), _) => return refused(why.to_string()),
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, path: &str, bytes: Vec<u8>) -> Result<(), String> {
+        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        let text = shortened(text.ok_or("binary, or not UTF-8 text")?);
+        self.bytes += text.len();
+        if self.bytes > MOST_IN_ALL {
+            return Err(format!(
+                "the files together have more than {MOST_IN_ALL} bytes: give fewer at a time"
+            ));
+        }
+        self.by_path.insert(path.to_owned(), Value::String(text));
+        Ok(())
+    }
+
+    /// Whether no file was read.
+    pub fn is_empty(&self) -> bool {
+        self.by_path.is_empty()
+    }
+
+    /// The texts by path.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.by_path)
+    }
+
+    /// A warning for each that a model would know by name alone.
+    pub fn warnings(&self, input: &str) -> Vec<Diagnostic> {
+        self.bare.iter().map(|path| bare(input, path)).collect()
+    }
+}
+
+/// Warnings of an own preset: inputs that are meant for names of files, and values that are such names.
+pub fn bare_names(plan: &Plan, values: &Map<String, Value>, sources: &dyn Sources) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (name, input) in plan.root().inputs.iter().flatten() {
+        let given = values.get(name).or(input.default.as_ref()).map(texts_in).unwrap_or_default();
+        let is_file =
+            |path: &String| could_be_path(path) && looks_like_path(path) && sources.read(path).is_ok();
+        let named: Vec<String> = given.into_iter().filter(is_file).collect();
+        match named.is_empty() && is_for_names(name) && !matches!(input.ty.word(), "number" | "boolean") {
+            true => found.push(warning(format!(
+                "input `{name}` reaches models as names of files, which none of them can read"
+            ))),
+            false => found.extend(named.iter().map(|path| bare(name, path))),
+        }
+    }
+    found
+}
+
+/// Whether something of a plan can read files by itself: a tool, a command or a coding agent.
+pub fn can_read(plan: &Plan) -> bool {
+    let mut kinds = plan.workflows.iter().flat_map(|workflow| &workflow.nodes).map(|node| &node.kind);
+    kinds.any(|kind| match kind {
+        Kind::Agent(agent) => !agent.settings.servers.is_empty() || agent.settings.provider.program.is_some(),
+        other => matches!(other, Kind::Script(_) | Kind::Tool(_)),
+    })
+}
+
+fn bare(input: &str, path: &str) -> Diagnostic {
+    warning(format!(
+        "input `{input}`: a model gets the name `{path}` alone, and cannot look at what it stands for"
+    ))
+}
+
+fn warning(message: String) -> Diagnostic {
+    let help = "give the text itself, or in a manifest of your own an MCP server with a tool that reads (`mcp_servers`)";
+    let found = Diagnostic {
+        code: "workflow::bare_file_name",
+        severity: Severity::Warning,
+        message,
+        help: None,
+        labels: Vec::new(),
+    };
+    found.help(help)
+}
+
+fn shortened(mut text: String) -> String {
+    let whole = text.len();
+    if whole > MOST_OF_A_FILE {
+        text.truncate(text.floor_char_boundary(MOST_OF_A_FILE));
+        let kept = text.len();
+        text.push_str(&format!("\n[cut here: the first {kept} of {whole} bytes]"));
+    }
+    text
+}
+
+/// The texts of a text or a list; what else stands in a list is shown as JSON, as in a prompt.
+fn texts_in(value: &Value) -> Vec<String> {
+    let text = |item: &Value| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().map(text).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a file may have this name on any system.
+fn could_be_path(text: &str) -> bool {
+    const LONGEST: usize = 4096;
+    let fits = text.len() < LONGEST && text.split('/').all(|part| part.len() <= 255);
+    fits && !text.trim().is_empty() && !text.contains(['\n', '\0'])
+}
+
+/// Whether a text says that it is a path: by how it begins, or by an ending.
+fn looks_like_path(text: &str) -> bool {
+    let ending = text.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+    let has_ending = ending.is_some_and(|(_, ending)| {
+        ending.starts_with(|c: char| c.is_ascii_alphabetic())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    let begins = ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start));
+    !text.contains("://") && !text.contains(char::is_whitespace) && (begins || has_ending)
+}
+
+/// Whether the name of an input says that it takes names of files or folders.
+fn is_for_names(input: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "file",
+        "files",
+        "filename",
+        "filenames",
+        "path",
+        "paths",
+        "folder",
+        "folders",
+        "directory",
+        "directories",
+    ];
+    let last = input.rsplit(['_', '-']).next().unwrap_or(input);
+    WORDS.iter().any(|word| last.eq_ignore_ascii_case(word))
+}
