@@ -209,7 +209,7 @@ agents: [{name: a, prompt: x, routes: [{to: a}]}]
     assert_eq!(world.launches.len(), 10);
     let failure = ended.failure.expect("the limit");
     assert_eq!(failure.limit(), Some("max_iterations"));
-    assert!(failure.message.contains("10 iterations"), "{failure}");
+    assert!(failure.message.contains("visited step `a` 10 times"), "{failure}");
 }
 
 #[test]
