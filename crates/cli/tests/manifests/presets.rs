@@ -121,8 +121,9 @@ fn files_that_a_preset_names_stand_in_the_prompt() {
     let run =
         |files: &str| world.convoke(&["run", "preset:fan_out_code_review", "-s", "-i", query, "-i", files]);
     let answer = run("files=[\"a.rs\"]").exits(0).json()["answer"].to_string();
-    assert!(answer.contains("Is {{ this }} ${right}?"), "{answer}");
-    assert!(answer.contains("fn answer() -> u8 { 42 } // ${HOME} {{ x }}"), "{answer}");
+    let prompt = world.convoke(&["show", "last", "reviewer[a.rs]"]).exits(0).stdout;
+    assert!(prompt.contains("Is {{ this }} ${right}?"), "{prompt}");
+    assert!(prompt.contains("fn answer() -> u8 { 42 } // ${HOME} {{ x }}"), "{prompt}");
     let made =
         ["run", "preset:fan_out_code_review", "-i", query, "-i", "files=[\"a.rs\"]", "--print-manifest"];
     world.write("saved.yaml", &world.convoke(&made).exits(0).stdout);
