@@ -2,7 +2,7 @@
 //!
 //! The program under test is the real release binary, run as a child and charged with what the kernel says it used;
 //! what has no command of its own (the memory journal, the floor of the runtime) runs in a child of this program, so
-//! that this process stays small and disturbs nothing. What the figures mean is in `docs/performance.md`.
+//! that this process stays small and disturbs nothing. What the figures mean is in `docs/reference/performance.md`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 

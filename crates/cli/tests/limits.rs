@@ -185,7 +185,7 @@ fn a_run_that_others_may_take_part_in_says_so() {
 /// Every block of configuration on the page is one that is taken, by itself.
 #[test]
 fn the_examples_of_the_page_on_capacity_are_taken() {
-    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/capacity.md");
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/capacity.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
     let blocks: Vec<_> =
         page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();

@@ -36,7 +36,7 @@ fn a_manifest_that_a_program_wrote_out_in_full_says_no_more_than_it_means() {
 
 #[test]
 fn the_examples_of_the_documentation_compile() {
-    let page = include_str!("../../../../docs/manifests.md");
+    let page = include_str!("../../../../docs/reference/manifests.md");
     let mut seen = 0;
     for block in page.split("```yaml\n").skip(1).chain(page.split("```json\n").skip(1)) {
         let text = block.split("```").next().unwrap();
