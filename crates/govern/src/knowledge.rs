@@ -140,6 +140,11 @@ impl Knowledge {
         self.known.map(|known| if unsettled { known.max(self.goal) } else { known })
     }
 
+    /// Whether any call was refused, or a limit is known from earlier: only then does an answer say something new.
+    pub(crate) fn was_refused(&self) -> bool {
+        self.known.is_some() || self.round.is_some()
+    }
+
     /// The limit of which people were told last.
     pub fn told(&self) -> u64 {
         self.told

@@ -84,18 +84,19 @@ impl Governor {
         }
     }
 
-    /// An answer. Where all learn together and nothing is known yet, it teaches nothing.
+    /// An answer. Where all processes learn together it counts here at once, as a refusal does; the others are told of it as soon
+    /// as the service has refused something.
     fn answered(&mut self, id: ResourceId, call: Call, adapted: &mut Vec<Adapted>) {
         let resource = &mut self.resources[id.index()];
         let Some(learner) = &mut resource.learner else { return };
-        if resource.taught {
-            let lesson = lesson(call, None, Reason::Recovered);
-            self.lessons.extend(learner.known().map(|_| (id, lesson)));
-            return;
-        }
+        let matters = learner.knowledge.was_refused();
         let change = learner.succeed(call);
         resource.refresh();
-        adapted.extend(change.map(|change| limit(id, change, Outcome::Succeeded, call.ended)));
+        if !resource.taught {
+            adapted.extend(change.map(|change| limit(id, change, Outcome::Succeeded, call.ended)));
+        } else if matters {
+            self.lessons.push((id, lesson(call, None, Reason::Recovered)));
+        }
     }
 
     /// Too many at once: the limit falls, here at once, and for all who learn together by a lesson.
