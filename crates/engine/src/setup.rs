@@ -238,14 +238,14 @@ pub fn replay(
     let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
         let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
-        let superseded = state.as_it_stood(superseded, &outputs);
+        let superseded = state.view(&outputs).as_it_stood(superseded);
         opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
         let reopened = fold(written_under, with(&history, &opening))?;
         ended = Some(std::mem::replace(&mut state, reopened));
     }
     if let Changes::Accept { .. } = changes {
         let Changed { dropped, opened, superseded } = changed(&state, plan);
-        let superseded = ended.as_ref().unwrap_or(&state).as_it_stood(superseded, &outputs);
+        let superseded = ended.as_ref().unwrap_or(&state).view(&outputs).as_it_stood(superseded);
         opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded });
         state = fold(plan, with(&history, &opening))?;
     }

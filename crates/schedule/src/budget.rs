@@ -4,20 +4,10 @@
 
 use crate::frame::FrameIx;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use convoke_model::{Class, Event, Failure, TaskId, Usage, WhenSpent, reason};
 
 impl Scheduler {
-    /// The run has also spent this, on a task that begins anew or is gone.
-    pub fn spent_besides(&mut self, task: &TaskId, usage: &Usage) {
-        if let Some(root) = self.frames.first_mut() {
-            root.usage += *usage;
-        }
-        let around = std::iter::successors(Some(task.clone()), TaskId::parent);
-        if let Some(nearest) = around.filter_map(|id| self.tasks.find(&id)).next() {
-            self.spent_on_goal(nearest, usage);
-        }
-    }
-
     /// Reports a budget that was passed; an enforced one ends the workflow, unless something else is to follow.
     pub(crate) fn check_budget(&mut self, frame: FrameIx) {
         let Some(budget) = self.workflow_in(frame).limits.budget.clone() else { return };
@@ -57,8 +47,7 @@ impl Scheduler {
         if used <= budget {
             return None;
         }
-        if frame.0 == 0 && !self.frame(frame).told.contains(&"tokens") {
-            self.frame_mut(frame).told.push("tokens");
+        if frame.0 == 0 && self.tells_once(frame, "tokens") {
             let message = format!("the run {passed}");
             self.emit(Event::Noted { task: None, code: "budget_tokens".into(), message });
         }
@@ -68,12 +57,24 @@ impl Scheduler {
     /// A budget that only reports counts too little for a model without a price; that must not go unsaid. (Under an enforced one
     /// no such call is made.)
     fn tell_unpriced(&mut self, frame: FrameIx, key: &str) {
-        if frame.0 > 0 || self.frame(frame).told.contains(&"unpriced") {
+        if frame.0 > 0 || !self.tells_once(frame, "unpriced") {
             return;
         }
-        self.frame_mut(frame).told.push("unpriced");
         let message = format!("{key} cannot be counted: no price is known for a model in use (cost.pricing)");
         self.emit(Event::Noted { task: None, code: "budget_unpriced".into(), message });
+    }
+}
+
+impl State {
+    /// The run has also spent this, on a task that begins anew or is gone.
+    pub(crate) fn spent_besides(&mut self, task: &TaskId, usage: &Usage) {
+        if let Some(root) = self.frames.first_mut() {
+            root.usage += *usage;
+        }
+        let around = std::iter::successors(Some(task.clone()), TaskId::parent);
+        if let Some(nearest) = around.filter_map(|id| self.tasks.find(&id)).next() {
+            self.spent_on_goal(nearest, usage);
+        }
     }
 }
 

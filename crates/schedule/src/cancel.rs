@@ -7,6 +7,7 @@ use crate::agenda::Todo;
 use crate::frame::FrameEnding;
 use crate::outputs::Outputs;
 use crate::scheduler::{Command, Scheduler};
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{Cause, CauseKind, Event};
 
@@ -30,16 +31,6 @@ impl Scheduler {
                 self.finish_cancel(task);
             }
         }
-    }
-
-    /// Whether somebody stopped the run: it begins nothing more, and makes no further call.
-    pub fn is_stopping(&self) -> bool {
-        matches!(self.frames.first().and_then(|root| root.ending.as_ref()), Some(FrameEnding::Stopped { .. }))
-    }
-
-    /// Whether a stop also reaches attempts that run.
-    fn stops_now(&self) -> bool {
-        matches!(self.frames[0].ending, Some(FrameEnding::Stopped { now: true }))
     }
 
     pub(crate) fn drop_unstarted(&mut self, task: TaskIx, cause: &Cause) {
@@ -101,6 +92,18 @@ impl Scheduler {
                 self.todo(Todo::Losers(loser, why));
             }
         }
+    }
+}
+
+impl State {
+    /// Whether somebody stopped the run: it begins nothing more, and makes no further call.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.frames.first().and_then(|root| root.ending.as_ref()), Some(FrameEnding::Stopped { .. }))
+    }
+
+    /// Whether a stop also reaches attempts that run.
+    fn stops_now(&self) -> bool {
+        matches!(self.frames[0].ending, Some(FrameEnding::Stopped { now: true }))
     }
 
     /// Whether anything that has not begun yet waits for this task, or its branch goes on by a route.

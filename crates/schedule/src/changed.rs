@@ -4,7 +4,7 @@
 //! being.
 
 use crate::frame::FrameIx;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{Superseded, TaskId};
 use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
@@ -22,15 +22,15 @@ pub struct Changed {
 }
 
 /// Finds what a changed plan would do again: what changed, and what depends on it.
-pub fn changed(scheduler: &Scheduler, plan: &Plan) -> Changed {
-    let found = Stale::find(scheduler, plan);
+pub fn changed(state: &State, plan: &Plan) -> Changed {
+    let found = Stale::find(state, plan);
     let ids = |tasks: HashSet<TaskIx>| {
-        let mut ids: Vec<_> = tasks.into_iter().map(|task| scheduler.tasks[task].id.clone()).collect();
+        let mut ids: Vec<_> = tasks.into_iter().map(|task| state.tasks[task].id.clone()).collect();
         ids.sort();
         ids
     };
     let (dropped, opened) = (ids(found.dropped), ids(found.opened));
-    Changed { superseded: scheduler.superseded_by(&dropped), dropped, opened }
+    Changed { superseded: state.superseded_by(&dropped), dropped, opened }
 }
 
 /// What does not count any more.
@@ -41,26 +41,26 @@ struct Stale {
 }
 
 impl Stale {
-    fn find(scheduler: &Scheduler, plan: &Plan) -> Stale {
+    fn find(state: &State, plan: &Plan) -> Stale {
         let mut found = Stale::default();
         let mut changed = Vec::new();
-        for task in scheduler.tasks.indices().filter(|task| !scheduler.is_same(*task, plan)) {
-            let kept = scheduler.is_same_group(task, plan);
+        for task in state.tasks.indices().filter(|task| !state.is_same(*task, plan)) {
+            let kept = state.is_same_group(task, plan);
             let into = if kept { &mut found.opened } else { &mut found.dropped };
             into.insert(task);
             changed.push(task);
         }
         // With the plan the end of the run may be another one, and with it what is run then.
-        found.dropped.extend(scheduler.closing_hooks(FrameIx(0)));
-        found.spread(scheduler, changed);
-        let summaries = scheduler.summaries_for(|waiter| found.dropped.contains(&waiter));
+        found.dropped.extend(state.closing_hooks(FrameIx(0)));
+        found.spread(state, changed);
+        let summaries = state.summaries_for(|waiter| found.dropped.contains(&waiter));
         found.dropped.extend(summaries);
         found
     }
 
     /// Drops what follows from what is stale, and what lies below what is dropped.
-    fn spread(&mut self, scheduler: &Scheduler, mut stale: Vec<TaskIx>) {
-        let (followers, below) = (scheduler.followers(), scheduler.all_below());
+    fn spread(&mut self, state: &State, mut stale: Vec<TaskIx>) {
+        let (followers, below) = (state.followers(), state.all_below());
         while let Some(task) = stale.pop() {
             let lower = below.get(&task).filter(|_| self.dropped.contains(&task));
             for next in followers.get(&task).into_iter().chain(lower).flatten() {
@@ -73,7 +73,7 @@ impl Stale {
     }
 }
 
-impl Scheduler {
+impl State {
     /// For each task, those that followed from it: by a route, as one of their needs, or as a merge's source. What has not
     /// been looked at yet follows from nothing.
     fn followers(&self) -> HashMap<TaskIx, Vec<TaskIx>> {

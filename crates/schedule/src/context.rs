@@ -4,11 +4,11 @@
 //! whatever else happens to be finished, so the same plan and answers always render the same text.
 
 use crate::frame::{FrameEnding, FrameIx, Stage};
-use crate::outputs::Outputs;
 use crate::roots::Roots;
-use crate::scheduler::Scheduler;
 use crate::shown::map_value;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use crate::window::Heads;
 use crate::work::WORK;
 use convoke_model::{Class, Ending, Failure, reason};
@@ -21,66 +21,35 @@ use std::sync::Arc;
 /// A context under construction.
 pub(crate) type Names = BTreeMap<Arc<str>, Value>;
 
-impl Scheduler {
+impl View<'_> {
     /// Renders a text of a step, as the step sees the world.
-    pub(crate) fn render(
-        &self,
-        task: TaskIx,
-        text: &Text,
-        what: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        self.render_with(task, text, what, outputs, View::OfMode)
+    pub(crate) fn render(&self, task: TaskIx, text: &Text, what: &str) -> Result<String, Failure> {
+        self.render_with(task, text, what, Scope::OfMode)
     }
 
     /// The value of a template of a step: of a single expression its own, else the text.
-    pub(crate) fn value_of(
-        &self,
-        task: TaskIx,
-        id: TemplateId,
-        what: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<Value, Failure> {
-        let names = self.names(task, &self.template_roots(id), outputs, View::OfMode)?;
+    pub(crate) fn value_of(&self, task: TaskIx, id: TemplateId, what: &str) -> Result<Value, Failure> {
+        let names = self.names(task, &self.template_roots(id), Scope::OfMode)?;
         let failed = |e| self.text_failure(task, what, &e);
         self.renderer.value(id, map_value(names)).map_err(failed)
     }
 
     /// Renders a text that sees everything before the step, whatever the mode (gates).
-    pub(crate) fn render_full(
-        &self,
-        task: TaskIx,
-        text: &Text,
-        what: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        self.render_with(task, text, what, outputs, View::Full)
+    pub(crate) fn render_full(&self, task: TaskIx, text: &Text, what: &str) -> Result<String, Failure> {
+        self.render_with(task, text, what, Scope::Full)
     }
 
     /// Renders a text of a route: everything before the step, and the step itself.
-    pub(crate) fn render_after(
-        &self,
-        task: TaskIx,
-        text: &Text,
-        what: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        self.render_with(task, text, what, outputs, View::After)
+    pub(crate) fn render_after(&self, task: TaskIx, text: &Text, what: &str) -> Result<String, Failure> {
+        self.render_with(task, text, what, Scope::After)
     }
 
-    fn render_with(
-        &self,
-        task: TaskIx,
-        text: &Text,
-        what: &str,
-        outputs: &dyn Outputs,
-        view: View,
-    ) -> Result<String, Failure> {
+    fn render_with(&self, task: TaskIx, text: &Text, what: &str, scope: Scope) -> Result<String, Failure> {
         let id = match text {
             Text::Literal(text) => return Ok(text.to_string()),
             Text::Template(id) => *id,
         };
-        let names = self.names(task, &self.template_roots(id), outputs, view)?;
+        let names = self.names(task, &self.template_roots(id), scope)?;
         self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, what, &e))
     }
 
@@ -90,23 +59,12 @@ impl Scheduler {
         task: TaskIx,
         id: TemplateId,
         heads: Heads,
-        outputs: &dyn Outputs,
     ) -> Result<(String, Vec<TaskIx>), Failure> {
-        let mut names = self.names(task, &self.template_roots(id), outputs, View::OfMode)?;
+        let mut names = self.names(task, &self.template_roots(id), Scope::OfMode)?;
         let cut = self.cut_names(task, heads, &mut names);
         let text =
             self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, "prompt", &e))?;
         Ok((text, cut))
-    }
-
-    /// A text of a step cannot be rendered. Of who works for a goal people know the duty, not the node.
-    fn text_failure(&self, task: TaskIx, what: &str, error: &RenderError) -> Failure {
-        let Some((duty, _)) = self.duty_of(task) else {
-            return template_failure(&format!("step `{}`: {what}", self.node(task).name), error);
-        };
-        let (step, duty) = (self.step_word(task), duty.word());
-        let hint = format!("`roles.{duty}` of the goal says it, or prompts/goal/{duty}.md");
-        template_failure(&format!("step `{step}`: {what}"), error).hint(hint)
     }
 
     /// What an output of a workflow that has come to its end is read as.
@@ -115,16 +73,15 @@ impl Scheduler {
         frame: FrameIx,
         name: &str,
         text: &Text,
-        outputs: &dyn Outputs,
     ) -> Result<serde_json::Value, Failure> {
         if let Text::Template(id) = text {
-            let names = || map_value(self.names_in_frame(frame, &self.template_roots(*id), outputs));
+            let names = || map_value(self.names_in_frame(frame, &self.template_roots(*id)));
             if let Some(value) = self.renderer.read_back(*id, names) {
                 return Ok(value);
             }
         }
         let what = format!("workflow output `{name}`");
-        self.render_at_end(frame, text, &what, Names::new(), outputs).map(|text| read_output(&text))
+        self.render_at_end(frame, text, &what, Names::new()).map(|text| read_output(&text))
     }
 
     /// Renders a hook's text, which may look at the workflow's result.
@@ -134,26 +91,18 @@ impl Scheduler {
         text: &Text,
         hook: &str,
         result: Option<&serde_json::Value>,
-        outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
         let result = result.map(|result| ("result".into(), from_json(result)));
-        self.render_at_end(frame, text, &format!("hook `{hook}`"), result.into_iter().collect(), outputs)
+        self.render_at_end(frame, text, &format!("hook `{hook}`"), result.into_iter().collect())
     }
 
     /// Renders a text of a workflow that has come to its end.
-    fn render_at_end(
-        &self,
-        frame: FrameIx,
-        text: &Text,
-        what: &str,
-        more: Names,
-        outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
+    fn render_at_end(&self, frame: FrameIx, text: &Text, what: &str, more: Names) -> Result<String, Failure> {
         let id = match text {
             Text::Literal(text) => return Ok(text.to_string()),
             Text::Template(id) => *id,
         };
-        let mut names = self.names_in_frame(frame, &self.template_roots(id), outputs);
+        let mut names = self.names_in_frame(frame, &self.template_roots(id));
         names.extend(more);
         let name = &self.workflow_in(frame).name;
         let failed = |e| template_failure(&format!("workflow `{name}`: {what}"), &e);
@@ -161,16 +110,11 @@ impl Scheduler {
     }
 
     /// Whether a route's condition holds.
-    pub(crate) fn holds(
-        &self,
-        task: TaskIx,
-        when: Option<ConditionId>,
-        outputs: &dyn Outputs,
-    ) -> Result<bool, Failure> {
+    pub(crate) fn holds(&self, task: TaskIx, when: Option<ConditionId>) -> Result<bool, Failure> {
         let Some(id) = when else { return Ok(true) };
         let roots = self.with_flattened(task, &self.condition_roots(id));
-        let mut names = self.names(task, &roots, outputs, View::After)?;
-        names.entry("output".into()).or_insert_with(|| self.output_value(task, outputs));
+        let mut names = self.names(task, &roots, Scope::After)?;
+        names.entry("output".into()).or_insert_with(|| self.output_value(task));
         let step = &self.node(task).name;
         self.renderer
             .test(id, map_value(names))
@@ -184,94 +128,64 @@ impl Scheduler {
         id: ConditionId,
         what: &str,
         more: Vec<(&str, Value)>,
-        outputs: &dyn Outputs,
     ) -> Result<bool, Failure> {
         let roots = self.with_flattened(task, &self.condition_roots(id));
-        let mut names = self.names(task, &roots, outputs, View::Full)?;
+        let mut names = self.names(task, &roots, Scope::Full)?;
         names.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
         let condition = self.plan.conditions[id.0 as usize].text.trim();
         let failed = |e| template_failure(&format!("{what}: when `{condition}`"), &e);
         self.renderer.test(id, map_value(names)).map_err(failed)
     }
 
-    fn names(
-        &self,
-        task: TaskIx,
-        roots: &Roots,
-        outputs: &dyn Outputs,
-        view: View,
-    ) -> Result<Names, Failure> {
+    fn names(&self, task: TaskIx, roots: &Roots, scope: Scope) -> Result<Names, Failure> {
         let frame = self.tasks[task].place.frame;
         if self.tasks[task].hook && self.tasks[task].summary_for.is_none() {
-            return Ok(self.names_of_hook(frame, roots, outputs));
+            return Ok(self.names_of_hook(frame, roots));
         }
         let mut names = Names::new();
         let workflow = self.workflow_in(frame);
-        let mode = if view == View::OfMode { workflow.context.mode } else { ContextMode::Accumulate };
+        let mode = if scope == Scope::OfMode { workflow.context.mode } else { ContextMode::Accumulate };
         if mode == ContextMode::Explicit {
-            self.add_explicit(task, roots, &mut names, outputs)?;
+            self.add_explicit(task, roots, &mut names)?;
         } else {
-            self.add_workflow(frame, roots, &mut names, outputs);
-            self.add_steps(task, roots, mode, view, &mut names, outputs);
+            self.add_workflow(frame, roots, &mut names);
+            self.add_steps(task, roots, mode, scope, &mut names);
         }
         if roots.want("context") {
-            names.insert("context".into(), self.history_value(self.lineage(task, view == View::After)));
+            names.insert("context".into(), self.history_value(self.lineage(task, scope == Scope::After)));
         }
-        if view == View::After && roots.want("output") {
-            names.insert("output".into(), self.output_value(task, outputs));
+        if scope == Scope::After && roots.want("output") {
+            names.insert("output".into(), self.output_value(task));
         }
-        self.add_loop_variables(task, roots, &mut names, outputs);
+        self.add_loop_variables(task, roots, &mut names);
         self.add_error(task, roots, &mut names);
-        if !self.add_handoff(task, roots, &mut names, outputs) {
-            self.add_kept(frame, roots, &mut names, outputs);
+        if !self.add_handoff(task, roots, &mut names) {
+            self.add_kept(frame, roots, &mut names);
         }
-        self.summary_sources(task, &mut names, outputs);
-        self.add_duty_names(task, roots, &mut names, outputs)?;
+        self.summary_sources(task, &mut names);
+        self.add_duty_names(task, roots, &mut names)?;
         Ok(names)
     }
 
     /// The value of a first name, as the step sees it.
-    pub(crate) fn named_value(
-        &self,
-        task: TaskIx,
-        name: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<Option<Value>, Failure> {
-        Ok(self.names(task, &Roots::Names(vec![name.into()]), outputs, View::Full)?.remove(name))
+    pub(crate) fn named_value(&self, task: TaskIx, name: &str) -> Result<Option<Value>, Failure> {
+        Ok(self.names(task, &Roots::Names(vec![name.into()]), Scope::Full)?.remove(name))
     }
 
-    fn add_workflow(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
+    fn add_workflow(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
         if roots.want("workflow") {
-            names.insert("workflow".into(), self.whole_workflow_value(frame, outputs));
+            names.insert("workflow".into(), self.whole_workflow_value(frame));
         }
     }
 
-    pub(crate) fn workflow_value(&self, frame: FrameIx, input: Value) -> Value {
-        let workflow = self.workflow_in(frame);
-        map_value([
-            ("input", input),
-            ("dir", Value::from(absolute(&self.folder, &workflow.dir))),
-            ("file", Value::from(absolute(&self.folder, &workflow.file))),
-            ("name", Value::from(&*workflow.name)),
-        ])
-    }
-
-    fn add_steps(
-        &self,
-        task: TaskIx,
-        roots: &Roots,
-        mode: ContextMode,
-        view: View,
-        names: &mut Names,
-        outputs: &dyn Outputs,
-    ) {
-        let trimmed = if view == View::OfMode { self.trimming(task, mode, outputs) } else { None };
+    fn add_steps(&self, task: TaskIx, roots: &Roots, mode: ContextMode, scope: Scope, names: &mut Names) {
+        let trimmed = if scope == Scope::OfMode { self.trimming(task, mode) } else { None };
         let mut add = |step: TaskIx| {
             let name = self.called(step);
             let seen = self.repaired(task, self.tasks[step].node).unwrap_or(step);
-            names.entry(name).or_insert_with(|| self.entry_value(seen, outputs));
+            names.entry(name).or_insert_with(|| self.entry_value(seen));
         };
-        if view == View::After {
+        if scope == Scope::After {
             add(task);
         }
         match (roots, &trimmed) {
@@ -286,34 +200,141 @@ impl Scheduler {
                 }
             }
             (_, None) => self.visible(task, mode).into_iter().rev().for_each(add),
-            (_, Some(trimmed)) => self.add_trimmed(task, trimmed, roots, names, outputs),
+            (_, Some(trimmed)) => self.add_trimmed(task, trimmed, roots, names),
         }
     }
 
-    pub(crate) fn wants(roots: &Roots, name: &str) -> bool {
-        roots.want(name)
+    /// What a finished step is in templates: `name.output`, or a group's own keys.
+    pub(crate) fn entry_value(&self, step: TaskIx) -> Value {
+        if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
+            let error = ("error", self.error_value(step, failure));
+            let left = || self.stand_in(step);
+            let output = self.failed_phase_value(step).or_else(left).map(|value| ("output", value));
+            return map_value(std::iter::once(error).chain(output));
+        }
+        if self.is_cut_off(step)
+            && let Some(left) = self.stand_in(step)
+        {
+            return map_value([("output", left)]);
+        }
+        let value = self.output_value(step);
+        if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }
+    }
+
+    /// What texts see of a step that came to no end of its own. A group has its own keys and none of an output.
+    fn stand_in(&self, step: TaskIx) -> Option<Value> {
+        if self.node(step).kind.is_group() {
+            return None;
+        }
+        self.left_of(step).map(|left| from_json(&left))
+    }
+
+    /// Loop variables of every for_each around the task; inner ones win.
+    fn add_loop_variables(&self, task: TaskIx, roots: &Roots, names: &mut Names) {
+        let mut done: HashSet<Arc<str>> = HashSet::new();
+        let mut next = Some(task);
+        while let Some(member) = next {
+            let place = self.tasks[member].place;
+            let (Some(group), item) = (place.within, place.item) else { return };
+            if let (Some(index), Kind::ForEach(each)) = (item, &self.node(group).kind) {
+                let mut bind = |name: Arc<str>, value: &dyn Fn() -> Value| {
+                    if roots.want(&name) && done.insert(name.clone()) {
+                        names.insert(name, value());
+                    }
+                };
+                bind(each.variable.clone(), &|| self.item_value(group, index));
+                bind("_index".into(), &|| Value::from(index));
+                if self.group(group).keys.is_some() {
+                    bind("_key".into(), &|| Value::from(&*self.key_of(group, index)));
+                }
+            }
+            next = Some(group);
+        }
+    }
+
+    fn names_in_frame(&self, frame: FrameIx, roots: &Roots) -> Names {
+        let mut names = Names::new();
+        self.add_workflow(frame, roots, &mut names);
+        if roots.want("context") {
+            names.insert("context".into(), self.history_value(self.frame(frame).history.clone()));
+        }
+        if roots.want(WORK) && self.workflow_in(frame).manifest {
+            names.insert(WORK.into(), self.work_value(frame));
+        }
+        let latest = &self.frame(frame).latest;
+        match roots {
+            Roots::Names(wanted) => {
+                let by_name = &self.index_in(frame).by_name;
+                let steps = wanted.iter().filter_map(|name| latest.get(by_name.get(name)?));
+                for step in steps {
+                    names.insert(self.called(*step), self.entry_value(*step));
+                }
+            }
+            Roots::All => {
+                for step in latest.values() {
+                    names.insert(self.called(*step), self.entry_value(*step));
+                }
+            }
+        }
+        self.add_unfinished(frame, roots, &mut names);
+        self.add_kept(frame, roots, &mut names);
+        self.add_ending(frame, roots, &mut names);
+        names
+    }
+
+    /// What stands in for steps that came to no end of their own, in a workflow that failed.
+    fn add_unfinished(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
+        if !matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Failed { .. }))) {
+            return;
+        }
+        let steps = self.frame(frame).steps.iter().rev().copied();
+        let unfinished = steps.filter(|step| !self.tasks[*step].hook && !self.tasks[*step].succeeded());
+        for step in unfinished.filter(|step| roots.want(&self.called(*step))) {
+            let name = self.called(step);
+            if !names.contains_key(&name) && !self.node(step).kind.is_group() && self.left_of(step).is_some()
+            {
+                names.insert(name, self.entry_value(step));
+            }
+        }
+    }
+
+    /// A step that a hook runs belongs to the whole workflow: it sees what a hook's text sees.
+    fn names_of_hook(&self, frame: FrameIx, roots: &Roots) -> Names {
+        let mut names = self.names_in_frame(frame, roots);
+        if roots.want("result")
+            && self.frame(frame).stage == Stage::Closing
+            && let Some(result) = self.frame_result(frame).output
+        {
+            names.insert("result".into(), from_json(&result));
+        }
+        names
+    }
+}
+
+impl State {
+    /// A text of a step cannot be rendered. Of who works for a goal people know the duty, not the node.
+    fn text_failure(&self, task: TaskIx, what: &str, error: &RenderError) -> Failure {
+        let Some((duty, _)) = self.duty_of(task) else {
+            return template_failure(&format!("step `{}`: {what}", self.node(task).name), error);
+        };
+        let (step, duty) = (self.step_word(task), duty.word());
+        let hint = format!("`roles.{duty}` of the goal says it, or prompts/goal/{duty}.md");
+        template_failure(&format!("step `{step}`: {what}"), error).hint(hint)
+    }
+
+    pub(crate) fn workflow_value(&self, frame: FrameIx, input: Value) -> Value {
+        let workflow = self.workflow_in(frame);
+        map_value([
+            ("input", input),
+            ("dir", Value::from(absolute(&self.folder, &workflow.dir))),
+            ("file", Value::from(absolute(&self.folder, &workflow.file))),
+            ("name", Value::from(&*workflow.name)),
+        ])
     }
 
     fn history_value(&self, steps: Vec<TaskIx>) -> Value {
         let names: Vec<Value> = steps.iter().map(|step| Value::from(&*self.node(*step).name)).collect();
         map_value([("iteration", Value::from(names.len())), ("history", Value::from(names))])
-    }
-
-    /// What a finished step is in templates: `name.output`, or a group's own keys.
-    pub(crate) fn entry_value(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
-        if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
-            let error = ("error", self.error_value(step, failure));
-            let left = || self.stand_in(step, outputs);
-            let output = self.failed_phase_value(step, outputs).or_else(left).map(|value| ("output", value));
-            return map_value(std::iter::once(error).chain(output));
-        }
-        if self.is_cut_off(step)
-            && let Some(left) = self.stand_in(step, outputs)
-        {
-            return map_value([("output", left)]);
-        }
-        let value = self.output_value(step, outputs);
-        if self.node(step).kind.is_group() { value } else { map_value([("output", value)]) }
     }
 
     /// Whether a failure elsewhere kept a step from its end.
@@ -325,14 +346,6 @@ impl Scheduler {
             TaskState::Ended(End::Skipped) => failed,
             _ => false,
         }
-    }
-
-    /// What texts see of a step that came to no end of its own. A group has its own keys and none of an output.
-    fn stand_in(&self, step: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
-        if self.node(step).kind.is_group() {
-            return None;
-        }
-        self.left_of(step, outputs).map(|left| from_json(&left))
     }
 
     fn error_value(&self, step: TaskIx, failure: &Failure) -> Value {
@@ -354,89 +367,6 @@ impl Scheduler {
         if let Some((step, failure)) = failed {
             names.insert("error".into(), self.error_value(step, failure));
         }
-    }
-
-    /// Loop variables of every for_each around the task; inner ones win.
-    fn add_loop_variables(&self, task: TaskIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
-        let mut done: HashSet<Arc<str>> = HashSet::new();
-        let mut next = Some(task);
-        while let Some(member) = next {
-            let place = self.tasks[member].place;
-            let (Some(group), item) = (place.within, place.item) else { return };
-            if let (Some(index), Kind::ForEach(each)) = (item, &self.node(group).kind) {
-                let mut bind = |name: Arc<str>, value: &dyn Fn() -> Value| {
-                    if roots.want(&name) && done.insert(name.clone()) {
-                        names.insert(name, value());
-                    }
-                };
-                bind(each.variable.clone(), &|| self.item_value(group, index, outputs));
-                bind("_index".into(), &|| Value::from(index));
-                if self.group(group).keys.is_some() {
-                    bind("_key".into(), &|| Value::from(&*self.key_of(group, index)));
-                }
-            }
-            next = Some(group);
-        }
-    }
-
-    fn names_in_frame(&self, frame: FrameIx, roots: &Roots, outputs: &dyn Outputs) -> Names {
-        let mut names = Names::new();
-        self.add_workflow(frame, roots, &mut names, outputs);
-        if roots.want("context") {
-            names.insert("context".into(), self.history_value(self.frame(frame).history.clone()));
-        }
-        if roots.want(WORK) && self.workflow_in(frame).manifest {
-            names.insert(WORK.into(), self.work_value(frame));
-        }
-        let latest = &self.frame(frame).latest;
-        match roots {
-            Roots::Names(wanted) => {
-                let by_name = &self.index_in(frame).by_name;
-                let steps = wanted.iter().filter_map(|name| latest.get(by_name.get(name)?));
-                for step in steps {
-                    names.insert(self.called(*step), self.entry_value(*step, outputs));
-                }
-            }
-            Roots::All => {
-                for step in latest.values() {
-                    names.insert(self.called(*step), self.entry_value(*step, outputs));
-                }
-            }
-        }
-        self.add_unfinished(frame, roots, &mut names, outputs);
-        self.add_kept(frame, roots, &mut names, outputs);
-        self.add_ending(frame, roots, &mut names);
-        names
-    }
-
-    /// What stands in for steps that came to no end of their own, in a workflow that failed.
-    fn add_unfinished(&self, frame: FrameIx, roots: &Roots, names: &mut Names, outputs: &dyn Outputs) {
-        if !matches!(self.frame(frame).ending, Some(FrameEnding::Stated(Ending::Failed { .. }))) {
-            return;
-        }
-        let steps = self.frame(frame).steps.iter().rev().copied();
-        let unfinished = steps.filter(|step| !self.tasks[*step].hook && !self.tasks[*step].succeeded());
-        for step in unfinished.filter(|step| roots.want(&self.called(*step))) {
-            let name = self.called(step);
-            if !names.contains_key(&name)
-                && !self.node(step).kind.is_group()
-                && self.left_of(step, outputs).is_some()
-            {
-                names.insert(name, self.entry_value(step, outputs));
-            }
-        }
-    }
-
-    /// A step that a hook runs belongs to the whole workflow: it sees what a hook's text sees.
-    fn names_of_hook(&self, frame: FrameIx, roots: &Roots, outputs: &dyn Outputs) -> Names {
-        let mut names = self.names_in_frame(frame, roots, outputs);
-        if roots.want("result")
-            && self.frame(frame).stage == Stage::Closing
-            && let Some(result) = self.frame_result(frame, outputs).output
-        {
-            names.insert("result".into(), from_json(&result));
-        }
-        names
     }
 
     /// Hooks at the end of a workflow may look at why it failed.
@@ -473,7 +403,7 @@ impl Scheduler {
 
 /// How much of what came before a text may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum View {
+enum Scope {
     /// As the workflow's context mode says.
     OfMode,
     /// Everything before the step.

@@ -4,14 +4,14 @@
 //! Everything comes from where it is enforced: budgets from `payers`, time from the task's own deadline, tools and models
 //! from the call that goes out with the contract. Who performs the attempt reads nothing else about rights.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use crate::timer::Alarm;
 use convoke_model::{AgentCall, AgentSettings, Allowance, Contract, MAX_TOKENS, Violation, Work};
 use convoke_plan::{Clearance, Span};
 use std::path::{Path, PathBuf};
 
-impl Scheduler {
+impl State {
     /// The contract of a task's next attempt, where it works for a phase or for a goal.
     pub(crate) fn contract_of(&self, task: TaskIx, work: &Work) -> Option<Contract> {
         self.phase_contract(task, work).or_else(|| self.duty_contract(task, work))

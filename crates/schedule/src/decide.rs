@@ -5,8 +5,10 @@
 use crate::agenda::Todo;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::timer::Alarm;
+use crate::view::View;
 use convoke_model::{
     Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, Usage, reason,
 };
@@ -70,20 +72,8 @@ impl Scheduler {
         }
     }
 
-    fn over_task_limit(&self) -> Option<Failure> {
-        let limit = self.plan.root().limits.max_tasks;
-        (self.tasks.len() as u64 > u64::from(limit)).then(|| {
-            let message = format!(
-                "the run reached its limit of {} (limits.max_tasks)",
-                convoke_model::counted(limit, "task", "tasks")
-            );
-            Failure::new(Class::Budget, message).reason(reason::MAX_TASKS).hint("raise `limits.max_tasks`")
-        })
-    }
-
     pub(crate) fn ask_permit(&mut self, task: TaskIx) {
-        self.tasks[task].queued = true;
-        self.queued += 1;
+        self.enqueue(task);
         self.command(Command::Admit(task));
     }
 
@@ -124,17 +114,6 @@ impl Scheduler {
             Remedy::Fail if self.fall_back_to_levels(task, &failure) => {}
             Remedy::Fail => self.fail_task(task, failure),
         }
-    }
-
-    /// A stated delay is a minimum: jitter only adds, up to a quarter.
-    pub(crate) fn with_jitter(&self, task: TaskIx, delay: Duration) -> Duration {
-        let mut hash =
-            self.seed ^ 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(self.tasks[task].attempts) + 1);
-        for byte in self.tasks[task].id.0.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        hash ^= hash >> 29;
-        delay + delay.mul_f64((hash % 1000) as f64 / 4000.0)
     }
 
     pub(crate) fn fail_task(&mut self, task: TaskIx, failure: Failure) {
@@ -209,26 +188,17 @@ impl Scheduler {
             return;
         };
         let answer: Option<Answer> =
-            self.read(&answer, outputs).and_then(|text| serde_json::from_str(text.as_str()).ok());
+            self.view(outputs).read(&answer).and_then(|text| serde_json::from_str(text.as_str()).ok());
         let kind = &self.node(task).kind;
         match answer {
             Some(Answer::Retry) => self.again(task),
             Some(Answer::Fail) => {
-                self.fail_task(task, self.refused_by_person(task, outputs));
+                self.fail_task(task, self.view(outputs).refused_by_person(task));
             }
             Some(answer) if matches!(kind, Kind::Gate(_) | Kind::Questions(_)) => {
                 self.settle_gate(task, &answer, outputs);
             }
             _ => self.again(task),
-        }
-    }
-
-    /// Why a task fails that a person does not let go on.
-    fn refused_by_person(&self, task: TaskIx, outputs: &dyn Outputs) -> Failure {
-        match self.tasks[task].failure.as_deref() {
-            Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
-            _ if self.is_led(task) => self.refused_goal(task, outputs),
-            _ => unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts),
         }
     }
 
@@ -238,7 +208,7 @@ impl Scheduler {
     }
 
     pub(crate) fn fire_timers(&mut self, outputs: &dyn Outputs) {
-        while let Some(alarm) = self.timers.due(self.now) {
+        while let Some(alarm) = self.due_alarm() {
             match alarm {
                 Alarm::Wake(task) => self.wake(task, outputs),
                 Alarm::Merge(task) => self.merge_deadline(task),
@@ -267,6 +237,41 @@ impl Scheduler {
             let cause = Cause { kind: CauseKind::TimedOut, task: Some(self.tasks[task].id.clone()) };
             self.cancel(task, &cause, outputs);
         }
+    }
+}
+
+impl View<'_> {
+    /// Why a task fails that a person does not let go on.
+    fn refused_by_person(&self, task: TaskIx) -> Failure {
+        match self.tasks[task].failure.as_deref() {
+            Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
+            _ if self.is_led(task) => self.refused_goal(task),
+            _ => unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts),
+        }
+    }
+}
+
+impl State {
+    fn over_task_limit(&self) -> Option<Failure> {
+        let limit = self.plan.root().limits.max_tasks;
+        (self.tasks.len() as u64 > u64::from(limit)).then(|| {
+            let message = format!(
+                "the run reached its limit of {} (limits.max_tasks)",
+                convoke_model::counted(limit, "task", "tasks")
+            );
+            Failure::new(Class::Budget, message).reason(reason::MAX_TASKS).hint("raise `limits.max_tasks`")
+        })
+    }
+
+    /// A stated delay is a minimum: jitter only adds, up to a quarter.
+    pub(crate) fn with_jitter(&self, task: TaskIx, delay: Duration) -> Duration {
+        let mut hash =
+            self.seed ^ 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(self.tasks[task].attempts) + 1);
+        for byte in self.tasks[task].id.0.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        hash ^= hash >> 29;
+        delay + delay.mul_f64((hash % 1000) as f64 / 4000.0)
     }
 
     /// What a task that took too long failed with.

@@ -3,9 +3,9 @@
 //! In the order of its needs, items in the order of their list, so that the same outputs give the same prompt. Large
 //! outputs are shown by their head, size and address; nothing is cut without saying where the rest is.
 
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::Digest;
 use convoke_plan::Kind;
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ pub(crate) struct Share {
     pub all: u64,
 }
 
-impl Scheduler {
+impl View<'_> {
     /// The block behind the prompt of a task whose step needs something, empty where it needs nothing, and the outputs that it shows in part.
     pub(crate) fn dependency_block(
         &self,
@@ -37,7 +37,6 @@ impl Scheduler {
         step: TaskIx,
         share: Share,
         mut kept: Vec<Digest>,
-        outputs: &dyn Outputs,
     ) -> (String, Vec<Digest>) {
         let place = self.tasks[step].place;
         let needs = self.node(step).needs.iter().filter(|need| !need.order);
@@ -69,8 +68,8 @@ impl Scheduler {
                 true => {
                     let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);
                     match self.can_read_on(task) {
-                        true => self.shown_or_kept(seen, each, &mut kept, outputs),
-                        false => self.shown(seen, each, outputs),
+                        true => self.shown_or_kept(seen, each, &mut kept),
+                        false => self.shown(seen, each),
                     }
                 }
                 false => format!("(no output: {})", self.absence(source).cause),
@@ -84,22 +83,18 @@ impl Scheduler {
     }
 
     /// An output, or the head of a large one with the name by which the agent reads the rest.
-    fn shown_or_kept(
-        &self,
-        source: TaskIx,
-        tokens: u64,
-        kept: &mut Vec<Digest>,
-        outputs: &dyn Outputs,
-    ) -> String {
-        let shown = self.shown(source, tokens, outputs);
-        if shown == self.text_of(source, outputs) {
+    fn shown_or_kept(&self, source: TaskIx, tokens: u64, kept: &mut Vec<Digest>) -> String {
+        let shown = self.shown(source, tokens);
+        if shown == self.text_of(source) {
             return shown;
         }
-        let Some(digest) = self.kept_whole(source, outputs) else { return shown };
+        let Some(digest) = self.kept_whole(source) else { return shown };
         kept.push(digest);
         format!("{shown}\n[`read_result` with the name `r{}` reads it]", kept.len())
     }
+}
 
+impl State {
     /// Whether whoever does a task has a tool that reads what the prompt shows in part: programs and coding agents
     /// have tools of their own alone.
     pub(crate) fn can_read_on(&self, task: TaskIx) -> bool {

@@ -4,7 +4,9 @@ use crate::frame::{FrameEnding, FrameIx};
 use crate::goal::Status;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
 use convoke_plan::{Hook, Kind};
 use serde_json::{Map, Value};
@@ -12,7 +14,7 @@ use serde_json::{Map, Value};
 impl Scheduler {
     /// Everything has ended: the closing hook, then the end itself.
     pub(crate) fn finish_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
-        let result = self.frame_result(frame, outputs);
+        let result = self.view(outputs).frame_result(frame);
         let hooks = self.workflow_in(frame).hooks.clone();
         let (word, hook) = match result.failure.is_none() {
             true => ("on_complete", hooks.on_complete),
@@ -63,20 +65,20 @@ impl Scheduler {
         }
         self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
     }
+}
 
-    pub(crate) fn frame_result(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
+impl View<'_> {
+    pub(crate) fn frame_result(&self, frame: FrameIx) -> FrameResult {
         let is_pipeline = self.workflow_in(frame).pipeline.is_some();
         match self.frame(frame).ending.clone() {
-            None if is_pipeline => self.pipeline_result(frame, None, outputs),
+            None if is_pipeline => self.pipeline_result(frame, None),
             Some(FrameEnding::Stated(Ending::Failed { failure, .. })) if is_pipeline => {
-                self.pipeline_result(frame, Some(failure), outputs)
+                self.pipeline_result(frame, Some(failure))
             }
-            None => self.natural_end(frame, outputs),
-            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => {
-                self.salvaged(frame, failure, outputs)
-            }
+            None => self.natural_end(frame),
+            Some(FrameEnding::Stated(Ending::Failed { failure, .. })) => self.salvaged(frame, failure),
             Some(FrameEnding::Stated(Ending::Terminated { task, success, reason, output })) => {
-                self.terminated_end(frame, &task, success, reason, output, outputs)
+                self.terminated_end(frame, &task, success, reason, output)
             }
             Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }) => {
                 let failure = Failure::new(Class::Cancelled, "the run was stopped");
@@ -85,13 +87,57 @@ impl Scheduler {
         }
     }
 
-    fn natural_end(&self, frame: FrameIx, outputs: &dyn Outputs) -> FrameResult {
-        match self.frame_output(frame, outputs) {
+    fn natural_end(&self, frame: FrameIx) -> FrameResult {
+        match self.frame_output(frame) {
             Ok(output) => FrameResult { status: self.natural_status(frame), output, failure: None },
-            Err(failure) => self.salvaged(frame, failure, outputs),
+            Err(failure) => self.salvaged(frame, failure),
         }
     }
 
+    /// The workflow's own output, `$end` routes on top.
+    pub(crate) fn frame_output(&self, frame: FrameIx) -> Result<Option<Value>, Failure> {
+        let declared = self.workflow_in(frame).output.clone();
+        let added = self.frame(frame).end_outputs.clone();
+        if declared.is_none() && added.is_empty() {
+            return Ok(None);
+        }
+        let mut values = Map::new();
+        for (name, text) in declared.into_iter().flatten() {
+            let value = self.output_in_frame(frame, &name, &text)?;
+            values.insert(name, value);
+        }
+        for payload in added {
+            if let Some(Value::Object(more)) = self.read(&payload).map(|text| text.value()) {
+                values.extend(more);
+            }
+        }
+        Ok(Some(Value::Object(values)))
+    }
+
+    fn terminated_end(
+        &self,
+        frame: FrameIx,
+        task: &TaskId,
+        success: bool,
+        reason: String,
+        output: Option<Payload>,
+    ) -> FrameResult {
+        let stated = output.and_then(|payload| self.read(&payload)).map(|text| text.value());
+        // Whether what the step skipped can be rendered is no question of its own: what can be rendered is given.
+        let rendered = || {
+            let declared = self.frame_output(frame);
+            declared.unwrap_or_else(|_| Some(Value::Object(self.renderable(frame).0)))
+        };
+        let output = stated.or_else(rendered);
+        if success {
+            return FrameResult { status: self.status_of_goals(), output, failure: None };
+        }
+        let failure = Failure::new(Class::Fatal, format!("terminated by step `{task}`: {reason}"));
+        FrameResult { status: RunStatus::Failed, output, failure: Some(failure.reason(reason::TERMINATED)) }
+    }
+}
+
+impl State {
     fn natural_status(&self, frame: FrameIx) -> RunStatus {
         let steps = &self.frame(frame).steps;
         let skipped = |step: &&TaskIx| match self.tasks[**step].state {
@@ -130,53 +176,6 @@ impl Scheduler {
         } else {
             RunStatus::Partial
         }
-    }
-
-    /// The workflow's own output, `$end` routes on top.
-    pub(crate) fn frame_output(
-        &self,
-        frame: FrameIx,
-        outputs: &dyn Outputs,
-    ) -> Result<Option<Value>, Failure> {
-        let declared = self.workflow_in(frame).output.clone();
-        let added = self.frame(frame).end_outputs.clone();
-        if declared.is_none() && added.is_empty() {
-            return Ok(None);
-        }
-        let mut values = Map::new();
-        for (name, text) in declared.into_iter().flatten() {
-            let value = self.output_in_frame(frame, &name, &text, outputs)?;
-            values.insert(name, value);
-        }
-        for payload in added {
-            if let Some(Value::Object(more)) = self.read(&payload, outputs).map(|text| text.value()) {
-                values.extend(more);
-            }
-        }
-        Ok(Some(Value::Object(values)))
-    }
-
-    fn terminated_end(
-        &self,
-        frame: FrameIx,
-        task: &TaskId,
-        success: bool,
-        reason: String,
-        output: Option<Payload>,
-        outputs: &dyn Outputs,
-    ) -> FrameResult {
-        let stated = output.and_then(|payload| self.read(&payload, outputs)).map(|text| text.value());
-        // Whether what the step skipped can be rendered is no question of its own: what can be rendered is given.
-        let rendered = || {
-            let declared = self.frame_output(frame, outputs);
-            declared.unwrap_or_else(|_| Some(Value::Object(self.renderable(frame, outputs).0)))
-        };
-        let output = stated.or_else(rendered);
-        if success {
-            return FrameResult { status: self.status_of_goals(), output, failure: None };
-        }
-        let failure = Failure::new(Class::Fatal, format!("terminated by step `{task}`: {reason}"));
-        FrameResult { status: RunStatus::Failed, output, failure: Some(failure.reason(reason::TERMINATED)) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Explicit mode: a step sees what its `input` names, and nothing else.
 
 use crate::context::Names;
-use crate::outputs::Outputs;
 use crate::roots::Roots;
-use crate::scheduler::Scheduler;
 use crate::shown::map_value;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{Class, Failure, reason};
 use convoke_plan::template::Value;
 use convoke_plan::{InputRef, InputTarget, Kind, NodeIx};
@@ -37,25 +37,19 @@ impl Part {
     }
 }
 
-impl Scheduler {
-    pub(crate) fn add_explicit(
-        &self,
-        task: TaskIx,
-        roots: &Roots,
-        names: &mut Names,
-        outputs: &dyn Outputs,
-    ) -> Result<(), Failure> {
+impl View<'_> {
+    pub(crate) fn add_explicit(&self, task: TaskIx, roots: &Roots, names: &mut Names) -> Result<(), Failure> {
         let mut parts: BTreeMap<Arc<str>, Part> = BTreeMap::new();
         let mut inputs: BTreeMap<String, Value> = BTreeMap::new();
         for input in &self.node(task).inputs {
             match &input.target {
                 InputTarget::Input(name) => {
-                    if let Some(value) = self.explicit_input(task, input, name, outputs)? {
+                    if let Some(value) = self.explicit_input(task, input, name)? {
                         inputs.insert(name.clone(), value);
                     }
                 }
                 InputTarget::Node { node, path } => {
-                    if let Some(value) = self.explicit_output(task, input, *node, path, outputs)? {
+                    if let Some(value) = self.explicit_output(task, input, *node, path)? {
                         let name = self.workflow_of(task).node(*node).name.clone();
                         parts.entry(name).or_insert_with(|| Part::Fields(BTreeMap::new())).put(path, value);
                     }
@@ -63,10 +57,10 @@ impl Scheduler {
             }
         }
         names.extend(parts.into_iter().map(|(name, part)| (name, part.value())));
-        if Self::wants(roots, "workflow") {
+        if roots.want("workflow") {
             let frame = self.tasks[task].place.frame;
             let input = match self.sees_all_inputs(task) {
-                true => self.inputs_value(frame, outputs),
+                true => self.inputs_value(frame),
                 false => map_value(inputs),
             };
             names.insert("workflow".into(), self.workflow_value(frame, input));
@@ -74,22 +68,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Steps that ask no model may read every input of the workflow.
-    fn sees_all_inputs(&self, task: TaskIx) -> bool {
-        matches!(
-            self.node(task).kind,
-            Kind::Script(_) | Kind::Tool(_) | Kind::Set(_) | Kind::Wait(_) | Kind::SubPlan(_)
-        )
-    }
-
-    fn explicit_input(
-        &self,
-        task: TaskIx,
-        input: &InputRef,
-        name: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<Option<Value>, Failure> {
-        let inputs = self.inputs_value(self.tasks[task].place.frame, outputs);
+    fn explicit_input(&self, task: TaskIx, input: &InputRef, name: &str) -> Result<Option<Value>, Failure> {
+        let inputs = self.inputs_value(self.tasks[task].place.frame);
         match inputs.get_attr(name).ok().filter(|value| !value.is_undefined()) {
             Some(value) => Ok(Some(value)),
             None if input.optional => Ok(Some(Value::from(()))),
@@ -103,7 +83,6 @@ impl Scheduler {
         input: &InputRef,
         node: NodeIx,
         path: &[String],
-        outputs: &dyn Outputs,
     ) -> Result<Option<Value>, Failure> {
         let Some(step) = self.ancestor_of(task, node) else {
             let name = &self.workflow_of(task).node(node).name;
@@ -111,7 +90,7 @@ impl Scheduler {
             return if input.optional { Ok(None) } else { Err(missing) };
         };
         let seen = self.repaired(task, node).unwrap_or(step);
-        let mut value = self.entry_value(seen, outputs);
+        let mut value = self.entry_value(seen);
         for (depth, field) in path.iter().enumerate() {
             value = match value.get_attr(field).ok().filter(|value| !value.is_undefined()) {
                 Some(value) => value,
@@ -123,6 +102,16 @@ impl Scheduler {
             };
         }
         Ok(Some(value))
+    }
+}
+
+impl State {
+    /// Steps that ask no model may read every input of the workflow.
+    fn sees_all_inputs(&self, task: TaskIx) -> bool {
+        matches!(
+            self.node(task).kind,
+            Kind::Script(_) | Kind::Tool(_) | Kind::Set(_) | Kind::Wait(_) | Kind::SubPlan(_)
+        )
     }
 
     fn missing(&self, task: TaskIx, input: &InputRef, why: &str) -> Failure {

@@ -5,10 +5,10 @@
 //! those are left on the agenda for `decide`.
 
 use crate::agenda::Todo;
-use crate::scheduler::{Finished, IllegalEvent, Scheduler};
+use crate::state::{Finished, State};
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
-use convoke_model::{Event, Payload, TaskId, Timestamp};
+use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp};
 use convoke_plan::Kind;
 
 mod attempt;
@@ -17,9 +17,29 @@ mod place;
 mod time;
 mod workflow;
 
+/// A journal that says something impossible.
+#[derive(Debug, thiserror::Error)]
+#[error("event {event} cannot follow what came before it: {why}")]
+pub struct IllegalEvent {
+    /// The event's kind and task.
+    pub event: String,
+    /// What contradicts it.
+    pub why: String,
+}
+
 pub(crate) type Folded = Result<(), IllegalEvent>;
 
-impl Scheduler {
+impl State {
+    /// Takes an event of the journal into the state.
+    pub(crate) fn apply(&mut self, stamped: &Stamped) -> Folded {
+        let before = self.now;
+        self.now = before.max(stamped.at);
+        if State::begins_ownership(&stamped.event) {
+            self.stood_still(self.now.since(before));
+        }
+        self.fold(&stamped.event)
+    }
+
     /// Takes one event into the state.
     pub(crate) fn fold(&mut self, event: &Event) -> Folded {
         match event {

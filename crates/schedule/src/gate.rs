@@ -5,7 +5,9 @@
 
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{Answer, Ask, AskOption, Class, Event, Failure, Question};
 use convoke_plan::template::{Value, to_json};
 use convoke_plan::{Gate, GateRoute, Kind, QuestionSource, QuestionText, Questions};
@@ -14,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 impl Scheduler {
     pub(crate) fn begin_gate(&mut self, task: TaskIx, gate: &Gate, outputs: &dyn Outputs) {
-        match self.gate_ask(task, gate, outputs) {
+        match self.view(outputs).gate_ask(task, gate) {
             Err(failure) => self.fail_begin(task, failure),
             Ok(_) if self.skip_gates => {
                 let value = gate.options.first().map(|option| option.value.clone()).unwrap_or_default();
@@ -24,22 +26,8 @@ impl Scheduler {
         }
     }
 
-    fn gate_ask(&self, task: TaskIx, gate: &Gate, outputs: &dyn Outputs) -> Result<Ask, Failure> {
-        let prompt = self.render_full(task, &gate.prompt, "prompt", outputs)?;
-        let mut options = Vec::new();
-        for option in &gate.options {
-            options.push(AskOption {
-                label: self.render_full(task, &option.label, "option label", outputs)?,
-                value: option.value.clone(),
-                prompt_for: option.prompt_for.clone(),
-                multiline: option.multiline,
-            });
-        }
-        Ok(Ask::Choice { prompt, options })
-    }
-
     pub(crate) fn begin_questions(&mut self, task: TaskIx, form: &Questions, outputs: &dyn Outputs) {
-        match self.form_ask(task, form, outputs) {
+        match self.view(outputs).form_ask(task, form) {
             Err(failure) => self.fail_begin(task, failure),
             // Nothing to ask is nothing to wait for, and nothing that could be skipped.
             Ok(Ask::Questions { questions, .. }) if questions.is_empty() => {
@@ -57,15 +45,50 @@ impl Scheduler {
         }
     }
 
-    fn form_ask(&self, task: TaskIx, form: &Questions, outputs: &dyn Outputs) -> Result<Ask, Failure> {
-        let prompt =
-            form.prompt.as_ref().map(|text| self.render_full(task, text, "prompt", outputs)).transpose()?;
+    fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
+        let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
+        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+    }
+
+    /// An answer becomes the step's output.
+    pub(crate) fn settle_gate(&mut self, task: TaskIx, answer: &Answer, outputs: &dyn Outputs) {
+        let output = match answer {
+            Answer::Choice { value, input } => json!({ "selected": value, "additional_input": input }),
+            Answer::Questions { answers, aborted, skipped_rest } => {
+                let ask = self.tasks[task].ask.clone().and_then(|ask| self.view(outputs).read(&ask));
+                let ask = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
+                let Some(Ask::Questions { questions, .. }) = ask else { return };
+                form_output(&questions, answers, *aborted, *skipped_rest)
+            }
+            Answer::Plan { .. } | Answer::Retry | Answer::Fail => return,
+        };
+        self.succeed(task, &output, outputs);
+    }
+}
+
+impl View<'_> {
+    fn gate_ask(&self, task: TaskIx, gate: &Gate) -> Result<Ask, Failure> {
+        let prompt = self.render_full(task, &gate.prompt, "prompt")?;
+        let mut options = Vec::new();
+        for option in &gate.options {
+            options.push(AskOption {
+                label: self.render_full(task, &option.label, "option label")?,
+                value: option.value.clone(),
+                prompt_for: option.prompt_for.clone(),
+                multiline: option.multiline,
+            });
+        }
+        Ok(Ask::Choice { prompt, options })
+    }
+
+    fn form_ask(&self, task: TaskIx, form: &Questions) -> Result<Ask, Failure> {
+        let prompt = form.prompt.as_ref().map(|text| self.render_full(task, text, "prompt")).transpose()?;
         let mut questions = match &form.source {
             QuestionSource::Listed(listed) => listed
                 .iter()
-                .map(|question| self.listed_question(task, question, outputs))
+                .map(|question| self.listed_question(task, question))
                 .collect::<Result<_, _>>()?,
-            QuestionSource::Path(path) => self.found_questions(task, path, outputs)?,
+            QuestionSource::Path(path) => self.found_questions(task, path)?,
         };
         number_questions(&mut questions);
         if let Some(twice) = duplicate_id(&questions) {
@@ -86,18 +109,13 @@ impl Scheduler {
         })
     }
 
-    fn listed_question(
-        &self,
-        task: TaskIx,
-        question: &QuestionText,
-        outputs: &dyn Outputs,
-    ) -> Result<Question, Failure> {
+    fn listed_question(&self, task: TaskIx, question: &QuestionText) -> Result<Question, Failure> {
         let optional = |text: &Option<convoke_plan::Text>, what: &str| {
-            text.as_ref().map(|text| self.render_full(task, text, what, outputs)).transpose()
+            text.as_ref().map(|text| self.render_full(task, text, what)).transpose()
         };
         Ok(Question {
             id: question.id.clone().unwrap_or_default(),
-            text: self.render_full(task, &question.text, "question", outputs)?,
+            text: self.render_full(task, &question.text, "question")?,
             hint: optional(&question.hint, "hint")?,
             choices: question.choices.clone(),
             allow_free_text: question.allow_free_text,
@@ -108,13 +126,8 @@ impl Scheduler {
     }
 
     /// Questions from an earlier output: plain texts, or objects with the keys of the file.
-    fn found_questions(
-        &self,
-        task: TaskIx,
-        path: &[String],
-        outputs: &dyn Outputs,
-    ) -> Result<Vec<Question>, Failure> {
-        let list = self.value_at(task, path, "source", outputs)?;
+    fn found_questions(&self, task: TaskIx, path: &[String]) -> Result<Vec<Question>, Failure> {
+        let list = self.value_at(task, path, "source")?;
         let Json::Array(items) = to_json(&list) else {
             return Err(self.bad_form(task, &format!("source `{}` is not a list", path.join("."))));
         };
@@ -131,33 +144,9 @@ impl Scheduler {
             .collect()
     }
 
-    fn bad_form(&self, task: TaskIx, why: &str) -> Failure {
-        Failure::new(Class::Fatal, format!("questions step `{}`: {why}", self.node(task).name))
-    }
-
-    fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
-        let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
-    }
-
-    /// An answer becomes the step's output.
-    pub(crate) fn settle_gate(&mut self, task: TaskIx, answer: &Answer, outputs: &dyn Outputs) {
-        let output = match answer {
-            Answer::Choice { value, input } => json!({ "selected": value, "additional_input": input }),
-            Answer::Questions { answers, aborted, skipped_rest } => {
-                let ask = self.tasks[task].ask.clone().and_then(|ask| self.read(&ask, outputs));
-                let ask = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
-                let Some(Ask::Questions { questions, .. }) = ask else { return };
-                form_output(&questions, answers, *aborted, *skipped_rest)
-            }
-            Answer::Plan { .. } | Answer::Retry | Answer::Fail => return,
-        };
-        self.succeed(task, &output, outputs);
-    }
-
     /// Where a gate's chosen option, or a form that was given up, leads.
-    pub(crate) fn answered_route(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<GateRoute> {
-        let output = || to_json(&self.output_value(task, outputs));
+    pub(crate) fn answered_route(&self, task: TaskIx) -> Option<GateRoute> {
+        let output = || to_json(&self.output_value(task));
         match &self.node(task).kind {
             Kind::Gate(gate) => {
                 let output = output();
@@ -172,20 +161,13 @@ impl Scheduler {
     }
 
     /// The value at a dotted path such as `finder.output.items` or `workflow.input.items`.
-    pub(crate) fn value_at(
-        &self,
-        task: TaskIx,
-        path: &[String],
-        what: &str,
-        outputs: &dyn Outputs,
-    ) -> Result<Value, Failure> {
+    pub(crate) fn value_at(&self, task: TaskIx, path: &[String], what: &str) -> Result<Value, Failure> {
         let fail = |why: String| {
             let text = format!("step `{}`: {what} `{}`: {why}", self.node(task).name, path.join("."));
             Failure::new(Class::Fatal, text)
         };
-        let mut value = self
-            .named_value(task, &path[0], outputs)?
-            .ok_or_else(|| fail(format!("`{}` is not there", path[0])))?;
+        let mut value =
+            self.named_value(task, &path[0])?.ok_or_else(|| fail(format!("`{}` is not there", path[0])))?;
         for field in &path[1..] {
             let next = match field.parse::<usize>() {
                 Ok(index) if value.kind() == minijinja_sequence() => value.get_item_by_index(index),
@@ -197,6 +179,12 @@ impl Scheduler {
                 .ok_or_else(|| fail(format!("there is no `{field}` in {}", kind_word(&value))))?;
         }
         Ok(value)
+    }
+}
+
+impl State {
+    fn bad_form(&self, task: TaskIx, why: &str) -> Failure {
+        Failure::new(Class::Fatal, format!("questions step `{}`: {why}", self.node(task).name))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::agenda::Todo;
 use crate::merge::Tree;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, Place, TaskIx, TaskState};
 use convoke_model::{Cause, CauseKind, Class, Event, Failure, Payload, TaskId};
 use convoke_plan::{FailureMode, Kind, NodeIx};
@@ -64,6 +65,53 @@ impl Group {
 }
 
 impl Scheduler {
+    /// Decide: does the group end, and how?
+    pub(crate) fn look_at_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state != TaskState::Open || self.tasks[task].group.is_none() {
+            return;
+        }
+        self.sweep_group(task, outputs);
+        let cancelling = self.tasks[task].cancelling.is_some();
+        if self.awaits_repair(task) && !cancelling {
+            return self.repairs_ended(task);
+        }
+        if self.asks(task) && !cancelling {
+            return self.go_on_merging(task, outputs);
+        }
+        if !self.group(task).is_done(cancelling) {
+            return;
+        }
+        if cancelling {
+            return self.finish_cancel(task);
+        }
+        match self.group_failure(task) {
+            None => self
+                .emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output: Payload::Gathered }),
+            Some(failure) => self.fail_task(task, failure),
+        }
+    }
+
+    /// Stops what is left of a group that has failed or is cancelled itself.
+    fn sweep_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        let state = self.group(task);
+        let because = self.tasks[task].cancelling.as_deref().cloned();
+        let cause = match (because, state.failing) {
+            (Some(cause), _) => crate::route::below(cause, CauseKind::GroupFailed),
+            (None, Some(member)) => {
+                Cause { kind: CauseKind::GroupFailed, task: Some(self.tasks[member].id.clone()) }
+            }
+            (None, None) => return,
+        };
+        if !self.begin_group_sweep(task) {
+            return;
+        }
+        for member in self.group(task).members.clone() {
+            self.cancel(member, &cause, outputs);
+        }
+    }
+}
+
+impl State {
     /// Fold: the members of a parallel group exist.
     pub(crate) fn open_parallel(&mut self, task: TaskIx) {
         let (plan, frame) = (self.plan.clone(), self.tasks[task].place.frame);
@@ -250,51 +298,6 @@ impl Scheduler {
         self.vacate(task);
         self.item_ended(task, end);
         self.todo(Todo::Group(group));
-    }
-
-    /// Decide: does the group end, and how?
-    pub(crate) fn look_at_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        if self.tasks[task].state != TaskState::Open || self.tasks[task].group.is_none() {
-            return;
-        }
-        self.sweep_group(task, outputs);
-        let cancelling = self.tasks[task].cancelling.is_some();
-        if self.awaits_repair(task) && !cancelling {
-            return self.repairs_ended(task);
-        }
-        if self.asks(task) && !cancelling {
-            return self.go_on_merging(task, outputs);
-        }
-        if !self.group(task).is_done(cancelling) {
-            return;
-        }
-        if cancelling {
-            return self.finish_cancel(task);
-        }
-        match self.group_failure(task) {
-            None => self
-                .emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output: Payload::Gathered }),
-            Some(failure) => self.fail_task(task, failure),
-        }
-    }
-
-    /// Stops what is left of a group that has failed or is cancelled itself.
-    fn sweep_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        let state = self.group(task);
-        let because = self.tasks[task].cancelling.as_deref().cloned();
-        let cause = match (because, state.failing) {
-            (Some(cause), _) => crate::route::below(cause, CauseKind::GroupFailed),
-            (None, Some(member)) => {
-                Cause { kind: CauseKind::GroupFailed, task: Some(self.tasks[member].id.clone()) }
-            }
-            (None, None) => return,
-        };
-        if std::mem::replace(&mut self.group_mut(task).swept, true) {
-            return;
-        }
-        for member in self.group(task).members.clone() {
-            self.cancel(member, &cause, outputs);
-        }
     }
 
     fn group_failure(&self, task: TaskIx) -> Option<Failure> {

@@ -3,12 +3,12 @@
 //! A task stands in the groups around it and in the step that asked for it, in its workflow, and in everything that the step
 //! that called the workflow stands in. The one place that says so: ranks, tenants' limits and tenants' budgets all come from here.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_plan::Labels;
 use std::sync::Arc;
 
-impl Scheduler {
+impl State {
     /// The labels that hold for a task.
     pub fn labels(&self, task: TaskIx) -> Labels {
         let mut labels = Labels::default();

@@ -1,11 +1,11 @@
 //! Where a task came from: needs, routes taken, enclosing groups. All that its context is made of.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_plan::{ContextMode, NodeIx};
 use std::collections::{BinaryHeap, HashSet};
 
-impl Scheduler {
+impl State {
     /// The steps that a task sees, oldest first.
     pub(crate) fn visible(&self, task: TaskIx, mode: ContextMode) -> Vec<TaskIx> {
         match mode {

@@ -2,7 +2,7 @@
 //!
 //! The one place that says so: what is drawn from when calls are made and what a contract names both come from here.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_model::{Allowance, Budget, Segment, TaskId};
 use convoke_plan::{Kind, Limits, Node, Plan, Workflow, WorkflowIx};
@@ -90,12 +90,7 @@ impl From<Payer> for Allowance {
     }
 }
 
-impl Scheduler {
-    /// Learns which budgets there are besides those of the plan.
-    pub fn keep_house(&mut self, house: House) {
-        self.house = house;
-    }
-
+impl State {
     /// Whether any task of the run can stand under a budget.
     pub fn has_budgets(&self) -> bool {
         self.house.has_budgets() || self.index.iter().any(|workflow| workflow.budgeted)

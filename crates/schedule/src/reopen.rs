@@ -6,7 +6,7 @@
 use crate::frame::{Frame, FrameEnding, FrameIx};
 use crate::history::lies_below;
 use crate::reshape::INPUT_SHAPE;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Ending, RunStatus, Superseded, TaskId};
 use convoke_plan::{Hook, Kind};
@@ -43,12 +43,12 @@ pub enum NotReopened {
 }
 
 /// Finds what a run that failed, was cancelled or is lacking something would do again.
-pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
-    let finished = scheduler.finished().ok_or(NotReopened::NotEnded)?;
+pub fn reopen(state: &State) -> Result<Reopening, NotReopened> {
+    let finished = state.finished().ok_or(NotReopened::NotEnded)?;
     let unreached = match finished.status {
         // What was stopped goes on as if it had not been: goals that had ended then stay as they are.
         RunStatus::Cancelled => Vec::new(),
-        _ => scheduler.unreached_goals(),
+        _ => state.unreached_goals(),
     };
     let is_over = match finished.status {
         RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial => false,
@@ -57,21 +57,21 @@ pub fn reopen(scheduler: &Scheduler) -> Result<Reopening, NotReopened> {
     if is_over {
         return Err(NotReopened::EndedWell(finished.status));
     }
-    if let Some(FrameEnding::Stated(Ending::Terminated { task, .. })) = &scheduler.frames[0].ending {
+    if let Some(FrameEnding::Stated(Ending::Terminated { task, .. })) = &state.frames[0].ending {
         return Err(NotReopened::Terminated(task.clone()));
     }
     let mut found = Reopening::default();
-    scheduler.reopen_frame(FrameIx(0), &mut found);
+    state.reopen_frame(FrameIx(0), &mut found);
     if finished.status == RunStatus::Partial {
-        scheduler.reopen_incomplete(&mut found);
+        state.reopen_incomplete(&mut found);
     }
-    scheduler.reopen_unreached(&unreached, &mut found);
-    scheduler.restart_summaries(&mut found);
-    found.superseded = scheduler.superseded_by(&found.restarted);
+    state.reopen_unreached(&unreached, &mut found);
+    state.restart_summaries(&mut found);
+    found.superseded = state.superseded_by(&found.restarted);
     Ok(found)
 }
 
-impl Scheduler {
+impl State {
     /// A summary is asked for by the step that waits for it, so it begins anew with that step.
     fn restart_summaries(&self, found: &mut Reopening) {
         let restarted: HashSet<&TaskId> = found.restarted.iter().collect();

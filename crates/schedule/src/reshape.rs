@@ -5,7 +5,9 @@
 
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{About, AgentCall, AgentSettings, Class, Event, Failure, Inquiry, TaskId, fit};
 use convoke_plan::{Expectation, NodeIx};
 use std::sync::Arc;
@@ -27,7 +29,7 @@ impl Scheduler {
         let frame = self.tasks[task].place.frame;
         let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
         let misfits: Vec<Misfit<'_>> =
-            node.expects.iter().filter_map(|expected| self.misfit(task, expected, outputs)).collect();
+            node.expects.iter().filter_map(|expected| self.view(outputs).misfit(task, expected)).collect();
         if misfits.is_empty() {
             return true;
         }
@@ -45,25 +47,59 @@ impl Scheduler {
         false
     }
 
-    fn misfit<'p>(
-        &self,
-        task: TaskIx,
-        expected: &'p Expectation,
-        outputs: &dyn Outputs,
-    ) -> Option<Misfit<'p>> {
+    /// Decide: the repairs have ended, well or not: the step begins again and looks.
+    pub(crate) fn repairs_ended(&mut self, task: TaskIx) {
+        if self.group(task).open == 0 {
+            self.again(task);
+        }
+    }
+}
+
+impl View<'_> {
+    fn misfit<'p>(&self, task: TaskIx, expected: &'p Expectation) -> Option<Misfit<'p>> {
         let of = self.ancestor_of(task, expected.node)?;
         let seen = self.repaired(task, expected.node).unwrap_or(of);
         // What failed has no shape: who can live without it says so, and nobody makes it up.
         if !self.tasks[seen].succeeded() {
             return None;
         }
-        let problem = match self.json_of(seen, outputs) {
+        let problem = match self.json_of(seen) {
             serde_json::Value::Object(fields) => fit::violations(&expected.schema, &fields).join("; "),
             other => format!("expected an object, got {}", fit::describe(&other)),
         };
         (!problem.is_empty()).then_some(Misfit { expectation: expected, of, problem })
     }
 
+    /// Puts the request for a repair into the call that makes it.
+    pub(crate) fn put_repair(
+        &self,
+        task: TaskIx,
+        of: &TaskId,
+        problem: &str,
+        mut call: AgentCall,
+    ) -> Result<AgentCall, Failure> {
+        let source = self.tasks.find(of);
+        let expected = source.and_then(|source| {
+            self.node(task).expects.iter().find(|expected| expected.node == self.tasks[source].node)
+        });
+        let (source, expected) = source
+            .zip(expected)
+            .ok_or_else(|| Failure::new(Class::Fatal, "a repair of what is not expected"))?;
+        call.settings = Arc::new(AgentSettings {
+            schema: Some(expected.schema.clone()),
+            raw: false,
+            ..(*call.settings).clone()
+        });
+        call.prompt = format!(
+            "A step relies on data of a certain shape and got other data. Put the data into the shape; change no \
+             value that is there, invent none.\n\n## DATA\n\n{}\n\n## WHAT DOES NOT FIT\n\n{problem}",
+            serde_json::to_string_pretty(&self.json_of(source)).unwrap_or_default(),
+        );
+        Ok(call)
+    }
+}
+
+impl State {
     fn misfit_failure(&self, task: TaskIx, misfits: &[Misfit<'_>], tried: bool) -> Failure {
         let words: Vec<String> = misfits
             .iter()
@@ -119,41 +155,5 @@ impl Scheduler {
         self.tasks[task].state == TaskState::Open
             && self.tasks[task].merging.is_none()
             && first.is_some_and(asked)
-    }
-
-    /// Decide: the repairs have ended, well or not: the step begins again and looks.
-    pub(crate) fn repairs_ended(&mut self, task: TaskIx) {
-        if self.group(task).open == 0 {
-            self.again(task);
-        }
-    }
-
-    /// Puts the request for a repair into the call that makes it.
-    pub(crate) fn put_repair(
-        &self,
-        task: TaskIx,
-        of: &TaskId,
-        problem: &str,
-        mut call: AgentCall,
-        outputs: &dyn Outputs,
-    ) -> Result<AgentCall, Failure> {
-        let source = self.tasks.find(of);
-        let expected = source.and_then(|source| {
-            self.node(task).expects.iter().find(|expected| expected.node == self.tasks[source].node)
-        });
-        let (source, expected) = source
-            .zip(expected)
-            .ok_or_else(|| Failure::new(Class::Fatal, "a repair of what is not expected"))?;
-        call.settings = Arc::new(AgentSettings {
-            schema: Some(expected.schema.clone()),
-            raw: false,
-            ..(*call.settings).clone()
-        });
-        call.prompt = format!(
-            "A step relies on data of a certain shape and got other data. Put the data into the shape; change no \
-             value that is there, invent none.\n\n## DATA\n\n{}\n\n## WHAT DOES NOT FIT\n\n{problem}",
-            serde_json::to_string_pretty(&self.json_of(source, outputs)).unwrap_or_default(),
-        );
-        Ok(call)
     }
 }

@@ -1,6 +1,6 @@
 //! Which names a text refers to, so that only those are built.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_plan::template::{ConditionId, TemplateId, parse_condition, parse_template};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Roots {
     }
 }
 
-impl Scheduler {
+impl State {
     pub(crate) fn template_roots(&self, id: TemplateId) -> Arc<Roots> {
         // Words before the first tag refer to nothing.
         let id = self.renderer.alike(id);

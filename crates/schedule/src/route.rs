@@ -3,7 +3,9 @@
 use crate::frame::{FrameEnding, FrameIx, Stage};
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{Cause, CauseKind, Class, Ending, Event, Failure, Payload, TaskId, reason};
 use convoke_plan::{GateRoute, Hook, Kind, NodeIx, Requires, Text, value::read_output};
 use serde_json::{Map, Value};
@@ -27,7 +29,7 @@ impl Scheduler {
     }
 
     fn follow_hook(&mut self, task: TaskIx, end: End) {
-        if end != End::Succeeded && !std::mem::replace(&mut self.tasks[task].handled, true) {
+        if end != End::Succeeded && self.tells_failed_hook(task) {
             let why =
                 self.tasks[task].failure.as_ref().map_or("it was stopped".into(), |f| f.message.clone());
             let message =
@@ -49,7 +51,7 @@ impl Scheduler {
         let plan = self.plan.clone();
         let frame = self.tasks[task].place.frame;
         let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
-        if let Some(route) = self.answered_route(task, outputs) {
+        if let Some(route) = self.view(outputs).answered_route(task) {
             let to = match route {
                 GateRoute::End => None,
                 GateRoute::To(node) => Some(node),
@@ -57,9 +59,9 @@ impl Scheduler {
             return self.take_route(task, to, None, false);
         }
         for route in &node.routes {
-            match self.holds(task, route.when, outputs) {
+            match self.view(outputs).holds(task, route.when) {
                 Ok(false) => continue,
-                Ok(true) => match self.route_output(task, &route.output, outputs) {
+                Ok(true) => match self.view(outputs).route_output(task, &route.output) {
                     Ok(output) => return self.take_route(task, route.to, output, false),
                     Err(failure) => return self.end_frame_by(frame, Some(task), failure),
                 },
@@ -98,20 +100,6 @@ impl Scheduler {
         self.end_frame_by(frame, Some(task), failure);
     }
 
-    /// Whether everything that waits for a task can live with its failure.
-    pub(crate) fn is_tolerated(&self, task: TaskIx) -> bool {
-        let node = self.tasks[task].node;
-        let workflow = self.workflow_of(task);
-        let dependents = &self.index_in(self.tasks[task].place.frame).dependents[node.0 as usize];
-        let tolerant = |dependent: &NodeIx| {
-            let waiter = workflow.node(*dependent);
-            let one_of_many = !matches!(waiter.join, convoke_plan::Join::All);
-            let need = waiter.needs.iter().find(|need| need.node == node);
-            one_of_many || need.is_some_and(|need| need.requires != Requires::Success)
-        };
-        !dependents.is_empty() && dependents.iter().all(tolerant)
-    }
-
     fn take_route(&mut self, task: TaskIx, to: Option<NodeIx>, output: Option<Payload>, on_error: bool) {
         let frame = self.tasks[task].place.frame;
         if let Some(failure) = to.and_then(|node| self.over_iterations(frame, node)) {
@@ -124,70 +112,6 @@ impl Scheduler {
         self.emit(Event::RouteTaken { from: self.tasks[task].id.clone(), to, output, on_error });
     }
 
-    /// Whether visiting a node would pass the limit of iterations; groups count by their members, when they begin.
-    fn over_iterations(&self, frame: FrameIx, node: NodeIx) -> Option<Failure> {
-        if !self.workflow_in(frame).limits.iterations_stated {
-            return self.over_visits(frame, node);
-        }
-        let single = !self.workflow_in(frame).node(node).kind.is_group();
-        self.iterations_failure(frame, node, u32::from(single))
-    }
-
-    /// Where no limit is written only loops are bounded: no node is visited more often than this.
-    fn over_visits(&self, frame: FrameIx, node: NodeIx) -> Option<Failure> {
-        let workflow = self.workflow_in(frame);
-        let (most, done) = (workflow.limits.max_iterations, self.frame(frame).visits.get(&node).copied()?);
-        (done >= most).then(|| {
-            let name = &workflow.node(node).name;
-            let message = format!(
-                "workflow `{}` visited step `{name}` {done} times, the most where no `limits.max_iterations` is written",
-                workflow.name,
-            );
-            // A written limit counts every step, so it has to be larger than what was counted so far.
-            let enough = u64::from(self.frame(frame).iterations) * 2;
-            Failure::new(Class::Budget, message).reason(reason::MAX_ITERATIONS).hint(format!(
-                "write `limits: {{max_iterations: {enough}}}`, which counts every step, member and item, or give the loop a route that ends it"
-            ))
-        })
-    }
-
-    pub(crate) fn iterations_failure(&self, frame: FrameIx, node: NodeIx, more: u32) -> Option<Failure> {
-        let workflow = self.workflow_in(frame);
-        let limit = workflow.limits.max_iterations;
-        let done = self.frame(frame).iterations;
-        // What counts nothing is not what passes the limit.
-        (workflow.limits.iterations_stated && more > 0 && u64::from(done) + u64::from(more) > u64::from(limit)).then(|| {
-            let message = format!(
-                "workflow `{}` reached its limit of {limit} iterations before step `{}`: {done} done, {more} more wanted",
-                workflow.name,
-                workflow.node(node).name,
-            );
-            Failure::new(Class::Budget, message)
-                .reason(reason::MAX_ITERATIONS)
-                .hint(format!(
-                    "raise `limits.max_iterations` to at least {}, or give the loop a route that ends it",
-                    u64::from(done) + u64::from(more)
-                ))
-        })
-    }
-
-    fn route_output(
-        &mut self,
-        task: TaskIx,
-        texts: &[(String, Text)],
-        outputs: &dyn Outputs,
-    ) -> Result<Option<Payload>, Failure> {
-        if texts.is_empty() {
-            return Ok(None);
-        }
-        let mut values = Map::new();
-        for (name, text) in texts {
-            let rendered = self.render_after(task, text, &format!("route output `{name}`"), outputs)?;
-            values.insert(name.clone(), read_output(&rendered));
-        }
-        Ok(Some(store(outputs, &Value::Object(values))))
-    }
-
     /// The workflow that a step stands in fails.
     pub(crate) fn end_frame_by(&mut self, frame: FrameIx, task: Option<TaskIx>, failure: Failure) {
         if self.frame(frame).ending.is_some() || self.frame(frame).stage == Stage::Closed {
@@ -196,10 +120,6 @@ impl Scheduler {
         let within = self.frame_task(frame);
         let task = task.map(|task| self.tasks[task].id.clone());
         self.emit(Event::WorkflowEnding { within, ending: Ending::Failed { task, failure } });
-    }
-
-    pub(crate) fn frame_task(&self, frame: FrameIx) -> Option<TaskId> {
-        self.frame(frame).parent.map(|task| self.tasks[task].id.clone())
     }
 
     pub(crate) fn time_out_frame(&mut self, frame: FrameIx) {
@@ -269,7 +189,7 @@ impl Scheduler {
     /// Stops what is left of a workflow that ends early.
     fn sweep_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
         let Some(ending) = self.frame(frame).ending.clone() else { return };
-        if std::mem::replace(&mut self.frame_mut(frame).swept, true) {
+        if !self.begin_sweep(frame) {
             return;
         }
         let stated = |kind, task: Option<TaskId>| Cause { kind, task };
@@ -317,13 +237,94 @@ impl Scheduler {
         if self.frame(frame).told.contains(&hook) {
             return;
         }
-        let rendered = self.render_hook(frame, text, hook, result, outputs);
+        let rendered = self.view(outputs).render_hook(frame, text, hook, result);
         let (text, failed) = match rendered {
             Ok(text) => (text, false),
             Err(failure) => (failure.message, true),
         };
         let within = self.frame_task(frame);
         self.emit(Event::HookRendered { within, hook: hook.into(), text, failed });
+    }
+}
+
+impl View<'_> {
+    fn route_output(&self, task: TaskIx, texts: &[(String, Text)]) -> Result<Option<Payload>, Failure> {
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        let mut values = Map::new();
+        for (name, text) in texts {
+            let rendered = self.render_after(task, text, &format!("route output `{name}`"))?;
+            values.insert(name.clone(), read_output(&rendered));
+        }
+        Ok(Some(store(self.outputs, &Value::Object(values))))
+    }
+}
+
+impl State {
+    /// Whether everything that waits for a task can live with its failure.
+    pub(crate) fn is_tolerated(&self, task: TaskIx) -> bool {
+        let node = self.tasks[task].node;
+        let workflow = self.workflow_of(task);
+        let dependents = &self.index_in(self.tasks[task].place.frame).dependents[node.0 as usize];
+        let tolerant = |dependent: &NodeIx| {
+            let waiter = workflow.node(*dependent);
+            let one_of_many = !matches!(waiter.join, convoke_plan::Join::All);
+            let need = waiter.needs.iter().find(|need| need.node == node);
+            one_of_many || need.is_some_and(|need| need.requires != Requires::Success)
+        };
+        !dependents.is_empty() && dependents.iter().all(tolerant)
+    }
+
+    /// Whether visiting a node would pass the limit of iterations; groups count by their members, when they begin.
+    fn over_iterations(&self, frame: FrameIx, node: NodeIx) -> Option<Failure> {
+        if !self.workflow_in(frame).limits.iterations_stated {
+            return self.over_visits(frame, node);
+        }
+        let single = !self.workflow_in(frame).node(node).kind.is_group();
+        self.iterations_failure(frame, node, u32::from(single))
+    }
+
+    /// Where no limit is written only loops are bounded: no node is visited more often than this.
+    fn over_visits(&self, frame: FrameIx, node: NodeIx) -> Option<Failure> {
+        let workflow = self.workflow_in(frame);
+        let (most, done) = (workflow.limits.max_iterations, self.frame(frame).visits.get(&node).copied()?);
+        (done >= most).then(|| {
+            let name = &workflow.node(node).name;
+            let message = format!(
+                "workflow `{}` visited step `{name}` {done} times, the most where no `limits.max_iterations` is written",
+                workflow.name,
+            );
+            // A written limit counts every step, so it has to be larger than what was counted so far.
+            let enough = u64::from(self.frame(frame).iterations) * 2;
+            Failure::new(Class::Budget, message).reason(reason::MAX_ITERATIONS).hint(format!(
+                "write `limits: {{max_iterations: {enough}}}`, which counts every step, member and item, or give the loop a route that ends it"
+            ))
+        })
+    }
+
+    pub(crate) fn iterations_failure(&self, frame: FrameIx, node: NodeIx, more: u32) -> Option<Failure> {
+        let workflow = self.workflow_in(frame);
+        let limit = workflow.limits.max_iterations;
+        let done = self.frame(frame).iterations;
+        // What counts nothing is not what passes the limit.
+        (workflow.limits.iterations_stated && more > 0 && u64::from(done) + u64::from(more) > u64::from(limit)).then(|| {
+            let message = format!(
+                "workflow `{}` reached its limit of {limit} iterations before step `{}`: {done} done, {more} more wanted",
+                workflow.name,
+                workflow.node(node).name,
+            );
+            Failure::new(Class::Budget, message)
+                .reason(reason::MAX_ITERATIONS)
+                .hint(format!(
+                    "raise `limits.max_iterations` to at least {}, or give the loop a route that ends it",
+                    u64::from(done) + u64::from(more)
+                ))
+        })
+    }
+
+    pub(crate) fn frame_task(&self, frame: FrameIx) -> Option<TaskId> {
+        self.frame(frame).parent.map(|task| self.tasks[task].id.clone())
     }
 }
 

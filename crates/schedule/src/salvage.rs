@@ -1,7 +1,7 @@
 //! What a workflow gives that failed: work that was paid for is not lost at the last step.
 //!
 //! Every declared output that can be rendered is given. A merge, an examination, a goal or a sub-workflow that came to
-//! no end of its own counts with what there is of it ([`Scheduler::left_of`]). Where an output cannot be rendered, the
+//! no end of its own counts with what there is of it ([`View::left_of`]). Where an output cannot be rendered, the
 //! outputs of the last steps that were done are given beside. The result is marked: `partial` has the reason.
 //! Invariant: a run of which one step ended well gives something, and it never looks like a success.
 
@@ -9,9 +9,9 @@ use crate::ending::FrameResult;
 use crate::frame::FrameIx;
 use crate::goal::NOT_ANSWERED;
 use crate::merge::{MERGE_FAILED, NOT_EXAMINED};
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{Failure, RunStatus};
 use convoke_plan::Kind;
 use convoke_plan::template::to_json;
@@ -21,19 +21,14 @@ use std::collections::HashSet;
 /// The key that marks an output as incomplete. A declared output of this name stays as it is.
 const MARK: &str = "partial";
 
-impl Scheduler {
+impl View<'_> {
     /// The result of a workflow that ended by a failure: what there is, marked, and what is missing by name.
-    pub(crate) fn salvaged(
-        &self,
-        frame: FrameIx,
-        mut failure: Failure,
-        outputs: &dyn Outputs,
-    ) -> FrameResult {
-        let steps = self.last_outputs(frame, outputs);
+    pub(crate) fn salvaged(&self, frame: FrameIx, mut failure: Failure) -> FrameResult {
+        let steps = self.last_outputs(frame);
         if steps.is_empty() {
             return FrameResult { status: RunStatus::Failed, output: None, failure: Some(failure) };
         }
-        let (mut values, missing) = self.renderable(frame, outputs);
+        let (mut values, missing) = self.renderable(frame);
         let is_whole = missing.is_empty() && !values.is_empty();
         let mut mark = Map::from_iter([("reason".to_owned(), Value::from(failure.message.clone()))]);
         if !missing.is_empty() {
@@ -49,14 +44,10 @@ impl Scheduler {
     }
 
     /// The declared outputs that can be rendered, and the names of the others.
-    pub(crate) fn renderable(
-        &self,
-        frame: FrameIx,
-        outputs: &dyn Outputs,
-    ) -> (Map<String, Value>, Vec<String>) {
+    pub(crate) fn renderable(&self, frame: FrameIx) -> (Map<String, Value>, Vec<String>) {
         let (mut values, mut missing) = (Map::new(), Vec::new());
         for (name, text) in self.workflow_in(frame).output.iter().flatten() {
-            match self.output_in_frame(frame, name, text, outputs) {
+            match self.output_in_frame(frame, name, text) {
                 Ok(value) => drop(values.insert(name.clone(), value)),
                 Err(_) => missing.push(name.clone()),
             }
@@ -65,39 +56,38 @@ impl Scheduler {
     }
 
     /// What there is of a step: its output, or what stands in for it where it came to no end of its own.
-    pub(crate) fn left_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
+    pub(crate) fn left_of(&self, task: TaskIx) -> Option<Value> {
         if self.tasks[task].succeeded() {
-            return Some(self.json_of(task, outputs));
+            return Some(self.json_of(task));
         }
         match &self.node(task).kind {
-            Kind::Reduce(reduce) => self.unmerged(task, reduce, outputs),
-            Kind::Verify(verify) => self.unverified(task, verify, outputs),
-            Kind::Goal(_) => self.goal_answer(task, outputs),
-            Kind::SubPlan(_) => self.left_of_frame(self.tasks[task].frame?, outputs),
-            Kind::Parallel(_) | Kind::ForEach(_) => self.left_of_group(task, outputs),
+            Kind::Reduce(reduce) => self.unmerged(task, reduce),
+            Kind::Verify(verify) => self.unverified(task, verify),
+            Kind::Goal(_) => self.goal_answer(task),
+            Kind::SubPlan(_) => self.left_of_frame(self.tasks[task].frame?),
+            Kind::Parallel(_) | Kind::ForEach(_) => self.left_of_group(task),
             _ => None,
         }
     }
 
     /// What there is of a sub-workflow: its own outputs as far as they can be rendered, else those of its last steps.
-    fn left_of_frame(&self, frame: FrameIx, outputs: &dyn Outputs) -> Option<Value> {
-        let values = Some(self.renderable(frame, outputs).0).filter(|values| !values.is_empty());
-        let left = values.unwrap_or_else(|| self.last_outputs(frame, outputs));
+    fn left_of_frame(&self, frame: FrameIx) -> Option<Value> {
+        let values = Some(self.renderable(frame).0).filter(|values| !values.is_empty());
+        let left = values.unwrap_or_else(|| self.last_outputs(frame));
         (!left.is_empty()).then_some(Value::Object(left))
     }
 
     /// What there is of a group: its members' outputs and failures, as in a group that ended.
-    fn left_of_group(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Value> {
+    fn left_of_group(&self, task: TaskIx) -> Option<Value> {
         let group = self.tasks[task].group.as_deref()?;
-        (group.succeeded > 0).then(|| to_json(&self.group_value(task, outputs)))
+        (group.succeeded > 0).then(|| to_json(&self.group_value(task)))
     }
 
     /// The outputs of the steps from which nothing else was made, by name. A later visit of a step replaces an earlier
     /// one.
-    fn last_outputs(&self, frame: FrameIx, outputs: &dyn Outputs) -> Map<String, Value> {
+    fn last_outputs(&self, frame: FrameIx) -> Map<String, Value> {
         let steps = self.frame(frame).steps.iter().copied().filter(|step| !self.tasks[*step].hook);
-        let is_there =
-            |step: &TaskIx| self.tasks[*step].succeeded() || self.left_of(*step, outputs).is_some();
+        let is_there = |step: &TaskIx| self.tasks[*step].succeeded() || self.left_of(*step).is_some();
         let there: Vec<TaskIx> = steps.filter(is_there).collect();
         let mut used: HashSet<TaskIx> = HashSet::new();
         for step in &there {
@@ -106,10 +96,11 @@ impl Scheduler {
         }
         // Only what is given is read: a workflow may have any number of steps.
         let last = there.into_iter().filter(|step| !used.contains(step));
-        last.filter_map(|step| Some((self.node(step).name.to_string(), self.left_of(step, outputs)?)))
-            .collect()
+        last.filter_map(|step| Some((self.node(step).name.to_string(), self.left_of(step)?))).collect()
     }
+}
 
+impl State {
     /// Why a step came to no end of its own.
     pub(crate) fn why_unfinished(&self, task: TaskIx) -> String {
         let failure = self.tasks[task].failure.as_deref().map(|failure| failure.message.clone());

@@ -1,17 +1,21 @@
-//! The scheduler's state and its four entrances: apply, decide, launch, wake.
+//! The scheduler: a run's state and the decisions made about it. Its entrances are apply, decide, launch and lose.
+//!
+//! Reads as its state does ([`State`]). Writes through two doors: [`Scheduler::apply`] takes an event of the journal into
+//! the state, `emit` a decision of its own. What deciders note for themselves (below) stands in no event.
 
 use crate::agenda::Todo;
-use crate::frame::{Frame, FrameIx};
-use crate::index::{WorkflowIndex, index};
+use crate::fold::IllegalEvent;
+use crate::frame::FrameIx;
+use crate::group::Group;
 use crate::outputs::Outputs;
-use crate::payers::{House, Namesakes};
-use crate::task::{Task, TaskIx, TaskState, Tasks};
-use crate::timer::Timers;
-use crate::values::Values;
-use convoke_model::{Event, Failure, Payload, RunStatus, Stamped, Superseded, TaskId, Timestamp};
-use convoke_plan::template::Renderer;
-use convoke_plan::{Agent, Kind, Node, NodeIx, Plan, Workflow, WorkflowIx};
-use std::collections::{HashMap, HashSet, VecDeque};
+use crate::payers::House;
+use crate::pipeline::Course;
+use crate::state::State;
+use crate::task::TaskIx;
+use crate::timer::Alarm;
+use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp, Usage};
+use convoke_plan::Plan;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
@@ -50,133 +54,40 @@ pub struct Turn {
     pub commands: Vec<Command>,
 }
 
-/// How the run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
-    /// Well or badly.
-    pub status: RunStatus,
-    /// The workflow's output.
-    pub output: Option<Payload>,
-    /// Why it failed.
-    pub failure: Option<Failure>,
-}
-
-/// A journal that says something impossible.
-#[derive(Debug, thiserror::Error)]
-#[error("event {event} cannot follow what came before it: {why}")]
-pub struct IllegalEvent {
-    /// The event's kind and task.
-    pub event: String,
-    /// What contradicts it.
-    pub why: String,
-}
-
 /// Decides what may start. See the crate's story.
 pub struct Scheduler {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) index: Arc<Vec<WorkflowIndex>>,
-    pub(crate) renderer: Arc<Renderer>,
-    pub(crate) values: Values,
-    pub(crate) tasks: Tasks,
-    pub(crate) frames: Vec<Frame>,
-    pub(crate) agenda: VecDeque<Todo>,
-    /// Workflows to look at once everything else is settled.
-    pub(crate) frame_agenda: VecDeque<FrameIx>,
-    pub(crate) timers: Timers,
-    pub(crate) seed: u64,
-    /// Where the run was started.
-    pub(crate) folder: String,
-    /// Budgets besides those of the plan.
-    pub(crate) house: House,
-    /// Steps that need more than their name to say whose budget is meant.
-    pub(crate) namesakes: Namesakes,
-    pub(crate) skip_gates: bool,
-    pub(crate) now: Timestamp,
-    pub(crate) ended: u32,
-    /// Attempts that run, gates that wait.
-    pub(crate) running: u32,
-    pub(crate) asking: u32,
-    pub(crate) queued: u32,
-    pub(crate) finished: Option<Finished>,
-    pub(crate) turn: Turn,
-    /// Whether a step was skipped because of a failure that the run lived with.
-    pub(crate) missed_steps: bool,
-    /// Whether a merge did without some of its outputs.
-    pub(crate) missed_outputs: bool,
-    /// Whether a goal was not reached, or not wholly, at some time; whether that still counts is seen at the end.
-    pub(crate) missed_goals: bool,
-    /// What the runs of the project share, as it was last seen, by the name of its place.
-    pub(crate) projects: HashMap<String, (u64, Payload)>,
-    /// Changes of the project that stand in the journal, by the name of its place, and have not been told to it yet.
-    pub(crate) settled: HashMap<String, Vec<String>>,
-    /// Tasks for which something outside is looked up or changed right now.
-    pub(crate) errands: HashSet<TaskIx>,
-    /// Tasks that begin anew because the run was opened again, and when that was last.
-    pub(crate) restarted: HashMap<TaskId, Timestamp>,
-    /// What phases came to before they began anew, each of their runs.
-    pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
-    /// What people said to the run on its way.
-    pub(crate) guidance: Vec<String>,
+    state: State,
+    turn: Turn,
+}
+
+impl Deref for Scheduler {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
 }
 
 impl Scheduler {
     /// A scheduler for a plan, before anything has happened.
     pub fn new(plan: Arc<Plan>) -> Scheduler {
-        let renderer = Arc::new(Renderer::new(&plan.templates, &plan.conditions, &plan.partials));
-        let index = Arc::new(index(&plan));
-        Scheduler {
-            values: Values::new(&plan),
-            namesakes: Namesakes::of(&plan),
-            plan,
-            index,
-            renderer,
-            tasks: Tasks::default(),
-            frames: Vec::new(),
-            agenda: VecDeque::new(),
-            frame_agenda: VecDeque::new(),
-            timers: Timers::default(),
-            seed: 0,
-            folder: String::new(),
-            house: House::default(),
-            restarted: HashMap::new(),
-            skip_gates: false,
-            now: Timestamp::default(),
-            ended: 0,
-            running: 0,
-            asking: 0,
-            queued: 0,
-            finished: None,
-            turn: Turn::default(),
-            missed_steps: false,
-            missed_outputs: false,
-            missed_goals: false,
-            projects: HashMap::new(),
-            settled: HashMap::new(),
-            errands: HashSet::new(),
-            superseded: HashMap::new(),
-            guidance: Vec::new(),
-        }
+        Scheduler { state: State::new(plan), turn: Turn::default() }
     }
 
     /// Takes an event of the journal into the state.
     pub fn apply(&mut self, stamped: &Stamped) -> Result<(), IllegalEvent> {
-        let before = self.now;
-        self.now = before.max(stamped.at);
-        if Scheduler::begins_ownership(&stamped.event) {
-            self.stood_still(self.now.since(before));
-        }
-        self.fold(&stamped.event)
+        self.state.apply(stamped)
     }
 
     /// Decides everything that can be decided now.
     pub fn decide(&mut self, now: Timestamp, outputs: &dyn Outputs) -> Turn {
-        self.now = self.now.max(now);
+        self.state.now = self.state.now.max(now);
         loop {
             self.fire_timers(outputs);
-            if let Some(todo) = self.agenda.pop_front() {
+            if let Some(todo) = self.state.agenda.pop_front() {
                 self.look_at(todo, outputs);
-            } else if let Some(frame) = self.frame_agenda.pop_front() {
-                self.frame_mut(frame).listed = false;
+            } else if let Some(frame) = self.state.frame_agenda.pop_front() {
+                self.state.frame_mut(frame).listed = false;
                 self.look_at_frame(frame, outputs);
             } else {
                 return std::mem::take(&mut self.turn);
@@ -184,194 +95,111 @@ impl Scheduler {
         }
     }
 
-    /// The next moment at which something is to be decided, whatever else happens.
-    pub fn next_wake(&self) -> Option<Timestamp> {
-        if self.finished.is_some() { None } else { self.timers.next() }
-    }
-
     /// Whoever performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
-        self.todo(crate::agenda::Todo::Lost(task));
-    }
-
-    /// What a task's change of the project is known by: the same after a crash or a stop, another one if the task, or what
-    /// it stands in, begins anew because the run was opened again.
-    pub(crate) fn change_key(&self, task: TaskIx) -> String {
-        let id = &self.tasks[task].id;
-        let around = std::iter::successors(Some(id.clone()), TaskId::parent);
-        match around.filter_map(|task| self.restarted.get(&task)).max() {
-            None => id.to_string(),
-            Some(Timestamp(at)) => format!("{id}@{at}"),
-        }
-    }
-
-    /// The name of the place where is kept what a task's workflow shares with other runs; see
-    /// [`Workflow::project_place`].
-    pub fn project_place(&self, task: TaskIx) -> Option<String> {
-        self.workflow_of(task).project_place()
+        self.todo(Todo::Lost(task));
     }
 
     /// Keys of changes that need not be remembered any more in a place, since last asked. True of what is committed.
     pub fn take_settled(&mut self, place: &str) -> Vec<String> {
-        self.settled.get_mut(place).map(std::mem::take).unwrap_or_default()
+        self.state.settled.get_mut(place).map(std::mem::take).unwrap_or_default()
     }
 
-    /// The places where the run has changed something.
-    pub fn changed_places(&self) -> Vec<String> {
-        self.settled.keys().cloned().collect()
+    /// Learns which budgets there are besides those of the plan.
+    pub fn keep_house(&mut self, house: House) {
+        self.state.house = house;
     }
 
-    /// Where the run was started.
-    pub fn folder(&self) -> &str {
-        &self.folder
-    }
-
-    /// How the run ended, once it has.
-    pub fn finished(&self) -> Option<&Finished> {
-        self.finished.as_ref()
-    }
-
-    /// Characters of what people said to the run and was heard.
-    pub fn guidance_heard(&self) -> usize {
-        self.guidance.iter().map(|text| text.chars().count()).sum()
-    }
-
-    /// The gates that wait, when nothing else can happen before one is answered.
-    pub fn parked(&self) -> Option<Vec<TaskId>> {
-        let waits = self.running > 0 || self.queued > 0 || !self.errands.is_empty();
-        let idle = !waits && self.asking > 0 && self.finished.is_none();
-        let timed = |task: &Task| matches!(task.state, TaskState::Timed(_) | TaskState::Backoff(_));
-        if !idle || self.tasks.indices().any(|ix| timed(&self.tasks[ix])) {
-            return None;
-        }
-        let asking = self.tasks.indices().filter(|ix| self.tasks[*ix].state == TaskState::Asking);
-        Some(asking.map(|ix| self.tasks[ix].id.clone()).collect())
-    }
-
-    /// A task's id.
-    pub fn id(&self, task: TaskIx) -> &TaskId {
-        &self.tasks[task].id
-    }
-
-    /// A task by its id.
-    pub fn find(&self, id: &TaskId) -> Option<TaskIx> {
-        self.tasks.find(id)
-    }
-
-    /// How a task stands.
-    pub fn state(&self, task: TaskIx) -> TaskState {
-        self.tasks[task].state
-    }
-
-    /// Whether a person has answered what a task asks, and nothing has followed from that yet.
-    pub fn is_answered(&self, task: TaskIx) -> bool {
-        self.tasks[task].state == TaskState::Asking && self.tasks[task].answer.is_some()
-    }
-
-    /// All tasks so far.
-    pub fn tasks(&self) -> impl Iterator<Item = TaskIx> + use<> {
-        self.tasks.indices()
-    }
-
-    /// The node that a task is an instance of.
-    pub fn node(&self, task: TaskIx) -> &Node {
-        self.workflow_of(task).node(self.tasks[task].node)
-    }
-
-    /// The agent whose model the attempts of a task ask: its own, or who writes its programs.
-    pub fn agent_of(&self, task: TaskIx) -> Option<&Agent> {
-        let agent = match &self.node(task).kind {
-            Kind::Reduce(reduce) => &self.workflow_of(task).node(reduce.merger?).kind,
-            own => own,
-        };
-        if let Kind::Agent(agent) = agent { Some(agent) } else { None }
-    }
-
-    /// A task's failure, if it failed.
-    pub fn failure(&self, task: TaskIx) -> Option<&Failure> {
-        self.tasks[task].failure.as_deref()
-    }
-
-    /// A task's output, if it has one.
-    pub fn output(&self, task: TaskIx) -> Option<&Payload> {
-        self.tasks[task].output.as_ref()
-    }
-
-    /// Where a task's node stands in the plan, and the tasks of the sub-workflows around it, innermost first.
-    pub fn places(&self, task: TaskIx) -> impl Iterator<Item = (WorkflowIx, NodeIx)> {
-        let around = |task: &TaskIx| self.frame(self.tasks[*task].place.frame).parent;
-        std::iter::successors(Some(task), around)
-            .map(|task| (self.frame(self.tasks[task].place.frame).workflow, self.tasks[task].node))
-    }
-
-    /// How many tasks of goals were looked at so far, for decisions and prompts together: what routing costs.
-    pub fn looked_at(&self) -> u64 {
-        self.values.looked.get()
-    }
-
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// How many attempts of a task have begun.
-    pub fn attempts(&self, task: TaskIx) -> u32 {
-        self.tasks[task].attempts
-    }
-
-    /// Whether a task was told to stop.
-    pub fn is_cancelling(&self, task: TaskIx) -> bool {
-        self.tasks[task].cancelling.is_some()
-    }
-
-    /// What a gate asks, while it waits.
-    pub fn ask(&self, task: TaskIx) -> Option<&Payload> {
-        self.tasks[task].ask.as_ref()
-    }
-
-    pub(crate) fn workflow_of(&self, task: TaskIx) -> &Workflow {
-        self.workflow_in(self.tasks[task].place.frame)
-    }
-
-    pub(crate) fn workflow_in(&self, frame: FrameIx) -> &Workflow {
-        self.plan.workflow(self.frame(frame).workflow)
-    }
-
-    pub(crate) fn index_in(&self, frame: FrameIx) -> &WorkflowIndex {
-        &self.index[self.frame(frame).workflow.0 as usize]
-    }
-
-    pub(crate) fn frame(&self, ix: FrameIx) -> &Frame {
-        &self.frames[ix.0 as usize]
-    }
-
-    pub(crate) fn frame_mut(&mut self, ix: FrameIx) -> &mut Frame {
-        &mut self.frames[ix.0 as usize]
+    /// The run has also spent this, on a task that begins anew or is gone.
+    pub fn spent_besides(&mut self, task: &TaskId, usage: &Usage) {
+        self.state.spent_besides(task, usage);
     }
 
     /// Makes a decision: it is true from here on and will be on disk before anything follows from it.
     pub(crate) fn emit(&mut self, event: Event) {
-        self.fold(&event).expect("a decision of our own is legal");
+        self.state.fold(&event).expect("a decision of our own is legal");
         self.turn.events.push(event);
     }
 
     pub(crate) fn command(&mut self, command: Command) {
         self.turn.commands.push(command);
     }
+}
 
+/// What deciders note for themselves. No event says it: after a crash it is gone, and what it stood for is decided or asked
+/// for again.
+impl Scheduler {
     pub(crate) fn todo(&mut self, todo: Todo) {
-        if let Todo::Group(task) = todo {
-            self.touch(task);
-        }
-        if self.agenda.back() != Some(&todo) {
-            self.agenda.push_back(todo);
-        }
+        self.state.todo(todo);
     }
 
     /// A workflow may have come to its end; that is seen only when nothing else is left to look at.
     pub(crate) fn look_later(&mut self, frame: FrameIx) {
-        if !std::mem::replace(&mut self.frame_mut(frame).listed, true) {
-            self.frame_agenda.push_back(frame);
-        }
+        self.state.look_later(frame);
+    }
+
+    pub(crate) fn due_alarm(&mut self) -> Option<Alarm> {
+        self.state.timers.due(self.state.now)
+    }
+
+    /// The governor is asked for a permit.
+    pub(crate) fn enqueue(&mut self, task: TaskIx) {
+        self.state.tasks[task].queued = true;
+        self.state.queued += 1;
+    }
+
+    /// Something outside is looked up or changed for a task; false if that is under way.
+    pub(crate) fn begin_errand(&mut self, task: TaskIx) -> bool {
+        self.state.errands.insert(task)
+    }
+
+    /// What is left of a workflow is told to stop; false if it was told already.
+    pub(crate) fn begin_sweep(&mut self, frame: FrameIx) -> bool {
+        !std::mem::replace(&mut self.state.frame_mut(frame).swept, true)
+    }
+
+    /// What is left of a group is told to stop; false if it was told already.
+    pub(crate) fn begin_group_sweep(&mut self, group: TaskIx) -> bool {
+        !std::mem::replace(&mut self.state.group_mut(group).swept, true)
+    }
+
+    /// The failure of a hook is told once.
+    pub(crate) fn tells_failed_hook(&mut self, hook: TaskIx) -> bool {
+        !std::mem::replace(&mut self.state.tasks[hook].handled, true)
+    }
+
+    /// A workflow tells something once; false if it was told already.
+    pub(crate) fn tells_once(&mut self, frame: FrameIx, what: &'static str) -> bool {
+        let told = &mut self.state.frame_mut(frame).told;
+        let is_new = !told.contains(&what);
+        told.extend(is_new.then_some(what));
+        is_new
+    }
+}
+
+/// What composite tasks remember between two looks, so that a look costs what has changed and not what there is.
+impl Scheduler {
+    pub(crate) fn group_mut(&mut self, task: TaskIx) -> &mut Group {
+        self.state.group_mut(task)
+    }
+
+    pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {
+        self.state.course_mut(task)
+    }
+
+    pub(crate) fn take_touched(&mut self, goal: TaskIx) -> Vec<TaskIx> {
+        self.state.take_touched(goal)
+    }
+
+    pub(crate) fn note_asked(&mut self, task: TaskIx, asked: &[TaskId]) {
+        self.state.note_asked(task, asked);
+    }
+
+    pub(crate) fn note_failing(&mut self, task: TaskIx) {
+        self.state.note_failing(task);
+    }
+
+    pub(crate) fn end_collecting(&mut self, on: TaskIx) {
+        self.state.end_collecting(on);
     }
 }

@@ -1,8 +1,7 @@
 //! Group values as templates see them: exactly Conductor's keys when listed, further names when asked for.
 
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{Class, Failure, reason};
 use convoke_plan::Kind;
 use convoke_plan::template::{Object, Value};
@@ -43,9 +42,9 @@ impl Object for Shown {
     }
 }
 
-impl Scheduler {
+impl View<'_> {
     /// `{type, outputs, errors}` of a parallel group, `{type, outputs, errors, count}` of a for_each.
-    pub(crate) fn group_value(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn group_value(&self, task: TaskIx) -> Value {
         let group = self.group(task);
         let each = matches!(self.node(task).kind, Kind::ForEach(_));
         let (mut good, mut bad, mut aligned) = (Vec::new(), Vec::new(), Vec::new());
@@ -53,7 +52,7 @@ impl Scheduler {
             let key: Arc<str> =
                 if each { self.key_of(task, position as u32) } else { self.node(*member).name.clone() };
             if self.tasks[*member].succeeded() {
-                let value = self.output_value(*member, outputs);
+                let value = self.output_value(*member);
                 aligned.push(value.clone());
                 good.push((key, value));
             } else if let Some(failure) = self.tasks[*member].failure.as_deref() {

@@ -7,7 +7,9 @@ use crate::outputs::Outputs;
 use crate::roots::Roots;
 use crate::scheduler::Scheduler;
 use crate::shown::map_value;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{Event, Payload};
 use convoke_plan::template::{Value, from_json, to_json};
 use convoke_plan::{ContextMode, Kind, Trim};
@@ -27,81 +29,6 @@ pub(crate) struct Trimmed {
 const CUT_ABOVE: usize = 100;
 
 impl Scheduler {
-    /// How the context of a task is made smaller; `None` if it fits or has no limit.
-    pub(crate) fn trimming(&self, task: TaskIx, mode: ContextMode, outputs: &dyn Outputs) -> Option<Trimmed> {
-        let context = &self.workflow_of(task).context;
-        let limit = context.max_tokens?;
-        let visible = self.visible(task, mode);
-        if self.tokens_of(&visible, outputs) <= limit || self.is_summary(task) {
-            return None;
-        }
-        Some(match context.trim {
-            Trim::Truncate => Trimmed { kept: visible, cut: true, summary: None },
-            Trim::DropOldest => {
-                Trimmed { kept: self.newest(&visible, limit, outputs), cut: false, summary: None }
-            }
-            Trim::Summarize => {
-                let kept = self.newest(&visible, limit, outputs);
-                let summary = self.frame(self.tasks[task].place.frame).summary.as_ref().map(|s| s.task);
-                let summary = summary.filter(|summary| self.tasks[*summary].succeeded());
-                Trimmed { kept, cut: false, summary }
-            }
-        })
-    }
-
-    fn tokens_of(&self, steps: &[TaskIx], outputs: &dyn Outputs) -> u64 {
-        steps.iter().map(|step| self.tokens_in(*step, outputs)).sum()
-    }
-
-    fn tokens_in(&self, step: TaskIx, outputs: &dyn Outputs) -> u64 {
-        let characters = match &self.tasks[step].output {
-            None => 0,
-            Some(Payload::Inline(text)) => text.as_str().len() as u64,
-            Some(Payload::Blob { size, .. }) => *size,
-            Some(Payload::Gathered) => to_json(&self.output_value(step, outputs)).to_string().len() as u64,
-        };
-        characters.div_ceil(4)
-    }
-
-    /// The newest steps that fit, oldest first.
-    fn newest(&self, steps: &[TaskIx], limit: u64, outputs: &dyn Outputs) -> Vec<TaskIx> {
-        let mut left = limit;
-        let mut kept = Vec::new();
-        for step in steps.iter().rev() {
-            let size = self.tokens_in(*step, outputs);
-            if size > left {
-                break;
-            }
-            left -= size;
-            kept.push(*step);
-        }
-        kept.reverse();
-        kept
-    }
-
-    pub(crate) fn add_trimmed(
-        &self,
-        task: TaskIx,
-        trimmed: &Trimmed,
-        roots: &Roots,
-        names: &mut Names,
-        outputs: &dyn Outputs,
-    ) {
-        for step in &trimmed.kept {
-            let name = self.node(*step).name.clone();
-            if Self::wants(roots, &name) {
-                let seen = self.repaired(task, self.tasks[*step].node).unwrap_or(*step);
-                let entry = self.entry_value(seen, outputs);
-                names.insert(name, if trimmed.cut { cut_value(&entry) } else { entry });
-            }
-        }
-        if let Some(summary) = trimmed.summary {
-            let output = self.output_value(summary, outputs);
-            let text = output.get_attr("result").unwrap_or(output);
-            names.insert("_context_summary".into(), text);
-        }
-    }
-
     /// Whether a step must wait for a summary; asks for one if so.
     pub(crate) fn wants_summary(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
         let workflow = self.workflow_of(task);
@@ -117,10 +44,10 @@ impl Scheduler {
         }
         let (mode, limit) = (context.mode, context.max_tokens.unwrap_or(u64::MAX));
         let visible = self.visible(task, mode);
-        if self.tokens_of(&visible, outputs) <= limit {
+        if self.view(outputs).tokens_of(&visible) <= limit {
             return false;
         }
-        let kept: HashSet<_> = self.newest(&visible, limit, outputs).into_iter().collect();
+        let kept: HashSet<_> = self.view(outputs).newest(&visible, limit).into_iter().collect();
         let dropped: Vec<_> = visible.into_iter().filter(|step| !kept.contains(step)).collect();
         let frame = self.tasks[task].place.frame;
         if self.frame(frame).summary.as_ref().is_some_and(|summary| summary.covers >= dropped.len()) {
@@ -137,7 +64,7 @@ impl Scheduler {
     /// Records that a step sees less than there is.
     pub(crate) fn note_trimming(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let context = self.workflow_of(task).context.clone();
-        let Some(trimmed) = self.trimming(task, context.mode, outputs) else { return };
+        let Some(trimmed) = self.view(outputs).trimming(task, context.mode) else { return };
         let kept: HashSet<_> = trimmed.kept.iter().copied().collect();
         let visible = self.visible(task, context.mode);
         match context.trim {
@@ -155,21 +82,91 @@ impl Scheduler {
         let task = self.tasks[task].id.clone();
         self.emit(Event::ContextTrimmed { task, strategy: strategy.into(), steps });
     }
+}
 
-    fn is_summary(&self, task: TaskIx) -> bool {
-        self.workflow_of(task).summary == Some(self.tasks[task].node)
+impl View<'_> {
+    /// How the context of a task is made smaller; `None` if it fits or has no limit.
+    pub(crate) fn trimming(&self, task: TaskIx, mode: ContextMode) -> Option<Trimmed> {
+        let context = &self.workflow_of(task).context;
+        let limit = context.max_tokens?;
+        let visible = self.visible(task, mode);
+        if self.tokens_of(&visible) <= limit || self.is_summary(task) {
+            return None;
+        }
+        Some(match context.trim {
+            Trim::Truncate => Trimmed { kept: visible, cut: true, summary: None },
+            Trim::DropOldest => Trimmed { kept: self.newest(&visible, limit), cut: false, summary: None },
+            Trim::Summarize => {
+                let kept = self.newest(&visible, limit);
+                let summary = self.frame(self.tasks[task].place.frame).summary.as_ref().map(|s| s.task);
+                let summary = summary.filter(|summary| self.tasks[*summary].succeeded());
+                Trimmed { kept, cut: false, summary }
+            }
+        })
+    }
+
+    fn tokens_of(&self, steps: &[TaskIx]) -> u64 {
+        steps.iter().map(|step| self.tokens_in(*step)).sum()
+    }
+
+    fn tokens_in(&self, step: TaskIx) -> u64 {
+        let characters = match &self.tasks[step].output {
+            None => 0,
+            Some(Payload::Inline(text)) => text.as_str().len() as u64,
+            Some(Payload::Blob { size, .. }) => *size,
+            Some(Payload::Gathered) => to_json(&self.output_value(step)).to_string().len() as u64,
+        };
+        characters.div_ceil(4)
+    }
+
+    /// The newest steps that fit, oldest first.
+    fn newest(&self, steps: &[TaskIx], limit: u64) -> Vec<TaskIx> {
+        let mut left = limit;
+        let mut kept = Vec::new();
+        for step in steps.iter().rev() {
+            let size = self.tokens_in(*step);
+            if size > left {
+                break;
+            }
+            left -= size;
+            kept.push(*step);
+        }
+        kept.reverse();
+        kept
+    }
+
+    pub(crate) fn add_trimmed(&self, task: TaskIx, trimmed: &Trimmed, roots: &Roots, names: &mut Names) {
+        for step in &trimmed.kept {
+            let name = self.node(*step).name.clone();
+            if roots.want(&name) {
+                let seen = self.repaired(task, self.tasks[*step].node).unwrap_or(*step);
+                let entry = self.entry_value(seen);
+                names.insert(name, if trimmed.cut { cut_value(&entry) } else { entry });
+            }
+        }
+        if let Some(summary) = trimmed.summary {
+            let output = self.output_value(summary);
+            let text = output.get_attr("result").unwrap_or(output);
+            names.insert("_context_summary".into(), text);
+        }
     }
 
     /// The outputs that a summary is to be written of, for its own prompt.
-    pub(crate) fn summary_sources(&self, task: TaskIx, names: &mut Names, outputs: &dyn Outputs) {
+    pub(crate) fn summary_sources(&self, task: TaskIx, names: &mut Names) {
         if !self.is_summary(task) {
             return;
         }
         let entries = self.tasks[task].from.iter().map(|step| {
             let name = Value::from(&*self.node(*step).name);
-            map_value([("step", name), ("output", self.output_value(*step, outputs))])
+            map_value([("step", name), ("output", self.output_value(*step))])
         });
         names.insert("_older".into(), Value::from(entries.collect::<Vec<_>>()));
+    }
+}
+
+impl State {
+    fn is_summary(&self, task: TaskIx) -> bool {
+        self.workflow_of(task).summary == Some(self.tasks[task].node)
     }
 
     /// Fold: a summary is being written; the step waits for it.

@@ -2,10 +2,9 @@
 
 use crate::frame::FrameIx;
 use crate::goal::Said;
-use crate::outputs::Outputs;
 use crate::roots::Roots;
-use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{JsonText, Payload};
 use convoke_plan::Plan;
 use convoke_plan::template::{Value, from_json_text};
@@ -45,25 +44,25 @@ impl Values {
     }
 }
 
-impl Scheduler {
+impl View<'_> {
     /// The JSON text behind a payload; `None` for gathered ones and for blobs that are not to be had.
-    pub(crate) fn read(&self, payload: &Payload, outputs: &dyn Outputs) -> Option<JsonText> {
+    pub(crate) fn read(&self, payload: &Payload) -> Option<JsonText> {
         match payload {
             Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => outputs.get(digest),
+            Payload::Blob { digest, .. } => self.outputs.get(digest),
             Payload::Gathered => None,
         }
     }
 
     /// What a task gave, as templates see it.
-    pub(crate) fn output_value(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn output_value(&self, task: TaskIx) -> Value {
         if let Some(value) = self.values.outputs.borrow().get(&task) {
             return value.clone();
         }
         let value = match &self.tasks[task].output {
             None => Value::from(()),
-            Some(Payload::Gathered) => self.group_value(task, outputs),
-            Some(payload) => self.read_value(payload, outputs),
+            Some(Payload::Gathered) => self.group_value(task),
+            Some(payload) => self.read_value(payload),
         };
         let mut kept = self.values.outputs.borrow_mut();
         if kept.len() >= KEPT_VALUES {
@@ -73,28 +72,28 @@ impl Scheduler {
         value
     }
 
-    pub(crate) fn read_value(&self, payload: &Payload, outputs: &dyn Outputs) -> Value {
-        let text = self.read(payload, outputs);
+    pub(crate) fn read_value(&self, payload: &Payload) -> Value {
+        let text = self.read(payload);
         text.and_then(|text| from_json_text(text.as_str()).ok()).unwrap_or_else(|| Value::from(()))
     }
 
-    pub(crate) fn inputs_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn inputs_value(&self, frame: FrameIx) -> Value {
         let mut inputs = self.values.inputs.borrow_mut();
-        inputs.entry(frame.0).or_insert_with(|| self.read_value(&self.frame(frame).inputs, outputs)).clone()
+        inputs.entry(frame.0).or_insert_with(|| self.read_value(&self.frame(frame).inputs)).clone()
     }
 
     /// What `workflow` is in the texts of a frame that see all its inputs.
-    pub(crate) fn whole_workflow_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn whole_workflow_value(&self, frame: FrameIx) -> Value {
         let mut workflows = self.values.workflows.borrow_mut();
-        let value = || self.workflow_value(frame, self.inputs_value(frame, outputs));
+        let value = || self.workflow_value(frame, self.inputs_value(frame));
         workflows.entry(frame.0).or_insert_with(value).clone()
     }
 
-    pub(crate) fn item_value(&self, group: TaskIx, index: u32, outputs: &dyn Outputs) -> Value {
+    pub(crate) fn item_value(&self, group: TaskIx, index: u32) -> Value {
         let mut items = self.values.items.borrow_mut();
         let list = items.entry(group).or_insert_with(|| {
             let payload = self.group(group).items.clone().expect("a for_each has items");
-            let value = self.read_value(&payload, outputs);
+            let value = self.read_value(&payload);
             Arc::new(value.try_iter().map(|items| items.collect()).unwrap_or_default())
         });
         list.get(index as usize).cloned().unwrap_or_else(|| Value::from(()))

@@ -6,10 +6,10 @@
 //! same is refused by `agent`, before it is sent.
 
 use crate::context::Names;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::shown::{map_value, with_values};
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{AgentSettings, Blob, Digest, Failure, Payload};
 use convoke_plan::template::{TemplateId, Value, ValueKind};
 use convoke_plan::{Agent, Kind, NodeIx, Text};
@@ -66,15 +66,7 @@ pub(crate) fn read_by(number: Option<usize>) -> String {
     number.map_or_else(String::new, |number| format!("; `read_result` with the name `r{number}` reads it"))
 }
 
-impl Scheduler {
-    /// The room of the model behind a helper node.
-    pub(crate) fn room_of(&self, task: TaskIx, node: NodeIx) -> Option<u64> {
-        match &self.workflow_of(task).node(node).kind {
-            Kind::Agent(agent) => Some(room(&agent.settings)),
-            _ => None,
-        }
-    }
-
+impl View<'_> {
     /// An agent's prompt within so many tokens: as it is, or with the outputs of steps shown by their heads. What was cut
     /// can be read in the order of its names.
     pub(crate) fn prompt_within(
@@ -82,16 +74,13 @@ impl Scheduler {
         task: TaskIx,
         agent: &Agent,
         room: u64,
-        outputs: &dyn Outputs,
     ) -> Result<(String, Vec<Digest>), Failure> {
-        let whole = self.render(task, &agent.prompt, "prompt", outputs)?;
+        let whole = self.render(task, &agent.prompt, "prompt")?;
         let asked = self.tasks[task].question.is_some();
         let Some(id) = template(&agent.prompt).filter(|_| !asked && tokens(&whole) > room) else {
             return Ok((whole, Vec::new()));
         };
-        let cut = |most: usize| {
-            self.render_cut(task, id, Heads { most, reads_on: self.can_read_on(task) }, outputs)
-        };
+        let cut = |most: usize| self.render_cut(task, id, Heads { most, reads_on: self.can_read_on(task) });
         let mut best = cut(LEAST)?;
         if best.1.is_empty() || tokens(&best.0) > room {
             // No output can be blamed: the request is refused where it would be sent, and says how long it is.
@@ -108,7 +97,30 @@ impl Scheduler {
         }
         let (text, steps) = best;
         let kept = steps.iter().filter(|_| self.can_read_on(task));
-        Ok((text, kept.filter_map(|step| self.kept_whole(*step, outputs)).collect()))
+        Ok((text, kept.filter_map(|step| self.kept_whole(*step)).collect()))
+    }
+
+    /// The address at which an output can be read as a whole. What travels inside events, or is gathered from members, is
+    /// stored for it.
+    pub(crate) fn kept_whole(&self, task: TaskIx) -> Option<Digest> {
+        let text = match self.tasks[task].output.as_ref()? {
+            Payload::Blob { digest, .. } => return Some(*digest),
+            Payload::Inline(text) => text.clone(),
+            Payload::Gathered => self.gathered(task),
+        };
+        let digest = Digest::of(text.as_str().as_bytes());
+        self.outputs.put(Blob { digest, text });
+        Some(digest)
+    }
+}
+
+impl State {
+    /// The room of the model behind a helper node.
+    pub(crate) fn room_of(&self, task: TaskIx, node: NodeIx) -> Option<u64> {
+        match &self.workflow_of(task).node(node).kind {
+            Kind::Agent(agent) => Some(room(&agent.settings)),
+            _ => None,
+        }
     }
 
     /// Cuts every text of every step's output; the steps of which something was cut.
@@ -124,19 +136,6 @@ impl Scheduler {
             *value = cut_value(value, heads.most, &read_by(heads.reads_on.then_some(steps.len())));
         }
         steps
-    }
-
-    /// The address at which an output can be read as a whole. What travels inside events, or is gathered from members, is
-    /// stored for it.
-    pub(crate) fn kept_whole(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Digest> {
-        let text = match self.tasks[task].output.as_ref()? {
-            Payload::Blob { digest, .. } => return Some(*digest),
-            Payload::Inline(text) => text.clone(),
-            Payload::Gathered => self.gathered(task, outputs),
-        };
-        let digest = Digest::of(text.as_str().as_bytes());
-        outputs.put(Blob { digest, text });
-        Some(digest)
     }
 }
 

@@ -4,8 +4,8 @@
 //! the answer. Invariant: whoever was to work and gave nothing is named exactly once.
 
 use crate::frame::FrameIx;
-use crate::scheduler::Scheduler;
 use crate::shown::map_value;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Missing, TaskId};
 use convoke_plan::Kind;
@@ -18,7 +18,7 @@ pub(crate) const WORK: &str = "_work";
 /// The longest item that is a name.
 const LONGEST_NAME: usize = 100;
 
-impl Scheduler {
+impl State {
     /// Whether an agent of a manifest gave nothing.
     pub(crate) fn lacks_agents(&self, frame: FrameIx) -> bool {
         self.workflow_in(frame).manifest

@@ -1,14 +1,14 @@
 //! Attempts begin, end and wait.
 
-use super::Folded;
+use super::{Folded, IllegalEvent};
 use crate::agenda::Todo;
-use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
 use convoke_plan::OnUnknown;
 
-impl Scheduler {
+impl State {
     pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
         let task = self.begun(id, "attempt_started")?;
         // Under a plan that said otherwise then, what was stopped in the middle was repeated unasked.

@@ -4,12 +4,12 @@ use super::Folded;
 use crate::agenda::Todo;
 use crate::frame::{FrameEnding, Stage, Summary};
 use crate::goal::Status;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Cause, CauseKind, Ending, Failure, Payload, TaskId};
 use convoke_plan::{Join, Kind, Need, NodeIx, Requires};
 
-impl Scheduler {
+impl State {
     pub(super) fn task_succeeded(&mut self, id: &TaskId, output: &Payload) -> Folded {
         let task = self.begun(id, "task_succeeded")?;
         self.expect(task, "task_succeeded", |state| !matches!(state, TaskState::Ended(_)))?;

@@ -4,13 +4,13 @@
 //! then must find one all the same: the journal is right, and a limit is about what may start, not about what did.
 //! Whoever takes the run over gives the places out anew, so that no limit is passed from there on.
 
-use super::Folded;
-use crate::scheduler::{IllegalEvent, Scheduler};
+use super::{Folded, IllegalEvent};
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::TaskId;
 use convoke_plan::Kind;
 
-impl Scheduler {
+impl State {
     /// The task that an event says has begun; its group makes room for it.
     pub(crate) fn begun(&mut self, id: &TaskId, what: &str) -> Result<TaskIx, IllegalEvent> {
         let task = match self.tasks.find(id) {
@@ -29,9 +29,9 @@ impl Scheduler {
     /// Brings the items of a fan-out into being, up to the one with this id.
     fn reach(&mut self, id: &TaskId) {
         let Some(last) = id.segments().last() else { return };
-        let fans_out = |scheduler: &Scheduler, task: &TaskIx| {
-            let open = scheduler.tasks[*task].state == TaskState::Open;
-            let node = scheduler.node(*task);
+        let fans_out = |state: &State, task: &TaskIx| {
+            let open = state.tasks[*task].state == TaskState::Open;
+            let node = state.node(*task);
             open && *node.name == *last.node && matches!(node.kind, Kind::ForEach(_))
         };
         let groups: Vec<_> = self.tasks.indices().filter(|task| fans_out(self, task)).collect();

@@ -4,7 +4,7 @@
 //! to answer went on. What is open again after it failed has its whole time again.
 
 use crate::frame::{FrameIx, Stage};
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Event, TaskId};
@@ -12,7 +12,7 @@ use convoke_plan::{Kind, Node, Span};
 use std::collections::HashSet;
 use std::time::Duration;
 
-impl Scheduler {
+impl State {
     /// Whether an event is of a new owner, so that the time before it was nobody's.
     pub(crate) fn begins_ownership(event: &Event) -> bool {
         matches!(event, Event::RunOwned { .. } | Event::RunReopened { .. } | Event::PlanChanged { .. })

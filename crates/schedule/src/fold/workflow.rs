@@ -1,14 +1,14 @@
 //! Workflows begin, go on along their routes, and come to an end.
 
-use super::{Folded, illegal};
+use super::{Folded, IllegalEvent, illegal};
 use crate::agenda::Todo;
 use crate::frame::{Frame, FrameEnding, FrameIx, Stage};
-use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::state::State;
 use crate::task::{Place, TaskIx, TaskState};
 use convoke_model::{Ending, Payload, RunStarted, TaskId};
 use convoke_plan::{Hook, NodeIx, WorkflowIx};
 
-impl Scheduler {
+impl State {
     pub(super) fn run_started(&mut self, started: &RunStarted) -> Folded {
         if !self.frames.is_empty() {
             return Err(illegal("run_started", "the run has started already"));

@@ -5,7 +5,9 @@ use super::gather::Past;
 use super::route;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{About, Ask, Duty, Event, Inquiry, Item};
 use serde_json::json;
 
@@ -22,35 +24,13 @@ impl Scheduler {
                 return;
             }
             touched.iter().for_each(|on| self.collect_further(*on, outputs));
-            let decisions = self.decisions(goal, &touched, outputs);
+            let decisions = self.view(outputs).decisions(goal, &touched);
             debug_assert!(
-                !decisions.is_empty() || self.is_settled(goal, outputs),
+                !decisions.is_empty() || self.view(outputs).is_settled(goal),
                 "something was overlooked"
             );
             decisions.into_iter().for_each(|decision| self.carry_out(goal, decision, outputs));
         }
-    }
-
-    /// What follows from what has changed: for the goal once nobody works for it any more, else for those tasks.
-    fn decisions(&self, goal: TaskIx, touched: &[TaskIx], outputs: &dyn Outputs) -> Vec<Decision> {
-        let Some((_, spec)) = self.goal_of(goal) else { return Vec::new() };
-        if self.group(goal).open == 0 {
-            return route::route(&self.goal_state(goal, spec, Past::Open, Some(outputs)));
-        }
-        let changed: Vec<TaskIx> = touched.iter().copied().filter(|task| self.is_undecided(*task)).collect();
-        match changed.is_empty() {
-            true => Vec::new(),
-            false => route::about_items(&self.goal_state(goal, spec, Past::Of(&changed), Some(outputs))).0,
-        }
-    }
-
-    /// Whether nothing could be decided about a whole goal. Looks at all of it: where that is too much, it is believed.
-    fn is_settled(&self, goal: TaskIx, outputs: &dyn Outputs) -> bool {
-        const MOST: usize = 100;
-        self.tasks.len() > MOST
-            || self.goal_of(goal).is_none_or(|(_, spec)| {
-                route::route(&self.goal_state(goal, spec, Past::Open, Some(outputs))).is_empty()
-            })
     }
 
     fn carry_out(&mut self, goal: TaskIx, decision: Decision, outputs: &dyn Outputs) {
@@ -121,21 +101,6 @@ impl Scheduler {
         }
     }
 
-    /// A task with the tools that may be used, and those that may not.
-    fn with_known_tools(&self, goal: TaskIx, mut item: Item) -> (Item, Vec<String>) {
-        let Some((_, spec)) = self.goal_of(goal) else { return (item, Vec::new()) };
-        let (wanted, mut unknown) = (std::mem::take(&mut item.tools), Vec::new());
-        for tool in wanted {
-            match spec.allowed(&tool) {
-                allowed if allowed.is_empty() => unknown.push(tool),
-                allowed => item.tools.extend(allowed),
-            }
-        }
-        // No tools named means any: whoever was to have one of them must not get all the others instead.
-        item.toolless |= item.tools.is_empty() && !unknown.is_empty();
-        (item, unknown)
-    }
-
     /// The same again after the back-off of whoever does it: base x 2^(failures - 1).
     fn retry_item(&mut self, goal: TaskIx, item: TaskIx) {
         let executor = self.goal_of(goal).and_then(|(_, spec)| spec.duties.get(&Duty::Execute).copied());
@@ -154,6 +119,49 @@ impl Scheduler {
     fn succeed_as(&mut self, task: TaskIx, other: Option<TaskIx>) {
         let output = other.and_then(|other| self.tasks[other].output.clone()).expect("it succeeded");
         self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
+    }
+}
+
+impl View<'_> {
+    /// What follows from what has changed: for the goal once nobody works for it any more, else for those tasks.
+    fn decisions(&self, goal: TaskIx, touched: &[TaskIx]) -> Vec<Decision> {
+        let Some((_, spec)) = self.goal_of(goal) else { return Vec::new() };
+        if self.group(goal).open == 0 {
+            return route::route(&self.goal_state(goal, spec, Past::Open, Some(self.outputs)));
+        }
+        let changed: Vec<TaskIx> = touched.iter().copied().filter(|task| self.is_undecided(*task)).collect();
+        match changed.is_empty() {
+            true => Vec::new(),
+            false => {
+                route::about_items(&self.goal_state(goal, spec, Past::Of(&changed), Some(self.outputs))).0
+            }
+        }
+    }
+
+    /// Whether nothing could be decided about a whole goal. Looks at all of it: where that is too much, it is believed.
+    fn is_settled(&self, goal: TaskIx) -> bool {
+        const MOST: usize = 100;
+        self.tasks.len() > MOST
+            || self.goal_of(goal).is_none_or(|(_, spec)| {
+                route::route(&self.goal_state(goal, spec, Past::Open, Some(self.outputs))).is_empty()
+            })
+    }
+}
+
+impl State {
+    /// A task with the tools that may be used, and those that may not.
+    fn with_known_tools(&self, goal: TaskIx, mut item: Item) -> (Item, Vec<String>) {
+        let Some((_, spec)) = self.goal_of(goal) else { return (item, Vec::new()) };
+        let (wanted, mut unknown) = (std::mem::take(&mut item.tools), Vec::new());
+        for tool in wanted {
+            match spec.allowed(&tool) {
+                allowed if allowed.is_empty() => unknown.push(tool),
+                allowed => item.tools.extend(allowed),
+            }
+        }
+        // No tools named means any: whoever was to have one of them must not get all the others instead.
+        item.toolless |= item.tools.is_empty() && !unknown.is_empty();
+        (item, unknown)
     }
 }
 

@@ -6,7 +6,7 @@ use super::contract::Said;
 use super::items::{NOT_ACHIEVED, unknown};
 use super::mend::last_failure;
 use super::outcome::{Status, is_made_up_for, lacks, lost, reason, status_word};
-use super::state::{ItemState, State, Step, Told};
+use super::state::{GoalState, ItemState, Step, Told};
 use super::verdict::{shortfall, verdict};
 use crate::task::End;
 use convoke_model::{Class, Duty, Failure};
@@ -15,7 +15,7 @@ use convoke_model::{Class, Duty, Failure};
 pub(crate) const NOT_ANSWERED: &str = "not_answered";
 
 /// Why a goal has failed, if it has.
-pub(super) fn failure(state: &State<'_>) -> Option<Failure> {
+pub(super) fn failure(state: &GoalState<'_>) -> Option<Failure> {
     if let Some(lost) = lost(state) {
         let failure = lost.failure.cloned().or_else(|| last_failure(state, lost)).unwrap_or_else(unknown);
         let why = if lost.was_given_up() { reason(lost) } else { failure.message };
@@ -30,7 +30,7 @@ pub(super) fn failure(state: &State<'_>) -> Option<Failure> {
 }
 
 /// Why there is no answer, though the tasks were done.
-fn unanswered(state: &State<'_>) -> Option<Failure> {
+fn unanswered(state: &GoalState<'_>) -> Option<Failure> {
     let (class, why) = match state.steps.last() {
         Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
             Said::Refused(why) => (Class::InvalidOutput, format!("the answer cannot be used: {why}")),
@@ -45,7 +45,7 @@ fn unanswered(state: &State<'_>) -> Option<Failure> {
 }
 
 /// Why a goal that has not failed was not reached as a whole; `None` where it was.
-pub(super) fn shortcoming(state: &State<'_>) -> Option<String> {
+pub(super) fn shortcoming(state: &GoalState<'_>) -> Option<String> {
     match verdict(state) {
         Status::Succeeded => None,
         Status::SkippedAll => {
@@ -59,7 +59,7 @@ pub(super) fn shortcoming(state: &State<'_>) -> Option<String> {
 }
 
 /// The first task of which nothing is there, among those that the results are made of.
-fn missing<'s, 'a>(state: &'s State<'a>) -> Option<&'s ItemState<'a>> {
+fn missing<'s, 'a>(state: &'s GoalState<'a>) -> Option<&'s ItemState<'a>> {
     let mut item = state.top().find(|item| lacks(state, item) && !is_made_up_for(state, item))?;
     while item.ended() == Some(End::Succeeded) {
         item = item
@@ -71,7 +71,7 @@ fn missing<'s, 'a>(state: &'s State<'a>) -> Option<&'s ItemState<'a>> {
     Some(item)
 }
 
-fn told(state: &State<'_>, item: &ItemState<'_>) -> String {
+fn told(state: &GoalState<'_>, item: &ItemState<'_>) -> String {
     let (id, how, why) = (state.short(&item.id), status_word(item), reason(item));
     format!("task {id} is {how}: {why}")
 }

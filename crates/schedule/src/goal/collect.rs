@@ -14,7 +14,9 @@ use super::share::{self, Room, Size};
 use crate::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::synthesis::readable;
 use convoke_model::{About, Class, Duty, Event, Inquiry, Piece, TaskId};
 use convoke_plan::Kind;
@@ -28,10 +30,10 @@ impl Scheduler {
             return false;
         }
         self.end_collecting(on);
-        let Some(parts) = self.pieces_to_collect(on, outputs) else { return false };
+        let Some(parts) = self.view(outputs).pieces_to_collect(on) else { return false };
         let pieces = parts.len();
         let mut tree = Tree::new(parts, self.room_on(on).bounds());
-        let (asks, _) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of, outputs));
+        let (asks, _) = look(&mut tree, None, &|key, of| self.view(outputs).digest_at(on, key, of));
         if asks.is_empty() {
             return false;
         }
@@ -53,21 +55,15 @@ impl Scheduler {
         let group = self.group_mut(on);
         let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
         let behind = tree.is_some().then_some(answered.as_slice());
-        let new = || Some(Tree::new(self.pieces_to_collect(on, outputs)?, self.room_on(on).bounds()));
+        let new = || Some(Tree::new(self.view(outputs).pieces_to_collect(on)?, self.room_on(on).bounds()));
         let Some(mut tree) = tree.or_else(new) else { return };
         let keys = behind.map(|answered| answered.iter().filter_map(|child| self.key_of_digest(*child)));
         let keys: Option<Vec<&str>> = keys.map(Iterator::collect);
-        let (asks, _) = look(&mut tree, keys.as_deref(), &|key, of| self.digest_at(on, key, of, outputs));
+        let (asks, _) =
+            look(&mut tree, keys.as_deref(), &|key, of| self.view(outputs).digest_at(on, key, of));
         self.group_mut(on).tree = Some(tree);
         if !asks.is_empty() {
             self.ask_for_digests(on, asks, "digests are too many as well: they are put together".to_owned());
-        }
-    }
-
-    fn end_collecting(&mut self, on: TaskIx) {
-        if let Some(group) = self.tasks[on].group.as_mut() {
-            group.tree = None;
-            group.answered.clear();
         }
     }
 
@@ -88,19 +84,90 @@ impl Scheduler {
         };
         self.emit(Event::Asked { task: id, questions: asks.into_iter().map(question).collect() });
     }
+}
+
+impl View<'_> {
+    /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.
+    pub(super) fn last_pieces(&self, on: TaskIx) -> Option<Vec<Piece>> {
+        let mut tree = Tree::new(self.pieces_to_collect(on)?, self.room_on(on).bounds());
+        let (_, last) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of));
+        Some(last?.into_iter().map(|part| part.piece).collect())
+    }
+
+    /// The digests that nobody could make, without those that another one of them was to be made of.
+    pub(super) fn digests_lacking(&self, on: TaskIx) -> Vec<TaskIx> {
+        let is_lacking =
+            |digest: &TaskIx| self.tasks[*digest].is_ended() && self.digest_text(*digest).is_none();
+        let mut lacking: Vec<TaskIx> = self.digests_of(on).filter(is_lacking).collect();
+        let pieces = lacking.iter().filter_map(|digest| self.pieces_of(*digest)).flatten();
+        let below: HashSet<TaskIx> = pieces.filter_map(|piece| self.tasks.find(&piece.task)).collect();
+        lacking.retain(|digest| !below.contains(digest));
+        lacking.reverse();
+        lacking
+    }
+
+    /// The results as pieces with their sizes; `None` where one question takes all of them.
+    fn pieces_to_collect(&self, on: TaskIx) -> Option<Vec<Part>> {
+        let (goal, spec) = self.goal_of(on)?;
+        spec.duties.get(&Duty::Collect)?;
+        let sources = self.put_together_in(goal, on);
+        let reads_on = self.whole_is_read_on(goal, on);
+        let size = |source: &TaskIx| self.size_in_prompt(*source, self.room_on(on), (on == goal, reads_on));
+        let sizes: Vec<Size> = sources.iter().map(size).collect();
+        if self.room_on(on).fit(&sizes) {
+            return None;
+        }
+        let most = (self.room_on(on).bounds().tokens / 2).max(1);
+        let cut = |(source, size): (TaskIx, Size)| cut(&self.tasks[source].id, size, most);
+        Some(sources.into_iter().zip(sizes).flat_map(cut).collect())
+    }
+
+    fn size_in_prompt(&self, task: TaskIx, room: Room, (of_goal, reads_on): (bool, bool)) -> Size {
+        let about = self.item_of(task).map_or("", |item| &item.description);
+        let said = self.json_of(task);
+        let (summary, reason) = (words(&said, "summary"), words(&said, "reason"));
+        let text = said.get("result").map(readable).unwrap_or_default();
+        let beside = room.beside(&[about, &summary]);
+        // The answer's question lists every task besides showing its result.
+        let listed = if of_goal { room.beside(&[about, &summary, about, &reason]) } else { beside };
+        room.size(&text, beside, listed, reads_on)
+    }
+
+    /// How the digest with a key stands, given what it would be made of now.
+    fn digest_at(&self, on: TaskIx, key: &str, of: &[Part]) -> Option<Answer> {
+        let id = TaskId::new(Some(&self.tasks[on].id), Duty::Collect.word(), Some(key), 1);
+        let child = self.tasks.find(&id)?;
+        let pieces = self.pieces_of(child)?;
+        if pieces.len() != of.len() || pieces.iter().zip(of).any(|(piece, part)| *piece != part.piece) {
+            return Some(Answer::Other);
+        }
+        Some(match self.tasks[child].state {
+            TaskState::Ended(end) => {
+                let text = self.digest_text(child).filter(|_| end == End::Succeeded);
+                let room = self.room_on(on);
+                let length =
+                    text.map_or(room.digest(), |text| share::marked(&text).min(room.longest_digest()));
+                let tokens = share::tokens(length + room.beside_digest());
+                Answer::Given(Part { piece: Piece::whole(id), tokens })
+            }
+            _ => Answer::Open,
+        })
+    }
+}
+
+impl State {
+    pub(crate) fn end_collecting(&mut self, on: TaskIx) {
+        if let Some(group) = self.tasks[on].group.as_mut() {
+            group.tree = None;
+            group.answered.clear();
+        }
+    }
 
     /// Whether digests are being made.
     pub(super) fn makes_digests(&self, on: TaskIx) -> bool {
         let Some(group) = self.tasks[on].group.as_deref() else { return false };
         let mut digests = group.members.iter().rev().take_while(|member| self.pieces_of(**member).is_some());
         group.tree.is_some() || digests.any(|member| !self.tasks[*member].is_ended())
-    }
-
-    /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.
-    pub(super) fn last_pieces(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<Vec<Piece>> {
-        let mut tree = Tree::new(self.pieces_to_collect(on, outputs)?, self.room_on(on).bounds());
-        let (_, last) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of, outputs));
-        Some(last?.into_iter().map(|part| part.piece).collect())
     }
 
     /// The digests that were made since the last child was: those of what is put together now, last first.
@@ -128,35 +195,6 @@ impl Scheduler {
     /// Whether something of what was put together is there by its heads only, or not at all.
     pub(super) fn lacks_digests(&self, on: TaskIx) -> bool {
         self.digests_of(on).any(|digest| self.tasks[digest].is_ended() && !self.tasks[digest].succeeded())
-    }
-
-    /// The digests that nobody could make, without those that another one of them was to be made of.
-    pub(super) fn digests_lacking(&self, on: TaskIx, outputs: &dyn Outputs) -> Vec<TaskIx> {
-        let is_lacking =
-            |digest: &TaskIx| self.tasks[*digest].is_ended() && self.digest_text(*digest, outputs).is_none();
-        let mut lacking: Vec<TaskIx> = self.digests_of(on).filter(is_lacking).collect();
-        let pieces = lacking.iter().filter_map(|digest| self.pieces_of(*digest)).flatten();
-        let below: HashSet<TaskIx> = pieces.filter_map(|piece| self.tasks.find(&piece.task)).collect();
-        lacking.retain(|digest| !below.contains(digest));
-        lacking.reverse();
-        lacking
-    }
-
-    /// The results as pieces with their sizes; `None` where one question takes all of them.
-    fn pieces_to_collect(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<Vec<Part>> {
-        let (goal, spec) = self.goal_of(on)?;
-        spec.duties.get(&Duty::Collect)?;
-        let sources = self.put_together_in(goal, on);
-        let reads_on = self.whole_is_read_on(goal, on);
-        let size =
-            |source: &TaskIx| self.size_in_prompt(*source, self.room_on(on), (on == goal, reads_on), outputs);
-        let sizes: Vec<Size> = sources.iter().map(size).collect();
-        if self.room_on(on).fit(&sizes) {
-            return None;
-        }
-        let most = (self.room_on(on).bounds().tokens / 2).max(1);
-        let cut = |(source, size): (TaskIx, Size)| cut(&self.tasks[source].id, size, most);
-        Some(sources.into_iter().zip(sizes).flat_map(cut).collect())
     }
 
     /// What a question about the results of a task or goal has room for, whether they become a digest or the last question
@@ -193,44 +231,6 @@ impl Scheduler {
         let mut items: Vec<TaskIx> = items.filter(has_result).collect();
         items.sort_by_cached_key(|item| path(&self.tasks[*item].id));
         items
-    }
-
-    fn size_in_prompt(
-        &self,
-        task: TaskIx,
-        room: Room,
-        (of_goal, reads_on): (bool, bool),
-        outputs: &dyn Outputs,
-    ) -> Size {
-        let about = self.item_of(task).map_or("", |item| &item.description);
-        let said = self.json_of(task, outputs);
-        let (summary, reason) = (words(&said, "summary"), words(&said, "reason"));
-        let text = said.get("result").map(readable).unwrap_or_default();
-        let beside = room.beside(&[about, &summary]);
-        // The answer's question lists every task besides showing its result.
-        let listed = if of_goal { room.beside(&[about, &summary, about, &reason]) } else { beside };
-        room.size(&text, beside, listed, reads_on)
-    }
-
-    /// How the digest with a key stands, given what it would be made of now.
-    fn digest_at(&self, on: TaskIx, key: &str, of: &[Part], outputs: &dyn Outputs) -> Option<Answer> {
-        let id = TaskId::new(Some(&self.tasks[on].id), Duty::Collect.word(), Some(key), 1);
-        let child = self.tasks.find(&id)?;
-        let pieces = self.pieces_of(child)?;
-        if pieces.len() != of.len() || pieces.iter().zip(of).any(|(piece, part)| *piece != part.piece) {
-            return Some(Answer::Other);
-        }
-        Some(match self.tasks[child].state {
-            TaskState::Ended(end) => {
-                let text = self.digest_text(child, outputs).filter(|_| end == End::Succeeded);
-                let room = self.room_on(on);
-                let length =
-                    text.map_or(room.digest(), |text| share::marked(&text).min(room.longest_digest()));
-                let tokens = share::tokens(length + room.beside_digest());
-                Answer::Given(Part { piece: Piece::whole(id), tokens })
-            }
-            _ => Answer::Open,
-        })
     }
 
     /// What a digest is to be made of; `None` of everybody else.

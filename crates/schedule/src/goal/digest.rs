@@ -7,11 +7,11 @@
 use super::contract::words;
 use super::outcome::{reason, status_word};
 use super::share::{self, Room};
-use super::state::State;
+use super::state::GoalState;
 use crate::merge::part_of;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::Piece;
 use convoke_model::synthesis::readable;
 use serde_json::{Value as Json, json};
@@ -23,20 +23,19 @@ pub(super) struct Pieces {
     pub kept: Vec<TaskIx>,
 }
 
-impl Scheduler {
+impl View<'_> {
     /// Pieces as prompts show them; what is cut is read by the names after the first so many, by who can.
     pub(super) fn pieces_shown(
         &self,
-        state: &State<'_>,
+        state: &GoalState<'_>,
         pieces: &[Piece],
         room: Room,
         names: Option<usize>,
-        outputs: &dyn Outputs,
     ) -> Pieces {
         let mut shown = Pieces::default();
         for (piece, task) in pieces.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
-            let entry = match (self.pieces_of(task), self.digest_text(task, outputs)) {
-                (None, _) => self.result_entry(state, piece, task, room, outputs),
+            let entry = match (self.pieces_of(task), self.digest_text(task)) {
+                (None, _) => self.result_entry(state, piece, task, room),
                 (Some(_), Some(digest)) => {
                     let most = room.longest_digest();
                     let is_cut = share::marked(&digest) > most;
@@ -47,7 +46,7 @@ impl Scheduler {
                     self.digest_entry(state, task, &digest, room)
                 }
                 (Some(of), None) => {
-                    let heads = self.heads(state, of, (room, names), &mut shown.kept, outputs);
+                    let heads = self.heads(state, of, (room, names), &mut shown.kept);
                     self.lacking_entry(state, task, &heads, room)
                 }
             };
@@ -57,11 +56,11 @@ impl Scheduler {
     }
 
     /// What somebody made of results, with what is wrong with them; `None` where nobody could.
-    pub(super) fn digest_text(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<String> {
+    pub(super) fn digest_text(&self, task: TaskIx) -> Option<String> {
         if !self.tasks[task].succeeded() || self.pieces_of(task).is_none() {
             return None;
         }
-        let said = self.json_of(task, outputs);
+        let said = self.json_of(task);
         let (digest, issues) = (words(&said, "digest"), words(&said, "issues"));
         match (digest.is_empty(), issues.is_empty()) {
             (true, _) => None,
@@ -70,50 +69,23 @@ impl Scheduler {
         }
     }
 
-    /// The tasks that a digest is about, by name and number.
-    pub(super) fn covered(&self, state: &State<'_>, task: TaskIx) -> (String, usize) {
-        let mut tasks = Vec::new();
-        self.add_covered(task, &mut tasks);
-        // Parts of one result stand side by side, here or at the borders of two digests.
-        tasks.dedup();
-        let names: Vec<&str> = tasks.iter().map(|task| state.short(&self.tasks[*task].id)).collect();
-        (ranges(&names), tasks.len())
-    }
-
-    fn add_covered(&self, task: TaskIx, tasks: &mut Vec<TaskIx>) {
-        match self.pieces_of(task) {
-            None => tasks.push(task),
-            Some(of) => {
-                let of = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
-                of.for_each(|task| self.add_covered(task, tasks));
-            }
-        }
-    }
-
-    fn result_entry(
-        &self,
-        state: &State<'_>,
-        piece: &Piece,
-        task: TaskIx,
-        room: Room,
-        outputs: &dyn Outputs,
-    ) -> Json {
+    fn result_entry(&self, state: &GoalState<'_>, piece: &Piece, task: TaskIx, room: Room) -> Json {
         let about = self.item_of(task).map(|item| room.line(&item.description)).unwrap_or_default();
         let part = piece.part.map(|[number, of]| format!(" (part {} of {of})", number + 1));
         let item = state.find(&piece.task).map(|at| &state.items[at]);
         let summary = match self.tasks[task].succeeded() {
-            true => words(&self.json_of(task, outputs), "summary"),
+            true => words(&self.json_of(task), "summary"),
             false => item.map(reason).unwrap_or_default(),
         };
         json!({
             "id": state.short(&piece.task), "description": about + part.as_deref().unwrap_or_default(),
             "status": item.map_or("succeeded", status_word), "summary": room.line(&summary),
-            "result": self.result_text(piece, task, outputs),
+            "result": self.result_text(piece, task),
         })
     }
 
-    fn result_text(&self, piece: &Piece, task: TaskIx, outputs: &dyn Outputs) -> String {
-        let said = self.json_of(task, outputs);
+    fn result_text(&self, piece: &Piece, task: TaskIx) -> String {
+        let said = self.json_of(task);
         let text =
             said.get("result").filter(|_| self.tasks[task].succeeded()).map(readable).unwrap_or_default();
         match piece.part {
@@ -122,53 +94,25 @@ impl Scheduler {
         }
     }
 
-    fn digest_entry(&self, state: &State<'_>, task: TaskIx, digest: &str, room: Room) -> Json {
-        let (names, tasks) = self.covered(state, task);
-        json!({
-            "id": room.note(&names), "description": format!("what {tasks} tasks came to, put together"),
-            "status": "put together", "summary": "", "result": digest,
-        })
-    }
-
-    fn lacking_entry(&self, state: &State<'_>, task: TaskIx, heads: &str, room: Room) -> Json {
-        let (names, tasks) = self.covered(state, task);
-        let description =
-            format!("what {tasks} tasks came to, which could not be put together: only the heads are shown");
-        json!({
-            "id": room.note(&names), "description": description, "status": "not put together",
-            "summary": room.line(&self.why_lacking(task)), "result": heads,
-        })
-    }
-
-    /// Why nobody could make a digest.
-    pub(super) fn why_lacking(&self, task: TaskIx) -> String {
-        match self.tasks[task].failure.as_deref() {
-            Some(failure) => failure.message.clone(),
-            None if self.tasks[task].succeeded() => "it was empty".to_owned(),
-            None => "it was stopped".to_owned(),
-        }
-    }
-
     /// The heads of what a digest was to be made of, which together take no more room than the digest would have. Of a
     /// digest that nobody could make either, the heads of what lies below it.
     fn heads(
         &self,
-        state: &State<'_>,
+        state: &GoalState<'_>,
         of: &[Piece],
         (room, names): (Room, Option<usize>),
         kept: &mut Vec<TaskIx>,
-        outputs: &dyn Outputs,
     ) -> String {
         const WORDS: usize = 240;
         let mut below = Vec::new();
-        self.add_below(of, &mut below, outputs);
+        self.add_below(of, &mut below);
         let shown = below.len().min(share::HEADS);
         let mut lines = vec![heads_of(below.len(), shown, names.is_some())];
         let mut left = room.digest().saturating_sub(WORDS);
         for number in 0..shown {
             // Spread over all of them: what comes first is worth no more than the rest.
             let (piece, task) = below[number * below.len() / shown];
-            let text = self.text_below(piece, task, outputs);
+            let text = self.text_below(piece, task);
             let name = share::clipped(&self.covered(state, task).0, 40);
             let whole = format!("Task {name}: {text}");
             let room = left / (shown - number);
@@ -187,19 +131,68 @@ impl Scheduler {
     }
 
     /// What there is of pieces: results, digests, and what lies below digests that nobody could make.
-    fn add_below<'p>(&'p self, of: &'p [Piece], found: &mut Vec<(&'p Piece, TaskIx)>, outputs: &dyn Outputs) {
+    fn add_below<'p>(&'p self, of: &'p [Piece], found: &mut Vec<(&'p Piece, TaskIx)>) {
         for (piece, task) in of.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
-            match self.pieces_of(task).filter(|_| self.digest_text(task, outputs).is_none()) {
-                Some(below) => self.add_below(below, found, outputs),
+            match self.pieces_of(task).filter(|_| self.digest_text(task).is_none()) {
+                Some(below) => self.add_below(below, found),
                 None => found.push((piece, task)),
             }
         }
     }
 
-    fn text_below(&self, piece: &Piece, task: TaskIx, outputs: &dyn Outputs) -> String {
+    fn text_below(&self, piece: &Piece, task: TaskIx) -> String {
         match self.pieces_of(task) {
-            None => self.result_text(piece, task, outputs),
-            Some(_) => self.digest_text(task, outputs).unwrap_or_default(),
+            None => self.result_text(piece, task),
+            Some(_) => self.digest_text(task).unwrap_or_default(),
+        }
+    }
+}
+
+impl State {
+    /// The tasks that a digest is about, by name and number.
+    pub(super) fn covered(&self, state: &GoalState<'_>, task: TaskIx) -> (String, usize) {
+        let mut tasks = Vec::new();
+        self.add_covered(task, &mut tasks);
+        // Parts of one result stand side by side, here or at the borders of two digests.
+        tasks.dedup();
+        let names: Vec<&str> = tasks.iter().map(|task| state.short(&self.tasks[*task].id)).collect();
+        (ranges(&names), tasks.len())
+    }
+
+    fn add_covered(&self, task: TaskIx, tasks: &mut Vec<TaskIx>) {
+        match self.pieces_of(task) {
+            None => tasks.push(task),
+            Some(of) => {
+                let of = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
+                of.for_each(|task| self.add_covered(task, tasks));
+            }
+        }
+    }
+
+    fn digest_entry(&self, state: &GoalState<'_>, task: TaskIx, digest: &str, room: Room) -> Json {
+        let (names, tasks) = self.covered(state, task);
+        json!({
+            "id": room.note(&names), "description": format!("what {tasks} tasks came to, put together"),
+            "status": "put together", "summary": "", "result": digest,
+        })
+    }
+
+    fn lacking_entry(&self, state: &GoalState<'_>, task: TaskIx, heads: &str, room: Room) -> Json {
+        let (names, tasks) = self.covered(state, task);
+        let description =
+            format!("what {tasks} tasks came to, which could not be put together: only the heads are shown");
+        json!({
+            "id": room.note(&names), "description": description, "status": "not put together",
+            "summary": room.line(&self.why_lacking(task)), "result": heads,
+        })
+    }
+
+    /// Why nobody could make a digest.
+    pub(super) fn why_lacking(&self, task: TaskIx) -> String {
+        match self.tasks[task].failure.as_deref() {
+            Some(failure) => failure.message.clone(),
+            None if self.tasks[task].succeeded() => "it was empty".to_owned(),
+            None => "it was stopped".to_owned(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agenda::Todo;
 use crate::fold::Folded;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{About, Duty, Inquiry, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
@@ -37,7 +37,7 @@ pub(crate) struct Pursuit {
     pub awaits: u32,
 }
 
-impl Scheduler {
+impl State {
     /// A goal holds nothing but its children. One that waited for its place goes on with those that it has.
     pub(crate) fn open_goal(&mut self, task: TaskIx) {
         self.tasks[task].group.get_or_insert_default();

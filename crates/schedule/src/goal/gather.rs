@@ -2,10 +2,11 @@
 
 use super::contract::{self, Said};
 use super::proposal::Proposal;
-use super::state::{ItemState, Standing, State, Step, Told};
+use super::state::{GoalState, ItemState, Standing, Step, Told};
 use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{About, Answer, CauseKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Goal, Kind};
 use std::cell::OnceCell;
@@ -24,7 +25,42 @@ pub(crate) enum Past<'t> {
     Whole,
 }
 
-impl Scheduler {
+impl View<'_> {
+    /// Why the last work on a task of a goal failed.
+    pub(crate) fn item_failure(&self, task: TaskIx) -> Option<Failure> {
+        let (goal, spec) = self.goal_of(task)?;
+        let state = self.goal_state(goal, spec, Past::Of(&[task]), Some(self.outputs));
+        let item = state.find(&self.tasks[task].id)?;
+        super::mend::last_failure(&state, &state.items[item])
+    }
+
+    /// What a duty answered, read once.
+    pub(crate) fn said(&self, task: TaskIx, duty: Duty) -> Arc<Said> {
+        let mut kept = self.values.said.borrow_mut();
+        let read = || Arc::new(contract::read(duty, &self.json_of(task)));
+        kept.entry(task).or_insert_with(read).clone()
+    }
+
+    fn given_plan(&self, task: TaskIx, goal: &Goal) -> Option<Result<Proposal, String>> {
+        let text = self.render(task, goal.plan.as_ref()?, "plan");
+        match text {
+            Err(failure) => Some(Err(failure.message)),
+            // A template that gives nothing leaves the planning to the planner.
+            Ok(text) if text.trim().is_empty() => None,
+            Ok(text) => Some(Proposal::read_text(&text)),
+        }
+    }
+
+    fn approved_plan(&self, task: TaskIx) -> Option<String> {
+        let answer = self.read(self.tasks[task].answer.as_ref()?)?;
+        match serde_json::from_str(answer.as_str()).ok()? {
+            Answer::Plan { plan } => Some(plan),
+            _ => None,
+        }
+    }
+}
+
+impl State {
     /// The goal that a task belongs to: itself, or one around it.
     pub(crate) fn goal_of(&self, task: TaskIx) -> Option<(TaskIx, &Goal)> {
         let mut next = Some(task);
@@ -44,7 +80,7 @@ impl Scheduler {
         goal: &'a Goal,
         past: Past<'_>,
         outputs: Option<&dyn Outputs>,
-    ) -> State<'a> {
+    ) -> GoalState<'a> {
         let mut found = Vec::new();
         match past {
             Past::Of(some) => some.iter().for_each(|own| self.add_around(*own, &mut found)),
@@ -60,11 +96,11 @@ impl Scheduler {
         let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
-        let approved_text = outputs_of_plan.and_then(|outputs| self.approved_plan(task, outputs));
-        State {
+        let approved_text = outputs_of_plan.and_then(|outputs| self.view(outputs).approved_plan(task));
+        GoalState {
             goal,
             id: self.tasks[task].id.clone(),
-            given: outputs_of_plan.and_then(|outputs| self.given_plan(task, goal, outputs)),
+            given: outputs_of_plan.and_then(|outputs| self.view(outputs).given_plan(task, goal)),
             approved: approved_text.as_deref().map(Proposal::read_text),
             approved_text,
             unattended: self.skip_gates,
@@ -109,14 +145,6 @@ impl Scheduler {
             About::Collect { .. } => Some((Duty::Collect, None)),
             _ => None,
         }
-    }
-
-    /// Why the last work on a task of a goal failed.
-    pub(crate) fn item_failure(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Failure> {
-        let (goal, spec) = self.goal_of(task)?;
-        let state = self.goal_state(goal, spec, Past::Of(&[task]), Some(outputs));
-        let item = state.find(&self.tasks[task].id)?;
-        super::mend::last_failure(&state, &state.items[item])
     }
 
     fn item_state<'a>(
@@ -218,39 +246,9 @@ impl Scheduler {
 
     fn told(&self, task: TaskIx, duty: Duty, outputs: Option<&dyn Outputs>) -> Told<'_> {
         match (self.tasks[task].succeeded(), self.tasks[task].is_ended(), outputs) {
-            (true, _, Some(outputs)) => Told::Said(self.said(task, duty, outputs)),
+            (true, _, Some(outputs)) => Told::Said(self.view(outputs).said(task, duty)),
             (false, true, _) => Told::Failed(self.tasks[task].failure.as_deref()),
             _ => Told::Nothing,
-        }
-    }
-
-    /// What a duty answered, read once.
-    pub(crate) fn said(&self, task: TaskIx, duty: Duty, outputs: &dyn Outputs) -> Arc<Said> {
-        let mut kept = self.values.said.borrow_mut();
-        let read = || Arc::new(contract::read(duty, &self.json_of(task, outputs)));
-        kept.entry(task).or_insert_with(read).clone()
-    }
-
-    fn given_plan(
-        &self,
-        task: TaskIx,
-        goal: &Goal,
-        outputs: &dyn Outputs,
-    ) -> Option<Result<Proposal, String>> {
-        let text = self.render(task, goal.plan.as_ref()?, "plan", outputs);
-        match text {
-            Err(failure) => Some(Err(failure.message)),
-            // A template that gives nothing leaves the planning to the planner.
-            Ok(text) if text.trim().is_empty() => None,
-            Ok(text) => Some(Proposal::read_text(&text)),
-        }
-    }
-
-    fn approved_plan(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<String> {
-        let answer = self.read(self.tasks[task].answer.as_ref()?, outputs)?;
-        match serde_json::from_str(answer.as_str()).ok()? {
-            Answer::Plan { plan } => Some(plan),
-            _ => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::share;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::Event;
 use convoke_model::synthesis::readable;
 use serde_json::{Value as Json, json};
@@ -21,11 +22,20 @@ pub(super) struct Inputs {
 }
 
 impl Scheduler {
+    /// Decide: says that whoever was just asked does not see all of what the task builds on, and cannot.
+    pub(super) fn note_inputs_in_part(&mut self, on: TaskIx, outputs: &dyn Outputs) {
+        let Some(message) = self.view(outputs).inputs_in_part(on) else { return };
+        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
+        self.emit(Event::Noted { task, code, message });
+    }
+}
+
+impl View<'_> {
     /// Those of what a task builds on that whoever is asked is shown.
-    pub(super) fn inputs_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Inputs {
+    pub(super) fn inputs_shown(&self, about: &About<'_>) -> Inputs {
         let mut tasks = self.with_results(about.builds_on().iter());
         let size = |task: &TaskIx| {
-            let said = self.json_of(*task, outputs);
+            let said = self.json_of(*task);
             let description = self.item_of(*task).map_or("", |item| &item.description);
             let beside = about.room.beside(&[description, &words(&said, "summary")]);
             (beside, said.get("result").map_or(0, |result| share::marked(&readable(result))))
@@ -36,14 +46,7 @@ impl Scheduler {
         Inputs { tasks, further, all }
     }
 
-    /// Decide: says that whoever was just asked does not see all of what the task builds on, and cannot.
-    pub(super) fn note_inputs_in_part(&mut self, on: TaskIx, outputs: &dyn Outputs) {
-        let Some(message) = self.inputs_in_part(on, outputs) else { return };
-        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
-        self.emit(Event::Noted { task, code, message });
-    }
-
-    fn inputs_in_part(&self, on: TaskIx, outputs: &dyn Outputs) -> Option<String> {
+    fn inputs_in_part(&self, on: TaskIx) -> Option<String> {
         // Who can read on misses something only where there are very many.
         const FEW: usize = 64;
         let asked = *self.tasks[on].group.as_ref()?.members.last()?;
@@ -51,11 +54,11 @@ impl Scheduler {
         if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
             return None;
         }
-        let about = self.about_duty(asked, outputs)?;
-        let Inputs { tasks, further, all } = self.inputs_shown(&about, outputs);
+        let about = self.about_duty(asked)?;
+        let Inputs { tasks, further, all } = self.inputs_shown(&about);
         let cut = match about.reads_on {
             true => 0,
-            false => self.seen_of(&about, tasks, all, 0, outputs).iter().filter(|seen| seen.cut).count(),
+            false => self.seen_of(&about, tasks, all, 0).iter().filter(|seen| seen.cut).count(),
         };
         let word = about.duty.word();
         (cut + further > 0).then(|| {

@@ -8,7 +8,7 @@ use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::proposal::Proposal;
 use super::purse;
-use super::state::{ItemState, Standing, State, Step, Told, asked_in_a_row};
+use super::state::{GoalState, ItemState, Standing, Step, Told, asked_in_a_row};
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
@@ -17,7 +17,7 @@ use convoke_plan::SpawnRule;
 pub const NOT_ACHIEVED: &str = "goal_not_achieved";
 
 /// Tasks that something may be decided about: by priority, then depth, then creation.
-pub(crate) fn in_order(state: &State<'_>) -> Vec<usize> {
+pub(crate) fn in_order(state: &GoalState<'_>) -> Vec<usize> {
     let open = |index: &usize| matches!(state.items[*index].standing, Standing::Waiting | Standing::Open);
     let mut open: Vec<usize> = (0..state.items.len()).filter(open).collect();
     open.sort_by_key(|index| (state.items[*index].item.priority, state.items[*index].item.depth, *index));
@@ -25,12 +25,12 @@ pub(crate) fn in_order(state: &State<'_>) -> Vec<usize> {
 }
 
 /// The id of a task by its name within the goal.
-pub(crate) fn full(state: &State<'_>, short: &str) -> TaskId {
+pub(crate) fn full(state: &GoalState<'_>, short: &str) -> TaskId {
     TaskId(format!("{}/{short}", state.id).into())
 }
 
 /// What is decided about a task now, if anything. `left` is how many tasks may still be made.
-pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<Decision> {
+pub(crate) fn next(state: &GoalState<'_>, index: usize, left: &mut u32) -> Option<Decision> {
     let mut look = Look { state, item: &state.items[index], left };
     if look.item.has_open_child(state) {
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn next(state: &State<'_>, index: usize, left: &mut u32) -> Option<De
 
 /// One task under the router's eyes.
 pub(super) struct Look<'s, 'a> {
-    pub state: &'s State<'a>,
+    pub state: &'s GoalState<'a>,
     pub item: &'s ItemState<'a>,
     pub left: &'s mut u32,
 }

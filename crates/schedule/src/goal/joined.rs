@@ -5,28 +5,17 @@
 //! together.
 
 use super::outcome::in_tree_order;
-use super::state::{ItemState, State};
+use super::state::{GoalState, ItemState};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx};
+use crate::view::View;
 use convoke_model::synthesis::readable;
 use convoke_model::{Duty, TaskId};
 use serde_json::{Value, json};
 
 impl Scheduler {
-    /// The message of a goal without an answer.
-    pub(super) fn unanswered_message(&self, state: &State<'_>, outputs: &dyn Outputs) -> String {
-        let top = in_tree_order(state).into_iter().filter(|item| item.parent.is_none());
-        match self.joined(state, top, outputs) {
-            text if text.is_empty() => {
-                "No answer could be put together; what became of each task is listed.".to_owned()
-            }
-            text => {
-                format!("No answer could be put together. The results of the tasks, as they are:\n\n{text}")
-            }
-        }
-    }
-
     /// Decide: a task ends with the results of these children, because they could not be reconciled.
     pub(super) fn succeed_joined(
         &mut self,
@@ -38,27 +27,43 @@ impl Scheduler {
         let Some((goal, spec)) = self.goal_of(on) else { return };
         let state = self.goal_state(goal, spec, super::gather::Past::Of(&[on]), None);
         let items = children.iter().filter_map(|id| Some(&state.items[state.find(id)?]));
-        let result = self.joined(&state, items, outputs);
+        let result = self.view(outputs).joined(&state, items);
         let reason = format!("the results of its parts stand one after the other: {why}");
         let summary = "The results of its parts, which were not put together.";
         let said = json!({ "goal_achieved": true, "result": result, "summary": summary, "reason": reason });
         self.succeed(on, &said, outputs);
     }
+}
+
+impl View<'_> {
+    /// The message of a goal without an answer.
+    pub(super) fn unanswered_message(&self, state: &GoalState<'_>) -> String {
+        let top = in_tree_order(state).into_iter().filter(|item| item.parent.is_none());
+        match self.joined(state, top) {
+            text if text.is_empty() => {
+                "No answer could be put together; what became of each task is listed.".to_owned()
+            }
+            text => {
+                format!("No answer could be put together. The results of the tasks, as they are:\n\n{text}")
+            }
+        }
+    }
 
     fn joined<'s, 'a: 's>(
         &self,
-        state: &State<'_>,
+        state: &GoalState<'_>,
         items: impl Iterator<Item = &'s ItemState<'a>>,
-        outputs: &dyn Outputs,
     ) -> String {
         let block = |item: &ItemState<'_>| {
             let task = self.tasks.find(&item.id).filter(|_| item.ended() == Some(End::Succeeded))?;
-            let result = readable(self.json_of(task, outputs).get("result").unwrap_or(&Value::Null));
+            let result = readable(self.json_of(task).get("result").unwrap_or(&Value::Null));
             Some(format!("## {} {}\n\n{result}", state.short(&item.id), item.item.description))
         };
         items.filter_map(block).collect::<Vec<_>>().join("\n\n---\n\n")
     }
+}
 
+impl State {
     /// Whether a task ended well with results that were to be reconciled and were not.
     pub(super) fn is_unreconciled(&self, task: TaskIx) -> bool {
         let last = self.tasks[task].group.as_ref().and_then(|group| group.members.last().copied());

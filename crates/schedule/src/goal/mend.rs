@@ -6,14 +6,14 @@ use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items::{Look, NOT_ACHIEVED, because, message, unknown};
 use super::recover::{self, Case, Next};
-use super::state::{ItemState, State, Step, Told, asked_in_a_row};
+use super::state::{GoalState, ItemState, Step, Told, asked_in_a_row};
 use super::tools;
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Item};
 use convoke_plan::Action;
 
 /// The ways that whoever judges a failed task may choose from.
-pub(crate) fn ways(state: &State<'_>, index: usize) -> Vec<Action> {
+pub(crate) fn ways(state: &GoalState<'_>, index: usize) -> Vec<Action> {
     let mut left = state.tasks_left();
     let look = Look { state, item: &state.items[index], left: &mut left };
     match look.last_failure().map(|failure| recover::next(&look.case(&failure))) {
@@ -228,7 +228,7 @@ fn is_work(step: &&Step<'_>) -> bool {
 }
 
 /// Why the last work on a task failed, if it did: who judges or takes apart does no work on it.
-pub(crate) fn last_failure(state: &State<'_>, item: &ItemState<'_>) -> Option<Failure> {
+pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Option<Failure> {
     match item.steps.iter().rev().find(is_work)? {
         Step::Child(last) => child_failure(state, *last, item),
         Step::Duty(_, Told::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
@@ -244,7 +244,7 @@ pub(crate) fn last_failure(state: &State<'_>, item: &ItemState<'_>) -> Option<Fa
     }
 }
 
-fn child_failure(state: &State<'_>, last: usize, item: &ItemState<'_>) -> Option<Failure> {
+fn child_failure(state: &GoalState<'_>, last: usize, item: &ItemState<'_>) -> Option<Failure> {
     let of = |child: &ItemState<'_>| {
         let failure = child.failure?;
         let message = format!("child {} failed: {}", state.short(&child.id), failure.message);

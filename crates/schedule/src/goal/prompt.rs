@@ -10,13 +10,13 @@ use super::inputs::not_shown;
 use super::mend;
 use super::outcome::{reason, status_word};
 use super::share::{self, Room};
-use super::state::{ItemState, State};
+use super::state::{GoalState, ItemState};
 use super::tools;
 use crate::context::Names;
-use crate::outputs::Outputs;
 use crate::roots::Roots;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx};
+use crate::view::View;
 use convoke_model::synthesis::readable;
 use convoke_model::{AgentCall, Duty, Failure, Piece, TaskId};
 use convoke_plan::{Goal, Text};
@@ -40,7 +40,7 @@ pub(super) struct About<'a> {
     goal_task: TaskIx,
     goal: &'a Goal,
     asker: TaskIx,
-    state: State<'a>,
+    state: GoalState<'a>,
     /// The task's place among the goal's tasks.
     at: Option<usize>,
     /// What stands in the place of the tasks' results: digests and parts of them. `None` where the results do.
@@ -51,19 +51,18 @@ pub(super) struct About<'a> {
     pub room: Room,
 }
 
-impl Scheduler {
+impl View<'_> {
     /// The variables of a duty's templates; nothing for anybody else.
     pub(crate) fn add_duty_names(
         &self,
         task: TaskIx,
         roots: &Roots,
         names: &mut Names,
-        outputs: &dyn Outputs,
     ) -> Result<(), Failure> {
-        let Some(about) = self.about_duty(task, outputs) else { return Ok(()) };
-        let goal = self.render(about.goal_task, &about.goal.goal, "goal", outputs)?;
+        let Some(about) = self.about_duty(task) else { return Ok(()) };
+        let goal = self.render(about.goal_task, &about.goal.goal, "goal")?;
         let context = about.goal.context.as_ref();
-        let stated = |text: &Text| self.render(about.goal_task, text, "context", outputs);
+        let stated = |text: &Text| self.render(about.goal_task, text, "context");
         let context = context.map(stated).transpose()?.unwrap_or_default();
         let mut put = |name: &str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
@@ -80,19 +79,19 @@ impl Scheduler {
         put("skip_threshold", &|| json!(about.goal.skip_threshold));
         put("actions", &|| json!(about.actions()));
         put("failure", &|| self.failure_shown(&about));
-        put("tasks", &|| self.tasks_shown(&about, outputs));
-        put("results", &|| self.results_shown(&about, outputs));
-        put("children", &|| self.children_shown(&about, outputs));
+        put("tasks", &|| self.tasks_shown(&about));
+        put("results", &|| self.results_shown(&about));
+        put("children", &|| self.children_shown(&about));
         Ok(())
     }
 
-    pub(super) fn about_duty(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<About<'_>> {
+    pub(super) fn about_duty(&self, task: TaskIx) -> Option<About<'_>> {
         let (duty, note) = self.duty_of(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
         let pieces = match duty {
             Duty::Collect => self.pieces_of(task).map(<[Piece]>::to_vec),
-            Duty::Reconcile | Duty::Finalise => self.last_pieces(asker, outputs),
+            Duty::Reconcile | Duty::Finalise => self.last_pieces(asker),
             _ => None,
         };
         let looked_at = self.looked_at_by(duty, asker, pieces.as_deref().unwrap_or_default());
@@ -101,7 +100,7 @@ impl Scheduler {
             _ if asker == goal_task => Past::Whole,
             _ => Past::Of(&looked_at),
         };
-        let state = self.goal_state(goal_task, goal, past, Some(outputs));
+        let state = self.goal_state(goal_task, goal, past, Some(self.outputs));
         let at = state.find(&self.tasks[asker].id);
         let reads_on = self.can_read_on(task);
         let room =
@@ -109,25 +108,9 @@ impl Scheduler {
         Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on, room })
     }
 
-    /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
-    fn looked_at_by(&self, duty: Duty, asker: TaskIx, pieces: &[Piece]) -> Vec<TaskIx> {
-        let members = || self.tasks[asker].group.iter().flat_map(|group| &group.members).copied();
-        let mut all = vec![asker];
-        match duty {
-            Duty::Reconcile => all.extend(members()),
-            Duty::Collect => {
-                all.extend(pieces.iter().filter_map(|piece| self.tasks.find(&piece.task)));
-                all.retain(|task| self.item_of(*task).is_some());
-            }
-            _ => {}
-        }
-        all.sort_unstable();
-        all
-    }
-
     /// Gives a duty's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
-    pub(crate) fn put_duty(&self, task: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
-        let Some(about) = self.about_duty(task, outputs) else { return call };
+    pub(crate) fn put_duty(&self, task: TaskIx, mut call: AgentCall) -> AgentCall {
+        let Some(about) = self.about_duty(task) else { return call };
         let mut settings = (*call.settings).clone();
         if let Some(item) = about.own().filter(|_| about.duty.works()) {
             let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
@@ -142,37 +125,33 @@ impl Scheduler {
         }
         call.settings = Arc::new(settings);
         if about.reads_on {
-            let mut cut = self.cut_results(&about, outputs);
-            cut.extend(self.pieces_of_duty(&about, cut.len(), outputs).kept);
-            call.kept.extend(cut.into_iter().filter_map(|task| self.kept_whole(task, outputs)));
+            let mut cut = self.cut_results(&about);
+            cut.extend(self.pieces_of_duty(&about, cut.len()).kept);
+            call.kept.extend(cut.into_iter().filter_map(|task| self.kept_whole(task)));
         }
         call
     }
 
     /// The results of which only heads are shown, in the order of their names.
-    fn cut_results(&self, about: &About<'_>, outputs: &dyn Outputs) -> Vec<TaskIx> {
-        self.seen(about, outputs).into_iter().filter(|seen| seen.cut).map(|seen| seen.task).collect()
+    fn cut_results(&self, about: &About<'_>) -> Vec<TaskIx> {
+        self.seen(about).into_iter().filter(|seen| seen.cut).map(|seen| seen.task).collect()
     }
 
     /// What stands in the place of results; the names for reading on come after those of so many others.
-    fn pieces_of_duty(&self, about: &About<'_>, names: usize, outputs: &dyn Outputs) -> Pieces {
+    fn pieces_of_duty(&self, about: &About<'_>, names: usize) -> Pieces {
         let pieces = about.pieces.as_deref().unwrap_or_default();
-        self.pieces_shown(&about.state, pieces, about.room, about.reads_on.then_some(names), outputs)
+        self.pieces_shown(&about.state, pieces, about.room, about.reads_on.then_some(names))
     }
 
     /// The results that a duty is shown, in order: what the task builds on, and the children that are put together or that
     /// the answer is made of. Neither takes room from the other.
-    fn seen(&self, about: &About<'_>, outputs: &dyn Outputs) -> Vec<Seen> {
-        let inputs = self.inputs_shown(about, outputs);
-        let mut seen = self.seen_of(about, inputs.tasks, inputs.all, 0, outputs);
+    fn seen(&self, about: &About<'_>) -> Vec<Seen> {
+        let inputs = self.inputs_shown(about);
+        let mut seen = self.seen_of(about, inputs.tasks, inputs.all, 0);
         let cut = seen.iter().filter(|seen| seen.cut).count();
         let children = self.with_results(about.shown_children().into_iter().map(|child| &child.id));
-        seen.extend(self.seen_of(about, children, about.room.all, cut, outputs));
+        seen.extend(self.seen_of(about, children, about.room.all, cut));
         seen
-    }
-
-    pub(super) fn with_results<'i>(&self, ids: impl Iterator<Item = &'i TaskId>) -> Vec<TaskIx> {
-        ids.filter_map(|id| self.tasks.find(id)).filter(|task| self.tasks[*task].succeeded()).collect()
     }
 
     /// Results that share so many bytes; the names for reading on come after those of so many others.
@@ -182,9 +161,8 @@ impl Scheduler {
         done: Vec<TaskIx>,
         all: usize,
         names: usize,
-        outputs: &dyn Outputs,
     ) -> Vec<Seen> {
-        let said: Vec<Json> = done.iter().map(|task| self.json_of(*task, outputs)).collect();
+        let said: Vec<Json> = done.iter().map(|task| self.json_of(*task)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
         let heads = about.room.heads(&texts, about.reads_on, all);
@@ -199,31 +177,23 @@ impl Scheduler {
         .collect()
     }
 
-    fn results_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
+    fn results_shown(&self, about: &About<'_>) -> Json {
         let is_built_on = |seen: &Seen| about.builds_on().contains(&self.tasks[seen.task].id);
-        let seen = self.seen(about, outputs).into_iter().filter(is_built_on);
-        let further = Some(self.inputs_shown(about, outputs).further).filter(|further| *further > 0);
+        let seen = self.seen(about).into_iter().filter(is_built_on);
+        let further = Some(self.inputs_shown(about).further).filter(|further| *further > 0);
         seen.map(|seen| self.seen_value(about, &seen)).chain(further.map(not_shown)).collect()
     }
 
-    fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
-        let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
-        json!({
-            "id": about.state.short(&self.tasks[seen.task].id), "description": about.room.line(description),
-            "summary": about.room.line(&seen.summary), "result": seen.text,
-        })
-    }
-
-    fn children_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
+    fn children_shown(&self, about: &About<'_>) -> Json {
         if !about.shows_children() {
             return json!([]);
         }
         if about.pieces.is_some() {
-            let names = self.cut_results(about, outputs).len();
-            let pieces = self.pieces_of_duty(about, names, outputs).entries;
+            let names = self.cut_results(about).len();
+            let pieces = self.pieces_of_duty(about, names).entries;
             return about.missing_children().into_iter().chain(pieces).collect();
         }
-        let seen = self.seen(about, outputs);
+        let seen = self.seen(about);
         let seen: HashMap<&TaskId, &Seen> =
             seen.iter().map(|seen| (&self.tasks[seen.task].id, seen)).collect();
         let child = |child: &ItemState<'_>| {
@@ -241,13 +211,13 @@ impl Scheduler {
 
     /// The tasks right below the goal, and what went wrong further down. Where they are too many, those that are missing
     /// come first and the rest is counted.
-    fn tasks_shown(&self, about: &About<'_>, outputs: &dyn Outputs) -> Json {
+    fn tasks_shown(&self, about: &About<'_>) -> Json {
         let counts = |item: &&ItemState<'_>| {
             item.parent.is_none() || matches!(item.ended(), Some(End::Failed | End::Skipped | End::Cancelled))
         };
         let summary = |item: &ItemState<'_>| {
             let output = self.tasks.find(&item.id).filter(|task| self.tasks[*task].succeeded());
-            output.map(|task| super::contract::words(&self.json_of(task, outputs), "summary"))
+            output.map(|task| super::contract::words(&self.json_of(task), "summary"))
         };
         let row = |item: &&ItemState<'_>| {
             [item.item.description.clone(), summary(item).unwrap_or_default(), reason(item)]
@@ -270,6 +240,36 @@ impl Scheduler {
             listed.truncate(about.room.shown());
         }
         shown(listed).into_iter().chain((further > 0).then(|| not_listed(further))).collect()
+    }
+}
+
+impl State {
+    /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
+    fn looked_at_by(&self, duty: Duty, asker: TaskIx, pieces: &[Piece]) -> Vec<TaskIx> {
+        let members = || self.tasks[asker].group.iter().flat_map(|group| &group.members).copied();
+        let mut all = vec![asker];
+        match duty {
+            Duty::Reconcile => all.extend(members()),
+            Duty::Collect => {
+                all.extend(pieces.iter().filter_map(|piece| self.tasks.find(&piece.task)));
+                all.retain(|task| self.item_of(*task).is_some());
+            }
+            _ => {}
+        }
+        all.sort_unstable();
+        all
+    }
+
+    pub(super) fn with_results<'i>(&self, ids: impl Iterator<Item = &'i TaskId>) -> Vec<TaskIx> {
+        ids.filter_map(|id| self.tasks.find(id)).filter(|task| self.tasks[*task].succeeded()).collect()
+    }
+
+    fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
+        let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
+        json!({
+            "id": about.state.short(&self.tasks[seen.task].id), "description": about.room.line(description),
+            "summary": about.room.line(&seen.summary), "result": seen.text,
+        })
     }
 
     fn failure_shown(&self, about: &About<'_>) -> Json {

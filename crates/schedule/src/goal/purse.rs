@@ -3,7 +3,7 @@
 //! Splitting pays for who takes the task apart and who puts the parts together, besides the parts: where little is left,
 //! that is better spent on the work. Whether a call can be paid at all is not decided here.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_model::{Budget, Effort, Usage};
 
@@ -68,7 +68,7 @@ pub(super) fn refusal(purses: &[Purse], effort: Effort) -> Option<String> {
     purses.iter().find_map(|purse| purse.refusal(effort))
 }
 
-impl Scheduler {
+impl State {
     /// Fold: something was spent on a goal.
     pub(crate) fn spent_on_goal(&mut self, task: TaskIx, usage: &Usage) {
         if let Some((goal, _)) = self.goal_of(task) {

@@ -11,10 +11,10 @@
 use super::cause::NOT_ANSWERED;
 use super::items::NOT_ACHIEVED;
 use super::outcome::Status;
-use crate::outputs::Outputs;
 use crate::reopen::Reopening;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{CauseKind, Class, Duty, Failure, TaskId, counted};
 use convoke_plan::Kind;
 use std::collections::HashSet;
@@ -22,7 +22,19 @@ use std::collections::HashSet;
 /// A person did not let the plan be carried out.
 const NOT_APPROVED: &str = "not_approved";
 
-impl Scheduler {
+impl View<'_> {
+    /// Why a goal, or a task of one, fails that a person does not let go on.
+    pub(crate) fn refused_goal(&self, task: TaskIx) -> Failure {
+        if matches!(self.node(task).kind, Kind::Goal(_)) {
+            let failure = Failure::new(Class::Cancelled, "the plan was not approved").reason(NOT_APPROVED);
+            return self.named(task, failure);
+        }
+        let stopped = || Failure::new(Class::Cancelled, "a person gave it up").reason("given_up");
+        self.item_failure(task).unwrap_or_else(stopped)
+    }
+}
+
+impl State {
     /// Goals that failed or lack something, whatever the workflow made of that.
     pub(crate) fn unreached_goals(&self) -> Vec<TaskIx> {
         self.tasks.indices().filter(|task| self.is_unreached(*task) && self.still_counts(*task)).collect()
@@ -259,15 +271,5 @@ impl Scheduler {
 
     fn reason_of(&self, task: TaskIx) -> Option<&str> {
         self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref())
-    }
-
-    /// Why a goal, or a task of one, fails that a person does not let go on.
-    pub(crate) fn refused_goal(&self, task: TaskIx, outputs: &dyn Outputs) -> Failure {
-        if matches!(self.node(task).kind, Kind::Goal(_)) {
-            let failure = Failure::new(Class::Cancelled, "the plan was not approved").reason(NOT_APPROVED);
-            return self.named(task, failure);
-        }
-        let stopped = || Failure::new(Class::Cancelled, "a person gave it up").reason("given_up");
-        self.item_failure(task, outputs).unwrap_or_else(stopped)
     }
 }

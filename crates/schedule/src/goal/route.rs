@@ -10,7 +10,7 @@ use super::decision::{Act, Decision};
 use super::items;
 use super::outcome::{Status, is_made_up_for, status};
 use super::proposal::Proposal;
-use super::state::{State, Step, Told, asked, asked_in_a_row};
+use super::state::{GoalState, Step, Told, asked, asked_in_a_row};
 use super::verdict::{is_incomplete, said_so};
 use crate::task::End;
 use convoke_model::{Class, Duty, Failure, Item, TaskId};
@@ -19,7 +19,7 @@ use convoke_model::{Class, Duty, Failure, Item, TaskId};
 pub(crate) const PLAN_REFUSED: &str = "plan_refused";
 
 /// All that can be decided now, most urgent first.
-pub(crate) fn route(state: &State<'_>) -> Vec<Decision> {
+pub(crate) fn route(state: &GoalState<'_>) -> Vec<Decision> {
     let (mut decisions, left) = about_items(state);
     decisions.extend(about_goal(state, left));
     decisions.sort_by_key(Decision::rank);
@@ -27,7 +27,7 @@ pub(crate) fn route(state: &State<'_>) -> Vec<Decision> {
 }
 
 /// What can be decided about the tasks that are looked at, most urgent first, and how many may be made after that.
-pub(crate) fn about_items(state: &State<'_>) -> (Vec<Decision>, u32) {
+pub(crate) fn about_items(state: &GoalState<'_>) -> (Vec<Decision>, u32) {
     let mut left = state.tasks_left();
     let mut decisions: Vec<Decision> =
         items::in_order(state).into_iter().filter_map(|item| items::next(state, item, &mut left)).collect();
@@ -49,14 +49,14 @@ fn keep_to_sub_agents(decisions: &mut Vec<Decision>, mut left: u32) {
     });
 }
 
-fn about_goal(state: &State<'_>, left: u32) -> Option<Decision> {
+fn about_goal(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     if state.items.is_empty() {
         return planning(state);
     }
     if state.top().all(|item| item.ended().is_some()) { closing(state, left) } else { None }
 }
 
-fn planning(state: &State<'_>) -> Option<Decision> {
+fn planning(state: &GoalState<'_>) -> Option<Decision> {
     match (&state.approved, &state.given) {
         (Some(approved), _) => Some(match checked(state, approved) {
             Ok(plan) => accept(state, plan, "a person approved the plan"),
@@ -70,7 +70,7 @@ fn planning(state: &State<'_>) -> Option<Decision> {
     }
 }
 
-fn planned(state: &State<'_>) -> Option<Decision> {
+fn planned(state: &GoalState<'_>) -> Option<Decision> {
     let Some(Step::Duty(Duty::Plan, told)) = state.steps.last() else {
         return Some(ask_goal(Duty::Plan, "there are no tasks yet", None));
     };
@@ -108,7 +108,7 @@ fn proposal_of(said: &Said) -> Result<&Proposal, String> {
 }
 
 /// A plan that a person wrote or approved.
-fn checked<'p>(state: &State<'_>, plan: &'p Result<Proposal, String>) -> Result<&'p Proposal, String> {
+fn checked<'p>(state: &GoalState<'_>, plan: &'p Result<Proposal, String>) -> Result<&'p Proposal, String> {
     let vouched = |plan| {
         let terms = Terms { vouched: true, ..terms(state, state.tasks_left(), None) };
         Proposal::check(plan, terms).map(|()| plan)
@@ -116,24 +116,24 @@ fn checked<'p>(state: &State<'_>, plan: &'p Result<Proposal, String>) -> Result<
     plan.as_ref().map_err(Clone::clone).and_then(vouched)
 }
 
-fn checked_terms<'p>(state: &State<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
+fn checked_terms<'p>(state: &GoalState<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
     plan.check(terms(state, state.tasks_left(), None)).map(|()| plan)
 }
 
-fn terms<'a>(state: &State<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
+fn terms<'a>(state: &GoalState<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
     let because = ("max_tasks", state.goal.bounds.max_tasks);
     Terms { most, because, known, skip_threshold: state.goal.skip_threshold, vouched: false }
 }
 
 /// A plan that can be used: perhaps a person must see it first.
-fn propose(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
+fn propose(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     match state.goal.approve && !state.unattended {
         true => approve(state, plan.yaml(), None),
         false => accept(state, plan, why),
     }
 }
 
-fn approve(_state: &State<'_>, plan: String, wrong: Option<&str>) -> Decision {
+fn approve(_state: &GoalState<'_>, plan: String, wrong: Option<&str>) -> Decision {
     let prompt = match wrong {
         None => "May this plan be carried out? It can be changed first.".to_owned(),
         Some(why) => format!("This plan cannot be carried out: {why}. Please change it."),
@@ -144,7 +144,7 @@ fn approve(_state: &State<'_>, plan: String, wrong: Option<&str>) -> Decision {
     Decision { chosen: "approve", reason, about: None, role: None, act: Act::Approve { prompt, plan } }
 }
 
-fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
+fn accept(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     if state.goal.plan_only {
         let reason = format!("{why}, and only the plan was asked for");
         return Decision { chosen: "end", reason, about: None, role: None, act: Act::Planned(plan.value()) };
@@ -153,7 +153,7 @@ fn accept(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
 }
 
 /// New tasks right below the goal.
-fn add(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
+fn add(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     let first = state.top().count() as u32 + 1;
     let known = |short: &str| items::full(state, short);
     let mut items = plan.items(&state.id, first, 0, &known);
@@ -163,7 +163,7 @@ fn add(state: &State<'_>, plan: &Proposal, why: &str) -> Decision {
 }
 
 /// Whoever makes up for a task makes up for all that this one was to make up for.
-fn stand_for_all(state: &State<'_>, item: &mut Item) {
+fn stand_for_all(state: &GoalState<'_>, item: &mut Item) {
     let replaced = item.replaces.iter().filter_map(|id| state.find(id));
     let before: Vec<TaskId> =
         replaced.flat_map(|index| state.items[index].item.replaces.iter().cloned()).collect();
@@ -175,7 +175,7 @@ fn stand_for_all(state: &State<'_>, item: &mut Item) {
 }
 
 /// Every task has ended: is more needed, or is it time to answer?
-fn closing(state: &State<'_>, left: u32) -> Option<Decision> {
+fn closing(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
         Some(Step::Duty(Duty::Finalise | Duty::Collect, told)) => finalised(state, told),
         Some(Step::Duty(Duty::Classify, told)) => classified(state, told, left),
@@ -187,7 +187,7 @@ fn closing(state: &State<'_>, left: u32) -> Option<Decision> {
     }
 }
 
-fn finalised(state: &State<'_>, told: &Told<'_>) -> Option<Decision> {
+fn finalised(state: &GoalState<'_>, told: &Told<'_>) -> Option<Decision> {
     let reason = match told {
         Told::Nothing => return None,
         Told::Said(said) => match &**said {
@@ -206,7 +206,7 @@ fn finalised(state: &State<'_>, told: &Told<'_>) -> Option<Decision> {
     Some(Decision { chosen: "end", reason, about: None, role: None, act: Act::Conclude })
 }
 
-fn classified(state: &State<'_>, told: &Told<'_>, left: u32) -> Option<Decision> {
+fn classified(state: &GoalState<'_>, told: &Told<'_>, left: u32) -> Option<Decision> {
     let finish = |why: &str| Some(ask_goal(Duty::Finalise, why, None));
     let is_first = asked_in_a_row(&state.steps, Duty::Classify) == 1;
     let refused = match told {
@@ -253,7 +253,7 @@ fn contradiction(more: &Proposal) -> String {
     )
 }
 
-fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
+fn more(state: &GoalState<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
     let mut known = Known::default();
     for item in state.top() {
         known.add(state.short(&item.id), &item.item.description, item.ended());
@@ -262,7 +262,7 @@ fn more(state: &State<'_>, tasks: &Proposal, left: u32) -> Result<(), String> {
 }
 
 /// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
-fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
+fn wants_more(state: &GoalState<'_>, left: u32) -> Option<String> {
     if is_used_up(state, left) {
         return None;
     }
@@ -280,12 +280,12 @@ fn wants_more(state: &State<'_>, left: u32) -> Option<String> {
 }
 
 /// Whether no task can be added any more.
-fn is_used_up(state: &State<'_>, left: u32) -> bool {
+fn is_used_up(state: &GoalState<'_>, left: u32) -> bool {
     left == 0 || state.rounds >= state.goal.bounds.max_rounds
 }
 
 /// Whether somebody must say if the last round was enough: the one before was not, and its tasks do not tell.
-fn wants_verdict(state: &State<'_>) -> bool {
+fn wants_verdict(state: &GoalState<'_>) -> bool {
     state.rounds > 1 && matches!(status(state), Status::Succeeded | Status::Partial)
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Everything that is decided from.
 #[derive(Debug)]
-pub(crate) struct State<'a> {
+pub(crate) struct GoalState<'a> {
     pub goal: &'a Goal,
     pub id: TaskId,
     /// The plan of the file, where it has one.
@@ -103,7 +103,7 @@ pub(crate) enum Told<'a> {
     Said(Arc<Said>),
 }
 
-impl<'a> State<'a> {
+impl<'a> GoalState<'a> {
     /// How many tasks may still be handed to a sub-agent.
     pub fn sub_agents_left(&self) -> u32 {
         let is_split = |item: &&ItemState<'_>| {
@@ -146,7 +146,7 @@ impl<'a> ItemState<'a> {
     }
 
     /// Whether one of its children has not ended: nothing about it is decided meanwhile.
-    pub fn has_open_child(&self, state: &State<'_>) -> bool {
+    pub fn has_open_child(&self, state: &GoalState<'_>) -> bool {
         let is_open =
             |step: &Step<'_>| matches!(step, Step::Child(child) if state.items[*child].ended().is_none());
         self.steps.iter().any(is_open)
@@ -158,12 +158,12 @@ impl<'a> ItemState<'a> {
     }
 
     /// Whether it was made to recover its parent.
-    pub fn recovers(&self, state: &State<'_>) -> bool {
+    pub fn recovers(&self, state: &GoalState<'_>) -> bool {
         self.parent.is_some_and(|parent| self.item.replaces.contains(&state.items[parent].id))
     }
 
     /// The children that its result is made of: those that were made together last, unless it was done directly since.
-    pub fn batch(&self, state: &State<'_>) -> Vec<usize> {
+    pub fn batch(&self, state: &GoalState<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
         let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if !duty.works());
         for step in self.steps.iter().rev().skip_while(is_later) {

@@ -1,13 +1,13 @@
 //! Which tools a task of a goal may use: those of the goal, as far as the task, its analyser or its recovery names them.
 
 use super::contract::Said;
-use super::state::{ItemState, State, Step, Told};
+use super::state::{GoalState, ItemState, Step, Told};
 use convoke_model::Duty;
 use convoke_plan::Action;
 
 /// The tools that whoever does a task may use; `None` is all of the goal's.
 pub(crate) fn for_task(
-    state: &State<'_>,
+    state: &GoalState<'_>,
     item: &ItemState<'_>,
     strategy: Option<Action>,
 ) -> Option<Vec<String>> {
@@ -18,7 +18,7 @@ pub(crate) fn for_task(
 }
 
 /// The tools that a task is to be done with, as its analyser said, or who planned it; none is any.
-pub(super) fn named(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
+pub(super) fn named(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     // A task that is to have no tools has none, whatever its analyser thinks of.
     if item.item.toolless {
         return Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn named(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
 
 /// The tools that a task was done with. One for which none were named had all of them: then those count that were
 /// called, and where none was, no other tool would have been another way.
-pub(super) fn used(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
+pub(super) fn used(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     let named = named(state, item);
     if !named.is_empty() {
         return named;
@@ -47,7 +47,7 @@ pub(super) fn used(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
 }
 
 /// What somebody said to use instead, else everything that the task was not done with.
-fn alternatives(state: &State<'_>, item: &ItemState<'_>) -> Vec<String> {
+fn alternatives(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     let used = used(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Recover, Told::Said(said)) => match &**said {

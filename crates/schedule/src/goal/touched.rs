@@ -5,11 +5,11 @@
 //! woken, and when the last of its inputs ends or one ends without a result. Invariant: whatever is not touched has
 //! nothing that could be decided; touching too much is harmless (as in a replay, which touches everything).
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::Item;
 
-impl Scheduler {
+impl State {
     /// Something about a goal, or about a task of one, has changed.
     pub(crate) fn touch(&mut self, task: TaskIx) {
         if !self.is_led(task) {
@@ -24,7 +24,7 @@ impl Scheduler {
     }
 
     /// What has changed since this was asked last, in the order of its making.
-    pub(super) fn take_touched(&mut self, goal: TaskIx) -> Vec<TaskIx> {
+    pub(crate) fn take_touched(&mut self, goal: TaskIx) -> Vec<TaskIx> {
         let pursuit = self.tasks[goal].pursuit.as_mut();
         let mut touched = pursuit.map(|pursuit| std::mem::take(&mut pursuit.touched)).unwrap_or_default();
         touched.sort_unstable();

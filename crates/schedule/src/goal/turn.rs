@@ -3,11 +3,11 @@
 //! Tasks become possible at different moments, so the order in which they are asked for does not say which of them is the
 //! most urgent. Invariant: the same order as that of the router, priority, depth, creation; the goal's own duties first.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_model::Item;
 
-impl Scheduler {
+impl State {
     /// The goal that somebody is asked for, and the place among all who are asked for it, smaller first. `None` for everybody
     /// else.
     pub fn turn_in_goal(&self, task: TaskIx) -> Option<(TaskIx, u64)> {

@@ -4,16 +4,16 @@
 
 use super::contract::Said;
 use super::outcome::{Status, status};
-use super::state::{State, Step, Told};
+use super::state::{GoalState, Step, Told};
 use convoke_model::Duty;
 
 /// How a goal ended, with what was said about it.
-pub(super) fn verdict(state: &State<'_>) -> Status {
+pub(super) fn verdict(state: &GoalState<'_>) -> Status {
     if shortfall(state).is_some() { Status::Failed } else { status(state) }
 }
 
 /// Why a goal counts as not achieved though no task of it failed for good.
-pub(super) fn shortfall(state: &State<'_>) -> Option<String> {
+pub(super) fn shortfall(state: &GoalState<'_>) -> Option<String> {
     match status(state) {
         Status::Failed | Status::SkippedAll => None,
         // What was left out is told by the status already; that the goal needed it, only by words.
@@ -22,7 +22,7 @@ pub(super) fn shortfall(state: &State<'_>) -> Option<String> {
 }
 
 /// Whoever answers says that the goal was not reached.
-fn denied(state: &State<'_>) -> Option<String> {
+fn denied(state: &GoalState<'_>) -> Option<String> {
     let Some(Step::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
     match &**said {
         Said::Answer { achieved: Some(false), reason } if reason.is_empty() => {
@@ -36,7 +36,7 @@ fn denied(state: &State<'_>) -> Option<String> {
 /// Why a goal cannot have been reached though its tasks were done: who was heard last said that there was more to do, or
 /// that nothing that is left would help. What was missing stays missing until somebody says otherwise: tasks that were
 /// made for it do not say so.
-fn unmet(state: &State<'_>) -> Option<String> {
+fn unmet(state: &GoalState<'_>) -> Option<String> {
     let heard = state.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Classify, Told::Said(said)) => match &**said {
             // Who names further tasks needs them, whatever else is said.
@@ -58,7 +58,7 @@ fn unmet(state: &State<'_>) -> Option<String> {
 }
 
 /// Whether whoever planned last said that there is more to do.
-pub(super) fn is_incomplete(state: &State<'_>) -> bool {
+pub(super) fn is_incomplete(state: &GoalState<'_>) -> bool {
     let planned = state.steps.iter().rev().find_map(|step| match step {
         Step::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
             Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),

@@ -6,7 +6,9 @@
 use super::Merging;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::synthesis::{bare, index_of, mark};
 use convoke_model::{
     About, Class, Event, Failure, Inquiry, JsonText, Payload, ProgramAnswer, ProgramCall, ProgramSource, Wish,
@@ -17,127 +19,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Scheduler {
-    /// What an attempt that writes programs is given.
-    pub(crate) fn program_call(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        outputs: &dyn Outputs,
-    ) -> Result<ProgramCall, Failure> {
-        let nobody = || Failure::new(Class::Fatal, "this reduce step has no model that writes programs");
-        let rlm = reduce.rlm.as_ref().ok_or_else(nobody)?;
-        let Kind::Agent(agent) = &self.workflow_of(task).node(rlm.writer).kind else { return Err(nobody()) };
-        let merging = self.merging_of(task).ok_or_else(nobody)?;
-        let mut call = self.agent_call(task, agent, outputs)?;
-        let (query, depth) = self.program_query(task, reduce, outputs)?;
-        call.prompt =
-            if call.prompt.trim().is_empty() { query } else { format!("{}\n\n{query}", call.prompt) };
-        let marks = self.marks(task);
-        let source = |source: &TaskIx| ProgramSource {
-            mark: marks.get(source).cloned().unwrap_or_default(),
-            task: self.tasks[*source].id.clone(),
-            title: self.title(*source),
-            output: self.written(*source, outputs),
-        };
-        Ok(ProgramCall {
-            agent: call,
-            sources: merging.sources.iter().map(source).collect(),
-            missing: merging.missing.clone(),
-            depth,
-            max_turns: rlm.max_turns,
-            max_depth: rlm.max_depth,
-            max_calls: rlm.max_calls,
-            time_ms: rlm.time_ms,
-            memory: rlm.memory,
-            metadata_chars: rlm.metadata_chars,
-            answers: self.program_answers(task, outputs),
-        })
-    }
-
-    /// The merge whose marks count: a program below another one knows the outputs by the same marks, so that what it
-    /// cites means the same above.
-    fn marked(&self, task: TaskIx) -> Option<Arc<Merging>> {
-        let mut task = task;
-        while let Some(above) = self.tasks[task].question.as_ref().and(self.tasks[task].place.within) {
-            task = above;
-        }
-        self.merging_of(task)
-    }
-
-    fn marks(&self, task: TaskIx) -> HashMap<TaskIx, String> {
-        let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
-        sources.into_iter().enumerate().map(|(index, source)| (source, mark(index))).collect()
-    }
-
-    fn program_query(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        outputs: &dyn Outputs,
-    ) -> Result<(String, u32), Failure> {
-        match self.tasks[task].question.as_ref().map(|question| &question.about) {
-            Some(About::Program { query, depth, .. }) => {
-                let text = self.read(query, outputs).map(|text| text.value()).unwrap_or_default();
-                Ok((text.as_str().unwrap_or_default().to_owned(), *depth))
-            }
-            _ => Ok((self.question_part(task, reduce, outputs)?, 0)),
-        }
-    }
-
-    /// Answers to what was asked last.
-    fn program_answers(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<ProgramAnswer> {
-        let Some(group) = self.tasks[task].group.as_deref() else { return Vec::new() };
-        let goes_on = !self.tasks[task].turns.is_empty();
-        let asked = if goes_on { self.wishes(task, outputs).len() } else { 0 };
-        let from = group.members.len().saturating_sub(asked);
-        group.members[from..].iter().map(|child| self.program_answer(*child, outputs)).collect()
-    }
-
-    fn program_answer(&self, child: TaskIx, outputs: &dyn Outputs) -> ProgramAnswer {
-        let answer = match (self.tasks[child].succeeded(), self.tasks[child].failure.as_deref()) {
-            (true, _) => Ok(JsonText::of(&bare(self.json_of(child, outputs)))),
-            (false, Some(failure)) => Err(failure.message.clone()),
-            (false, None) => Err("it was stopped".to_owned()),
-        };
-        ProgramAnswer { answer, usage: self.asked_so_far(child).1 }
-    }
-
-    fn wishes(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Wish> {
-        let text = self.tasks[task].ask.as_ref().and_then(|ask| self.read(ask, outputs));
-        text.and_then(|text| serde_json::from_str(text.as_str()).ok()).unwrap_or_default()
-    }
-
     /// Decide: a suspended attempt's wishes become children.
     pub(crate) fn ask_wishes(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state != TaskState::Open || !self.tasks[task].wishes {
             return;
         }
         let asked = self.tasks[task].group.as_deref().map_or(0, |group| group.members.len());
-        let wishes = self.wishes(task, outputs);
+        let wishes = self.view(outputs).wishes(task);
         let question = |(number, wish): (usize, &Wish)| Inquiry {
             key: (asked + number + 1).to_string(),
-            about: self.about(task, wish, outputs),
+            about: self.view(outputs).about(task, wish),
         };
         let questions = wishes.iter().enumerate().map(question).collect();
         self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
         self.todo(crate::agenda::Todo::Group(task));
-    }
-
-    fn about(&self, task: TaskIx, wish: &Wish, outputs: &dyn Outputs) -> About {
-        let text = |text: &str| -> Payload { store(outputs, &Value::from(text)) };
-        match wish {
-            Wish::Prompt(prompt) => About::Prompt { text: text(prompt) },
-            Wish::Program { query, of } => {
-                let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
-                let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
-                let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();
-                let depth = match self.tasks[task].question.as_ref().map(|question| &question.about) {
-                    Some(About::Program { depth, .. }) => depth + 1,
-                    _ => 1,
-                };
-                About::Program { query: text(query), of, depth }
-            }
-        }
     }
 
     /// Decide: everything that a program asked is answered: its attempt goes on.
@@ -171,5 +66,106 @@ impl Scheduler {
             closed: true,
         });
         true
+    }
+}
+
+impl View<'_> {
+    /// What an attempt that writes programs is given.
+    pub(crate) fn program_call(&self, task: TaskIx, reduce: &Reduce) -> Result<ProgramCall, Failure> {
+        let nobody = || Failure::new(Class::Fatal, "this reduce step has no model that writes programs");
+        let rlm = reduce.rlm.as_ref().ok_or_else(nobody)?;
+        let Kind::Agent(agent) = &self.workflow_of(task).node(rlm.writer).kind else { return Err(nobody()) };
+        let merging = self.merging_of(task).ok_or_else(nobody)?;
+        let mut call = self.agent_call(task, agent)?;
+        let (query, depth) = self.program_query(task, reduce)?;
+        call.prompt =
+            if call.prompt.trim().is_empty() { query } else { format!("{}\n\n{query}", call.prompt) };
+        let marks = self.marks(task);
+        let source = |source: &TaskIx| ProgramSource {
+            mark: marks.get(source).cloned().unwrap_or_default(),
+            task: self.tasks[*source].id.clone(),
+            title: self.title(*source),
+            output: self.written(*source),
+        };
+        Ok(ProgramCall {
+            agent: call,
+            sources: merging.sources.iter().map(source).collect(),
+            missing: merging.missing.clone(),
+            depth,
+            max_turns: rlm.max_turns,
+            max_depth: rlm.max_depth,
+            max_calls: rlm.max_calls,
+            time_ms: rlm.time_ms,
+            memory: rlm.memory,
+            metadata_chars: rlm.metadata_chars,
+            answers: self.program_answers(task),
+        })
+    }
+
+    fn program_query(&self, task: TaskIx, reduce: &Reduce) -> Result<(String, u32), Failure> {
+        match self.tasks[task].question.as_ref().map(|question| &question.about) {
+            Some(About::Program { query, depth, .. }) => {
+                let text = self.read(query).map(|text| text.value()).unwrap_or_default();
+                Ok((text.as_str().unwrap_or_default().to_owned(), *depth))
+            }
+            _ => Ok((self.question_part(task, reduce)?, 0)),
+        }
+    }
+
+    /// Answers to what was asked last.
+    fn program_answers(&self, task: TaskIx) -> Vec<ProgramAnswer> {
+        let Some(group) = self.tasks[task].group.as_deref() else { return Vec::new() };
+        let goes_on = !self.tasks[task].turns.is_empty();
+        let asked = if goes_on { self.wishes(task).len() } else { 0 };
+        let from = group.members.len().saturating_sub(asked);
+        group.members[from..].iter().map(|child| self.program_answer(*child)).collect()
+    }
+
+    fn program_answer(&self, child: TaskIx) -> ProgramAnswer {
+        let answer = match (self.tasks[child].succeeded(), self.tasks[child].failure.as_deref()) {
+            (true, _) => Ok(JsonText::of(&bare(self.json_of(child)))),
+            (false, Some(failure)) => Err(failure.message.clone()),
+            (false, None) => Err("it was stopped".to_owned()),
+        };
+        ProgramAnswer { answer, usage: self.asked_so_far(child).1 }
+    }
+
+    fn wishes(&self, task: TaskIx) -> Vec<Wish> {
+        let text = self.tasks[task].ask.as_ref().and_then(|ask| self.read(ask));
+        text.and_then(|text| serde_json::from_str(text.as_str()).ok()).unwrap_or_default()
+    }
+
+    fn about(&self, task: TaskIx, wish: &Wish) -> About {
+        let text = |text: &str| -> Payload { store(self.outputs, &Value::from(text)) };
+        match wish {
+            Wish::Prompt(prompt) => About::Prompt { text: text(prompt) },
+            Wish::Program { query, of } => {
+                let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
+                let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
+                let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();
+                let depth = match self.tasks[task].question.as_ref().map(|question| &question.about) {
+                    Some(About::Program { depth, .. }) => depth + 1,
+                    _ => 1,
+                };
+                About::Program { query: text(query), of, depth }
+            }
+        }
+    }
+}
+
+impl State {
+    /// The merge whose marks count: a program below another one knows the outputs by the same marks, so that what it
+    /// cites means the same above.
+    fn marked(&self, task: TaskIx) -> Option<Arc<Merging>> {
+        let mut task = task;
+        while let Some(above) = self.tasks[task].question.as_ref().and(self.tasks[task].place.within) {
+            task = above;
+        }
+        self.merging_of(task)
+    }
+
+    fn marks(&self, task: TaskIx) -> HashMap<TaskIx, String> {
+        let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
+        sources.into_iter().enumerate().map(|(index, source)| (source, mark(index))).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::sources::causes;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_model::{About, Class, Event, Failure, Missing};
 use convoke_plan::{Kind, Reduce, Strategy, Verify};
@@ -49,6 +50,23 @@ impl Scheduler {
         });
     }
 
+    /// Decide: a verify task can start.
+    pub(crate) fn begin_verify(&mut self, task: TaskIx, verify: &Verify) {
+        let Some(answer) = self.source_of(task, verify.of).filter(|of| self.tasks[*of].succeeded()) else {
+            let message = format!("verify step `{}`: there is no answer to examine", self.node(task).name);
+            return self.fail_task(task, Failure::new(Class::Fatal, message).reason("too_few_sources"));
+        };
+        self.emit(Event::MergeStarted {
+            task: self.tasks[task].id.clone(),
+            strategy: "verify".to_owned(),
+            sources: vec![self.tasks[answer].id.clone()],
+            missing: Vec::new(),
+            closed: true,
+        });
+    }
+}
+
+impl State {
     /// How one output alone becomes the answer: as it is, or in the shape that the answer must have.
     fn of_one(&self, task: TaskIx, reduce: &Reduce) -> Strategy {
         let merger = reduce.merger.map(|node| &self.workflow_of(task).node(node).kind);
@@ -74,20 +92,5 @@ impl Scheduler {
         let causes = if missing.is_empty() { String::new() } else { format!(": {}", causes(missing)) };
         let message = format!("reduce step `{name}`: {lacks}{causes}");
         Failure::new(Class::Fatal, message).reason("too_few_sources")
-    }
-
-    /// Decide: a verify task can start.
-    pub(crate) fn begin_verify(&mut self, task: TaskIx, verify: &Verify) {
-        let Some(answer) = self.source_of(task, verify.of).filter(|of| self.tasks[*of].succeeded()) else {
-            let message = format!("verify step `{}`: there is no answer to examine", self.node(task).name);
-            return self.fail_task(task, Failure::new(Class::Fatal, message).reason("too_few_sources"));
-        };
-        self.emit(Event::MergeStarted {
-            task: self.tasks[task].id.clone(),
-            strategy: "verify".to_owned(),
-            sources: vec![self.tasks[answer].id.clone()],
-            missing: Vec::new(),
-            closed: true,
-        });
     }
 }

@@ -2,15 +2,15 @@
 
 use super::Merging;
 use crate::agenda::Todo;
-use crate::fold::{Folded, illegal};
+use crate::fold::{Folded, IllegalEvent, illegal};
 use crate::group::Group;
-use crate::scheduler::{IllegalEvent, Scheduler};
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use convoke_model::{About, Inquiry, Missing, TaskId};
 use convoke_plan::{Kind, NodeIx, Strategy};
 use std::sync::Arc;
 
-impl Scheduler {
+impl State {
     pub(crate) fn merge_started(
         &mut self,
         id: &TaskId,

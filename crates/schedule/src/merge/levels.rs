@@ -4,7 +4,9 @@ use super::Merging;
 use super::tree::{Answer, Asks, Bounds, Next, Part, Tree, look};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use crate::window::tokens;
 use convoke_model::fit::violations;
 use convoke_model::synthesis::{self, bare, index_of};
@@ -30,7 +32,7 @@ impl Scheduler {
             let questions = questions.collect();
             self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
         } else if self.group(task).tree.as_ref().is_some_and(Tree::is_settled) {
-            let next = self.look_at_levels(task, reduce, merging, outputs);
+            let next = self.view(outputs).look_at_levels(task, reduce, merging);
             self.end_levels(task, reduce, merging, &next, outputs);
         }
     }
@@ -43,12 +45,12 @@ impl Scheduler {
         merging: &Merging,
         outputs: &dyn Outputs,
     ) -> Asks {
-        let bounds = self.bounds(task, reduce, merging, outputs);
+        let bounds = self.view(outputs).bounds(task, reduce, merging);
         let group = self.group_mut(task);
         let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
         let is_new = tree.is_none();
         let mut tree = tree.unwrap_or_else(|| Tree::new(self.parts(merging, bounds), bounds));
-        let answer = |key: &str, of: &[Part]| self.answer_at(task, merging, key, of, bounds, outputs);
+        let answer = |key: &str, of: &[Part]| self.view(outputs).answer_at(task, merging, key, of, bounds);
         let asks = match is_new {
             true => tree.look_at_all(&answer),
             false => {
@@ -59,36 +61,32 @@ impl Scheduler {
         self.group_mut(task).tree = Some(tree);
         asks
     }
+}
 
+impl View<'_> {
     /// Everything at once, for the end: what was carried on or lost on the way.
-    fn look_at_levels(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        outputs: &dyn Outputs,
-    ) -> Next {
-        let bounds = self.bounds(task, reduce, merging, outputs);
+    fn look_at_levels(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Next {
+        let bounds = self.bounds(task, reduce, merging);
         let parts = self.parts(merging, bounds);
-        look(parts, bounds, &|key, of| self.answer_at(task, merging, key, of, bounds, outputs))
+        look(parts, bounds, &|key, of| self.answer_at(task, merging, key, of, bounds))
     }
 
-    fn bounds(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, outputs: &dyn Outputs) -> Bounds {
+    fn bounds(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Bounds {
         Bounds {
             ratio: if merging.strategy == Strategy::Tournament { 2 } else { reduce.ratio as usize },
-            tokens: self.question_tokens(task, reduce, outputs),
-            reshapes: self.lacks_shape(task, reduce, merging, outputs),
+            tokens: self.question_tokens(task, reduce),
+            reshapes: self.lacks_shape(task, reduce, merging),
         }
     }
 
     /// The tokens of outputs in one question: as the step says, as far as the model's window has room for them beside the
     /// question itself. A quarter of the room is left to headings and to texts that have more tokens than was thought.
-    pub(super) fn question_tokens(&self, task: TaskIx, reduce: &Reduce, outputs: &dyn Outputs) -> u64 {
+    pub(super) fn question_tokens(&self, task: TaskIx, reduce: &Reduce) -> u64 {
         let Some(room) = reduce.merger.and_then(|node| self.room_of(task, node)) else {
             return reduce.group_tokens;
         };
         // A question that cannot be rendered fails where it is asked.
-        let asked = self.question_part(task, reduce, outputs).map_or(0, |text| tokens(&text));
+        let asked = self.question_part(task, reduce).map_or(0, |text| tokens(&text));
         reduce
             .group_tokens
             .min((room / 4 * 3).saturating_sub(asked))
@@ -96,24 +94,60 @@ impl Scheduler {
     }
 
     /// Whether there is one output alone, and it has not the shape that the answer must have.
-    pub(super) fn lacks_shape(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        outputs: &dyn Outputs,
-    ) -> bool {
+    pub(super) fn lacks_shape(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> bool {
         let [source] = merging.sources.as_slice() else { return false };
         let merger = reduce.merger.filter(|_| !chooses(merging.strategy));
         let merger = merger.map(|node| &self.workflow_of(task).node(node).kind);
         let Some(Kind::Agent(merger)) = merger else { return false };
         let shape = merger.settings.schema.as_ref().filter(|shape| !shape.is_empty());
-        shape.is_some_and(|shape| match bare(self.json_of(*source, outputs)) {
+        shape.is_some_and(|shape| match bare(self.json_of(*source)) {
             Value::Object(fields) => !violations(shape, &fields).is_empty(),
             _ => true,
         })
     }
 
+    fn answer_at(
+        &self,
+        task: TaskIx,
+        merging: &Merging,
+        key: &str,
+        of: &[Part],
+        bounds: Bounds,
+    ) -> Option<Answer> {
+        let id = TaskId::new(Some(&self.tasks[task].id), word(merging.strategy), Some(key), 1);
+        let child = self.tasks.find(&id)?;
+        if !self.is_about(child, of) {
+            return Some(Answer::Other);
+        }
+        Some(match self.tasks[child].state {
+            TaskState::Ended(End::Succeeded) if chooses(merging.strategy) => {
+                match self.chosen(child, merging) {
+                    Some(source) => {
+                        let piece = Piece::whole(self.tasks[source].id.clone());
+                        let tokens = self.size_of(source).min((bounds.tokens / 2).max(1));
+                        Answer::Given(Part { piece, tokens })
+                    }
+                    None => Answer::Failed,
+                }
+            }
+            TaskState::Ended(End::Succeeded) => {
+                Answer::Given(Part { piece: Piece::whole(id), tokens: self.size_of(child) })
+            }
+            TaskState::Ended(_) => Answer::Failed,
+            _ => Answer::Open,
+        })
+    }
+
+    /// The source that a judge chose; it must be one of those it was shown.
+    pub(super) fn chosen(&self, child: TaskIx, merging: &Merging) -> Option<TaskIx> {
+        let answer = self.json_of(child);
+        let source = merging.sources[index_of(answer.get("winner")?.as_str()?, merging.sources.len())?];
+        let About::Choose { of } = &self.tasks[child].question.as_ref()?.about else { return None };
+        of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
+    }
+}
+
+impl State {
     /// The sources as pieces; a merge takes large ones in parts, a choice takes each as it is.
     fn parts(&self, merging: &Merging, bounds: Bounds) -> Vec<Part> {
         let whole = |source: &TaskIx| Part {
@@ -137,52 +171,11 @@ impl Scheduler {
         (0..of).map(|number| Part { piece: cut(number), tokens: tokens.div_ceil(u64::from(of)) }).collect()
     }
 
-    fn answer_at(
-        &self,
-        task: TaskIx,
-        merging: &Merging,
-        key: &str,
-        of: &[Part],
-        bounds: Bounds,
-        outputs: &dyn Outputs,
-    ) -> Option<Answer> {
-        let id = TaskId::new(Some(&self.tasks[task].id), word(merging.strategy), Some(key), 1);
-        let child = self.tasks.find(&id)?;
-        if !self.is_about(child, of) {
-            return Some(Answer::Other);
-        }
-        Some(match self.tasks[child].state {
-            TaskState::Ended(End::Succeeded) if chooses(merging.strategy) => {
-                match self.chosen(child, merging, outputs) {
-                    Some(source) => {
-                        let piece = Piece::whole(self.tasks[source].id.clone());
-                        let tokens = self.size_of(source).min((bounds.tokens / 2).max(1));
-                        Answer::Given(Part { piece, tokens })
-                    }
-                    None => Answer::Failed,
-                }
-            }
-            TaskState::Ended(End::Succeeded) => {
-                Answer::Given(Part { piece: Piece::whole(id), tokens: self.size_of(child) })
-            }
-            TaskState::Ended(_) => Answer::Failed,
-            _ => Answer::Open,
-        })
-    }
-
     /// Whether a question was about exactly these pieces.
     fn is_about(&self, child: TaskIx, parts: &[Part]) -> bool {
         let Some(question) = &self.tasks[child].question else { return false };
         let (About::Merge { of } | About::Choose { of }) = &question.about else { return false };
         of.len() == parts.len() && of.iter().zip(parts).all(|(piece, part)| *piece == part.piece)
-    }
-
-    /// The source that a judge chose; it must be one of those it was shown.
-    pub(super) fn chosen(&self, child: TaskIx, merging: &Merging, outputs: &dyn Outputs) -> Option<TaskIx> {
-        let answer = self.json_of(child, outputs);
-        let source = merging.sources[index_of(answer.get("winner")?.as_str()?, merging.sources.len())?];
-        let About::Choose { of } = &self.tasks[child].question.as_ref()?.about else { return None };
-        of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
     }
 }
 

@@ -22,6 +22,7 @@ mod vote;
 
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_model::Missing;
 use convoke_plan::{Kind, Reduce, Strategy};
@@ -74,7 +75,9 @@ impl Scheduler {
             Strategy::Rlm => self.program_answered(task),
         }
     }
+}
 
+impl State {
     pub(crate) fn merging_of(&self, task: TaskIx) -> Option<Arc<Merging>> {
         self.tasks[task].merging.clone()
     }

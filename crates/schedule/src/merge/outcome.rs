@@ -6,7 +6,9 @@ use super::tree::Next;
 use super::vote::{Ballot, Said, count, said};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, usage_value};
 use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
@@ -26,10 +28,10 @@ impl Scheduler {
         outputs: &dyn Outputs,
     ) {
         let result = match merging.sources.as_slice() {
-            [one] => bare(self.json_of(*one, outputs)),
+            [one] => bare(self.view(outputs).json_of(*one)),
             many => {
                 let block = |source: &TaskIx| {
-                    format!("## {}\n\n{}", self.title(*source), self.text_of(*source, outputs))
+                    format!("## {}\n\n{}", self.title(*source), self.view(outputs).text_of(*source))
                 };
                 Value::from(many.iter().map(block).collect::<Vec<_>>().join("\n\n---\n\n"))
             }
@@ -62,10 +64,10 @@ impl Scheduler {
             self.emit(Event::OutputsMissed { task: self.tasks[task].id.clone(), missing: lost });
         }
         let merging = self.merging_of(task).expect("it merges");
-        let result = bare(self.json_of(last, outputs));
+        let result = bare(self.view(outputs).json_of(last));
         let mut report = self.report(task, reduce, &merging, result, next.levels, None);
         if chooses(merging.strategy) {
-            self.add_choice(task, &merging, last, &mut report, outputs);
+            self.view(outputs).add_choice(task, &merging, last, &mut report);
         }
         let notes = next.carried.iter().map(|key| {
             Value::from(format!("question {key} failed; its outputs went into the next one as they were"))
@@ -74,6 +76,59 @@ impl Scheduler {
         self.succeed(task, &report, outputs);
     }
 
+    /// Votes are counted; nothing decided is a result, unless the rule says otherwise.
+    pub(super) fn end_vote(
+        &mut self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        outputs: &dyn Outputs,
+    ) {
+        let rule = reduce.vote.as_ref().expect("a vote has a rule");
+        let ballots: Vec<Ballot> = self
+            .sources(task, reduce)
+            .into_iter()
+            .map(|source| Ballot {
+                member: self.title(source.task),
+                said: match source.succeeded {
+                    true => said(&self.view(outputs).json_of(source.task), rule),
+                    false => Said::Failed(self.absence(source.task).cause),
+                },
+            })
+            .collect();
+        let counted = count(&ballots, rule);
+        if counted.winner.is_none() && rule.tie == Tie::Fail {
+            let message = format!(
+                "reduce step `{}`: the vote decided nothing: {}",
+                self.node(task).name,
+                counted.report["tally"]
+            );
+            return self.fail_task(task, Failure::new(Class::InvalidOutput, message).reason("undecided"));
+        }
+        let result = counted.winner.clone().map_or(Value::Null, Value::from);
+        let mut report = self.report(task, reduce, merging, result, 0, Some(Default::default()));
+        report["winner"] = json!(counted.winner);
+        report["vote"] = counted.report;
+        self.succeed(task, &report, outputs);
+    }
+}
+
+impl View<'_> {
+    fn add_choice(&self, task: TaskIx, merging: &Merging, winner: TaskIx, report: &mut Value) {
+        report["winner"] = json!(self.title(winner));
+        let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
+        let choice = |child: &TaskIx| {
+            let chosen = self.chosen(*child, merging)?;
+            let reason = self.json_of(*child).get("reason").cloned().unwrap_or_default();
+            Some(json!({ "winner": self.title(chosen), "reason": reason }))
+        };
+        let choices: Vec<Value> = children.iter().filter_map(choice).collect();
+        report["reason"] = choices.last().map_or(Value::Null, |last| last["reason"].clone());
+        report["choices"] = json!(choices);
+    }
+}
+
+impl State {
     /// The sources behind questions that failed and whose outputs nobody has merged.
     fn lost_sources(&self, next: &Next) -> Vec<Missing> {
         let (mut lost, mut known) = (Vec::new(), HashSet::new());
@@ -106,62 +161,6 @@ impl Scheduler {
         let message = format!("reduce step `{}`: its last question failed: {why}", self.node(task).name);
         let failure = Failure::new(first.map_or(Class::InvalidOutput, |failure| failure.class), message);
         failure.reason(MERGE_FAILED)
-    }
-
-    fn add_choice(
-        &self,
-        task: TaskIx,
-        merging: &Merging,
-        winner: TaskIx,
-        report: &mut Value,
-        outputs: &dyn Outputs,
-    ) {
-        report["winner"] = json!(self.title(winner));
-        let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
-        let choice = |child: &TaskIx| {
-            let chosen = self.chosen(*child, merging, outputs)?;
-            let reason = self.json_of(*child, outputs).get("reason").cloned().unwrap_or_default();
-            Some(json!({ "winner": self.title(chosen), "reason": reason }))
-        };
-        let choices: Vec<Value> = children.iter().filter_map(choice).collect();
-        report["reason"] = choices.last().map_or(Value::Null, |last| last["reason"].clone());
-        report["choices"] = json!(choices);
-    }
-
-    /// Votes are counted; nothing decided is a result, unless the rule says otherwise.
-    pub(super) fn end_vote(
-        &mut self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        outputs: &dyn Outputs,
-    ) {
-        let rule = reduce.vote.as_ref().expect("a vote has a rule");
-        let ballots: Vec<Ballot> = self
-            .sources(task, reduce)
-            .into_iter()
-            .map(|source| Ballot {
-                member: self.title(source.task),
-                said: match source.succeeded {
-                    true => said(&self.json_of(source.task, outputs), rule),
-                    false => Said::Failed(self.absence(source.task).cause),
-                },
-            })
-            .collect();
-        let counted = count(&ballots, rule);
-        if counted.winner.is_none() && rule.tie == Tie::Fail {
-            let message = format!(
-                "reduce step `{}`: the vote decided nothing: {}",
-                self.node(task).name,
-                counted.report["tally"]
-            );
-            return self.fail_task(task, Failure::new(Class::InvalidOutput, message).reason("undecided"));
-        }
-        let result = counted.winner.clone().map_or(Value::Null, Value::from);
-        let mut report = self.report(task, reduce, merging, result, 0, Some(Default::default()));
-        report["winner"] = json!(counted.winner);
-        report["vote"] = counted.report;
-        self.succeed(task, &report, outputs);
     }
 
     /// The result with its origin. `named`: the sources it is known to come from; else what its text names.

@@ -10,7 +10,9 @@ use crate::agenda::Todo;
 use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::synthesis::bare;
 use convoke_model::{About, CauseKind, Event, Inquiry, Missing, Piece};
 use convoke_plan::{Kind, Reduce, Strategy};
@@ -110,11 +112,6 @@ impl Scheduler {
         true
     }
 
-    fn is_collecting(&self, task: TaskIx) -> bool {
-        let merging = self.tasks[task].merging.as_ref();
-        merging.is_some_and(|merging| merging.strategy == Strategy::Progressive && !merging.closed)
-    }
-
     /// Decide: what has arrived is merged with what is there, or the merge ends.
     pub(super) fn next_arrivals(
         &mut self,
@@ -128,8 +125,8 @@ impl Scheduler {
         }
         let current = self.text_so_far(task);
         let mut pool: Vec<Part> = current.iter().map(|child| self.whole(*child)).collect();
-        self.new_arrivals(task, reduce, &mut pool, outputs);
-        if pool.len() >= 2 || merging.closed && self.is_unshaped(task, reduce, merging, &pool, outputs) {
+        self.view(outputs).new_arrivals(task, reduce, &mut pool);
+        if pool.len() >= 2 || merging.closed && self.view(outputs).is_unshaped(task, reduce, merging, &pool) {
             let key = (self.group(task).members.len() + 1).to_string();
             let of = pool.into_iter().map(|part| part.piece).collect();
             let questions = vec![Inquiry { key, about: About::Merge { of } }];
@@ -141,72 +138,6 @@ impl Scheduler {
         } else {
             self.look_later(self.tasks[task].place.frame);
         }
-    }
-
-    /// Whether all that has come is one output that has not the shape of the answer.
-    fn is_unshaped(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        pool: &[Part],
-        outputs: &dyn Outputs,
-    ) -> bool {
-        let [only] = pool else { return false };
-        let source = self.tasks.find(&only.piece.task).filter(|task| self.tasks[*task].question.is_none());
-        let fresh = source.filter(|_| self.group(task).members.is_empty());
-        let one = |source| Merging { sources: vec![source], ..merging.clone() };
-        fresh.is_some_and(|source| self.lacks_shape(task, reduce, &one(source), outputs))
-    }
-
-    fn whole(&self, task: TaskIx) -> Part {
-        Part { piece: Piece::whole(self.tasks[task].id.clone()), tokens: self.size_of(task) }
-    }
-
-    /// The newest question that succeeded.
-    fn text_so_far(&self, task: TaskIx) -> Option<TaskIx> {
-        self.group(task).members.iter().rev().copied().find(|child| self.tasks[*child].succeeded())
-    }
-
-    /// Outputs, or parts of them, that no question was about yet, in the order of arriving, as many as fit.
-    fn new_arrivals(&self, task: TaskIx, reduce: &Reduce, pool: &mut Vec<Part>, outputs: &dyn Outputs) {
-        let most = self.question_tokens(task, reduce, outputs);
-        let taken = self.taken(task);
-        let mut new: Vec<TaskIx> = self
-            .sources(task, reduce)
-            .into_iter()
-            .filter(|source| source.succeeded)
-            .map(|source| source.task)
-            .collect();
-        new.sort_by_key(|source| self.tasks[*source].ended);
-        let mut tokens: u64 = pool.iter().map(|part| part.tokens).sum();
-        let parts = new.into_iter().flat_map(|source| self.cut(source, most));
-        for part in parts.filter(|part| !taken.contains(&part.piece)) {
-            tokens += part.tokens;
-            if pool.len() >= 2 && tokens > most {
-                return;
-            }
-            pool.push(part);
-        }
-    }
-
-    /// What questions were about.
-    fn taken(&self, task: TaskIx) -> HashSet<Piece> {
-        let questions =
-            self.group(task).members.iter().filter_map(|child| self.tasks[*child].question.as_ref());
-        let pieces = questions.flat_map(|question| match &question.about {
-            About::Merge { of } => of.clone(),
-            _ => Vec::new(),
-        });
-        pieces.collect()
-    }
-
-    fn all_needs_ended(&self, task: TaskIx) -> bool {
-        let place = self.tasks[task].place;
-        let ended = |need: &convoke_plan::Need| {
-            self.beside(place, need.node).is_some_and(|needed| self.tasks[needed].is_ended())
-        };
-        self.node(task).needs.iter().all(ended)
     }
 
     fn end_progressive(
@@ -242,10 +173,78 @@ impl Scheduler {
         if self.tasks[last].question.is_none() && !merging.sources.contains(&last) {
             merging.sources.push(last);
         }
-        let result = bare(self.json_of(last, outputs));
+        let result = bare(self.view(outputs).json_of(last));
         let rounds = self.group(task).members.len() as u32;
         let report = self.report(task, reduce, &merging, result, rounds, None);
         self.succeed(task, &report, outputs);
+    }
+}
+
+impl View<'_> {
+    /// Whether all that has come is one output that has not the shape of the answer.
+    fn is_unshaped(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, pool: &[Part]) -> bool {
+        let [only] = pool else { return false };
+        let source = self.tasks.find(&only.piece.task).filter(|task| self.tasks[*task].question.is_none());
+        let fresh = source.filter(|_| self.group(task).members.is_empty());
+        let one = |source| Merging { sources: vec![source], ..merging.clone() };
+        fresh.is_some_and(|source| self.lacks_shape(task, reduce, &one(source)))
+    }
+
+    /// Outputs, or parts of them, that no question was about yet, in the order of arriving, as many as fit.
+    fn new_arrivals(&self, task: TaskIx, reduce: &Reduce, pool: &mut Vec<Part>) {
+        let most = self.question_tokens(task, reduce);
+        let taken = self.taken(task);
+        let mut new: Vec<TaskIx> = self
+            .sources(task, reduce)
+            .into_iter()
+            .filter(|source| source.succeeded)
+            .map(|source| source.task)
+            .collect();
+        new.sort_by_key(|source| self.tasks[*source].ended);
+        let mut tokens: u64 = pool.iter().map(|part| part.tokens).sum();
+        let parts = new.into_iter().flat_map(|source| self.cut(source, most));
+        for part in parts.filter(|part| !taken.contains(&part.piece)) {
+            tokens += part.tokens;
+            if pool.len() >= 2 && tokens > most {
+                return;
+            }
+            pool.push(part);
+        }
+    }
+}
+
+impl State {
+    fn is_collecting(&self, task: TaskIx) -> bool {
+        let merging = self.tasks[task].merging.as_ref();
+        merging.is_some_and(|merging| merging.strategy == Strategy::Progressive && !merging.closed)
+    }
+
+    fn whole(&self, task: TaskIx) -> Part {
+        Part { piece: Piece::whole(self.tasks[task].id.clone()), tokens: self.size_of(task) }
+    }
+
+    /// The newest question that succeeded.
+    fn text_so_far(&self, task: TaskIx) -> Option<TaskIx> {
+        self.group(task).members.iter().rev().copied().find(|child| self.tasks[*child].succeeded())
+    }
+
+    /// What questions were about.
+    fn taken(&self, task: TaskIx) -> HashSet<Piece> {
+        let questions =
+            self.group(task).members.iter().filter_map(|child| self.tasks[*child].question.as_ref());
+        let pieces = questions.flat_map(|question| match &question.about {
+            About::Merge { of } => of.clone(),
+            _ => Vec::new(),
+        });
+        pieces.collect()
+    }
+
+    fn all_needs_ended(&self, task: TaskIx) -> bool {
+        let place = self.tasks[task].place;
+        let ended = |need: &convoke_plan::Need| {
+            self.beside(place, need.node).is_some_and(|needed| self.tasks[needed].is_ended())
+        };
+        self.node(task).needs.iter().all(ended)
     }
 
     /// Outputs of questions that failed: nobody has merged them.

@@ -2,9 +2,9 @@
 
 use super::Merging;
 use super::levels::chooses;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use crate::window::{binding_room, headed, level, read_by, tokens};
 use convoke_model::synthesis::mark;
 use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, Piece};
@@ -19,43 +19,40 @@ const HEADING_TOKENS: u64 = 32;
 /// Bytes of a piece's head, at least.
 const LEAST: usize = 200;
 
-impl Scheduler {
+impl View<'_> {
     /// Puts a question into the call that asks it.
     pub(crate) fn put_question(
         &self,
         child: TaskIx,
         question: &Inquiry,
         mut call: AgentCall,
-        outputs: &dyn Outputs,
     ) -> Result<AgentCall, Failure> {
         let task = self.tasks[child].place.within.expect("a question has a task that asks it");
         let prompt = match (&question.about, &self.node(task).kind) {
             (About::Merge { of }, Kind::Reduce(reduce)) => {
                 let room = binding_room(&call.settings).map(|room| room.saturating_sub(tokens(&call.prompt)));
-                let (prompt, cut) = self.merge_prompt(task, reduce, of, room, outputs)?;
+                let (prompt, cut) = self.merge_prompt(task, reduce, of, room)?;
                 let kept = cut.into_iter().filter(|_| self.can_read_on(child));
-                call.kept.extend(kept.filter_map(|task| self.kept_whole(task, outputs)));
+                call.kept.extend(kept.filter_map(|task| self.kept_whole(task)));
                 prompt
             }
             (About::Choose { of }, Kind::Reduce(reduce)) => {
                 call.settings = Arc::new(self.one_of(task, of, &call.settings));
-                self.choice_prompt(task, reduce, of, outputs)?
+                self.choice_prompt(task, reduce, of)?
             }
             (About::Reshape { of, problem }, _) => {
-                return self.put_repair(task, of, problem, call, outputs);
+                return self.put_repair(task, of, problem, call);
             }
-            (About::Prompt { text }, _) => self.prompt_text(text, outputs)?,
+            (About::Prompt { text }, _) => self.prompt_text(text)?,
             // What a duty is asked is its own template.
-            (About::Duty { .. } | About::Collect { .. }, _) => return Ok(self.put_duty(child, call, outputs)),
-            (About::Assess { answer }, Kind::Verify(verify)) => {
-                self.assess_prompt(task, verify, answer, outputs)?
-            }
+            (About::Duty { .. } | About::Collect { .. }, _) => return Ok(self.put_duty(child, call)),
+            (About::Assess { answer }, Kind::Verify(verify)) => self.assess_prompt(task, verify, answer)?,
             (About::Correct { answer, findings }, Kind::Verify(verify)) => {
-                self.correct_prompt(task, verify, answer, findings, outputs)?
+                self.correct_prompt(task, verify, answer, findings)?
             }
             // What a worker is told stands in its own prompt.
             (About::Try { .. } | About::Intent { .. } | About::Aggregate { .. }, Kind::Phase(_)) => {
-                return Ok(self.put_told(child, call, outputs));
+                return Ok(self.put_told(child, call));
             }
             _ => return Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
         };
@@ -65,9 +62,9 @@ impl Scheduler {
         Ok(call)
     }
 
-    fn prompt_text(&self, text: &convoke_model::Payload, outputs: &dyn Outputs) -> Result<String, Failure> {
+    fn prompt_text(&self, text: &convoke_model::Payload) -> Result<String, Failure> {
         let missing = || Failure::new(Class::Fatal, "a program's prompt is missing in the journal");
-        match self.read(text, outputs).ok_or_else(missing)?.value() {
+        match self.read(text).ok_or_else(missing)?.value() {
             Value::String(text) => Ok(text),
             other => Ok(other.to_string()),
         }
@@ -79,9 +76,8 @@ impl Scheduler {
         task: TaskIx,
         text: Option<&Text>,
         what: &str,
-        outputs: &dyn Outputs,
     ) -> Result<Option<String>, Failure> {
-        let rendered = text.map(|text| self.render(task, text, what, outputs)).transpose()?;
+        let rendered = text.map(|text| self.render(task, text, what)).transpose()?;
         Ok(rendered.filter(|text| !text.trim().is_empty()))
     }
 
@@ -91,18 +87,17 @@ impl Scheduler {
         reduce: &Reduce,
         of: &[Piece],
         room: Option<u64>,
-        outputs: &dyn Outputs,
     ) -> Result<(String, Vec<TaskIx>), Failure> {
-        let question = self.question_part(task, reduce, outputs)?;
+        let question = self.question_part(task, reduce)?;
         let missing = self.merging_of(task).map(|merging| missing_part(&merging, room)).unwrap_or_default();
         let beside = tokens(&question) + tokens(&missing) + TASK_TOKENS + HEADING_TOKENS * of.len() as u64;
         let room = room.map_or(u64::MAX, |room| room.saturating_sub(beside));
-        let (texts, cut) = self.pieces_within(of, room, outputs);
+        let (texts, cut) = self.pieces_within(of, room);
         let text = |piece: &Piece| {
             let at = of.iter().position(|other| other == piece).expect("one of them");
             texts[at].clone()
         };
-        let mut prompt = self.pieces_prompt(task, reduce, "OUTPUTS", of, &text, outputs)?;
+        let mut prompt = self.pieces_prompt(task, reduce, "OUTPUTS", of, &text)?;
         prompt.push_str(&missing);
         prompt.push_str(
             "## TASK\n\nMerge the outputs above into one text that answers the question. Behind each statement name \
@@ -113,8 +108,8 @@ impl Scheduler {
     }
 
     /// The texts of pieces within so many tokens: whole, or the heads of the long ones, and whose they are.
-    fn pieces_within(&self, of: &[Piece], room: u64, outputs: &dyn Outputs) -> (Vec<String>, Vec<TaskIx>) {
-        let mut texts: Vec<String> = of.iter().map(|piece| self.piece_text(piece, outputs)).collect();
+    fn pieces_within(&self, of: &[Piece], room: u64) -> (Vec<String>, Vec<TaskIx>) {
+        let mut texts: Vec<String> = of.iter().map(|piece| self.piece_text(piece)).collect();
         let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
         lengths.sort_unstable();
         let all = usize::try_from(room.saturating_mul(4)).unwrap_or(usize::MAX);
@@ -130,17 +125,11 @@ impl Scheduler {
         (texts, cut)
     }
 
-    fn choice_prompt(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        of: &[Piece],
-        outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
-        let each = self.question_tokens(task, reduce, outputs) / of.len().max(1) as u64;
-        let shown = |task| self.shown(task, each, outputs);
+    fn choice_prompt(&self, task: TaskIx, reduce: &Reduce, of: &[Piece]) -> Result<String, Failure> {
+        let each = self.question_tokens(task, reduce) / of.len().max(1) as u64;
+        let shown = |task| self.shown(task, each);
         let text = |piece: &Piece| self.tasks.find(&piece.task).map(shown).unwrap_or_default();
-        let mut prompt = self.pieces_prompt(task, reduce, "ANSWERS", of, &text, outputs)?;
+        let mut prompt = self.pieces_prompt(task, reduce, "ANSWERS", of, &text)?;
         prompt.push_str("## TASK\n\nChoose the best of these answers. Name its mark and say why.");
         Ok(prompt)
     }
@@ -153,10 +142,9 @@ impl Scheduler {
         title: &str,
         of: &[Piece],
         text: &dyn Fn(&Piece) -> String,
-        outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
         let merging = self.merging_of(task).ok_or_else(|| Failure::new(Class::Fatal, "no merge"))?;
-        let mut prompt = self.question_part(task, reduce, outputs)?;
+        let mut prompt = self.question_part(task, reduce)?;
         let _ = write!(prompt, "## {title}\n\n");
         for piece in of {
             let heading = self.heading(&merging, piece);
@@ -165,22 +153,19 @@ impl Scheduler {
         Ok(prompt)
     }
 
-    pub(super) fn question_part(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        outputs: &dyn Outputs,
-    ) -> Result<String, Failure> {
+    pub(super) fn question_part(&self, task: TaskIx, reduce: &Reduce) -> Result<String, Failure> {
         let mut part = String::new();
-        if let Some(words) = self.stated(task, reduce.instructions.as_ref(), "instructions", outputs)? {
+        if let Some(words) = self.stated(task, reduce.instructions.as_ref(), "instructions")? {
             let _ = write!(part, "{words}\n\n");
         }
-        if let Some(query) = self.stated(task, reduce.query.as_ref(), "query", outputs)? {
+        if let Some(query) = self.stated(task, reduce.query.as_ref(), "query")? {
             let _ = write!(part, "## QUESTION\n\n{query}\n\n");
         }
         Ok(part)
     }
+}
 
+impl State {
     /// `[S3] research [berlin], part 2 of 4`; what was merged before stands under the marks in its text.
     fn heading(&self, merging: &Merging, piece: &Piece) -> String {
         let Some(task) = self.tasks.find(&piece.task) else { return piece.task.to_string() };

@@ -1,6 +1,6 @@
 //! Whose outputs a merge is about: groups stand for their members, items for themselves.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::Missing;
 use convoke_plan::{Kind, NodeIx, Reduce};
@@ -13,7 +13,7 @@ pub(super) struct Found {
     pub succeeded: bool,
 }
 
-impl Scheduler {
+impl State {
     /// Every source of a reduce task that exists, in the order of the file.
     pub(super) fn sources(&self, task: TaskIx, reduce: &Reduce) -> Vec<Found> {
         let roots = reduce.of.iter().filter_map(|node| self.source_of(task, *node));

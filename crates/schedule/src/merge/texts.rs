@@ -1,8 +1,8 @@
 //! Outputs as texts: what a model reads of them, how large they are, how large ones are cut into parts.
 
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::synthesis::readable;
 use convoke_model::{Digest, JsonText, Payload, Piece};
 use serde_json::Value;
@@ -10,30 +10,30 @@ use serde_json::Value;
 /// Characters to a token, as everywhere in this crate.
 const CHARS_PER_TOKEN: u64 = 4;
 
-impl Scheduler {
+impl View<'_> {
     /// An output as JSON.
-    pub(crate) fn json_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Value {
-        self.written(task, outputs).value()
+    pub(crate) fn json_of(&self, task: TaskIx) -> Value {
+        self.written(task).value()
     }
 
     /// An output as it was written, unparsed where it is not made of others'.
-    pub(super) fn written(&self, task: TaskIx, outputs: &dyn Outputs) -> JsonText {
+    pub(super) fn written(&self, task: TaskIx) -> JsonText {
         match &self.tasks[task].output {
-            Some(Payload::Gathered) => self.gathered(task, outputs),
-            Some(payload) => self.read(payload, outputs).unwrap_or_else(|| JsonText::of(&Value::Null)),
+            Some(Payload::Gathered) => self.gathered(task),
+            Some(payload) => self.read(payload).unwrap_or_else(|| JsonText::of(&Value::Null)),
             None => JsonText::of(&Value::Null),
         }
     }
 
     /// An output as a model reads it.
-    pub(crate) fn text_of(&self, task: TaskIx, outputs: &dyn Outputs) -> String {
-        readable(&self.json_of(task, outputs))
+    pub(crate) fn text_of(&self, task: TaskIx) -> String {
+        readable(&self.json_of(task))
     }
 
     /// The text of a piece.
-    pub(super) fn piece_text(&self, piece: &Piece, outputs: &dyn Outputs) -> String {
+    pub(super) fn piece_text(&self, piece: &Piece) -> String {
         let Some(task) = self.tasks.find(&piece.task) else { return String::new() };
-        let text = self.text_of(task, outputs);
+        let text = self.text_of(task);
         match piece.part {
             None => text,
             Some([number, of]) => part_of(&text, number, of).to_owned(),
@@ -41,8 +41,8 @@ impl Scheduler {
     }
 
     /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
-    pub(crate) fn shown(&self, task: TaskIx, tokens: u64, outputs: &dyn Outputs) -> String {
-        let text = self.text_of(task, outputs);
+    pub(crate) fn shown(&self, task: TaskIx, tokens: u64) -> String {
+        let text = self.text_of(task);
         let most = tokens.saturating_mul(CHARS_PER_TOKEN) as usize;
         if text.len() <= most {
             return text;
@@ -54,7 +54,9 @@ impl Scheduler {
             .map(|digest| format!("; the whole output of `{}` is {digest}", self.tasks[task].id));
         format!("{head}\n[… {left} more characters{}]", whole.unwrap_or_default())
     }
+}
 
+impl State {
     /// The size of an output in tokens, without reading it where its size is known.
     pub(super) fn size_of(&self, task: TaskIx) -> u64 {
         let bytes = match &self.tasks[task].output {

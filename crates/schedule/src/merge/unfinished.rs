@@ -6,9 +6,9 @@
 
 use super::Merging;
 use super::levels::chooses;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::synthesis::bare;
 use convoke_model::{About, Piece};
 use convoke_plan::Reduce;
@@ -25,19 +25,19 @@ struct Block {
     origins: Vec<usize>,
 }
 
-impl Scheduler {
+impl View<'_> {
     /// The report of a merge that did not end well: accepted levels and unmerged sources one after the other. `None`
     /// where no source is there.
-    pub(crate) fn unmerged(&self, task: TaskIx, reduce: &Reduce, outputs: &dyn Outputs) -> Option<Value> {
+    pub(crate) fn unmerged(&self, task: TaskIx, reduce: &Reduce) -> Option<Value> {
         let merging = self.merging_so_far(task, reduce);
-        let blocks = self.blocks(task, &merging, outputs);
+        let blocks = self.blocks(task, &merging);
         let result = match blocks.as_slice() {
             [] => return None,
-            [one] => bare(self.json_of(one.task, outputs)),
+            [one] => bare(self.json_of(one.task)),
             many => {
                 let text = |block: &Block| {
                     let heading = self.titles_of(&merging, block);
-                    format!("## {heading}\n\n{}", self.text_of(block.task, outputs))
+                    format!("## {heading}\n\n{}", self.text_of(block.task))
                 };
                 Value::from(many.iter().map(text).collect::<Vec<_>>().join("\n\n---\n\n"))
             }
@@ -50,6 +50,35 @@ impl Scheduler {
         Some(report)
     }
 
+    fn blocks(&self, task: TaskIx, merging: &Merging) -> Vec<Block> {
+        let sources = merging.sources.iter().enumerate();
+        let sources = sources.map(|(at, source)| Block { task: *source, origins: vec![at] });
+        let gone = match chooses(merging.strategy) {
+            true => self.eliminated(task, merging),
+            false => self.covered_by_answers(task),
+        };
+        let accepted = self.accepted(task).filter(|_| !chooses(merging.strategy));
+        let accepted =
+            accepted.map(|child| Block { task: child, origins: self.places_behind(child, merging) });
+        let mut blocks: Vec<Block> =
+            sources.chain(accepted).filter(|block| !gone.contains(&block.task)).collect();
+        blocks.sort_by_key(|block| block.origins.first().copied());
+        blocks
+    }
+
+    /// Candidates that a judge was shown and did not choose.
+    fn eliminated(&self, task: TaskIx, merging: &Merging) -> HashSet<TaskIx> {
+        let mut gone = HashSet::new();
+        for child in self.accepted(task) {
+            let Some(winner) = self.chosen(child, merging) else { continue };
+            let shown = self.pieces_asked(child).iter().filter_map(|piece| self.tasks.find(&piece.task));
+            gone.extend(shown.filter(|candidate| *candidate != winner));
+        }
+        gone
+    }
+}
+
+impl State {
     /// What is merged, with sources that arrived later or before the merge began.
     fn merging_so_far(&self, task: TaskIx, reduce: &Reduce) -> Merging {
         let mut merging =
@@ -67,22 +96,6 @@ impl Scheduler {
             }
         }
         merging
-    }
-
-    fn blocks(&self, task: TaskIx, merging: &Merging, outputs: &dyn Outputs) -> Vec<Block> {
-        let sources = merging.sources.iter().enumerate();
-        let sources = sources.map(|(at, source)| Block { task: *source, origins: vec![at] });
-        let gone = match chooses(merging.strategy) {
-            true => self.eliminated(task, merging, outputs),
-            false => self.covered_by_answers(task),
-        };
-        let accepted = self.accepted(task).filter(|_| !chooses(merging.strategy));
-        let accepted =
-            accepted.map(|child| Block { task: child, origins: self.places_behind(child, merging) });
-        let mut blocks: Vec<Block> =
-            sources.chain(accepted).filter(|block| !gone.contains(&block.task)).collect();
-        blocks.sort_by_key(|block| block.origins.first().copied());
-        blocks
     }
 
     /// The questions of a merge that were answered.
@@ -113,17 +126,6 @@ impl Scheduler {
             *all = of;
         }
         parts.into_iter().filter(|(_, (seen, all))| seen.len() as u32 >= *all).map(|(task, _)| task).collect()
-    }
-
-    /// Candidates that a judge was shown and did not choose.
-    fn eliminated(&self, task: TaskIx, merging: &Merging, outputs: &dyn Outputs) -> HashSet<TaskIx> {
-        let mut gone = HashSet::new();
-        for child in self.accepted(task) {
-            let Some(winner) = self.chosen(child, merging, outputs) else { continue };
-            let shown = self.pieces_asked(child).iter().filter_map(|piece| self.tasks.find(&piece.task));
-            gone.extend(shown.filter(|candidate| *candidate != winner));
-        }
-        gone
     }
 
     fn places_behind(&self, child: TaskIx, merging: &Merging) -> Vec<usize> {

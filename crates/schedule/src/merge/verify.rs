@@ -8,7 +8,9 @@ use super::findings::{findings, open_findings, remains, severity, with_status};
 use super::levels::{as_text, chooses};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use crate::window::headed;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
@@ -38,7 +40,7 @@ impl Scheduler {
         match (&question.about, self.tasks[last].succeeded()) {
             (About::Assess { .. }, false) => self.not_examined(task, last, round, verify, outputs),
             (About::Assess { answer }, true) => {
-                let open = open_findings(&self.json_of(last, outputs), verify.severity);
+                let open = open_findings(&self.view(outputs).json_of(last), verify.severity);
                 if open == 0 || round > verify.rounds {
                     return self.end_verify(task, verify, None, outputs);
                 }
@@ -55,10 +57,6 @@ impl Scheduler {
                 self.ask_one(task, round + 1, About::Assess { answer });
             }
         }
-    }
-
-    fn first_answer(&self, task: TaskIx) -> TaskIx {
-        self.tasks[task].merging.as_ref().expect("it has begun").sources[0]
     }
 
     fn ask_one(&mut self, task: TaskIx, number: u32, about: About) {
@@ -88,12 +86,8 @@ impl Scheduler {
         self.fail_task(task, Failure::new(class, message).reason(NOT_EXAMINED).hint(hint));
     }
 
-    fn why_not(&self, question: TaskIx) -> &str {
-        self.tasks[question].failure.as_deref().map_or("it was stopped", |failure| &failure.message)
-    }
-
     fn end_verify(&mut self, task: TaskIx, verify: &Verify, note: Option<String>, outputs: &dyn Outputs) {
-        let findings = self.all_findings(task, verify, outputs);
+        let findings = self.view(outputs).all_findings(task, verify);
         let open = findings.iter().filter(|finding| finding["status"] == "open").count();
         let corrections = self.answers(task).len() - 1;
         let verdict = match (open, corrections) {
@@ -108,8 +102,8 @@ impl Scheduler {
         self.tell(task, "not_corrected", note.clone());
         let (calls, usage) = self.calls_so_far(task);
         let answer = *self.answers(task).last().expect("there is a first answer");
-        let result = bare(self.json_of(answer, outputs));
-        let (sources, nowhere) = self.sources_behind(task, &result, corrections, outputs);
+        let result = bare(self.view(outputs).json_of(answer));
+        let (sources, nowhere) = self.view(outputs).sources_behind(task, &result, corrections);
         let report = json!({
             "result": result, "verdict": verdict, "findings": findings, "sources": sources,
             "rounds": corrections, "calls": calls, "usage": usage_value(&usage),
@@ -118,20 +112,30 @@ impl Scheduler {
         self.succeed(task, &report, outputs);
     }
 
+    /// What a person should know who only sees that the step succeeded.
+    fn tell(&mut self, task: TaskIx, code: &str, message: Option<String>) {
+        if let Some(message) = message {
+            let task = Some(self.tasks[task].id.clone());
+            self.emit(Event::Noted { task, code: code.to_owned(), message });
+        }
+    }
+}
+
+impl View<'_> {
     /// What there is of an examination that came to no end of its own: the newest answer, unverified, with the findings
     /// so far. `None` where there is no answer.
-    pub(crate) fn unverified(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Option<Value> {
+    pub(crate) fn unverified(&self, task: TaskIx, verify: &Verify) -> Option<Value> {
         let (mut report, findings, rounds) = match self.tasks[task].merging {
             None => {
                 let answer = self.source_of(task, verify.of)?;
-                (json!({ "result": bare(self.left_of(answer, outputs)?), "sources": [] }), Vec::new(), 0)
+                (json!({ "result": bare(self.left_of(answer)?), "sources": [] }), Vec::new(), 0)
             }
             Some(_) => {
                 let answers = self.answers(task);
                 let (answer, rounds) = (*answers.last()?, answers.len() - 1);
-                let result = bare(self.json_of(answer, outputs));
-                let sources = self.sources_behind(task, &result, rounds, outputs).0;
-                let findings = self.all_findings(task, verify, outputs);
+                let result = bare(self.json_of(answer));
+                let sources = self.sources_behind(task, &result, rounds).0;
+                let findings = self.all_findings(task, verify);
                 (json!({ "result": result, "sources": sources }), findings, rounds)
             }
         };
@@ -147,35 +151,12 @@ impl Scheduler {
         Some(report)
     }
 
-    /// What a person should know who only sees that the step succeeded.
-    fn tell(&mut self, task: TaskIx, code: &str, message: Option<String>) {
-        if let Some(message) = message {
-            let task = Some(self.tasks[task].id.clone());
-            self.emit(Event::Noted { task, code: code.to_owned(), message });
-        }
-    }
-
-    fn still_open(&self, task: TaskIx, open: usize, all: usize, corrections: usize) -> Failure {
-        let noun = if corrections == 1 { "correction" } else { "corrections" };
-        let message = format!(
-            "verify step `{}`: {open} of {all} findings remain after {corrections} {noun}",
-            self.node(task).name,
-        );
-        Failure::new(Class::InvalidOutput, message).reason("findings_open")
-    }
-
     /// The sources of the merge that was examined, with what the answer names now, and a note about marks that lead
     /// nowhere. What stands in an answer without marks is known from its merge.
-    fn sources_behind(
-        &self,
-        task: TaskIx,
-        result: &Value,
-        corrections: usize,
-        outputs: &dyn Outputs,
-    ) -> (Value, Option<String>) {
+    fn sources_behind(&self, task: TaskIx, result: &Value, corrections: usize) -> (Value, Option<String>) {
         let first = self.first_answer(task);
         let Some(merging) = self.merging_of(first) else { return (json!([]), None) };
-        let mut sources = self.json_of(first, outputs)["sources"].take();
+        let mut sources = self.json_of(first)["sources"].take();
         let text = as_text(result);
         let by_marks =
             !chooses(merging.strategy) && !matches!(merging.strategy, Strategy::Flat | Strategy::Vote);
@@ -189,22 +170,13 @@ impl Scheduler {
         (sources, by_marks.then(|| lead_nowhere(&nowhere)).flatten())
     }
 
-    /// The answer and its corrections, oldest first.
-    fn answers(&self, task: TaskIx) -> Vec<TaskIx> {
-        let corrected = self.group(task).members.iter().copied().filter(|child| {
-            let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
-            matches!(about, Some(About::Correct { .. })) && self.tasks[*child].succeeded()
-        });
-        std::iter::once(self.first_answer(task)).chain(corrected).collect()
-    }
-
     /// Every finding with its round and what became of it.
-    fn all_findings(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Vec<Value> {
+    fn all_findings(&self, task: TaskIx, verify: &Verify) -> Vec<Value> {
         let assessed = self.group(task).members.iter().filter(|child| {
             let about = self.tasks[**child].question.as_ref().map(|question| &question.about);
             matches!(about, Some(About::Assess { .. })) && self.tasks[**child].succeeded()
         });
-        let said: Vec<Value> = assessed.map(|child| self.json_of(*child, outputs)).collect();
+        let said: Vec<Value> = assessed.map(|child| self.json_of(*child)).collect();
         with_status(&said, verify.severity)
     }
 
@@ -213,12 +185,11 @@ impl Scheduler {
         task: TaskIx,
         verify: &Verify,
         answer: &TaskId,
-        outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
         let room = self.room_of(task, verify.assessor);
-        let mut prompt = self.stated_part(task, verify, outputs)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, room, outputs));
-        prompt.push_str(&self.evidence(task, room, outputs));
+        let mut prompt = self.stated_part(task, verify)?;
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, room));
+        prompt.push_str(&self.evidence(task, room));
         prompt.push_str(
             "## TASK\n\nList everything that is wrong with the answer: where it contradicts itself or the outputs, \
              what no output supports, what the question or its constraints ask for and the answer does not give. \
@@ -233,12 +204,11 @@ impl Scheduler {
         verify: &Verify,
         answer: &TaskId,
         assessed: &TaskId,
-        outputs: &dyn Outputs,
     ) -> Result<String, Failure> {
         let room = self.room_of(task, verify.repairer);
-        let mut prompt = self.stated_part(task, verify, outputs)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, room, outputs));
-        let said = self.tasks.find(assessed).map(|child| self.json_of(child, outputs)).unwrap_or_default();
+        let mut prompt = self.stated_part(task, verify)?;
+        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, room));
+        let said = self.tasks.find(assessed).map(|child| self.json_of(child)).unwrap_or_default();
         let open = findings(&said).into_iter().filter(|finding| severity(finding) >= verify.severity);
         for (number, finding) in open.enumerate() {
             let field = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
@@ -254,7 +224,7 @@ impl Scheduler {
             );
         }
         prompt.push('\n');
-        prompt.push_str(&self.evidence(task, room, outputs));
+        prompt.push_str(&self.evidence(task, room));
         prompt.push_str(
             "## TASK\n\nCorrect the answer by these findings and leave the rest as it is. Answer with the whole \
              corrected answer alone.",
@@ -262,28 +232,28 @@ impl Scheduler {
         Ok(prompt)
     }
 
-    fn stated_part(&self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) -> Result<String, Failure> {
+    fn stated_part(&self, task: TaskIx, verify: &Verify) -> Result<String, Failure> {
         let mut part = String::new();
-        if let Some(query) = self.stated(task, verify.query.as_ref(), "query", outputs)? {
+        if let Some(query) = self.stated(task, verify.query.as_ref(), "query")? {
             let _ = write!(part, "## QUESTION\n\n{query}\n\n");
         }
-        if let Some(words) = self.stated(task, verify.constraints.as_ref(), "constraints", outputs)? {
+        if let Some(words) = self.stated(task, verify.constraints.as_ref(), "constraints")? {
             let _ = write!(part, "## CONSTRAINTS\n\n{words}\n\n");
         }
         Ok(part)
     }
 
     /// An answer, up to half of what the window leaves to a prompt.
-    fn answer_text(&self, answer: &TaskId, room: Option<u64>, outputs: &dyn Outputs) -> String {
+    fn answer_text(&self, answer: &TaskId, room: Option<u64>) -> String {
         let task = self.tasks.find(answer);
-        let text = task.map(|task| readable(&bare(self.json_of(task, outputs)))).unwrap_or_default();
+        let text = task.map(|task| readable(&bare(self.json_of(task)))).unwrap_or_default();
         let most =
             room.map_or(usize::MAX, |room| usize::try_from(room.saturating_mul(2)).unwrap_or(usize::MAX));
         headed(&text, most, "")
     }
 
     /// The outputs that the answer was made from: the sources of a merge, else what the step followed.
-    fn evidence(&self, task: TaskIx, room: Option<u64>, outputs: &dyn Outputs) -> String {
+    fn evidence(&self, task: TaskIx, room: Option<u64>) -> String {
         let all = room.map_or(EVIDENCE_TOKENS, |room| EVIDENCE_TOKENS.min(room / 4)).max(LEAST_TOKENS);
         let answer = self.first_answer(task);
         let sources = match self.merging_of(answer) {
@@ -302,9 +272,37 @@ impl Scheduler {
             let _ = write!(part, "The first {most} of {} outputs:\n\n", sources.len());
         }
         for (index, source) in sources.iter().enumerate().take(most) {
-            let text = self.shown(*source, each.max(LEAST_TOKENS), outputs);
+            let text = self.shown(*source, each.max(LEAST_TOKENS));
             let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.step_name(*source));
         }
         part
+    }
+}
+
+impl State {
+    fn first_answer(&self, task: TaskIx) -> TaskIx {
+        self.tasks[task].merging.as_ref().expect("it has begun").sources[0]
+    }
+
+    fn why_not(&self, question: TaskIx) -> &str {
+        self.tasks[question].failure.as_deref().map_or("it was stopped", |failure| &failure.message)
+    }
+
+    fn still_open(&self, task: TaskIx, open: usize, all: usize, corrections: usize) -> Failure {
+        let noun = if corrections == 1 { "correction" } else { "corrections" };
+        let message = format!(
+            "verify step `{}`: {open} of {all} findings remain after {corrections} {noun}",
+            self.node(task).name,
+        );
+        Failure::new(Class::InvalidOutput, message).reason("findings_open")
+    }
+
+    /// The answer and its corrections, oldest first.
+    fn answers(&self, task: TaskIx) -> Vec<TaskIx> {
+        let corrected = self.group(task).members.iter().copied().filter(|child| {
+            let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
+            matches!(about, Some(About::Correct { .. })) && self.tasks[*child].succeeded()
+        });
+        std::iter::once(self.first_answer(task)).chain(corrected).collect()
     }
 }

@@ -6,9 +6,9 @@
 use super::contract::{Said, printed, read};
 use super::state::reason;
 use super::trigger::Status;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::reason::EXIT_CODE;
 use convoke_model::{About, Class, Failure, Inquiry, Violation};
 use convoke_plan::{Kind, Phase, follows_from};
@@ -147,42 +147,35 @@ fn said_failure(said: &Said) -> Failure {
     Failure::new(class.unwrap_or(unnamed), message).reason(word)
 }
 
-impl Scheduler {
+impl View<'_> {
     /// What a child of a phase came to, with everything below it.
-    pub(super) fn came_to(&self, task: TaskIx, phase: &Phase, child: TaskIx, outputs: &dyn Outputs) -> Came {
-        match self.reply(task, phase, child, outputs) {
+    pub(super) fn came_to(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Came {
+        match self.reply(task, phase, child) {
             Reply::Waits => Came::Waits,
             Reply::Stopped => Came::Stopped,
             Reply::Bad(outcome) => Came::Ended(outcome),
             Reply::Said(said) if said.children.is_empty() => {
                 Came::Ended(Box::new(Outcome::said(*said, self.violation(task))))
             }
-            Reply::Said(said) => self.handed_out(task, phase, child, said, outputs),
+            Reply::Said(said) => self.handed_out(task, phase, child, said),
         }
     }
 
     /// What came of work that was handed out: everybody must have succeeded, then it is put together.
-    fn handed_out(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        child: TaskIx,
-        said: Box<Said>,
-        outputs: &dyn Outputs,
-    ) -> Came {
+    fn handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: Box<Said>) -> Came {
         let of_try = matches!(self.asked_about(child), Some(About::Try { .. }));
         let children = self.intents_of(task, child, said.children.len());
         if children.is_empty() {
-            let questions = self.intents(child, &said, outputs);
+            let questions = self.intents(child, &said);
             return if of_try { Came::HandsOut(said, questions) } else { Came::Asks(questions) };
         }
         let mut below = Vec::new();
         if !of_try {
             below.push(Outcome::said(*said, self.violation(task)));
         }
-        match self.all_came_to(task, phase, &children, &mut below, outputs) {
+        match self.all_came_to(task, phase, &children, &mut below) {
             Some(came) => came,
-            None => self.put_together(task, phase, child, below, outputs),
+            None => self.put_together(task, phase, child, below),
         }
     }
 
@@ -193,11 +186,10 @@ impl Scheduler {
         phase: &Phase,
         children: &[TaskIx],
         below: &mut Vec<Outcome>,
-        outputs: &dyn Outputs,
     ) -> Option<Came> {
         let (mut waits, mut stopped, mut asks) = (false, false, Vec::new());
         for child in children {
-            match self.came_to(task, phase, *child, outputs) {
+            match self.came_to(task, phase, *child) {
                 Came::Waits => waits = true,
                 Came::Stopped => stopped = true,
                 Came::HandsOut(_, questions) | Came::Asks(questions) => asks.extend(questions),
@@ -213,20 +205,13 @@ impl Scheduler {
         }
     }
 
-    fn put_together(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        child: TaskIx,
-        below: Vec<Outcome>,
-        outputs: &dyn Outputs,
-    ) -> Came {
+    fn put_together(&self, task: TaskIx, phase: &Phase, child: TaskIx, below: Vec<Outcome>) -> Came {
         let Some(aggregate) = self.aggregate_of(task, child) else {
             let key = self.tasks[child].question.as_ref().expect("a child of a phase is asked").key.clone();
             let about = About::Aggregate { of: self.tasks[child].id.clone() };
             return Came::Asks(vec![Inquiry { key, about }]);
         };
-        match self.reply(task, phase, aggregate, outputs) {
+        match self.reply(task, phase, aggregate) {
             Reply::Waits => Came::Waits,
             Reply::Stopped => Came::Stopped,
             Reply::Bad(outcome) => Came::Ended(outcome),
@@ -236,20 +221,8 @@ impl Scheduler {
         }
     }
 
-    /// The failure of a child is that of who handed the work to it; what it said about the run does not count.
-    fn of_child(&self, child: TaskIx, outcome: Outcome) -> Outcome {
-        let who = match self.tasks[child].question.as_deref() {
-            Some(Inquiry { key, about: About::Intent { persona, .. } }) => format!("child {key} ({persona})"),
-            _ => "child".to_owned(),
-        };
-        let why = format!("{who}: {}", outcome.reason.as_deref().unwrap_or("failed"));
-        let failure = outcome.failure.map(|failure| Failure { message: why.clone(), ..failure });
-        let by = outcome.by.or(Some(child));
-        Outcome { payload: outcome.payload, reason: Some(why), failure, by, ..Outcome::empty(outcome.status) }
-    }
-
     /// What one child answered itself, as far as it may.
-    pub(super) fn reply(&self, task: TaskIx, phase: &Phase, child: TaskIx, outputs: &dyn Outputs) -> Reply {
+    pub(super) fn reply(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Reply {
         match self.tasks[child].state {
             TaskState::Ended(End::Succeeded) => {}
             TaskState::Ended(End::Failed) => {
@@ -260,7 +233,7 @@ impl Scheduler {
             TaskState::Ended(End::Skipped | End::Cancelled) => return Reply::Stopped,
             _ => return Reply::Waits,
         }
-        let mut answer = self.json_of(child, outputs);
+        let mut answer = self.json_of(child);
         if let Kind::Script(_) = &self.node(child).kind {
             answer = printed(answer);
         }
@@ -270,6 +243,20 @@ impl Scheduler {
             Ok(said) => Reply::Said(Box::new(said)),
             Err(problem) => Reply::Bad(Box::new(Outcome::refused(problem))),
         }
+    }
+}
+
+impl State {
+    /// The failure of a child is that of who handed the work to it; what it said about the run does not count.
+    fn of_child(&self, child: TaskIx, outcome: Outcome) -> Outcome {
+        let who = match self.tasks[child].question.as_deref() {
+            Some(Inquiry { key, about: About::Intent { persona, .. } }) => format!("child {key} ({persona})"),
+            _ => "child".to_owned(),
+        };
+        let why = format!("{who}: {}", outcome.reason.as_deref().unwrap_or("failed"));
+        let failure = outcome.failure.map(|failure| Failure { message: why.clone(), ..failure });
+        let by = outcome.by.or(Some(child));
+        Outcome { payload: outcome.payload, reason: Some(why), failure, by, ..Outcome::empty(outcome.status) }
     }
 
     pub(crate) fn violation(&self, task: TaskIx) -> Violation {

@@ -3,31 +3,30 @@
 use super::came::Reply;
 use super::trigger::Status;
 use crate::frame::FrameIx;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::Class;
 use convoke_plan::{Kind, Phase};
 use serde_json::{Value, json};
 
-impl Scheduler {
+impl View<'_> {
     /// What was done against contracts, whatever came of it: by whom, in which try, and what it was.
-    pub(super) fn violations(&self, frame: FrameIx, outputs: &dyn Outputs) -> Vec<Value> {
+    pub(super) fn violations(&self, frame: FrameIx) -> Vec<Value> {
         let mut steps = self.frame(frame).steps.clone();
         steps.sort_by_key(|step| self.tasks[*step].node.0);
         let of_step = |step: TaskIx| {
             let before = self.superseded.get(&self.tasks[step].id).into_iter().flatten();
             let before = before.flat_map(|run| run.violations.iter().map(superseded));
-            before.chain(self.violations_of(step, outputs)).collect::<Vec<_>>()
+            before.chain(self.violations_of(step)).collect::<Vec<_>>()
         };
         steps.into_iter().flat_map(of_step).collect()
     }
 
-    pub(super) fn violations_of(&self, task: TaskIx, outputs: &dyn Outputs) -> Vec<Value> {
+    pub(super) fn violations_of(&self, task: TaskIx) -> Vec<Value> {
         let Kind::Phase(phase) = &self.node(task).kind else { return Vec::new() };
         let workers = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
         let told = |worker: &TaskIx| {
-            let reason = self.violation_by(task, phase, *worker, outputs)?;
+            let reason = self.violation_by(task, phase, *worker)?;
             let role = self.asked_about(*worker).and_then(|about| self.role_of(phase, about));
             Some(json!({
                 "phase": self.node(task).name, "try": self.try_number(task, *worker), "task": self.tasks[*worker].id,
@@ -38,17 +37,11 @@ impl Scheduler {
     }
 
     /// Why a worker has violated its contract: an attempt that was ended for it, or what it says itself.
-    fn violation_by(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        worker: TaskIx,
-        outputs: &dyn Outputs,
-    ) -> Option<String> {
+    fn violation_by(&self, task: TaskIx, phase: &Phase, worker: TaskIx) -> Option<String> {
         if let Some(failure) = self.tasks[worker].failure.as_deref() {
             return (failure.class == Class::Security).then(|| failure.message.clone());
         }
-        match self.reply(task, phase, worker, outputs) {
+        match self.reply(task, phase, worker) {
             Reply::Said(said) if said.status == Status::Failure && said.class() == Some(Class::Security) => {
                 Some(said.reason.unwrap_or_else(|| Class::Security.word().to_owned()))
             }

@@ -3,14 +3,14 @@
 use super::state::{Announcement, Course, Recorded};
 use crate::agenda::Todo;
 use crate::fold::Folded;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx};
 use convoke_model::{Payload, TaskId};
 use convoke_plan::Kind;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-impl Scheduler {
+impl State {
     /// A step is to start by its edges, or not.
     pub(crate) fn phase_routed(
         &mut self,

@@ -4,29 +4,32 @@
 
 use super::contract::Said;
 use super::trigger::Status;
-use crate::outputs::{Outputs, store};
-use crate::scheduler::Scheduler;
+use crate::outputs::store;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{About, Inquiry, ProjectPatch, TaskId, fit};
 use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace, follows_from};
 use indexmap::IndexMap;
 
-impl Scheduler {
+impl View<'_> {
     /// The questions that a child's wishes become.
-    pub(super) fn intents(&self, child: TaskIx, said: &Said, outputs: &dyn Outputs) -> Vec<Inquiry> {
+    pub(super) fn intents(&self, child: TaskIx, said: &Said) -> Vec<Inquiry> {
         let above = self.tasks[child].question.as_ref().expect("a child of a phase is asked");
         let depth = self.depth_of(child) + 1;
         let intent = |(number, wanted): (usize, &super::contract::Wanted)| Inquiry {
             key: format!("{}.{}", above.key, number + 1),
             about: About::Intent {
                 persona: wanted.persona.clone(),
-                task: store(outputs, &wanted.task),
+                task: store(self.outputs, &wanted.task),
                 depth,
             },
         };
         said.children.iter().enumerate().map(intent).collect()
     }
+}
 
+impl State {
     /// Those to whom a child has handed work, if it has.
     pub(super) fn intents_of(&self, task: TaskIx, child: TaskIx, count: usize) -> Vec<TaskIx> {
         let Some(above) = self.tasks[child].question.as_ref() else { return Vec::new() };

@@ -26,10 +26,10 @@ mod verdict;
 
 pub(crate) use state::{Course, Kept};
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 
-impl Scheduler {
+impl State {
     fn kept_of(&self, task: TaskIx) -> &Kept {
         &self.frame(self.tasks[task].place.frame).kept
     }

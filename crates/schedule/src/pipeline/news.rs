@@ -10,7 +10,9 @@ use super::state::News;
 use super::trigger::Status;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{About, Inquiry, TaskId};
 use convoke_plan::{Kind, Phase};
 use std::collections::HashSet;
@@ -35,23 +37,50 @@ impl Scheduler {
         let known = self.course_mut(task).news.take();
         let Some(mut news) = known.filter(|_| self.group(task).open > 0) else {
             self.course_mut(task).news = Some(self.no_news(task));
-            return self.came_to(task, phase, last, outputs);
+            return self.view(outputs).came_to(task, phase, last);
         };
         let ended = std::mem::take(&mut news.ended);
         self.close_below(task, &ended, &mut news);
         let found = match news.failing {
             true => Found::Questions(Vec::new()),
-            false => self.look_up(task, phase, &ended, &news, outputs),
+            false => self.view(outputs).look_up(task, phase, &ended, &news),
         };
         match found {
-            Found::Unclear => self.came_to(task, phase, last, outputs),
+            Found::Unclear => self.view(outputs).came_to(task, phase, last),
             Found::Questions(questions) => {
                 self.course_mut(task).news = Some(news);
                 if questions.is_empty() { Came::Waits } else { Came::Asks(questions) }
             }
         }
     }
+}
 
+impl View<'_> {
+    fn look_up(&self, task: TaskIx, phase: &Phase, ended: &[TaskIx], news: &News) -> Found {
+        let (mut questions, mut seen) = (Vec::new(), HashSet::new());
+        for child in ended {
+            let mut next = Some(self.doer(task, *child));
+            while let Some(at) = next.filter(|at| seen.insert(*at)) {
+                next = match self.came_to(task, phase, at) {
+                    Came::Waits => None,
+                    Came::Asks(asked) => {
+                        questions.extend(asked);
+                        None
+                    }
+                    Came::Ended(outcome) if outcome.status == Status::Success => {
+                        let Some(above) = self.handed_by(task, at) else { return Found::Unclear };
+                        (news.open.get(&above).copied().unwrap_or(0) == 0).then_some(above)
+                    }
+                    Came::Ended(_) | Came::Stopped | Came::HandsOut(..) => return Found::Unclear,
+                };
+            }
+        }
+        questions.sort_by_key(|question| path(&question.key));
+        Found::Questions(questions)
+    }
+}
+
+impl State {
     /// Everybody has been looked at.
     fn no_news(&self, task: TaskIx) -> News {
         let mut news = News::default();
@@ -78,36 +107,6 @@ impl Scheduler {
         }
     }
 
-    fn look_up(
-        &self,
-        task: TaskIx,
-        phase: &Phase,
-        ended: &[TaskIx],
-        news: &News,
-        outputs: &dyn Outputs,
-    ) -> Found {
-        let (mut questions, mut seen) = (Vec::new(), HashSet::new());
-        for child in ended {
-            let mut next = Some(self.doer(task, *child));
-            while let Some(at) = next.filter(|at| seen.insert(*at)) {
-                next = match self.came_to(task, phase, at, outputs) {
-                    Came::Waits => None,
-                    Came::Asks(asked) => {
-                        questions.extend(asked);
-                        None
-                    }
-                    Came::Ended(outcome) if outcome.status == Status::Success => {
-                        let Some(above) = self.handed_by(task, at) else { return Found::Unclear };
-                        (news.open.get(&above).copied().unwrap_or(0) == 0).then_some(above)
-                    }
-                    Came::Ended(_) | Came::Stopped | Came::HandsOut(..) => return Found::Unclear,
-                };
-            }
-        }
-        questions.sort_by_key(|question| path(&question.key));
-        Found::Questions(questions)
-    }
-
     /// Whose result changes with the end of a child: its own, or that of whoever handed the work out that it puts together.
     fn doer(&self, task: TaskIx, child: TaskIx) -> TaskIx {
         let puts_together = matches!(self.asked_about(child), Some(About::Aggregate { .. }));
@@ -124,7 +123,7 @@ impl Scheduler {
     }
 
     /// Children have been asked.
-    pub(super) fn note_asked(&mut self, task: TaskIx, asked: &[TaskId]) {
+    pub(crate) fn note_asked(&mut self, task: TaskIx, asked: &[TaskId]) {
         let Some(mut news) = self.course_mut(task).news.take() else { return };
         for child in asked.iter().filter_map(|id| self.tasks.find(id)) {
             for above in self.all_above(task, child) {
@@ -135,7 +134,7 @@ impl Scheduler {
     }
 
     /// The children of a phase are being stopped.
-    pub(super) fn note_failing(&mut self, task: TaskIx) {
+    pub(crate) fn note_failing(&mut self, task: TaskIx) {
         let mut news = self.no_news(task);
         news.failing = true;
         self.course_mut(task).news = Some(news);

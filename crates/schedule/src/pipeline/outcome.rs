@@ -4,9 +4,10 @@ use super::state::reason;
 use super::verdict::{Ran, Verdict, verdict};
 use crate::ending::FrameResult;
 use crate::frame::FrameIx;
-use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::reason::PROJECT_UNWRITTEN;
 use convoke_model::{Class, Failure, RunStatus, Superseded, Violation, counted};
 use convoke_plan::Kind;
@@ -36,18 +37,15 @@ impl Scheduler {
         }
         self.look_later(frame);
     }
+}
 
+impl View<'_> {
     /// What a pipeline comes to that has ended by itself, or early by this failure.
-    pub(crate) fn pipeline_result(
-        &self,
-        frame: FrameIx,
-        ending: Option<Failure>,
-        outputs: &dyn Outputs,
-    ) -> FrameResult {
+    pub(crate) fn pipeline_result(&self, frame: FrameIx, ending: Option<Failure>) -> FrameResult {
         let (phases, verdict) = self.judged(frame);
         let failure = ending.or_else(|| self.verdict_failure(frame, &phases, &verdict));
-        let mut report = self.pipeline_report(frame, &phases, &verdict, failure.is_none(), outputs);
-        let stated = self.frame_output(frame, outputs);
+        let mut report = self.pipeline_report(frame, &phases, &verdict, failure.is_none());
+        let stated = self.frame_output(frame);
         let (stated, failure) = match (stated, failure) {
             (Ok(stated), failure) => (stated, failure),
             // What failed already needs no second reason.
@@ -60,6 +58,76 @@ impl Scheduler {
         FrameResult { status, output: Some(Value::Object(report)), failure }
     }
 
+    fn pipeline_report(
+        &self,
+        frame: FrameIx,
+        ran: &[TaskIx],
+        verdict: &Verdict,
+        success: bool,
+    ) -> Map<String, Value> {
+        let name = |step: TaskIx| self.node(step).name.to_string();
+        let mut steps = self.frame(frame).steps.clone();
+        // The order of the file.
+        steps.sort_by_key(|step| self.tasks[*step].node.0);
+        let phases: Map<String, Value> = steps
+            .into_iter()
+            .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)) && self.round(*step) == 1)
+            .map(|step| (name(step), self.rounds_told(step)))
+            .collect();
+        let said = |said: &super::state::Announcement| {
+            let payload = self.read(&said.payload).map(|text| text.value());
+            json!({ "phase": name(said.task), "attempt": said.attempt, "type": said.kind, "payload": payload })
+        };
+        let events: Vec<Value> = self.frame(frame).kept.history().iter().map(said).collect();
+        let path: Vec<String> = verdict.critical_path.iter().map(|ix| name(ran[*ix])).collect();
+        let mut report = Map::new();
+        report.insert("status".into(), if success { "success" } else { "failure" }.into());
+        report.insert("phases".into(), Value::Object(phases));
+        report.insert("events".into(), events.into());
+        report.insert("critical_path".into(), path.into());
+        let violations = self.violations(frame);
+        if !violations.is_empty() {
+            report.insert("violations".into(), violations.into());
+        }
+        report
+    }
+
+    /// A phase by its last round; where it ran more than once, with all of them.
+    fn rounds_told(&self, step: TaskIx) -> Value {
+        let mut told = self.phase_told(self.newest_round(step));
+        let rounds = self.rounds_ran(step);
+        if rounds.len() > 1 {
+            told["rounds"] = rounds.iter().map(|round| self.phase_told(*round)).collect();
+        }
+        told
+    }
+
+    fn phase_told(&self, step: TaskIx) -> Value {
+        let Kind::Phase(phase) = &self.node(step).kind else { return Value::Null };
+        let status = match (self.status_of(step), self.tasks[step].state) {
+            (Some(status), _) => status.word(),
+            (None, TaskState::Ended(End::Cancelled)) => "cancelled",
+            _ => "skipped",
+        };
+        let mut told = json!({ "status": status, "persona": phase.persona, "tries": self.tries(step).len() });
+        if !self.tries(step).is_empty() {
+            told["payload"] = self.phase_output(step)["payload"].take();
+        }
+        if let Some(failure) = self.tasks[step].failure.as_deref() {
+            told["reason"] = failure.message.as_str().into();
+        } else if let Some(course) = self.tasks[step].course.as_deref().filter(|course| course.skipped) {
+            // What each of its edges waited for.
+            told["reason"] = course.because.as_str().into();
+        }
+        if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
+            let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });
+            told["superseded"] = earlier.iter().map(run).collect();
+        }
+        told
+    }
+}
+
+impl State {
     /// Why a pipeline does not succeed as far as it has come, where it is one.
     pub(crate) fn pipeline_failure(&self, frame: FrameIx) -> Option<Failure> {
         self.workflow_in(frame).pipeline.as_ref()?;
@@ -125,74 +193,5 @@ impl Scheduler {
         let mut failure = Failure::new(why.map_or(Class::Cancelled, |why| why.class), message);
         failure.hint = why.and_then(|why| why.hint.clone());
         Some(failure.reason(reason::PIPELINE))
-    }
-
-    fn pipeline_report(
-        &self,
-        frame: FrameIx,
-        ran: &[TaskIx],
-        verdict: &Verdict,
-        success: bool,
-        outputs: &dyn Outputs,
-    ) -> Map<String, Value> {
-        let name = |step: TaskIx| self.node(step).name.to_string();
-        let mut steps = self.frame(frame).steps.clone();
-        // The order of the file.
-        steps.sort_by_key(|step| self.tasks[*step].node.0);
-        let phases: Map<String, Value> = steps
-            .into_iter()
-            .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)) && self.round(*step) == 1)
-            .map(|step| (name(step), self.rounds_told(step, outputs)))
-            .collect();
-        let said = |said: &super::state::Announcement| {
-            let payload = self.read(&said.payload, outputs).map(|text| text.value());
-            json!({ "phase": name(said.task), "attempt": said.attempt, "type": said.kind, "payload": payload })
-        };
-        let events: Vec<Value> = self.frame(frame).kept.history().iter().map(said).collect();
-        let path: Vec<String> = verdict.critical_path.iter().map(|ix| name(ran[*ix])).collect();
-        let mut report = Map::new();
-        report.insert("status".into(), if success { "success" } else { "failure" }.into());
-        report.insert("phases".into(), Value::Object(phases));
-        report.insert("events".into(), events.into());
-        report.insert("critical_path".into(), path.into());
-        let violations = self.violations(frame, outputs);
-        if !violations.is_empty() {
-            report.insert("violations".into(), violations.into());
-        }
-        report
-    }
-
-    /// A phase by its last round; where it ran more than once, with all of them.
-    fn rounds_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
-        let mut told = self.phase_told(self.newest_round(step), outputs);
-        let rounds = self.rounds_ran(step);
-        if rounds.len() > 1 {
-            told["rounds"] = rounds.iter().map(|round| self.phase_told(*round, outputs)).collect();
-        }
-        told
-    }
-
-    fn phase_told(&self, step: TaskIx, outputs: &dyn Outputs) -> Value {
-        let Kind::Phase(phase) = &self.node(step).kind else { return Value::Null };
-        let status = match (self.status_of(step), self.tasks[step].state) {
-            (Some(status), _) => status.word(),
-            (None, TaskState::Ended(End::Cancelled)) => "cancelled",
-            _ => "skipped",
-        };
-        let mut told = json!({ "status": status, "persona": phase.persona, "tries": self.tries(step).len() });
-        if !self.tries(step).is_empty() {
-            told["payload"] = self.phase_output(step, outputs)["payload"].take();
-        }
-        if let Some(failure) = self.tasks[step].failure.as_deref() {
-            told["reason"] = failure.message.as_str().into();
-        } else if let Some(course) = self.tasks[step].course.as_deref().filter(|course| course.skipped) {
-            // What each of its edges waited for.
-            told["reason"] = course.because.as_str().into();
-        }
-        if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
-            let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });
-            told["superseded"] = earlier.iter().map(run).collect();
-        }
-        told
     }
 }

@@ -7,25 +7,24 @@
 use super::came::Reply;
 use super::told::Cut;
 use crate::frame::FrameIx;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::shown::map_value;
+use crate::view::View;
 use convoke_plan::template::{Value as Template, flags_value, from_json};
 use serde_json::Value;
 use std::collections::HashSet;
 
-impl Scheduler {
+impl View<'_> {
     /// What this pipeline shares with other runs; others of the same plan may share something else.
-    pub(super) fn project_json(&self, frame: FrameIx, outputs: &dyn Outputs) -> Value {
+    pub(super) fn project_json(&self, frame: FrameIx) -> Value {
         let place = self.workflow_in(frame).project_place();
         let context = place.and_then(|place| self.projects.get(&place));
-        let context = context.and_then(|(_, context)| self.read(context, outputs));
+        let context = context.and_then(|(_, context)| self.read(context));
         context.map_or(Value::Null, |text| text.value())
     }
 
     /// The same for texts and conditions: a flag that nobody has set is false, as those of the run are.
-    pub(super) fn project_value(&self, frame: FrameIx, outputs: &dyn Outputs) -> Template {
-        let project = self.project_json(frame, outputs);
+    pub(super) fn project_value(&self, frame: FrameIx) -> Template {
+        let project = self.project_json(frame);
         let Some(parts) = project.as_object() else { return from_json(&project) };
         let value = |(name, part): (&String, &Value)| match (name.as_str(), part) {
             ("globalFlags", Value::Object(flags)) => {
@@ -37,10 +36,10 @@ impl Scheduler {
     }
 
     /// What a prompt shows of it; the rest can be read where there is somebody to read it.
-    pub(super) fn told_project(&self, frame: FrameIx, cut: Option<&mut Cut>, outputs: &dyn Outputs) -> Value {
-        let mut project = self.project_json(frame, outputs);
+    pub(super) fn told_project(&self, frame: FrameIx, cut: Option<&mut Cut>) -> Value {
+        let mut project = self.project_json(frame);
         let Some(Value::Array(queue)) = project.get_mut("taskQueue").map(Value::take) else { return project };
-        let own = self.own_tasks(frame, outputs);
+        let own = self.own_tasks(frame);
         let is_own = |task: &&Value| task["taskId"].as_str().is_some_and(|id| own.contains(id));
         let shown: Vec<Value> = queue.iter().filter(is_own).cloned().collect();
         let others = queue.len() - shown.len();
@@ -61,11 +60,11 @@ impl Scheduler {
     }
 
     /// The tasks that phases of this pipeline have put into the queue.
-    fn own_tasks(&self, frame: FrameIx, outputs: &dyn Outputs) -> HashSet<String> {
+    fn own_tasks(&self, frame: FrameIx) -> HashSet<String> {
         let mut own = HashSet::new();
         for child in &self.frame(frame).kept.patched {
             let Some((task, phase)) = self.phase_of(*child) else { continue };
-            let Reply::Said(said) = self.reply(task, phase, *child, outputs) else { continue };
+            let Reply::Said(said) = self.reply(task, phase, *child) else { continue };
             let tasks =
                 said.project.as_ref().and_then(|patch| patch.pointer("/taskQueue/upsert")?.as_array());
             let names = tasks.into_iter().flatten().filter_map(|task| task["taskId"].as_str());

@@ -10,7 +10,9 @@ use super::state::Recorded;
 use super::trigger::Status;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
+use crate::state::State;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::Event;
 use convoke_plan::follows_from;
 use indexmap::IndexMap;
@@ -93,27 +95,26 @@ impl Scheduler {
         }
     }
 
-    /// How a try was judged when it ended, and why, as far as that is recorded.
-    pub(super) fn judged_before(
-        &self,
-        task: TaskIx,
-        number: usize,
-        outputs: &dyn Outputs,
-    ) -> Option<(Status, Option<String>)> {
-        let mut said = self.kept_of(task).said_by(task).filter(|said| said.attempt as usize == number);
-        let (status, said) =
-            said.find_map(|said| Some((Status::from_word(follows_from(&said.kind)?.word())?, said)))?;
-        let told = self.read(&said.payload, outputs).map(|text| text.value());
-        Some((status, told.and_then(|told| Some(told.get("summary")?.as_str()?.to_owned()))))
-    }
-
     fn patch_project(&mut self, task: TaskIx, patch: &Value, outputs: &dyn Outputs) {
-        if self.errands.insert(task) {
+        if self.begin_errand(task) {
             let (key, patch) = (self.change_key(self.patched_by(task)), store(outputs, patch));
             self.command(Command::Patch { task, key, patch });
         }
     }
+}
 
+impl View<'_> {
+    /// How a try was judged when it ended, and why, as far as that is recorded.
+    pub(super) fn judged_before(&self, task: TaskIx, number: usize) -> Option<(Status, Option<String>)> {
+        let mut said = self.kept_of(task).said_by(task).filter(|said| said.attempt as usize == number);
+        let (status, said) =
+            said.find_map(|said| Some((Status::from_word(follows_from(&said.kind)?.word())?, said)))?;
+        let told = self.read(&said.payload).map(|text| text.value());
+        Some((status, told.and_then(|told| Some(told.get("summary")?.as_str()?.to_owned()))))
+    }
+}
+
+impl State {
     /// A change is named by the child whose answer it stands in: a phase may change the project in every try.
     pub(super) fn patched_by(&self, task: TaskIx) -> TaskIx {
         let newest = self.tasks[task].group.as_deref().and_then(|group| group.members.last());

@@ -9,16 +9,30 @@ use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::frame::{FrameEnding, FrameIx};
 use crate::history::lies_below;
-use crate::outputs::Outputs;
 use crate::reopen::Reopening;
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::reason::{FENCED, INTERRUPTED};
 use convoke_model::{About, CauseKind, Failure, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
-impl Scheduler {
+impl View<'_> {
+    /// What phases came to that begin anew, as they stood in this state: once a run is open again, nothing has failed any more.
+    pub fn as_it_stood(&self, mut superseded: Vec<Superseded>) -> Vec<Superseded> {
+        for earlier in &mut superseded {
+            let Some(step) = self.tasks.find(&earlier.task) else { continue };
+            if let Some(status) = self.status_of(step) {
+                earlier.status = status.word().to_owned();
+            }
+            earlier.violations = self.violations_of(step);
+        }
+        superseded
+    }
+}
+
+impl State {
     pub(crate) fn reopen_pipeline(&self, frame: FrameIx, found: &mut Reopening) {
         let faults = self.faults(frame);
         let mut open: HashSet<TaskIx> = HashSet::new();
@@ -119,18 +133,6 @@ impl Scheduler {
         let run = self.superseded.get(&task).map_or(0, Vec::len) as u32 + 1;
         let status = self.status_of(step).map_or("cancelled", Status::word).to_owned();
         Superseded { task, run, status, tries: self.tries(step).len() as u32, violations: Vec::new() }
-    }
-
-    /// What phases came to that begin anew, as they stood in this state: once a run is open again, nothing has failed any more.
-    pub fn as_it_stood(&self, mut superseded: Vec<Superseded>, outputs: &dyn Outputs) -> Vec<Superseded> {
-        for earlier in &mut superseded {
-            let Some(step) = self.tasks.find(&earlier.task) else { continue };
-            if let Some(status) = self.status_of(step) {
-                earlier.status = status.word().to_owned();
-            }
-            earlier.violations = self.violations_of(step, outputs);
-        }
-        superseded
     }
 
     /// Fold: what phases came to that begin anew. A reopening is folded twice by who makes it.

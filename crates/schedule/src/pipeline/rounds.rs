@@ -3,12 +3,12 @@
 //! To texts, to what is handed on and in the result the rounds of a phase are one phase, of which the last that ran counts.
 //! Rounds follow one another, so the last is also the newest. A failure that led back is answered by the round that it began.
 
-use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_plan::NodeIx;
 use std::sync::Arc;
 
-impl Scheduler {
+impl State {
     /// The node as written whose round a task is.
     pub(crate) fn first_round(&self, task: TaskIx) -> NodeIx {
         self.node(task).round().map_or(self.tasks[task].node, |round| round.of)

@@ -5,8 +5,8 @@
 //! under `told`, which the standard prompt shows. What is cut is kept beside the attempt, in the order of its names.
 
 use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::task::TaskIx;
+use crate::view::View;
 use convoke_model::{AgentCall, Blob, Digest, JsonText};
 use serde_json::{Value, json};
 
@@ -26,28 +26,28 @@ pub(super) struct Cut {
     all: u64,
 }
 
-impl Scheduler {
+impl View<'_> {
     /// What the prompt of a worker shows: hand-off, state, project, earlier tries and children.
-    pub(super) fn told_json(&self, task: TaskIx, child: TaskIx, outputs: &dyn Outputs) -> Value {
-        self.told_in_part(task, child, outputs).0
+    pub(super) fn told_json(&self, task: TaskIx, child: TaskIx) -> Value {
+        self.told_in_part(task, child).0
     }
 
     /// What the prompt of a worker shows in part can be read on.
-    pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall, outputs: &dyn Outputs) -> AgentCall {
+    pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall) -> AgentCall {
         if let Some((task, _)) = self.phase_of(child) {
-            let (_, cut) = self.told_in_part(task, child, outputs);
-            call.kept.extend(cut.kept.iter().map(|value| kept_as(value, outputs)));
+            let (_, cut) = self.told_in_part(task, child);
+            call.kept.extend(cut.kept.iter().map(|value| kept_as(value, self.outputs)));
         }
         call
     }
 
-    fn told_in_part(&self, task: TaskIx, child: TaskIx, outputs: &dyn Outputs) -> (Value, Cut) {
+    fn told_in_part(&self, task: TaskIx, child: TaskIx) -> (Value, Cut) {
         let frame = self.tasks[task].place.frame;
         let mut told = json!({
-            "handoff": self.handoff_json(task, outputs),
-            "state": self.state_json(frame, outputs),
-            "previous": self.previous_json(child, outputs),
-            "children": self.children_json(child, outputs),
+            "handoff": self.handoff_json(task),
+            "state": self.state_json(frame),
+            "previous": self.previous_json(child),
+            "children": self.children_json(child),
         });
         // Four lists and three single values share the prompt.
         let room = self.room_of(child, self.tasks[child].node);
@@ -61,7 +61,7 @@ impl Scheduler {
             cut.one(&mut told["state"]["flags"]);
             cut.one(&mut told["state"]["metadata"]);
         }
-        told["project"] = self.told_project(frame, reads_on.then_some(&mut cut), outputs);
+        told["project"] = self.told_project(frame, reads_on.then_some(&mut cut));
         (told, cut)
     }
 }

@@ -10,21 +10,12 @@ use super::state::reason::STOPPED;
 use super::trigger::Status;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
+use crate::state::State;
 use crate::task::TaskIx;
 use convoke_model::{About, Cause, CauseKind, Class, Event, Failure, Inquiry, TaskId};
 use convoke_plan::Phase;
 
 impl Scheduler {
-    /// The tries of a phase, first to last. They are found by their names: it may have many other children.
-    pub(crate) fn tries(&self, task: TaskIx) -> Vec<TaskIx> {
-        let id = |number: u32| TaskId::new(Some(&self.tasks[task].id), "try", Some(&number.to_string()), 1);
-        (1..).map_while(|number| self.tasks.find(&id(number))).collect()
-    }
-
-    pub(crate) fn asked_about(&self, child: TaskIx) -> Option<&About> {
-        self.tasks[child].question.as_ref().map(|question| &question.about)
-    }
-
     /// Decide: a phase starts with its first try.
     pub(crate) fn begin_phase(&mut self, task: TaskIx) {
         self.ask_try(task, None);
@@ -95,7 +86,7 @@ impl Scheduler {
     ) {
         match outcome.status {
             Status::Success => {
-                let output = self.phase_output(task, outputs);
+                let output = self.view(outputs).phase_output(task);
                 self.succeed(task, &output, outputs);
             }
             Status::ValidationFail if self.may_try_again(task, phase) => {
@@ -108,6 +99,18 @@ impl Scheduler {
                 self.fail_task(task, failure);
             }
         }
+    }
+}
+
+impl State {
+    /// The tries of a phase, first to last. They are found by their names: it may have many other children.
+    pub(crate) fn tries(&self, task: TaskIx) -> Vec<TaskIx> {
+        let id = |number: u32| TaskId::new(Some(&self.tasks[task].id), "try", Some(&number.to_string()), 1);
+        (1..).map_while(|number| self.tasks.find(&id(number))).collect()
+    }
+
+    pub(crate) fn asked_about(&self, child: TaskIx) -> Option<&About> {
+        self.tasks[child].question.as_ref().map(|question| &question.about)
     }
 
     /// Whether a phase was opened again of whose last try it is recorded what it came to. That is not judged a second time:

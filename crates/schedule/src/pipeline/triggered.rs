@@ -7,48 +7,49 @@ use super::state::reason;
 use super::trigger::{Circumstances, Status, Taken, in_words, taken};
 use crate::outputs::Outputs;
 use crate::scheduler::{Command, Scheduler};
+use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
 use convoke_model::{Cause, CauseKind, Event, Failure, TaskId};
 use convoke_plan::Trigger;
 use convoke_plan::template::ConditionId;
 
 /// What one edge is judged by.
 struct Edge<'a> {
-    scheduler: &'a Scheduler,
+    view: View<'a>,
     /// The step that it leads to.
     to: TaskIx,
     from: Option<TaskIx>,
-    outputs: &'a dyn Outputs,
 }
 
 impl Circumstances for Edge<'_> {
     fn status(&self) -> Option<Status> {
-        self.scheduler.status_of(self.from?)
+        self.view.status_of(self.from?)
     }
 
     fn announced(&self, kind: &str) -> bool {
-        let kept = self.scheduler.kept_of(self.to);
+        let kept = self.view.kept_of(self.to);
         self.from.is_some_and(|from| kept.has_said(from, kind))
     }
 
     fn happened(&self, kind: &str) -> bool {
-        self.scheduler.kept_of(self.to).happened(kind)
+        self.view.kept_of(self.to).happened(kind)
     }
 
     fn flag(&self, key: &str) -> bool {
-        self.scheduler.kept_of(self.to).flag(key)
+        self.view.kept_of(self.to).flag(key)
     }
 
     fn file(&self, path: &str) -> Option<bool> {
-        self.scheduler.tasks[self.to].course.as_ref()?.files.get(path).copied()
+        self.view.tasks[self.to].course.as_ref()?.files.get(path).copied()
     }
 
     fn holds(&self, when: ConditionId) -> Result<bool, Failure> {
-        self.scheduler.edge_holds(self.to, self.from, when, self.outputs)
+        self.view.edge_holds(self.to, self.from, when)
     }
 
     fn text(&self, when: ConditionId) -> String {
-        let text = &self.scheduler.plan.conditions[when.0 as usize].text;
+        let text = &self.view.plan.conditions[when.0 as usize].text;
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
@@ -62,19 +63,6 @@ struct Edges {
 }
 
 impl Scheduler {
-    /// What a step that ran came to; nothing if it did not run.
-    pub(crate) fn status_of(&self, task: TaskIx) -> Option<Status> {
-        let failure = self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
-        match self.tasks[task].state {
-            TaskState::Ended(End::Succeeded) => Some(Status::Success),
-            TaskState::Ended(End::Failed) if failure == Some(reason::VALIDATION_FAIL) => {
-                Some(Status::ValidationFail)
-            }
-            TaskState::Ended(End::Failed) => Some(Status::Failure),
-            _ => None,
-        }
-    }
-
     /// Decide: whether a step may start as far as its edges go. If not, it was skipped, files are looked for, or the
     /// pipeline ends.
     pub(crate) fn is_triggered(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
@@ -92,7 +80,7 @@ impl Scheduler {
             self.skip_untriggered(task);
             return false;
         }
-        let edges = match self.edges(task, &node.triggers, outputs) {
+        let edges = match self.view(outputs).edges(task, &node.triggers) {
             Ok(edges) => edges,
             Err(failure) => {
                 self.fail_task(task, failure);
@@ -111,24 +99,6 @@ impl Scheduler {
             false => self.look_for(task, edges.unseen),
         }
         false
-    }
-
-    fn edges(&self, task: TaskIx, triggers: &[Trigger], outputs: &dyn Outputs) -> Result<Edges, Failure> {
-        let mut found = Edges::default();
-        for trigger in triggers {
-            let from = self.beside(self.tasks[task].place, trigger.from);
-            let from = from.map(|from| if trigger.last { self.newest_round(from) } else { from });
-            let name = &self.workflow_of(task).node(trigger.from).name;
-            match taken(trigger, &Edge { scheduler: self, to: task, from, outputs })? {
-                Taken::Yes => {
-                    let from = from.expect("what did not run starts nothing");
-                    found.taken.push((from, format!("`{name}` {}", in_words(trigger))));
-                }
-                Taken::No(why) => found.refused.push(format!("`{name}` {why}")),
-                Taken::Unseen(paths) => found.unseen.extend(paths),
-            }
-        }
-        Ok(found)
     }
 
     fn start_by(&mut self, task: TaskIx, edges: &Edges) {
@@ -169,8 +139,43 @@ impl Scheduler {
     fn look_for(&mut self, task: TaskIx, mut paths: Vec<String>) {
         paths.sort();
         paths.dedup();
-        if self.errands.insert(task) {
+        if self.begin_errand(task) {
             self.command(Command::Look { task, paths });
+        }
+    }
+}
+
+impl View<'_> {
+    fn edges(&self, task: TaskIx, triggers: &[Trigger]) -> Result<Edges, Failure> {
+        let mut found = Edges::default();
+        for trigger in triggers {
+            let from = self.beside(self.tasks[task].place, trigger.from);
+            let from = from.map(|from| if trigger.last { self.newest_round(from) } else { from });
+            let name = &self.workflow_of(task).node(trigger.from).name;
+            match taken(trigger, &Edge { view: *self, to: task, from })? {
+                Taken::Yes => {
+                    let from = from.expect("what did not run starts nothing");
+                    found.taken.push((from, format!("`{name}` {}", in_words(trigger))));
+                }
+                Taken::No(why) => found.refused.push(format!("`{name}` {why}")),
+                Taken::Unseen(paths) => found.unseen.extend(paths),
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl State {
+    /// What a step that ran came to; nothing if it did not run.
+    pub(crate) fn status_of(&self, task: TaskIx) -> Option<Status> {
+        let failure = self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
+        match self.tasks[task].state {
+            TaskState::Ended(End::Succeeded) => Some(Status::Success),
+            TaskState::Ended(End::Failed) if failure == Some(reason::VALIDATION_FAIL) => {
+                Some(Status::ValidationFail)
+            }
+            TaskState::Ended(End::Failed) => Some(Status::Failure),
+            _ => None,
         }
     }
 }

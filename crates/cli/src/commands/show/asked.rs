@@ -32,7 +32,7 @@ pub fn what_was_asked(state: &StateDir, stored: &Stored, task: &TaskId) -> Optio
     let mut scheduler = Scheduler::new(Arc::new(plan));
     let before = replayable(stored.events[..began].to_vec());
     before.iter().try_for_each(|stamped| scheduler.apply(stamped)).ok()?;
-    let assignment = scheduler.assignment(scheduler.find(task)?, &Kept(&stored.reader)).ok()?;
+    let assignment = scheduler.view(&Kept(&stored.reader)).assignment(scheduler.find(task)?).ok()?;
     Some(match assignment.work {
         Work::Agent(call) => json!({
             "provider": call.settings.provider.name,

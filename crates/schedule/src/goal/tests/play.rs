@@ -6,7 +6,7 @@ use crate::goal::outcome::{Status, status};
 use crate::goal::proposal::{Draft, Proposal};
 use crate::goal::purse::Purse;
 use crate::goal::route::route;
-use crate::goal::state::{ItemState, Standing, State, Step, Told};
+use crate::goal::state::{GoalState, ItemState, Standing, Step, Told};
 use crate::task::End;
 use convoke_model::{Class, Duty, Effort, Failure, Item, TaskId};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
@@ -126,8 +126,8 @@ impl Play {
         }
     }
 
-    pub(super) fn state(&self) -> State<'_> {
-        State {
+    pub(super) fn state(&self) -> GoalState<'_> {
+        GoalState {
             goal: &self.goal,
             id: TaskId("g".into()),
             given: None,
