@@ -8,14 +8,12 @@ use crate::failure::CommandFailure;
 use crate::presets;
 use crate::sources::{Disk, Made};
 use convoke_engine::Limits;
-use convoke_model::catalog::{self, Catalog};
 use convoke_model::{Budget, ProviderSettings, WhenSpent};
 use convoke_plan::compile::{Compiled, Degrade, DegradeOf, Options, PriceBook, Services, compile};
 use convoke_plan::{Plan, Sources};
 use convoke_providers::preset;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
 
 /// Reads, checks and compiles a file with the configured providers.
 pub fn compile_file(
@@ -191,7 +189,5 @@ fn models(config: &Config, provider: Option<&str>) -> Vec<(ProviderSettings, Str
 
 /// What the configuration states, then the person's price list, then the built-in one.
 fn prices(config: &Config) -> PriceBook {
-    static BUILT_IN: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(catalog::built_in().clone()));
-    let lists = config.price_list.iter().cloned().chain([BUILT_IN.clone()]).collect();
-    PriceBook { stated: config.prices.clone(), lists }
+    PriceBook { stated: config.prices.clone(), list: config.price_list.clone(), built_in: true }
 }

@@ -27,10 +27,6 @@ impl Learner {
         self.knowledge.limit().min(self.most)
     }
 
-    pub fn known(&self) -> Option<u64> {
-        self.knowledge.known()
-    }
-
     /// What the next run may begin with.
     pub fn lasting(&self) -> Option<u64> {
         self.knowledge.lasting().map(|lasting| lasting.min(self.most))
@@ -77,6 +73,10 @@ mod tests {
     use super::*;
 
     impl Learner {
+        fn known(&self) -> Option<u64> {
+            self.knowledge.known()
+        }
+
         fn refused(&mut self, call: Call, pause: u64) -> Option<Change> {
             let push = self.push(pause);
             self.push_back(call, push)

@@ -191,7 +191,7 @@ fn row(line: &str) -> Result<Row, String> {
         let at = COLUMNS[2..].iter().position(|name| *name == column).expect("a column of ours");
         number(column, numbers[at])
     };
-    let needed = |column: &str| cell(column)?.ok_or(format!("`{column}` is missing"));
+    let needed = |column: &str| cell(column)?.ok_or_else(|| format!("`{column}` is missing"));
     let price = Price {
         input_per_mtok: needed("input")?,
         output_per_mtok: needed("output")?,
@@ -224,7 +224,7 @@ fn number(column: &str, text: &str) -> Result<Option<f64>, String> {
         return Ok(None);
     }
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.map(Some).ok_or(format!("`{column}`: expected a number from 0 or `-`, found `{text}`"))
+    number.map(Some).ok_or_else(|| format!("`{column}`: expected a number from 0 or `-`, found `{text}`"))
 }
 
 fn line(row: &Row) -> String {

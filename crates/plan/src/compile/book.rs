@@ -14,8 +14,10 @@ use std::sync::Arc;
 pub struct PriceBook {
     /// Those of the configuration, by `MODEL`, `PROVIDER/MODEL` or `PROVIDER`.
     pub stated: BTreeMap<String, Price>,
-    /// Price lists; the first that knows a model counts.
-    pub lists: Vec<Arc<Catalog>>,
+    /// A price list of the person's own, which comes before the built-in one.
+    pub list: Option<Arc<Catalog>>,
+    /// Whether the built-in list counts. It is read when the first price is looked up in it: most runs need none.
+    pub built_in: bool,
 }
 
 /// Says what is known of a provider; `None` where no such provider can be made.
@@ -90,7 +92,7 @@ impl PriceBook {
             }
         }
         if any && self.is_listed(payee) {
-            let rows = self.lists.iter().flat_map(|list| &list.rows);
+            let rows = self.lists().flat_map(|list| &list.rows);
             let own = rows.filter(|row| row.provider == catalog::service(&payee.settings.name));
             own.for_each(|row| {
                 models.entry(row.model.clone()).or_insert(row.price);
@@ -115,8 +117,17 @@ impl PriceBook {
     }
 
     fn listed(&self, payee: &Payee<'_>, model: &str) -> Option<Price> {
-        let mut lists = self.lists.iter().filter(|_| self.is_listed(payee));
-        lists.find_map(|list| list.find(&payee.settings.name, model)).map(|row| row.price)
+        if !self.is_listed(payee) {
+            return None;
+        }
+        self.lists().find_map(|list| list.find(&payee.settings.name, model)).map(|row| row.price)
+    }
+
+    /// Price lists; the first that knows a model counts.
+    pub(super) fn lists(&self) -> impl Iterator<Item = &Catalog> {
+        // Not read where it does not count.
+        let built_in = self.built_in.then_some(()).into_iter().map(|()| -> &Catalog { catalog::built_in() });
+        self.list.as_deref().into_iter().chain(built_in)
     }
 }
 
@@ -156,7 +167,7 @@ mod tests {
 
     #[test]
     fn another_address_voids_the_list_and_a_local_model_costs_nothing() {
-        let book = PriceBook { lists: vec![Arc::new(catalog::built_in().clone())], ..PriceBook::default() };
+        let book = PriceBook { built_in: true, ..PriceBook::default() };
         assert_eq!(input(&book, &at("openai", None), "gpt-4o"), Some(2.5));
         assert_eq!(input(&book, &at("openai", Some("http://proxy/v1")), "gpt-4o"), None);
         assert_eq!(input(&book, &at("openai", None), "my-own"), None);
@@ -168,7 +179,7 @@ mod tests {
     fn what_a_person_states_goes_over_the_list_nearest_first() {
         let stated = [("gpt-4o", 7.0), ("openai/gpt-4o", 8.0), ("proxy", 9.0), ("mine", 5.0)];
         let stated = stated.map(|(name, price)| (name.to_owned(), dollars(price))).into();
-        let book = PriceBook { stated, lists: vec![Arc::new(catalog::built_in().clone())] };
+        let book = PriceBook { stated, built_in: true, list: None };
         let (home, proxy) = (at("openai", None), at("openai", Some("http://proxy/v1")));
         assert_eq!(input(&book, &home, "gpt-4o"), Some(8.0), "of this provider");
         assert_eq!(input(&book, &home, "mine"), Some(5.0));
@@ -179,7 +190,7 @@ mod tests {
     #[test]
     fn a_file_goes_over_everything() {
         let stated = BTreeMap::from([("openai/m".to_owned(), dollars(1.0))]);
-        let book = PriceBook { stated, lists: Vec::new() };
+        let book = PriceBook { stated, list: None, built_in: false };
         let (provider, configured) = (at("openai", None), BTreeMap::new());
         let payee = Payee::new(&provider, services(), &configured);
         let file = IndexMap::from([("m".to_owned(), dollars(4.0))]);

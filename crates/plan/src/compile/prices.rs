@@ -114,7 +114,7 @@ pub fn advice(one: &Unpriced<'_>, options: &Options) -> String {
     let name = if one.model.is_empty() { &one.provider.name } else { one.model };
     let elsewhere =
         options.services.of(one.provider).is_some_and(|service| service.billing == Billing::Unknown)
-            && options.prices.lists.iter().any(|list| list.find(&one.provider.name, one.model).is_some());
+            && options.prices.lists().any(|list| list.find(&one.provider.name, one.model).is_some());
     let why = match elsewhere {
         true => format!("listed prices of `{}` hold at its own address only: ", one.provider.name),
         false => String::new(),

@@ -5,6 +5,7 @@
 
 mod duration;
 mod input;
+mod json;
 mod output;
 mod scalar;
 mod schema;
