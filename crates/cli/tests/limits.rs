@@ -187,8 +187,13 @@ fn a_run_that_others_may_take_part_in_says_so() {
 fn the_examples_of_the_page_on_capacity_are_taken() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/capacity.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
-    let blocks: Vec<_> =
-        page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    // The rest of the first line is the block's title.
+    let blocks: Vec<_> = page
+        .split("```toml")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next()?.split_once('\n'))
+        .map(|(_, block)| block)
+        .collect();
     assert!(blocks.len() >= 4, "{blocks:?}");
     for block in blocks {
         let world = World::with(SMALL);

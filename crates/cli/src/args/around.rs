@@ -54,7 +54,7 @@ pub struct CapacityArgs {
 /// What can be changed.
 #[derive(Debug, Subcommand)]
 pub enum CapacityCommand {
-    /// Change limits of every live process, until the machine is started anew
+    /// Change limits of every live process, until the machine restarts
     Set(CapacitySetArgs),
     /// Forget what was learned of services: how many calls at once each is good for
     Forget(CapacityForgetArgs),

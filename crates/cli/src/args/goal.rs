@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct GoalArgs {
     /// What is to be reached, in your words
     pub goal: String,
-    /// What whoever plans should know besides: a file, or the words themselves
+    /// Further information for the planner: a file, or the words themselves
     #[arg(long, value_name = "FILE|TEXT")]
     pub context: Option<String>,
     /// Only these tools of those that the configuration has; may be repeated, `none` for none
@@ -36,7 +36,7 @@ pub struct GoalArgs {
     /// Carry out this plan instead of asking for one; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// What is typed while it runs is said to whoever is asked next
+    /// Every line that is typed while it runs is guidance for the next prompt
     #[arg(long)]
     pub interactive: bool,
     /// Print the workflow that would run, and run nothing

@@ -38,8 +38,9 @@ fn a_manifest_that_a_program_wrote_out_in_full_says_no_more_than_it_means() {
 fn the_examples_of_the_documentation_compile() {
     let page = include_str!("../../../../docs/reference/manifests.md");
     let mut seen = 0;
-    for block in page.split("```yaml\n").skip(1).chain(page.split("```json\n").skip(1)) {
-        let text = block.split("```").next().unwrap();
+    for block in page.split("```yaml").skip(1).chain(page.split("```json").skip(1)) {
+        // The rest of the first line is the block's title.
+        let (_, text) = block.split("```").next().unwrap().split_once('\n').unwrap();
         let result = compiled(text);
         assert!(result.diagnostics.is_empty(), "{}\n{text}", shown(&result));
         seen += 1;
