@@ -92,6 +92,10 @@ pub struct DoctorArgs {
 pub enum ConfigCommand {
     /// Print every value and where it came from
     Show(FormatArgs),
+    /// Print every key: what it takes, its default, and the variable that sets it
+    Keys(FormatArgs),
+    /// Print every environment variable that the program reads
+    Variables(FormatArgs),
 }
 
 /// `convoke completions`.

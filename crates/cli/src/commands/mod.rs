@@ -7,6 +7,7 @@ mod check;
 mod complete;
 mod completions;
 mod config;
+mod config_keys;
 mod doctor;
 mod events;
 mod goal;
@@ -60,6 +61,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Prices(args) => prices::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
+        Command::Config(ConfigCommand::Keys(args)) => config_keys::keys(console, args.format),
+        Command::Config(ConfigCommand::Variables(args)) => config_keys::variables(console, args.format),
         Command::Completions(args) => completions::run(console, args.shell),
         Command::Complete(args) => complete::run(console, &args),
         Command::Man(args) => man::run(console, args.dir.as_deref()),

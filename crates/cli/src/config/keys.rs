@@ -264,7 +264,8 @@ pub fn fraction(value: &Scalar) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
-fn expected(kind: Kind) -> String {
+/// What a key takes, in words.
+pub fn expected(kind: Kind) -> String {
     match kind {
         Kind::Text | Kind::Path | Kind::Command => "text".to_owned(),
         Kind::Count(least) => format!("a whole number from {least}"),
