@@ -21,7 +21,8 @@ fn main() {
     let mut slow = 0;
     println!("{:<34} {:>9}  worst input", "call", "seconds");
     let word = std::env::args().nth(1).unwrap_or_default();
-    for call in worst::calls(&names).into_iter().filter(|call| call.contains(&word)) {
+    let calls = worst::calls(&names).into_iter().chain(worst::QUADRATIC.map(str::to_owned));
+    for call in calls.filter(|call| call.contains(&word)) {
         let source = TemplateSource { text: worst::template(&call).into(), base: None };
         let renderer = Renderer::new(&[source], &[], &BTreeMap::new());
         let timed = inputs.iter().map(|(name, value)| {

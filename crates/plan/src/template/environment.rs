@@ -8,6 +8,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
 
+use super::cancellation::{self, Cancellation};
 use super::limits::{Cost, DEPTH, FUEL, charge, charge_call};
 use super::python::{python_text, write_text};
 use super::{condition, filters, globals, methods, operators, predicates};
@@ -24,7 +25,7 @@ pub(super) fn syntax() -> SyntaxConfig {
 }
 
 /// An environment with our filters, tests, functions and methods, strict about undefined values.
-pub(super) fn environment() -> Environment<'static> {
+pub(super) fn environment(cancellation: &Cancellation) -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_syntax(syntax());
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -35,6 +36,7 @@ pub(super) fn environment() -> Environment<'static> {
     // Debug is what makes an error know the expression that was undefined, and where.
     environment.set_debug(true);
     environment.set_unknown_method_callback(methods::call);
+    environment.add_global(cancellation::GLOBAL, cancellation.value());
     environment.add_function("namespace", minijinja::functions::namespace);
     operators::register(&mut environment);
     filters::register(&mut environment);

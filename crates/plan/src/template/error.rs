@@ -37,6 +37,8 @@ pub enum RenderFault {
     Undefined,
     /// It used up its fuel, its bytes or its depth.
     Limit,
+    /// Somebody cancelled it, which says nothing about the text.
+    Cancelled,
     /// Anything else: a wrong type, a failed conversion, a division by zero.
     Other,
 }

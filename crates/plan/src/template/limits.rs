@@ -2,12 +2,15 @@
 //!
 //! Minijinja counts instructions (fuel) and depth. Bytes are ours: every operator, filter, test and method pays for what
 //! it reads (`Cost`) at the one place where it is registered, and for what it builds before it builds. So doubling a
-//! string in a loop, or reading four megabytes in each of its rounds, ends with an error and not with the process.
+//! string in a loop, or reading four megabytes in each of its rounds, ends with an error and not with the process. Whoever
+//! pays also looks whether the rendering was cancelled.
 //!
 //! Invariant: the time of one call is at most proportional to what it pays (times a logarithm for sorting).
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
+
+use super::cancellation::Cancellation;
 
 /// Instructions of one rendering; a loop of 200 000 short rounds fits.
 pub(super) const FUEL: u64 = 4_000_000;
@@ -42,9 +45,10 @@ pub(super) enum Cost {
     Sorted,
 }
 
-/// The bytes left to one rendering.
+/// The bytes left to one rendering, and the flag that ends it before they are used up.
 struct Meter {
     left: usize,
+    cancellation: Option<Cancellation>,
 }
 
 /// Pays for `bytes` that are about to be built.
@@ -70,16 +74,24 @@ pub(super) fn charge_call(state: &mut State, cost: Cost, args: &[Value]) -> Resu
     pay(state, read.ok_or_else(too_much)?.saturating_mul(rounds))
 }
 
+/// Pays for `bytes` that are about to be read, beyond what the call itself has paid for.
+pub(super) fn charge_read(state: &mut State, bytes: usize) -> Result<(), Error> {
+    pay(state, bytes)
+}
+
 fn left(state: &mut State) -> usize {
     meter(state).left
 }
 
 fn meter<'s>(state: &'s mut State) -> &'s mut Meter {
-    state.get_or_insert_extension_with(|| Meter { left: WORK_BYTES })
+    let is_new = state.get_extension::<Meter>().is_none();
+    let cancellation = if is_new { Cancellation::of(state) } else { None };
+    state.get_or_insert_extension_with(|| Meter { left: WORK_BYTES, cancellation })
 }
 
 fn pay(state: &mut State, bytes: usize) -> Result<(), Error> {
     let meter = meter(state);
+    meter.cancellation.as_ref().map_or(Ok(()), Cancellation::check)?;
     meter.left = meter.left.checked_sub(bytes).ok_or_else(too_much)?;
     Ok(())
 }

@@ -8,9 +8,11 @@
 //!
 //! Reading rendered text back as a value is left to `value`, choosing what a step may see to the scheduler.
 //! Invariant: rendering touches nothing but its arguments and always ends: fuel, bytes and
-//! recursion are bounded (`limits`), and a text that nests too deeply is refused before it is parsed (`depth`).
+//! recursion are bounded (`limits`), a text that nests too deeply is refused before it is parsed (`depth`), and another
+//! thread may end it at any moment (`cancellation`).
 
 mod arguments;
+mod cancellation;
 mod condition;
 mod depth;
 mod environment;
@@ -41,6 +43,7 @@ mod tests;
 
 pub use minijinja::value::{Enumerator, Object, Value, ValueKind};
 
+pub use cancellation::Cancellation;
 pub use error::{RenderError, RenderFault, TemplateError};
 pub use filters::NAMES as FILTER_NAMES;
 pub use flags::flags_value;

@@ -11,7 +11,7 @@ use minijinja::{Environment, Error, State};
 use super::arguments::{defined, failure, integer, items};
 use super::flags::own_entry;
 use super::formatting::percent;
-use super::limits::{Cost, ITEMS, charge, charge_call, charge_items, shallow};
+use super::limits::{Cost, ITEMS, charge, charge_call, charge_items, charge_read, shallow};
 use super::list::{Dict, List};
 use super::python::write_text;
 
@@ -28,6 +28,8 @@ pub(super) fn register(environment: &mut Environment<'_>) {
         found(state, &item, &list).map(|found| !found)
     });
     environment.add_filter("__part", part);
+    environment.add_filter("__key", key);
+    environment.add_filter("__subject", subject);
     environment.add_filter("__raw", raw);
     environment.add_filter("__add", add);
     environment.add_filter("__multiply", multiply);
@@ -98,8 +100,11 @@ fn equal(state: &mut State, left: &Value, right: &Value) -> Result<bool, Error> 
 fn found(state: &mut State, item: &Value, container: &Value) -> Result<bool, Error> {
     defined(item)?;
     defined(container)?;
-    let cost = if container.kind() == ValueKind::Map { Cost::Fixed } else { Cost::Whole };
-    charge_call(state, cost, &[container.clone(), item.clone()])?;
+    match container.kind() {
+        // A map looks at no other entry, but it reads the whole key.
+        ValueKind::Map => charge_call(state, Cost::Items, std::slice::from_ref(item))?,
+        _ => charge_call(state, Cost::Whole, &[container.clone(), item.clone()])?,
+    }
     match (container.kind(), container.as_str()) {
         (_, Some(text)) => {
             Ok(item.as_str().map_or_else(|| text.contains(&item.to_string()), |part| text.contains(part)))
@@ -121,6 +126,16 @@ fn part(value: Value, key: Value) -> Result<Value, Error> {
         None => value.get_item(&key),
     }
     .unwrap_or(Value::UNDEFINED))
+}
+
+/// Pays for a key that is about to be looked up: a map reads the whole of it.
+fn key(state: &mut State, key: Value, _: Value) -> Result<Value, Error> {
+    charge_call(state, Cost::Items, std::slice::from_ref(&key)).map(|()| key)
+}
+
+/// Pays for a text that is about to be indexed: its characters are counted from the start. Lists and maps cost nothing.
+fn subject(state: &mut State, value: Value) -> Result<Value, Error> {
+    charge_read(state, value.as_str().map_or(0, str::len)).map(|()| value)
 }
 
 /// Pays for words between two tags, which a block may keep instead of giving them away.

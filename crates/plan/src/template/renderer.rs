@@ -11,10 +11,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, ErrorKind, Template, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::cancellation::{Cancellation, Cancelled};
 use super::condition::{self, BEFORE, Flattened};
 use super::depth;
 use super::environment::environment;
@@ -58,6 +59,7 @@ pub struct ConditionId(pub u32);
 #[derive(Debug)]
 pub struct Renderer {
     environment: Environment<'static>,
+    cancellation: Cancellation,
     texts: Arc<Texts>,
     templates: Vec<Prepared>,
     conditions: Vec<Box<str>>,
@@ -99,7 +101,8 @@ impl Renderer {
             conditions: conditions.to_vec(),
             partials: partials.clone(),
         });
-        let mut environment = environment();
+        let cancellation = Cancellation::default();
+        let mut environment = environment(&cancellation);
         environment.set_loader({
             let texts = texts.clone();
             move |name| texts.compilable(name)
@@ -108,7 +111,18 @@ impl Renderer {
             let texts = texts.clone();
             move |name, parent| Cow::Owned(texts.included(name, parent))
         });
-        Renderer { environment, texts, templates: templates_prepared, conditions: condition_names }
+        Renderer {
+            environment,
+            cancellation,
+            texts,
+            templates: templates_prepared,
+            conditions: condition_names,
+        }
+    }
+
+    /// The flag that ends what this renderer does, for another thread.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 
     /// Renders a template.
@@ -137,7 +151,7 @@ impl Renderer {
         before: String,
         context: Value,
     ) -> Result<String, Error> {
-        let template = self.environment.get_template(name)?;
+        let template = self.compiled(name)?;
         if !prepared.has_blocks {
             let rendered = template.render(context)?;
             return Ok(if before.is_empty() { rendered } else { before + &rendered });
@@ -146,6 +160,12 @@ impl Renderer {
         let mut out = Bounded { bytes: before.into_bytes() };
         template.render_captured_to(context, &mut out)?;
         String::from_utf8(out.bytes).map_err(|_| too_large())
+    }
+
+    /// The text of that name, ready to be rendered, unless nothing is rendered any more.
+    fn compiled(&self, name: &str) -> Result<Template<'_, '_>, Error> {
+        self.cancellation.check()?;
+        self.environment.get_template(name)
     }
 
     /// The first template that says the same as this one behind the words before its first tag, and so refers to the
@@ -160,7 +180,7 @@ impl Renderer {
             return self.render(id, context).map(Value::from);
         }
         let name = format!("v{}", id.0);
-        let captured = self.environment.get_template(&name).and_then(|t| t.render_captured(context.clone()));
+        let captured = self.compiled(&name).and_then(|t| t.render_captured(context.clone()));
         let captured = captured.map_err(|error| self.texts.explain("template", &name, error))?;
         match expression::value_of(captured.state()) {
             Some(value) => Ok(value),
@@ -172,7 +192,7 @@ impl Renderer {
     /// What a template's text is read as where it is the JSON of a value, if that is known without writing it.
     pub fn read_back(&self, id: TemplateId, context: impl FnOnce() -> Value) -> Option<Json> {
         quoted::quoted(&self.template(id).1.text)?;
-        let template = self.environment.get_template(&format!("j{}", id.0)).ok()?;
+        let template = self.compiled(&format!("j{}", id.0)).ok()?;
         let captured = template.render_captured(context()).ok()?;
         quoted::read_back(&expression::value_of(captured.state())?)
     }
@@ -181,7 +201,7 @@ impl Renderer {
     pub fn test(&self, id: ConditionId, context: Value) -> Result<bool, RenderError> {
         let name = &self.conditions[id.0 as usize];
         let context = Value::from_object(Flattened::new(context, &self.texts.conditions[id.0 as usize].text));
-        let rendered = self.environment.get_template(name).and_then(|template| template.render(context));
+        let rendered = self.compiled(name).and_then(|template| template.render(context));
         rendered.map(|text| !text.is_empty()).map_err(|error| self.texts.explain("condition", name, error))
     }
 
@@ -320,6 +340,7 @@ fn message(error: &Error) -> String {
 
 fn fault(error: &Error) -> RenderFault {
     match error.kind() {
+        _ if error.source().is_some_and(|source| source.is::<Cancelled>()) => RenderFault::Cancelled,
         ErrorKind::UndefinedError => RenderFault::Undefined,
         ErrorKind::OutOfFuel | ErrorKind::WriteFailure => RenderFault::Limit,
         ErrorKind::SyntaxError | ErrorKind::UnknownFilter | ErrorKind::UnknownTest => RenderFault::Syntax,

@@ -170,7 +170,7 @@ pub(super) fn sum(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, attribute, start] = bind("sum", &["iterable", "attribute", "start"], args)?;
     let mut total = start.unwrap_or(Value::from(0));
     for item in items(&required("sum", "iterable", value)?)? {
-        let item = present(attribute_of(&item, attribute.as_ref())?, attribute.as_ref())?;
+        let item = present(attribute_of(state, &item, attribute.as_ref())?, attribute.as_ref())?;
         total = state.apply_filter("__add", &[total, item])?;
     }
     Ok(total)

@@ -15,8 +15,13 @@ use crate::template::list::Group;
 use crate::template::operators::order;
 
 /// What an item is ordered by.
-fn key_of(item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
-    let found = present(attribute_of(item, attribute)?, attribute)?;
+fn key_of(
+    state: &mut State,
+    item: &Value,
+    attribute: Option<&Value>,
+    case_sensitive: bool,
+) -> Result<Value, Error> {
+    let found = present(attribute_of(state, item, attribute)?, attribute)?;
     Ok(folded(found, case_sensitive))
 }
 
@@ -72,7 +77,7 @@ pub(super) fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let mut pairs = Vec::new();
     for item in all {
         let keys: Result<Vec<Value>, Error> =
-            paths.iter().map(|path| key_of(&item, path.as_ref(), case_sensitive)).collect();
+            paths.iter().map(|path| key_of(state, &item, path.as_ref(), case_sensitive)).collect();
         pairs.push((keys?, item));
     }
     let pairs = sort_by_keys(pairs, flag(reverse, false))?;
@@ -112,14 +117,14 @@ pub(super) fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `groupby`: pairs of a common attribute and the items that have it, sorted by the attribute.
-pub(super) fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let parameters = ["value", "attribute", "default", "case_sensitive"];
     let [value, attribute, default, case] = bind("groupby", &parameters, args)?;
     let attribute = required("groupby", "attribute", attribute)?;
     let case_sensitive = flag(case, false);
     let mut pairs = Vec::new();
     for item in items(&required("groupby", "value", value)?)? {
-        let found = attribute_of(&item, Some(&attribute))?;
+        let found = attribute_of(state, &item, Some(&attribute))?;
         let found = if found.is_undefined() { default.clone().unwrap_or(found) } else { found };
         let found = present(found, Some(&attribute))?;
         pairs.push((vec![folded(found.clone(), case_sensitive)], (found, item)));
@@ -140,13 +145,13 @@ pub(super) fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `unique`: the first of each kind.
-pub(super) fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn unique(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, case, attribute] = bind("unique", &["value", "case_sensitive", "attribute"], args)?;
     let case_sensitive = flag(case, false);
     let mut seen = IndexSet::new();
     let mut out = Vec::new();
     for item in items(&required("unique", "value", value)?)? {
-        if seen.insert(key_of(&item, attribute.as_ref(), case_sensitive)?) {
+        if seen.insert(key_of(state, &item, attribute.as_ref(), case_sensitive)?) {
             out.push(item);
         }
     }
@@ -154,21 +159,21 @@ pub(super) fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `min`; undefined if there is nothing.
-pub(super) fn min(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    extreme("min", args, Ordering::Less)
+pub(super) fn min(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    extreme(state, "min", args, Ordering::Less)
 }
 
 /// `max`; undefined if there is nothing.
-pub(super) fn max(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    extreme("max", args, Ordering::Greater)
+pub(super) fn max(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    extreme(state, "max", args, Ordering::Greater)
 }
 
-fn extreme(name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error> {
+fn extreme(state: &mut State, name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error> {
     let [value, case, attribute] = bind(name, &["value", "case_sensitive", "attribute"], args)?;
     let case_sensitive = flag(case, false);
     let mut best: Option<(Value, Value)> = None;
     for item in items(&required(name, "value", value)?)? {
-        let key = key_of(&item, attribute.as_ref(), case_sensitive)?;
+        let key = key_of(state, &item, attribute.as_ref(), case_sensitive)?;
         let better = match &best {
             None => true,
             Some((other, _)) => order(&key, name, other)? == Some(wanted),
@@ -181,20 +186,20 @@ fn extreme(name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error>
 }
 
 /// Python's `min()`: of one list, or of several values.
-pub(super) fn python_min(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    python_extreme("min", args, Ordering::Less)
+pub(super) fn python_min(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    python_extreme(state, "min", args, Ordering::Less)
 }
 
 /// Python's `max()`: of one list, or of several values.
-pub(super) fn python_max(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    python_extreme("max", args, Ordering::Greater)
+pub(super) fn python_max(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    python_extreme(state, "max", args, Ordering::Greater)
 }
 
-fn python_extreme(name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error> {
+fn python_extreme(state: &mut State, name: &str, args: &[Value], wanted: Ordering) -> Result<Value, Error> {
     let (places, named) = split(args)?;
     let default = named.into_iter().find(|(key, _)| key == "default").map(|(_, value)| value);
     let all = if places.len() == 1 { items(&places[0])? } else { places.to_vec() };
-    let found = extreme(name, &[Value::from(all), Value::from(true)], wanted)?;
+    let found = extreme(state, name, &[Value::from(all), Value::from(true)], wanted)?;
     match (found.is_undefined(), default) {
         (true, Some(default)) => Ok(default),
         (true, None) => Err(failure(format!("{name} needs at least one value"))),

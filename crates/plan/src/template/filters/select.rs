@@ -4,12 +4,21 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
 
 use crate::template::arguments::{bind, defined, failure, items, required, split};
+use crate::template::limits::charge_read;
 use crate::template::python::{python_repr, python_text};
 
+/// A path of no more than so many bytes costs nothing beside its item.
+const SHORT_PATH: usize = 48;
+
 /// What a dotted path of names and indexes leads to; undefined where it leads nowhere.
-pub(super) fn attribute_of(item: &Value, path: Option<&Value>) -> Result<Value, Error> {
+///
+/// The filter has paid for its path once and follows it for each item, so a long one is paid for each time.
+pub(super) fn attribute_of(state: &mut State, item: &Value, path: Option<&Value>) -> Result<Value, Error> {
     let Some(path) = path.filter(|path| !path.is_none()) else { return Ok(item.clone()) };
     let Some(text) = path.as_str() else { return item.get_item(path) };
+    if text.len() > SHORT_PATH {
+        charge_read(state, text.len())?;
+    }
     let mut found = item.clone();
     for part in text.split('.') {
         found = match part.parse::<i64>() {
@@ -32,10 +41,12 @@ pub(super) fn present(found: Value, path: Option<&Value>) -> Result<Value, Error
 }
 
 /// `attr`: one attribute by name.
-pub(super) fn attr(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn attr(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, name] = bind("attr", &["obj", "name"], args)?;
     let (value, name) = (required("attr", "obj", value)?, required("attr", "name", name)?);
-    value.get_attr(name.as_str().unwrap_or_default())
+    let name = name.as_str().unwrap_or_default();
+    charge_read(state, name.len())?;
+    value.get_attr(name)
 }
 
 /// `map`: an attribute of every item, or a filter on every item.
@@ -46,7 +57,7 @@ pub(super) fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let mut out = Vec::new();
     if let (1, Some(path)) = (places.len(), named_value("attribute")) {
         for item in items(value)? {
-            let found = attribute_of(&item, Some(path))?;
+            let found = attribute_of(state, &item, Some(path))?;
             out.push(if found.is_undefined() {
                 named_value("default").cloned().unwrap_or(found)
             } else {
@@ -110,7 +121,7 @@ fn choose(
     let rest = args.get(test_at + 1..).unwrap_or_default();
     let mut out = Vec::new();
     for item in items(value)? {
-        let subject = attribute_of(&item, attribute)?;
+        let subject = attribute_of(state, &item, attribute)?;
         if passes(state, name.as_deref(), subject, attribute, rest)? == wanted {
             out.push(item);
         }

@@ -40,8 +40,11 @@ pub(super) fn list(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     if args.is_empty() {
         return Ok(Value::from(Vec::<Value>::new()));
     }
-    let all = items(&subject("list", args)?)?;
-    charge_items(state, all.len())?;
+    let value = subject("list", args)?;
+    let length = value.len();
+    charge_items(state, length.unwrap_or(0))?;
+    let all = items(&value)?;
+    charge_items(state, if length.is_none() { all.len() } else { 0 })?;
     Ok(Value::from(all))
 }
 
@@ -111,7 +114,7 @@ pub(super) fn join(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let separator = separator.map(|separator| python_text(&separator)).unwrap_or_default();
     let mut out = String::new();
     for (at, item) in items(&required("join", "value", value)?)?.iter().enumerate() {
-        let item = present(attribute_of(item, attribute.as_ref())?, attribute.as_ref())?;
+        let item = present(attribute_of(state, item, attribute.as_ref())?, attribute.as_ref())?;
         let before = out.len();
         if at > 0 {
             out.push_str(&separator);
@@ -127,8 +130,11 @@ pub(super) fn batch(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, count, fill] = bind("batch", &["value", "linecount", "fill_with"], args)?;
     let value = required("batch", "value", value)?;
     shallow(state, &value)?;
-    let all = items(&value)?;
     let count = positive("batch", count)?;
+    // Each row is a list of its own, so short rows weigh as much as their items.
+    let length = value.len().unwrap_or(0);
+    charge_items(state, length.saturating_add(length / count))?;
+    let all = items(&value)?;
     let mut rows: Vec<Vec<Value>> = all.chunks(count).map(<[Value]>::to_vec).collect();
     if let (Some(fill), Some(row)) = (fill.filter(|fill| !fill.is_none()), rows.last_mut()) {
         charge_items(state, count)?;
@@ -142,9 +148,9 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, count, fill] = bind("slice", &["value", "slices", "fill_with"], args)?;
     let value = required("slice", "value", value)?;
     shallow(state, &value)?;
-    let all = items(&value)?;
     let count = positive("slice", count)?;
-    charge_items(state, count)?;
+    charge_items(state, value.len().unwrap_or(0).saturating_add(count))?;
+    let all = items(&value)?;
     let (each, longer) = (all.len() / count, all.len() % count);
     let mut columns = Vec::new();
     let mut start = 0;

@@ -149,6 +149,11 @@ mod tests {
             ("{{ x[1:] }}", "{{ ((x)|__slice(1, none)) }}"),
             ("{{ x[::-1] }}", "{{ ((x)|__slice(none, none, -1)) }}"),
             ("{{ x[0] }}", "{{ x[0] }}"),
+            ("{{ x[y] }}", "{{ x[y] }}"),
+            (
+                "{% for i in x %}{{ x[i + 1].a }}{{ x['a'] }}{% endfor %}",
+                "{% for i in ((x)|__iterable) %}{{ ((x|__subject)[(((i )|__add( 1)))|__key(0)]).a }}{{ x['a'] }}{% endfor %}",
+            ),
             (
                 "{% for x in a if x > 1 %}{% endfor %}",
                 r#"{% for x in ((a)|__iterable) if ((x )|__compare(">",  1)) %}{% endfor %}"#,

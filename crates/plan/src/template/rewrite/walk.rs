@@ -458,10 +458,11 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// `[key]` stays; `[start:stop:step]` becomes a call.
+    /// `[key]` stays, and is paid for where it may be repeated; `[start:stop:step]` becomes a call.
     fn subscript(&mut self, start: usize) {
         let open = self.start()..self.start() + 1;
         self.at += 1;
+        let first = self.at;
         let mut edits = Vec::new();
         let mut missing = true;
         while let Some(token) = self.peek() {
@@ -485,7 +486,7 @@ impl<'a> Walk<'_, 'a> {
         let close = self.start()..self.start() + 1;
         self.at += 1;
         if edits.is_empty() {
-            return;
+            return self.metered_lookup(start, first, open.start..close.start);
         }
         self.insert(start, OPEN, "((");
         self.replace(open, ")|__slice(".to_owned());
@@ -493,6 +494,25 @@ impl<'a> Walk<'_, 'a> {
             self.replace(range, text.to_owned());
         }
         self.replace(close, if missing { "none))" } else { "))" }.to_owned());
+    }
+
+    /// A lookup whose key is not written out, in a template that repeats itself: the key and a text that is indexed are
+    /// paid for, each by a call that gives back what it gets. The argument of `__key` is for the error of a missing entry:
+    /// minijinja takes a name two instructions before the lookup for the map's, and would say the key's.
+    fn metered_lookup(&mut self, start: usize, first: usize, brackets: Range<usize>) {
+        let written_out = matches!(
+            (self.tokens.get(first), self.tokens.get(first + 1)),
+            (Some((Token::Int(_) | Token::Str(_), _)), Some((Token::BracketClose, _)))
+        );
+        if !self.repeats || written_out {
+            return;
+        }
+        self.insert(start, OPEN, "((");
+        self.insert(brackets.start, CLOSE, "|__subject)");
+        self.insert(brackets.start + 1, OPEN, "(");
+        self.insert(brackets.end, CLOSE, ")|__key(0)");
+        let end = self.end();
+        self.insert(end, CLOSE, ")");
     }
 
     fn filters(&mut self) {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::{render, worst};
 use crate::template::{
-    RenderFault, Renderer, TemplateId, TemplateSource, Value as TemplateValue, from_json, from_json_text,
-    is_literal, parse_template, python_text, to_json,
+    ConditionId, ConditionSource, RenderFault, Renderer, TemplateId, TemplateSource, Value as TemplateValue,
+    from_json, from_json_text, is_literal, parse_template, python_text, to_json,
 };
 
 #[test]
@@ -59,6 +59,15 @@ fn hostile_templates_end_with_an_error() {
         "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if 'ab' in x %}{% endif %}{% endfor %}",
         "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if 'ab' not in x %}{% endif %}{% endfor %}",
         "{% set l = [] %}{% for i in range(100000) %}{% do l.insert(0, i) %}{% endfor %}{% for i in range(100000) %}{% do l.pop(0) %}{% endfor %}",
+        "{% set m = {'a': 1} %}{% set k = 'x' * 4000000 %}{% for i in range(100000) %}{% if m[k] is defined %}{% endif %}{% endfor %}",
+        "{% set m = {'a': 1} %}{% set k = 'x' * 4000000 %}{% for i in range(100000) %}{% if k in m %}{% endif %}{% endfor %}",
+        "{% set m = {'a': 1} %}{% set k = 'x' * 4000000 %}{% for i in range(100000) %}{% if m.get(k) %}{% endif %}{% endfor %}",
+        "{% set m = {'a': 1} %}{% set k = 'x' * 4000000 %}{% for i in range(100000) %}{% if (m | attr(k)) is defined %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if x[-1] %}{% endif %}{% endfor %}",
+        "{% set x = 'a' * 4000000 %}{% for i in range(100000) %}{% if x[3999999 - i] %}{% endif %}{% endfor %}",
+        "{{ [{'a': 1}] * 100000 | map(attribute='x' * 4000000) | list }}",
+        "{{ [{'a': 1}] * 100000 | selectattr('x' * 4000000) | list }}",
+        "{{ range(100000) | select('in', range(100000) | list) | list }}",
         "{% set x %}{% for i in range(1000000) %}BIG{% endfor %}{% endset %}{{ x | length }}",
         "{% macro m() %}{% for i in range(1000000) %}BIG{% endfor %}{% endmacro %}{{ m() | length }}",
         "{% set l = [] %}{% set ns = namespace(x=l) %}{% for i in range(300000) %}{% set m = [] %}{% do m.append(ns.x) %}{% set ns.x = m %}{% endfor %}",
@@ -125,6 +134,48 @@ fn running_out_is_told_from_other_failures() {
     assert_eq!(render("{{ x }}", &json!({})).unwrap_err().fault, RenderFault::Undefined);
     assert_eq!(render("{% if %}", &json!({})).unwrap_err().fault, RenderFault::Syntax);
     assert_eq!(render("{{ 1 / 0 }}", &json!({})).unwrap_err().fault, RenderFault::Other);
+}
+
+/// Wherever it is cut off, a rendering says that it was, and what is rendered afterwards says so at once.
+#[test]
+fn a_rendering_can_be_cancelled_at_any_look() {
+    let text = "{% for i in x %}{{ i | upper }}{{ x[i] + 'b' }}{% endfor %}{{ x | length }}";
+    let source = TemplateSource { text: text.into(), base: None };
+    let condition = ConditionSource { text: "x | length > 1".into() };
+    let context = || TemplateValue::from_pairs([("x", from_json(&json!({"a": "1", "c": "2"})))]);
+    let mut looks = 0;
+    loop {
+        let renderer = Renderer::new(&[source.clone()], &[condition.clone()], &BTreeMap::new());
+        renderer.cancellation().cancel_after(looks);
+        match renderer.render(TemplateId(0), context()) {
+            Ok(rendered) => {
+                assert_eq!(rendered, "A1bC2b2");
+                break assert!(!renderer.cancellation().took_effect());
+            }
+            Err(error) => assert_eq!(error.fault, RenderFault::Cancelled, "{error}"),
+        }
+        assert!(renderer.cancellation().took_effect());
+        assert_eq!(renderer.test(ConditionId(0), context()).unwrap_err().fault, RenderFault::Cancelled);
+        looks += 1;
+    }
+    assert!(looks > 10, "it looks as often as it pays: {looks}");
+}
+
+#[test]
+fn a_lookup_in_a_loop_means_what_it_means_elsewhere() {
+    let context = json!({"m": {"a": 1, "b": [5, 6]}, "k": ["a", "b"], "t": "xyz"});
+    let cases = [
+        ("{% for n in k %}{{ m[n] }};{% endfor %}", "1;[5, 6];"),
+        ("{% for n in [0, 1] %}{{ m[k[1]][n] }}{{ t[n] }}{{ t[-1 - n] }};{% endfor %}", "5xz;6yy;"),
+        ("{% for n in k %}{{ m[n ~ 'x'] | default('-') }}{{ m[n] is defined }};{% endfor %}", "-True;-True;"),
+        ("{% for n in [6] %}{{ n is divisibleby m[k[0]] }}{{ n in m[k[1]] }}{% endfor %}", "TrueTrue"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(render(text, &context).as_deref(), Ok(expected), "{text}");
+    }
+    let missing = render("{% for n in k %}{{ m[t] }}{% endfor %}", &context).unwrap_err();
+    assert_eq!((missing.fault, missing.expression.as_str()), (RenderFault::Undefined, "{{ m[t] }}"));
+    assert!(!missing.message.contains("__"), "{missing}");
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub fn calls(filters: &[&str]) -> Vec<String> {
         "x | map('upper') | list",
         "x | map(attribute='a') | list",
         "x | reject('in', 'ab')",
+        "x | batch(2)",
         "x | rejectattr('a')",
         "x | replace('a', 'bb')",
         "x | replace('', 'b')",
@@ -137,3 +138,8 @@ pub fn calls(filters: &[&str]) -> Vec<String> {
     ];
     plain.chain(with_arguments.map(str::to_owned)).collect()
 }
+
+/// Calls whose time grows with the square of their input by their meaning, so that they are refused where it is large.
+#[allow(dead_code)] // only the table has a use for them
+pub const QUADRATIC: [&str; 4] =
+    ["x | reject('in', x)", "x | select('in', x)", "x | map(attribute=x) | list", "x | selectattr(x)"];
