@@ -3,6 +3,7 @@
 //! The scheduler and the permits behind one door. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
 //! carries out its effects, and so does the simulated world of the tests. What each kind of fact means is in `take`.
 
+mod cut_off;
 mod guidance;
 mod take;
 mod waiting;
@@ -34,6 +35,9 @@ pub struct Turn {
     pub effects: Vec<Effect>,
     /// Messages of the inbox that the events deal with.
     pub consumed: Vec<MessageId>,
+    /// Whether a rendering was cancelled, so that only what had happened is left of the turn. The state is to be folded
+    /// again from the journal ([`Core::go_on_from`]).
+    pub cut_off: bool,
 }
 
 /// What to do once a turn is on disk.
@@ -133,6 +137,8 @@ pub struct Core {
     was_blocked: bool,
     /// A breaker has opened, and it was not looked yet at who waits for it.
     breaker_opened: bool,
+    /// A rendering was cancelled: facts are recorded, and nothing is decided any more.
+    cut_off: bool,
 }
 
 impl Core {
@@ -153,11 +159,15 @@ impl Core {
             opens: None,
             was_blocked: false,
             breaker_opened: false,
+            cut_off: false,
         }
     }
 
     /// The next moment at which something is due though nothing happens.
     pub fn next_wake(&self) -> Option<Timestamp> {
+        if self.is_cut_off() {
+            return None;
+        }
         let timer = self.scheduler.next_wake();
         timer.into_iter().chain(self.opens).chain(self.permits.waits.next()).min()
     }
@@ -166,26 +176,42 @@ impl Core {
     pub fn decide(&mut self, now: Timestamp, happened: Vec<Fact>) -> Turn {
         let mut turn = Turn::default();
         for fact in happened {
-            self.take(fact, &mut turn);
+            if self.is_heard(&fact) {
+                self.take(fact, &mut turn);
+            }
         }
+        let facts = self.facts_of(&turn);
+        if !self.is_cut_off() {
+            self.follow(now, &mut turn);
+        }
+        if self.is_cut_off() {
+            self.keep_facts(&facts, &mut turn);
+        }
+        turn
+    }
+
+    /// Decides what follows from the facts of a turn.
+    fn follow(&mut self, now: Timestamp, turn: &mut Turn) {
         loop {
             let decided = self.scheduler.decide(now, &self.store);
-            decided.events.into_iter().for_each(|event| self.push(now, event, &mut turn));
+            if self.is_rendering_cancelled() {
+                return;
+            }
+            decided.events.into_iter().for_each(|event| self.push(now, event, turn));
             let decided_so_far = turn.events.len();
-            decided.commands.into_iter().for_each(|command| self.obey(now, command, &mut turn));
-            self.fail_those_that_wait(now, &mut turn);
-            self.turn_waiting_away(now, &mut turn);
-            if !self.admit(now, &mut turn) && turn.events.len() == decided_so_far {
+            decided.commands.into_iter().for_each(|command| self.obey(now, command, turn));
+            self.fail_those_that_wait(now, turn);
+            self.turn_waiting_away(now, turn);
+            if !self.admit(now, turn) && turn.events.len() == decided_so_far {
                 break;
             }
         }
-        self.note_reserved(now, &mut turn);
-        self.note_spent(now, &mut turn);
+        self.note_reserved(now, turn);
+        self.note_spent(now, turn);
         self.permits.settle_turn(now, &mut turn.effects);
         let remembered = std::mem::take(&mut self.permits.services.adapted);
-        remembered.into_iter().for_each(|adapted| self.adapted(adapted, &mut turn));
-        self.note_blocked(now, &mut turn);
-        turn
+        remembered.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+        self.note_blocked(now, turn);
     }
 
     fn happen(&mut self, at: Timestamp, event: Event, turn: &mut Turn) {

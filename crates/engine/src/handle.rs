@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::fact::{Fact, What};
 use crate::metrics::Metrics;
 use convoke_model::{Answer, Stamped, TaskId};
+use convoke_plan::template::Cancellation;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -51,6 +52,7 @@ pub type Watch = UnboundedReceiver<Notice>;
 pub struct Handle {
     pub(crate) facts: UnboundedSender<Fact>,
     pub(crate) clock: Clock,
+    pub(crate) rendering: Cancellation,
 }
 
 impl Handle {
@@ -82,6 +84,12 @@ impl Handle {
     /// Asks the process to let go of the run, which can be resumed later.
     pub fn interrupt(&self, now: bool, by: impl Into<String>) {
         self.send(What::Interrupt { now, by: by.into() });
+    }
+
+    /// Ends the rendering that the run is at, and all later ones: nothing more is decided. For another thread than the
+    /// run's, which has told the process to let go of the run and sees that it does not come to that.
+    pub fn cancel_rendering(&self) {
+        self.rendering.cancel();
     }
 
     pub(crate) fn send(&self, what: What) {

@@ -55,7 +55,7 @@ pub use outcome::Outcome;
 pub use permits::Permits;
 pub use project::{Project, ProjectState, Projects};
 pub use run::Run;
-pub use setup::{Changes, Options, Setup, Shares, Start, prepare, replay};
+pub use setup::{Changes, Options, Setup, Shares, Start, fold_into, prepare, replay};
 pub use store::Store;
 pub use summary::{Latency, Summary};
 pub use terms::{AskNo, Calls, Counts, Fence, MONEY_UNIT, Return, Shared, Terms, Want};

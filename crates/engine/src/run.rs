@@ -72,6 +72,9 @@ impl Run {
             for effect in turn.effects {
                 self.perform(effect); // launch, abort; never waits
             }
+            if turn.cut_off {
+                self.fold_again().await?; // a decision that was cut off is forgotten
+            }
             if let Some(outcome) = self.outcome().await? {
                 return Ok(self.concluded(outcome).await);
             }
@@ -243,7 +246,8 @@ impl Run {
             self.interrupted_at.get_or_insert_with(Instant::now);
             return if self.attempts.len() == 0 { self.let_go(interrupt).await.map(Some) } else { Ok(None) };
         }
-        if self.interactive {
+        // What nothing follows from any more only waits for the signal that cut it off to be heard here.
+        if self.interactive || self.core.is_cut_off() {
             return Ok(None);
         }
         match self.core.scheduler.parked() {
@@ -256,6 +260,18 @@ impl Run {
     async fn has_mail(&mut self) -> bool {
         self.mail = self.messages().await;
         !self.mail.is_empty()
+    }
+
+    /// Takes the state that the journal stands for, in place of one that knows decisions which were forgotten.
+    async fn fold_again(&mut self) -> Result<(), EngineError> {
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.ask(move |journal| {
+            let _ = reply.send(journal.and_then(|journal| journal.read_all()));
+        });
+        let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
+        let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
+        self.core.go_on_from(scheduler);
+        Ok(())
     }
 
     async fn let_go(&mut self, by: String) -> Result<Outcome, EngineError> {

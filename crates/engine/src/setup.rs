@@ -118,7 +118,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let writer = Arc::new(Writer::start(setup.journal)?);
     let (sender, facts) = unbounded_channel();
     let (watchers, watch) = unbounded_channel();
-    let handle = Handle { facts: sender, clock };
+    let handle = Handle { facts: sender, clock, rendering: scheduler.cancellation().clone() };
     let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
     let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     core.same_places = crate::project::same_places(&setup.projects);
@@ -266,9 +266,13 @@ fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
 
 /// The fold of the events that still count. What the others have cost is spent all the same.
 fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+    fold_into(Scheduler::new(plan.clone()), events)
+}
+
+/// The same, into a scheduler that has seen nothing yet.
+pub fn fold_into(mut scheduler: Scheduler, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
     let spent = Spending::of(&events).by_task();
     let kept = replayable(events);
-    let mut scheduler = Scheduler::new(plan.clone());
     kept.iter().try_for_each(|event| scheduler.apply(event))?;
     let counted = Spending::of(&kept).by_task();
     for (task, usage) in spent {

@@ -15,6 +15,7 @@ use crate::task::TaskIx;
 use crate::timer::Alarm;
 use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
+use convoke_plan::template::Cancellation;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ impl Scheduler {
     /// Decides everything that can be decided now.
     pub fn decide(&mut self, now: Timestamp, outputs: &dyn Outputs) -> Turn {
         self.state.now = self.state.now.max(now);
-        loop {
+        while !self.cancellation().took_effect() {
             self.fire_timers(outputs);
             if let Some(todo) = self.state.agenda.pop_front() {
                 self.look_at(todo, outputs);
@@ -90,9 +91,23 @@ impl Scheduler {
                 self.state.frame_mut(frame).listed = false;
                 self.look_at_frame(frame, outputs);
             } else {
-                return std::mem::take(&mut self.turn);
+                break;
             }
         }
+        std::mem::take(&mut self.turn)
+    }
+
+    /// The flag that ends what is being rendered. Once it took effect nothing more is decided, and what was decided in the
+    /// same turn may follow from a text that was cut off: the caller forgets both.
+    pub fn cancellation(&self) -> &Cancellation {
+        self.renderer.cancellation()
+    }
+
+    /// A scheduler for the same plan under the same budgets that has seen nothing yet.
+    pub fn begun_anew(&self) -> Scheduler {
+        let mut scheduler = Scheduler::new(self.plan.clone());
+        scheduler.keep_house(self.house.clone());
+        scheduler
     }
 
     /// Whoever performed a task's attempt is gone: to be decided as after a crash.

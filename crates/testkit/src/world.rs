@@ -1,7 +1,7 @@
 //! The world in which a run is simulated.
 
 use crate::project::Project;
-use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Store, What, replay};
+use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Store, What, fold_into, replay};
 use convoke_model::{
     Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted,
     RunStatus, Stamped, TaskId, Timestamp, Usage,
@@ -220,6 +220,11 @@ impl World {
             for effect in turn.effects {
                 self.perform(effect);
             }
+            if turn.cut_off {
+                let anew = self.core.scheduler.begun_anew();
+                let scheduler = fold_into(anew, self.commits.concat()).expect("a journal can be read");
+                self.core.go_on_from(scheduler);
+            }
             facts.extend(self.answer_gates(&turn.events));
             let at = self.now;
             facts.extend(self.errands.drain(..).map(|what| Fact { at, what }));
@@ -247,6 +252,12 @@ impl World {
         self.commit(&turn.events);
         turn.effects.into_iter().for_each(|effect| self.perform(effect));
         self.ended().unwrap_or_else(|| self.finish())
+    }
+
+    /// Cancels renderings once they have looked so many times whether they are cancelled. From then on nothing is decided,
+    /// and what runs comes to its end.
+    pub fn cancel_rendering_after(&mut self, looks: u64) {
+        self.core.scheduler.cancellation().cancel_after(looks);
     }
 
     /// Says something to the run from outside.

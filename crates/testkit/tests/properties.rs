@@ -201,6 +201,29 @@ proptest! {
         }
     }
 
+    /// Wherever a rendering is cancelled, nothing follows from it, what runs is recorded to its end, and a resume comes to
+    /// the same result without asking for an answer again.
+    #[test]
+    fn a_cancelled_rendering_changes_nothing(seed in any::<u64>(), steps in 1u64..12, limit in 1u32..4, looks in 0u64..80) {
+        let generated = generate(seed, steps);
+        let mut whole = world(&generated, limit, seed, 0);
+        let expected = whole.finish();
+        let mut cut = world(&generated, limit, seed, 0);
+        cut.cancel_rendering_after(looks);
+        if let Some(ended) = cut.run(usize::MAX) {
+            prop_assert_eq!(ended.output, expected.output);
+            return Ok(());
+        }
+        prop_assert_eq!(cut.running(), 0, "what ran has ended");
+        let failed = cut.events().find(|stamped| matches!(stamped.event, Event::TaskFailed { .. }));
+        prop_assert!(failed.is_none(), "{:?}", failed);
+        let mut again = World::resumed(cut.plan().clone(), limit, cut.commits.clone(), &cut, script(seed, 0));
+        let ended = again.finish();
+        prop_assert_eq!((ended.status, &ended.output), (expected.status, &expected.output));
+        ends(&again.commits.concat());
+        prop_assert_eq!(again.launches.len() + cut.launches.len(), whole.launches.len());
+    }
+
     /// P8: the same plan, answers and seed give the same events in the same order.
     #[test]
     fn the_same_answers_give_the_same_events(seed in any::<u64>(), steps in 1u64..14, limit in 1u32..5) {

@@ -140,6 +140,7 @@ impl Drive<'_> {
             Err(EngineError::Ended(_)) => return Ok(None),
             prepared => prepared?,
         };
+        watchdog.may_cancel(handle.clone());
         let terminal = match console.detached {
             Some(from) => detaching::let_go(from, &state, run)?,
             None => None,

@@ -30,7 +30,7 @@ fn office_in(folder: &std::path::Path) -> (Office, UnboundedReceiver<Fact>, Arc<
     let (facts, told) = unbounded_channel();
     let office = Office {
         table: table.expect("a new table").into(),
-        handle: Handle { facts, clock: RunClock::system() },
+        handle: Handle { facts, clock: RunClock::system(), rendering: Default::default() },
         ttl: TTL,
         books: Mutex::default(),
         leases: Mutex::default(),
