@@ -52,7 +52,8 @@ pub fn list(state: &StateDir) -> Result<Vec<RunRow>, CommandFailure> {
 pub fn ourselves() -> Owner {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    Owner { pid: std::process::id(), host, boot: boot.trim().to_owned() }
+    let pid = std::process::id();
+    Owner { pid, start: convoke_journal::start_of(pid), host, boot: boot.trim().to_owned() }
 }
 
 /// Who acts, for the record: the user's name and how they spoke.

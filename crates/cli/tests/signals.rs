@@ -331,7 +331,7 @@ fn a_parked_run_survives_a_kill_and_keeps_its_siblings_results() {
 /// A chain of steps that take no place and are decided on at once, each with a text that takes a while to render.
 fn busy_deciding() -> String {
     let mut text = "workflow: {name: busy, entry_point: begin}\nagents:\n  \
-                    - {name: begin, type: script, command: sh, args: [-c, 'touch begun'], routes: [{to: s0}]}\n"
+                    - {name: begin, type: script, command: sh, args: [-c, 'echo $$ >begun'], routes: [{to: s0}]}\n"
         .to_owned();
     for number in 0..600 {
         let next = number + 1;
@@ -342,14 +342,36 @@ fn busy_deciding() -> String {
     text + "  - {name: s600, type: script, command: sh, args: [-c, 'touch ended']}\n"
 }
 
+/// For how many hundredths of a second a process has computed.
+fn ticks(process: &Process) -> u64 {
+    let pid = process.pid().as_raw_nonzero();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let behind_the_name = stat.rsplit(')').next().unwrap_or_default();
+    behind_the_name.split_whitespace().nth(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+}
+
+/// The decision is forgotten; what had happened before it is recorded, and the run is interrupted as any other.
 #[test]
-fn a_signal_ends_a_process_that_is_busy_deciding() {
-    let world = World::with_workflow(&busy_deciding());
-    let process = world.start(&["run", "w.yaml"]);
-    until("the script has run", || world.work().join("begun").exists());
-    process.signal(Signal::TERM);
-    process.wait().exits(143).mentions(&["convoke resume", &world.run()]);
-    assert!(!world.work().join("ended").exists(), "it did not wait for the end of the chain");
+fn a_signal_interrupts_a_run_that_is_busy_deciding() {
+    for (signal, code, by) in [(Signal::TERM, 143, "SIGTERM"), (Signal::INT, 130, "Ctrl-C")] {
+        let world = World::with_workflow(&busy_deciding());
+        let process = world.start(&["run", "w.yaml"]);
+        until("the script has run", || {
+            let pids = pids_in(&world.work().join("begun"));
+            !pids.is_empty() && !pids.iter().any(|pid| is_alive(*pid))
+        });
+        let before = ticks(&process);
+        until("the engine is deciding", || ticks(&process) > before + 50);
+        process.signal(signal);
+        let run = world.run();
+        process.wait().exits(code).mentions(&["convoke resume", &run]);
+        assert!(!world.work().join("ended").exists(), "it did not wait for the end of the chain");
+        let events = Events::of(&world, &run);
+        assert_eq!(events.count("attempt_finished"), 1, "the script's answer is kept");
+        let interrupted = events.0.iter().find_map(|event| event["event"].get("run_interrupted"));
+        assert_eq!(interrupted.expect("an orderly end")["by"], by);
+        assert_eq!(events.count("task_failed"), 0, "nothing follows from a text that was cut off");
+    }
 }
 
 /// Rounds of racing answers unless told otherwise. `CONVOKE_ANSWERS=1000` is the long version.
@@ -497,4 +519,90 @@ fn what_a_stopped_owner_runs_is_ended_by_the_one_that_takes_over() {
     stopped.signal(Signal::CONT);
     stopped.wait().exits(6);
     assert_eq!(world.read("after.log"), "x\n");
+}
+
+/// Whether a process holds the lock that a commit to a run's journal takes: SQLite's bytes 120 (writing) to 122 of the
+/// memory that its connections share.
+fn is_committing(world: &World, run: &str, process: &Process) -> bool {
+    use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+    let path = world.state().join("runs").join(run).join("journal.db-shm");
+    let Ok(memory) = std::fs::File::open(path) else { return false };
+    let asked = Flock {
+        start: 120,
+        length: 3,
+        pid: None,
+        typ: FlockType::WriteLock,
+        offset_type: FlockOffsetType::Set,
+    };
+    let held = fcntl_getlk(&memory, &asked).expect("locks can be asked for");
+    held.is_some_and(|held| held.pid == Some(process.pid()))
+}
+
+/// Many steps that commit one after the other, with outputs that are worth a blob.
+const COMMITS: &str = "
+workflow: {name: w, entry_point: all, input: {items: {type: array}}, limits: {max_iterations: 100000}}
+for_each:
+  - name: all
+    type: for_each
+    source: workflow.input.items
+    as: it
+    max_concurrent: 1
+    agent: {name: one, type: script, command: sh, on_unknown: retry, args: [-c, 'echo {{ it }} >>witness; head -c 200000 /dev/urandom | base64']}
+    routes: [{to: last}]
+agents: [{name: last, type: set, value: done}]
+output: {items: '{{ all.outputs | length }}'}
+";
+
+/// An owner that is stopped in the middle of a commit keeps the journal locked. Whoever takes the run over ends it.
+#[test]
+fn a_run_is_taken_over_from_an_owner_that_is_stopped_in_the_middle_of_a_commit() {
+    let world = World::with_workflow(COMMITS);
+    world.write("convoke.toml", "lease_seconds = 1\n");
+    let items = 40;
+    let list: Vec<usize> = (0..items).collect();
+    let mut owner;
+    loop {
+        // Each stop is a throw of the dice; a run that ends before one hits is thrown again.
+        owner = world.start(&["run", "w.yaml", "-i", &format!("items={}", json!(list))]);
+        until("the run is there", || world.work().join("witness").exists());
+        if stopped_while_committing(&world, &mut owner) {
+            break;
+        }
+        owner.wait();
+        std::fs::remove_dir_all(world.state()).expect("the run has ended");
+        std::fs::remove_file(world.work().join("witness")).expect("it was there");
+    }
+    let run = world.run();
+    let mut said = world.convoke(&["resume", &run]);
+    while said.code == Some(6) {
+        said = world.convoke(&["resume", &run]);
+    }
+    assert_eq!(said.exits(0).mentions(&["taken over", "so it was ended"]).json(), json!({ "items": items }));
+    owner.signal(Signal::CONT);
+    assert_eq!(owner.wait().code, None, "it was killed, and wrote nothing more");
+    world.convoke(&["verify", &run]).exits(0);
+    let witness = world.read("witness");
+    let seen: std::collections::BTreeSet<&str> = witness.lines().collect();
+    assert_eq!(seen.len(), items);
+    assert!(witness.lines().count() <= items + 1, "one script at most was under way");
+}
+
+/// Stops a process again and again, until it is in the middle of a commit; false if it has ended before.
+fn stopped_while_committing(world: &World, process: &mut Process) -> bool {
+    let run = world.run();
+    while !process.has_ended() {
+        process.signal(Signal::STOP);
+        until("it is stopped", || is_stopped(process));
+        if is_committing(world, &run, process) {
+            return true;
+        }
+        process.signal(Signal::CONT);
+    }
+    false
+}
+
+fn is_stopped(process: &Process) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid().as_raw_nonzero()));
+    let state = stat.ok().and_then(|stat| stat.rsplit_once(')')?.1.trim_start().chars().next());
+    matches!(state, Some('T' | 'Z') | None)
 }

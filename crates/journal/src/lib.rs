@@ -30,6 +30,7 @@ mod record;
 mod run_id;
 mod sqlite;
 mod state;
+mod stopped;
 mod tip;
 mod writer;
 
@@ -41,6 +42,7 @@ pub use memory::Memory;
 pub use owner::{Held, Owner, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
-pub use sqlite::{Reader, RunMeta, Sqlite, Verified, cut_torn_tail, verify};
+pub use sqlite::{Reader, RunMeta, Sqlite, TakenOver, Verified, cut_torn_tail, verify};
 pub use state::{StateDir, private_file, write_private};
+pub use stopped::start_of;
 pub use writer::{Append, Writer};

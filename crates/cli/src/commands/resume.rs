@@ -87,10 +87,16 @@ fn own(console: &Console, state: &StateDir, run: &RunId) -> Result<Sqlite, Comma
         }
         opened => return Ok(opened?),
     };
-    let journal = Sqlite::take_over(state, run, &owner, lease)?;
+    let taken = Sqlite::take_over(state, run, &owner, lease)?;
     let silence = holder.silent_for(&owner).unwrap_or_default().as_secs();
-    console.warn(&format!("{holder} has said nothing for {silence} s; run `{run}` is taken over from it"));
-    Ok(journal)
+    let ended = match taken.ended {
+        true => "; it was stopped in the middle of a commit and kept the journal locked, so it was ended",
+        false => "",
+    };
+    console.warn(&format!(
+        "{holder} has said nothing for {silence} s; run `{run}` is taken over from it{ended}"
+    ));
+    Ok(taken.journal)
 }
 
 /// Takes the run over and drives it.

@@ -11,7 +11,7 @@ mod schema;
 mod verify;
 
 pub(crate) use fault::{file_uri, refusal};
-pub use owned::Sqlite;
+pub use owned::{Sqlite, TakenOver};
 pub use reader::Reader;
 pub use verify::{Verified, cut_torn_tail, verify};
 

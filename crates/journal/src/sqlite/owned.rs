@@ -11,8 +11,9 @@ use crate::inbox::OwnerInbox;
 use crate::owner::OwnerLock;
 use crate::record::{Chain, Record, encode, join_ids};
 use crate::state::{begin_making, end_making, private_file};
+use crate::stopped::end_if_stopped;
 use crate::tip::{Tip, TipFile};
-use crate::{Error, InboxMessage, Journal, MessageId, Owner, StateDir};
+use crate::{Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::{Connection, OpenFlags, params};
 use std::fs::{self, File};
@@ -35,6 +36,16 @@ pub struct Sqlite {
     poison: Option<String>,
     unchecked_end: bool,
     lock: OwnerLock,
+}
+
+/// A run that was taken from its owner.
+pub struct TakenOver {
+    /// The run's journal.
+    pub journal: Sqlite,
+    /// The owner that it was taken from.
+    pub from: Held,
+    /// Whether that process was ended: it was stopped, and kept the journal locked.
+    pub ended: bool,
 }
 
 /// Inserts nothing if another owner has come.
@@ -66,9 +77,19 @@ impl Sqlite {
     }
 
     /// Takes a run over whose owner has been silent for longer than its lease, with the next epoch. From then on the old
-    /// owner can append nothing, whether it goes on or not.
-    pub fn take_over(state: &StateDir, run: &RunId, owner: &Owner, lease: Duration) -> Result<Sqlite, Error> {
-        Sqlite::open_with(state, run, OwnerLock::seize(run, &state.existing(run)?, owner, lease)?)
+    /// owner can append nothing, whether it goes on or not. One that was stopped in the middle of a commit is ended.
+    pub fn take_over(
+        state: &StateDir,
+        run: &RunId,
+        owner: &Owner,
+        lease: Duration,
+    ) -> Result<TakenOver, Error> {
+        let dir = state.existing(run)?;
+        let (lock, holder) = OwnerLock::seize(run, &dir, owner, lease)?;
+        let locked = is_locked(&dir.join("journal.db"))?;
+        let ended = locked && holder.owner.as_ref().is_some_and(end_if_stopped);
+        let journal = Sqlite::open_with(state, run, lock)?;
+        Ok(TakenOver { journal, from: holder, ended })
     }
 
     fn open_with(state: &StateDir, run: &RunId, lock: OwnerLock) -> Result<Sqlite, Error> {
@@ -299,6 +320,20 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     Connection::open_with_flags(path, flags).map_err(|error| refusal(path, error))
 }
 
+/// Whether another process is in the middle of a commit, or was stopped there. A commit takes a moment, and the silent
+/// owner is the only one that makes any, so one look is enough.
+fn is_locked(path: &Path) -> Result<bool, Error> {
+    let connection = connect(path)?;
+    let begun = connection
+        .busy_timeout(Duration::ZERO)
+        .and_then(|()| connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK"));
+    match begun.map_err(|error| refusal(path, error)) {
+        Ok(()) => Ok(false),
+        Err(Error::Busy { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 fn new_packer(path: &Path) -> Result<Packer, Error> {
     Packer::new().map_err(Error::io("compress for", path))
 }
@@ -351,7 +386,7 @@ mod tests {
     fn journal(folder: &Path) -> Sqlite {
         let state = StateDir::open(folder).unwrap();
         let meta = RunMeta { plan: JsonText::of(&1), source: JsonText::of(&2) };
-        let owner = Owner { pid: 1, host: "h".into(), boot: "b".into() };
+        let owner = Owner { pid: 1, start: None, host: "h".into(), boot: "b".into() };
         Sqlite::create(&state, &RunId("r".into()), &meta, &owner).unwrap()
     }
 

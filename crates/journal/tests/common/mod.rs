@@ -79,7 +79,7 @@ impl Store for Disk {
 }
 
 pub fn me() -> Owner {
-    Owner { pid: std::process::id(), host: "here".into(), boot: "boot".into() }
+    Owner { pid: std::process::id(), start: None, host: "here".into(), boot: "boot".into() }
 }
 
 pub fn meta() -> RunMeta {
