@@ -17,6 +17,9 @@
 //!     CONVOKE_PIPELINE_KILLS=all cargo nextest run -p convoke --test kill_pipeline --no-capture
 //!
 //! kills at every N; a number kills at so many, evenly spread (12 unless told).
+//!
+//! Phases that are sent back run in rounds; they are killed after every further event too, and come to what a run comes to
+//! that nobody kills.
 #![allow(clippy::print_stderr, reason = "a test of many kills says where they came")]
 
 mod support;
@@ -41,19 +44,30 @@ const CONTEXT: &str = ".convoke/project-context.json";
 /// Each answer takes so long that a kill comes between two commits rather than after several.
 const LATENCY_MS: u32 = 10;
 
-/// One run of the forty phases, in a folder of its own.
-struct Forty {
+/// One run of a pipeline, in a folder of its own.
+struct Pipeline {
     world: World,
 }
 
-impl Forty {
-    fn new() -> Forty {
-        let world = World::with_workflow(MANIFEST);
-        world.write("replies.json", REPLIES);
-        world.write("schema.sql", "");
+impl Pipeline {
+    /// The forty phases.
+    fn forty() -> Pipeline {
+        let forty = Pipeline::of(MANIFEST, REPLIES);
+        forty.world.write("schema.sql", "");
+        forty
+    }
+
+    fn of(manifest: &str, replies: &str) -> Pipeline {
+        let world = World::with_workflow(manifest);
+        world.write("replies.json", replies);
         let provider = "[provider]\nname = \"scripted\"\nfile = \"replies.json\"\n";
         world.write("convoke.toml", format!("{provider}latency_ms = {LATENCY_MS}\n"));
-        Forty { world }
+        Pipeline { world }
+    }
+
+    /// With one permit each end of an attempt is a commit of its own.
+    fn one_at_a_time(self) -> Pipeline {
+        Pipeline { world: self.world.env("AGENT_MAX_CONCURRENT", "1") }
     }
 
     fn state(&self) -> StateDir {
@@ -120,6 +134,17 @@ impl Forty {
         match process.kill() {
             true => Ok(self.holds()),
             false => Err(process),
+        }
+    }
+
+    /// Kills the run whenever its journal holds something new, and resumes it, until a process comes to the run's end.
+    fn killed_after_every_event(&self) -> (Process, u32) {
+        let (mut kills, mut seen) = (0, 0);
+        loop {
+            match self.kill_after(self.start(), seen) {
+                Ok(events) => (kills, seen) = (kills + 1, events),
+                Err(process) => return (process, kills),
+            }
         }
     }
 
@@ -193,13 +218,13 @@ fn told(events: &[Stamped]) -> Vec<Stamped> {
 
 #[test]
 fn forty_phases_that_nobody_kills_give_the_golden_record() {
-    let forty = Forty::new();
+    let forty = Pipeline::forty();
     forty.ends(forty.start(), "undisturbed");
 }
 
 #[test]
 fn forty_phases_killed_once_give_the_golden_record() {
-    let usual = Forty::new();
+    let usual = Pipeline::forty();
     usual.ends(usual.start(), "undisturbed");
     let all = usual.holds();
     let places: Vec<u64> = match std::env::var("CONVOKE_PIPELINE_KILLS").as_deref() {
@@ -211,7 +236,7 @@ fn forty_phases_killed_once_give_the_golden_record() {
     };
     let mut landed = BTreeSet::new();
     for place in &places {
-        let forty = Forty::new();
+        let forty = Pipeline::forty();
         let what = format!("killed at {place} of {all} events");
         match forty.kill_at(forty.start(), *place) {
             Ok(at) => {
@@ -227,29 +252,77 @@ fn forty_phases_killed_once_give_the_golden_record() {
 
 #[test]
 fn forty_phases_killed_after_every_further_event_give_the_golden_record() {
-    let Forty { world } = Forty::new();
-    let forty = Forty { world: world.env("AGENT_MAX_CONCURRENT", "1") };
-    let (mut kills, mut seen) = (0, 0);
-    loop {
-        match forty.kill_after(forty.start(), seen) {
-            Ok(events) => (kills, seen) = (kills + 1, events),
-            Err(process) => {
-                forty.ends(process, &format!("killed {kills} times"));
-                break;
-            }
-        }
-    }
+    let forty = Pipeline::forty().one_at_a_time();
+    let (process, kills) = forty.killed_after_every_event();
+    forty.ends(process, &format!("killed {kills} times"));
     eprintln!("killed {kills} times in one run");
     assert!(kills > 40, "only {kills} kills: each end of an attempt is one");
 }
 
 #[test]
 fn who_asks_for_a_run_that_was_killed_right_after_its_end_leaves_nothing_of_it_behind() {
-    let forty = Forty::new();
+    let forty = Pipeline::forty();
     forty.ends(forty.start(), "undisturbed");
     let mut file: Value = serde_json::from_str(&forty.world.read(CONTEXT)).expect("a context");
     file["convoke"]["made"] = json!({ forty.world.run(): ["one/try[1]"], "another": ["x"] });
     forty.world.write(CONTEXT, file.to_string());
     forty.world.convoke(&["resume", &forty.world.run(), "--silent"]).exits(0);
     assert_eq!(forty.remembered(), json!({ "another": ["x"] }));
+}
+
+/// QA sends work back to the builder, four rounds at most; the review behind it sends it back to the plan, twice at most.
+const SENT_BACK: &str = "
+schemaVersion: '1'
+name: sent_back
+topologies: [sequential]
+personas: [{id: p, displayName: P, systemPromptTemplate: You work.}]
+relationships: []
+pipeline:
+  entryNodeId: plan
+  nodes:
+    - {id: plan, actorId: model, personaId: p}
+    - {id: build, actorId: model, personaId: p}
+    - {id: qa, actorId: model, personaId: p, constraints: {maxRetries: 0}}
+    - {id: review, actorId: model, personaId: p, constraints: {maxRetries: 0}}
+    - {id: release, actorId: model, personaId: p}
+  edges:
+    - {from: plan, to: build}
+    - {from: build, to: qa}
+    - {from: qa, to: build, on: validation_fail, maxRounds: 4}
+    - {from: qa, to: review}
+    - {from: review, to: plan, on: validation_fail, maxRounds: 3}
+    - {from: review, to: release}
+";
+
+/// QA refuses the first round, the review the second, QA the third; the fourth is accepted.
+fn sent_back_replies() -> String {
+    let refused = json!({"json": {"status": "validation_fail", "payload": {}, "reason": "not yet"}});
+    let mut replies = serde_json::Map::new();
+    for phase in ["plan", "build", "qa", "review", "release"] {
+        for round in ["", "#2", "#3", "#4"] {
+            let task = format!("{phase}{round}/try[1]");
+            let reply = match task.as_str() {
+                "qa/try[1]" | "review#2/try[1]" | "qa#3/try[1]" => refused.clone(),
+                _ => json!({"json": {"status": "success", "payload": {"by": task}}}),
+            };
+            replies.insert(task, reply);
+        }
+    }
+    Value::Object(replies).to_string()
+}
+
+#[test]
+fn phases_that_are_sent_back_come_to_the_same_end_wherever_they_are_killed() {
+    let replies = sent_back_replies();
+    let usual = Pipeline::of(SENT_BACK, &replies).one_at_a_time();
+    let expected = usual.start().wait().exits(0).json();
+    let rounds = |phase: &str| expected["phases"][phase]["rounds"].as_array().map(Vec::len);
+    assert_eq!((rounds("qa"), rounds("plan")), (Some(4), Some(2)), "{expected:#}");
+    let killed = Pipeline::of(SENT_BACK, &replies).one_at_a_time();
+    let (process, kills) = killed.killed_after_every_event();
+    assert_eq!(unordered(process.wait().exits(0).json()), unordered(expected), "killed {kills} times");
+    let record = |pipeline: &Pipeline| by_phase(&record(&told(&pipeline.events())));
+    assert_eq!(record(&killed), record(&usual), "killed {kills} times");
+    eprintln!("killed {kills} times in one run");
+    assert!(kills >= 10, "only {kills} kills of thirteen: each end of an attempt is one");
 }

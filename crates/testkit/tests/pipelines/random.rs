@@ -15,6 +15,8 @@ struct Edge {
     to: usize,
     on: Option<&'static str>,
     event: Option<&'static str>,
+    /// Of an edge that leads back: how many rounds there are at most.
+    rounds: Option<u32>,
 }
 
 struct Generated {
@@ -27,6 +29,11 @@ struct Generated {
 const EVENTS: [&str; 3] = ["tasks_planned", "code_committed", "validation_failed"];
 
 fn generate(seed: u64, count: usize) -> Generated {
+    generate_with(seed, count, 0)
+}
+
+/// Phases and edges that lead on, and so many that lead back from a phase to one before it, or to itself.
+fn generate_with(seed: u64, count: usize, back: usize) -> Generated {
     let mut random = Random::new(seed);
     let max_retries = random.below(3);
     let mut edges = Vec::new();
@@ -34,10 +41,8 @@ fn generate(seed: u64, count: usize) -> Generated {
         let wanted = 1 + random.below(3);
         for _ in 0..wanted {
             let from = random.below(to as u64) as usize;
-            let on = [None, Some("success"), Some("validation_fail"), Some("failure"), Some("always")]
-                [random.below(5) as usize];
-            let event = random.percent(25).then(|| EVENTS[random.below(3) as usize]);
-            edges.push(Edge { from, to, on, event });
+            let (on, event) = condition(&mut random);
+            edges.push(Edge { from, to, on, event, rounds: None });
         }
     }
     let mut text = "schemaVersion: '1'\nname: random\ntopologies: [sequential, parallel]\npersonas: [{id: p, displayName: P, systemPromptTemplate: You.}]\nrelationships: []\npipeline:\n  entryNodeId: n0\n  nodes:\n".to_owned();
@@ -45,14 +50,49 @@ fn generate(seed: u64, count: usize) -> Generated {
         let block = if random.percent(20) { ", topology: {kind: sequential, blockId: s}" } else { "" };
         text += &format!("    - {{id: n{n}, actorId: m, personaId: p{block}}}\n");
     }
+    for _ in 0..back {
+        let from = random.below(count as u64) as usize;
+        let before: Vec<usize> = (0..=from).filter(|to| *to == from || leads_to(&edges, *to, from)).collect();
+        let to = before[random.below(before.len() as u64) as usize];
+        let ((on, event), rounds) = (condition(&mut random), Some(2 + random.below(3) as u32));
+        edges.push(Edge { from, to, on, event, rounds });
+    }
     text += if edges.is_empty() { "  edges: []\n" } else { "  edges:\n" };
     for edge in &edges {
         let on = edge.on.map(|on| format!(", on: {on}")).unwrap_or_default();
         let event = edge.event.map(|event| format!(", event: {event}")).unwrap_or_default();
-        text += &format!("    - {{from: n{}, to: n{}{on}{event}}}\n", edge.from, edge.to);
+        let rounds = edge.rounds.map(|rounds| format!(", maxRounds: {rounds}")).unwrap_or_default();
+        text += &format!("    - {{from: n{}, to: n{}{on}{event}{rounds}}}\n", edge.from, edge.to);
     }
     text += &format!("topologyConstraints: {{maxDepth: 1, maxRetries: {max_retries}}}\nhardFailures: 1000\n");
     Generated { plan: plan_of(&text, &[]), edges, count, max_tries: max_retries as u32 + 1 }
+}
+
+/// When an edge is taken.
+fn condition(random: &mut Random) -> (Option<&'static str>, Option<&'static str>) {
+    let on = [None, Some("success"), Some("validation_fail"), Some("failure"), Some("always")]
+        [random.below(5) as usize];
+    (on, random.percent(25).then(|| EVENTS[random.below(3) as usize]))
+}
+
+/// Whether a way of one edge or more leads from one phase to another.
+fn leads_to(edges: &[Edge], from: usize, to: usize) -> bool {
+    let mut reached = HashSet::new();
+    let mut next = vec![from];
+    while let Some(at) = next.pop() {
+        let onwards = edges.iter().filter(|edge| edge.from == at).map(|edge| edge.to);
+        next.extend(onwards.filter(|onwards| reached.insert(*onwards)));
+    }
+    reached.contains(&to)
+}
+
+/// How often a phase may run: as often as the most generous edge that leads back on a circle with it says.
+fn most_rounds(edges: &[Edge], phase: usize) -> u32 {
+    let on_a_circle = |edge: &&Edge| {
+        let (from, to) = (edge.from, edge.to);
+        (phase == to || leads_to(edges, to, phase)) && (phase == from || leads_to(edges, phase, from))
+    };
+    edges.iter().filter(on_a_circle).filter_map(|edge| edge.rounds).max().unwrap_or(1)
 }
 
 /// What the worker of a try says; the same whenever it is asked.
@@ -353,6 +393,37 @@ proptest! {
             let ended = again.finish();
             prop_assert_eq!(ended.status, expected.status, "cut after {}", at);
             prop_assert_eq!(phases(&ended), phases(&expected), "cut after {}", at);
+            for (task, count) in ends(&again) {
+                prop_assert_eq!(count, 1, "cut after {}: {} ended more than once", at, task);
+            }
+        }
+    }
+
+    /// Edges that lead back: every run ends, no phase runs more often than its edges allow, no round is tried more often than
+    /// its phase, and a run that is cut off anywhere comes to what it would have come to.
+    #[test]
+    fn rounds_keep_their_bounds_and_go_on_wherever_they_were_cut_off(seed in any::<u64>(), count in 1usize..7, back in 1usize..4, limit in 1u32..4) {
+        let generated = generate_with(seed, count, back);
+        let (expected, whole) = run(&generated, seed, limit);
+        prop_assert!(matches!(expected.status, RunStatus::Succeeded | RunStatus::Failed), "{:?}", expected);
+        prop_assert_eq!(whole.running(), 0);
+        let phases = |ended: &Ended| ended.output.as_ref().map(|output| output["phases"].clone());
+        let mut tried: BTreeMap<(usize, u32), u32> = BTreeMap::new();
+        for (task, _) in &whole.launches {
+            let phase = task.0[1..].split('/').next().unwrap();
+            let (phase, round) = phase.split_once('#').unwrap_or((phase, "1"));
+            *tried.entry((phase.parse().unwrap(), round.parse().unwrap())).or_default() += 1;
+        }
+        for ((phase, round), tries) in &tried {
+            let most = most_rounds(&generated.edges, *phase);
+            prop_assert!(*round <= most, "round {} of n{}, of {}", round, phase, most);
+            prop_assert!(*tries <= generated.max_tries, "{} tries in round {} of n{}", tries, round, phase);
+        }
+        for at in 1..whole.commits.len() {
+            let left = whole.commits[..at].to_vec();
+            let mut again = World::resumed(generated.plan.clone(), limit, left, &whole, worker(seed));
+            let ended = again.finish();
+            prop_assert_eq!((ended.status, phases(&ended)), (expected.status, phases(&expected)), "cut after {}", at);
             for (task, count) in ends(&again) {
                 prop_assert_eq!(count, 1, "cut after {}: {} ended more than once", at, task);
             }
