@@ -183,6 +183,7 @@ impl Talk<'_> {
             working_dir: self.working_dir(),
             contract: self.contract,
             secrets: self.contract.map_or(&self.call.settings.secrets, |contract| &contract.secrets),
+            mask: None,
             temperature: settings.temperature,
             max_tokens: Some(self.answer_tokens(question)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),

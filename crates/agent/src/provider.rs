@@ -56,6 +56,15 @@ pub trait Providers: Send + Sync {
     fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure>;
 }
 
+/// Masks texts that reach a model on another way than the messages: a coding agent has files read for it.
+pub trait Mask: std::fmt::Debug + Send + Sync {
+    /// The text without its secrets; `None` where it holds none.
+    fn masked(&self, text: &str) -> Option<String>;
+
+    /// Whether something in the text stands for a secret that was masked.
+    fn stands_in(&self, text: &str) -> bool;
+}
+
 /// One question to a model.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
@@ -87,6 +96,8 @@ pub struct Request<'a> {
     pub contract: Option<&'a Contract>,
     /// Variables whose values the model may see.
     pub secrets: &'a [String],
+    /// Masks what the provider hands to the model besides the messages; the door that masks the messages sets it.
+    pub mask: Option<Arc<dyn Mask>>,
     /// The step's name.
     pub step: &'a str,
     /// What the answer is for.

@@ -114,3 +114,40 @@ fn tools_that_a_coding_agent_is_not_held_to_are_noted() {
     let shown = world.convoke(&["show", run, "fix", "--format", "json"]).exits(0).json();
     assert_eq!(shown["notes"][0]["code"], json!(code), "{shown}");
 }
+
+/// A step that knows a secret, and an agent that has us read a file with that secret in it and writes it back.
+fn reading(listed: &str) -> Option<World> {
+    let world = world("allow")?.env("SHOP_TOKEN", SECRET);
+    let text = world.read("w.yaml").replace("entry_point: fix", "entry_point: [fix, child]");
+    let child = "  - {name: child, type: script, command: sh, args: [-c, 'true'], env: {TOKEN: '${SHOP_TOKEN}'}}\noutput:";
+    world.write(
+        "w.yaml",
+        text.replace("output:", child).replace("    prompt:", &format!("{listed}    prompt:")),
+    );
+    world.write("shop.env", format!("TOKEN={SECRET}\nNAME=shop\n"));
+    world.write("reads", "shop.env");
+    Some(world)
+}
+
+const SECRET: &str = "canary-shop-token-1234";
+
+/// What a coding agent has us read is masked like its prompt, and it cannot overwrite what it was not shown.
+#[test]
+fn a_file_that_is_read_for_an_agent_holds_no_secret() {
+    let Some(world) = reading("") else { return };
+    let said = world.convoke(&["run", "w.yaml"]).exits(0);
+    assert_eq!(said.json(), json!({ "said": "refused" }));
+    let witness = world.read("witness");
+    assert!(witness.contains("read TOKEN=[secret]\nNAME=shop") && !witness.contains(SECRET), "{witness}");
+    assert_eq!(world.read("shop.env"), format!("TOKEN={SECRET}\nNAME=shop\n"), "nothing is lost");
+    world.write("shop.env", "NAME=shop\n");
+    assert_eq!(world.convoke(&["run", "w.yaml"]).exits(0).json(), json!({ "said": "written" }));
+    assert_eq!(world.read("shop.env"), "NAME=shop\nmore\n");
+}
+
+#[test]
+fn an_agent_that_may_see_a_secret_reads_and_writes_it() {
+    let Some(world) = reading("    secrets: [SHOP_TOKEN]\n") else { return };
+    assert_eq!(world.convoke(&["run", "w.yaml"]).exits(0).json(), json!({ "said": "written" }));
+    assert_eq!(world.read("shop.env"), format!("TOKEN={SECRET}\nNAME=shop\nmore\n"));
+}

@@ -3,10 +3,11 @@
 //! A script may print what it was given, and a tool repeat its environment; their outputs become prompts. Here, before a
 //! request reaches a provider, every secret that this process knows is replaced, in every form that the scrubber knows,
 //! unless the agent's contract lists it (`secrets`). Further kinds of secrets extend [`Secret`]'s sources in `keys`, not this
-//! file. What models and tools say on the way back is `washed`'s.
+//! file. What reaches a model later on another way (files that a coding agent has read for it) passes the same door: the
+//! request takes its mask along. What models and tools say on the way back is `washed`'s.
 
 use super::washed;
-use convoke_agent::{Message, Provider, Providers, Reply, Request, Sink, ToolSpec};
+use convoke_agent::{Mask, Message, Provider, Providers, Reply, Request, Sink, ToolSpec};
 use convoke_model::{Failure, ProviderSettings};
 use convoke_providers::Scrubber;
 use futures::future::BoxFuture;
@@ -69,6 +70,25 @@ impl Masks {
     }
 }
 
+/// What a request takes along for texts that are not in it yet.
+struct Door(Arc<Scrubber>);
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Door") // the scrubber knows the secrets
+    }
+}
+
+impl Mask for Door {
+    fn masked(&self, text: &str) -> Option<String> {
+        self.0.without_known(text)
+    }
+
+    fn stands_in(&self, text: &str) -> bool {
+        Scrubber::stands_in(text)
+    }
+}
+
 struct MaskedProvider {
     inner: Arc<dyn Provider>,
     masks: Arc<Masks>,
@@ -89,8 +109,9 @@ impl Clean {
         }
     }
 
-    fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
+    fn request<'a>(&'a self, request: &Request<'a>, scrubber: &Arc<Scrubber>) -> Request<'a> {
         Request {
+            mask: Some(Arc::new(Door(scrubber.clone()))),
             messages: self.messages.as_deref().unwrap_or(request.messages),
             tools: self.tools.as_deref().unwrap_or(request.tools),
             ..request.clone()
@@ -140,13 +161,15 @@ impl Provider for MaskedProvider {
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        let clean = Clean::of(&self.masks.for_agent(request.secrets), request);
-        Box::pin(async move { self.inner.complete(&clean.request(request), sink).await })
+        let scrubber = self.masks.for_agent(request.secrets);
+        let clean = Clean::of(&scrubber, request);
+        Box::pin(async move { self.inner.complete(&clean.request(request, &scrubber), sink).await })
     }
 
     fn stand_in(&self, request: &Request<'_>) -> Option<String> {
-        let clean = Clean::of(&self.masks.for_agent(request.secrets), request);
-        self.inner.stand_in(&clean.request(request))
+        let scrubber = self.masks.for_agent(request.secrets);
+        let clean = Clean::of(&scrubber, request);
+        self.inner.stand_in(&clean.request(request, &scrubber))
     }
 
     fn has_native_schema(&self, model: &str) -> bool {

@@ -43,7 +43,19 @@ for line in sys.stdin:
     elif method == "session/prompt":
         prompt = message["id"]
         note("prompt")
-        ask("s1")
+        if os.path.exists("reads"):
+            path = os.path.abspath(open("reads").read())
+            send({"id": 901, "method": "fs/read_text_file", "params": {"sessionId": "s1", "path": path}})
+        else:
+            ask("s1")
+    elif message.get("id") == 901:
+        content = message["result"]["content"]
+        note("read " + content)
+        params = {"sessionId": "s1", "path": path, "content": content + "more\n"}
+        send({"id": 902, "method": "fs/write_text_file", "params": params})
+    elif message.get("id") == 902:
+        say("s1", "refused" if "error" in message else "written")
+        send({"id": prompt, "result": {"stopReason": "end_turn"}})
     elif message.get("id") == 900:
         outcome = message["result"]["outcome"]
         if outcome.get("optionId") == "yes":

@@ -1,4 +1,5 @@
-//! The line to an agent: its messages come in as happenings, and files are served on the way.
+//! The line to an agent: its messages come in as happenings, and files are served on the way, masked as prompts are. We offer
+//! no terminals, so files are all that an agent has from us besides its prompt.
 //!
 //! A task of its own drives the line for as long as the agent lives, also while nobody follows it.
 
@@ -10,7 +11,9 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Client, Error, Lines, on_receive_notification, on_receive_request};
+use convoke_agent::Mask;
 use std::io;
+use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
@@ -63,6 +66,8 @@ pub struct Files {
     pub readable: bool,
     /// Whether it may write.
     pub writable: bool,
+    /// Takes out of what it reads what it may not see.
+    pub mask: Option<Arc<dyn Mask>>,
 }
 
 async fn serve(
@@ -117,16 +122,41 @@ impl Files {
         if !self.readable {
             return Err(Error::invalid_request().data("this agent may read nothing"));
         }
-        let text = off_the_runtime(move || self.folder.read(&request)).await?;
-        Ok(ReadTextFileResponse::new(text))
+        let text = off_the_runtime(move || {
+            let text = self.folder.read(&request)?;
+            Ok(self.mask.and_then(|mask| mask.masked(&text)).unwrap_or(text))
+        });
+        Ok(ReadTextFileResponse::new(text.await?))
     }
 
     async fn write(self, request: WriteTextFileRequest) -> Result<WriteTextFileResponse, Error> {
         if !self.writable {
             return Err(Error::invalid_request().data("this agent may write nothing"));
         }
-        off_the_runtime(move || self.folder.write(&request)).await?;
+        off_the_runtime(move || {
+            self.keeps_secrets(&request)?;
+            self.folder.write(&request)
+        })
+        .await?;
         Ok(WriteTextFileResponse::new())
+    }
+}
+
+impl Files {
+    /// Refuses to write what stands for a secret over the secret itself: the agent has read the one and cannot know the other.
+    fn keeps_secrets(&self, request: &WriteTextFileRequest) -> Result<(), Error> {
+        let Some(mask) = self.mask.as_ref().filter(|mask| mask.stands_in(&request.content)) else {
+            return Ok(());
+        };
+        let before = self.folder.read(&ReadTextFileRequest::new("", &request.path)).unwrap_or_default();
+        match mask.masked(&before) {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid_params().data(format!(
+                "`{}` holds a secret that was masked when you read it, and writing this would lose it; change the file \
+                 without touching that part, or leave it to a person",
+                request.path.display()
+            ))),
+        }
     }
 }
 

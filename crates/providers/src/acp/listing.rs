@@ -19,7 +19,7 @@ pub async fn models(
     program: &Program,
     folder: PathBuf,
 ) -> Result<Vec<String>, Failure> {
-    let files = Files { folder: Folder::new(&folder), readable: true, writable: false };
+    let files = Files { folder: Folder::new(&folder), readable: false, writable: false, mask: None };
     let streams = running.streams();
     let mut ways_in = Vec::new();
     let listing = async {

@@ -74,10 +74,10 @@ pub enum Pause {
 const READING: [&str; 3] = ["read", "read_file", "read_text_file"];
 const WRITING: [&str; 4] = ["edit", "write", "write_file", "write_text_file"];
 
-fn files_for(program: &Program, folder: &Path, contract: Option<&Contract>) -> Files {
-    let has_room = |words: &[&str]| contract.is_none_or(|contract| contract.admits_words(words));
+fn files_for(program: &Program, folder: &Path, request: &Request<'_>) -> Files {
+    let has_room = |words: &[&str]| request.contract.is_none_or(|contract| contract.admits_words(words));
     let writable = program.permissions != Permissions::Deny && has_room(&WRITING);
-    Files { folder: Folder::new(folder), readable: has_room(&READING), writable }
+    Files { folder: Folder::new(folder), readable: has_room(&READING), writable, mask: request.mask.clone() }
 }
 
 impl Live {
@@ -91,7 +91,7 @@ impl Live {
         sink: &dyn Sink,
     ) -> Result<Live, Failure> {
         let name = format!("agent `{}`", program.command);
-        let files = files_for(program, &folder, request.contract);
+        let files = files_for(program, &folder, request);
         let mut ways_in = Vec::new();
         let streams = running.streams();
         let ready = async {

@@ -57,6 +57,11 @@ impl Scrubber {
         }
     }
 
+    /// Whether something in the text stands for a secret that was taken out.
+    pub fn stands_in(text: &str) -> bool {
+        text.contains(MARK)
+    }
+
     /// Takes the secrets out of every text of a value.
     pub(super) fn scrub(&self, value: &mut Value) {
         every_text(value, &|text| *text = self.text(text));

@@ -39,6 +39,7 @@ impl Asked {
             working_dir: None,
             contract: None,
             secrets: &[],
+            mask: None,
             step: &self.task.0,
             purpose: Purpose::Answer,
             task: &self.task,

@@ -43,6 +43,7 @@ impl Asked {
             working_dir: None,
             contract: None,
             secrets: &[],
+            mask: None,
             model: "m",
             meant: "m",
             messages: &self.messages,

@@ -67,6 +67,7 @@ impl Asked {
             working_dir: self.working_dir.as_deref(),
             contract: self.contract.as_ref(),
             secrets: &[],
+            mask: None,
             step: "counter",
             purpose: Purpose::Answer,
             task: &self.task,

@@ -47,6 +47,7 @@ fn reply(heard: Heard) -> Reply {
         working_dir: None,
         contract: None,
         secrets: &[],
+        mask: None,
         step: "a",
         purpose: Purpose::Answer,
         task: &task,
