@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{drive_by, fresh};
+use common::{drive_by, fresh, interrupt};
 use convoke_agent::Line;
-use convoke_engine::{Executor, Outcome};
+use convoke_engine::{Changes, Executor, Outcome, Start};
 use convoke_journal::{Journal, Memory};
-use convoke_model::{Assignment, AttemptEnd, Event, JsonText, RunStatus, Usage};
+use convoke_model::{Assignment, AttemptEnd, Class, Event, Failure, JsonText, RunStatus, Usage, reason};
 use convoke_testkit::plan_of;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -70,4 +70,43 @@ async fn a_step_may_say_what_becomes_of_it() {
     let (outcome, words) = run_of("type: script, command: c, idempotent: true").await;
     assert_eq!(outcome.status, RunStatus::Succeeded);
     assert_eq!(words, ["started", "lost", "started", "finished"]);
+}
+
+/// The first attempt of every task is told to stop, and says so with this reason.
+struct StoppedAtFirst(Option<&'static str>);
+
+impl Executor for StoppedAtFirst {
+    fn attempt(
+        &self,
+        assignment: Assignment,
+        _line: Arc<dyn Line>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd> {
+        let why = self.0;
+        Box::pin(async move {
+            if assignment.attempt > 1 {
+                let output = JsonText::of(&serde_json::json!({ "result": "done" }));
+                return AttemptEnd::Finished { output, usage: Usage::default() };
+            }
+            cancel.cancelled().await;
+            let mut failure = Failure::new(Class::Cancelled, "cancelled");
+            failure.reason = why.map(Into::into);
+            AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
+        })
+    }
+}
+
+/// A command that was stopped is asked about; one that was told to stop before it had started is not.
+#[tokio::test]
+async fn what_had_not_started_when_it_was_stopped_is_not_asked_about() {
+    let step = "agents: [{name: a, type: script, command: c}]\n";
+    let plan = plan_of(&format!("workflow: {{name: w, entry_point: a}}\n{step}"), &[]);
+    for (why, status) in [(None, RunStatus::Parked), (Some(reason::NEVER_STARTED), RunStatus::Succeeded)] {
+        let (journal, executor) = (Memory::new(), Arc::new(StoppedAtFirst(why)));
+        let stopped = interrupt(executor.clone(), &plan, journal.clone(), fresh(&plan)).await;
+        assert_eq!(stopped.status, RunStatus::Interrupted);
+        let resume = Start::Resume(Changes::None);
+        let outcome = drive_by(executor, &plan, journal, resume, Duration::from_secs(1)).await;
+        assert_eq!(outcome.status, status, "{why:?}");
+    }
 }

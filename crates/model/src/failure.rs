@@ -212,6 +212,10 @@ pub mod reason {
     pub const PROJECT_UNWRITTEN: &str = "project_unwritten";
     /// The engine stopped the attempt because it was told to let go of the run.
     pub const INTERRUPTED: &str = "interrupted";
+    /// The same, before the attempt's command was started: nothing has happened, and nobody is asked about it.
+    pub const INTERRUPTED_UNSTARTED: &str = "interrupted_unstarted";
+    /// A command was cancelled before it was started.
+    pub const NEVER_STARTED: &str = "never_started";
     /// A worker called a tool that its contract does not admit.
     pub const TOOL_NOT_ALLOWED: &str = "tool_not_allowed";
     /// A model that the contract does not name was to answer.

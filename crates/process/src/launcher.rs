@@ -31,14 +31,24 @@ impl Launcher {
     }
 
     /// Starts a process. Its output is connected to us; whether its input is, `command` says.
-    pub async fn start(&self, mut command: Command) -> io::Result<(Group, Pipes)> {
+    pub async fn start(&self, command: Command) -> io::Result<(Group, Pipes)> {
+        let started = self.start_unless(command, std::future::pending()).await?;
+        Ok(started.expect("nobody takes it back"))
+    }
+
+    /// The same, until it is taken back; `None` if the process was not started, and never will be.
+    pub async fn start_unless(
+        &self,
+        mut command: Command,
+        taken_back: impl Future<Output = ()>,
+    ) -> io::Result<Option<(Group, Pipes)>> {
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.spawner.start(command).await?;
+        let Some(mut child) = self.spawner.start_unless(command, taken_back).await? else { return Ok(None) };
         let pipes = Pipes::take(&mut child);
         // From here on, whatever fails, the group ends.
         let group = Group::new(child, mark, self.on_drop, self.spawner.clone())?;
-        Ok((group, pipes?))
+        Ok(Some((group, pipes?)))
     }
 }
 

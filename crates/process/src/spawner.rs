@@ -11,18 +11,32 @@ use crate::supervisor;
 use rustix::process::Pid;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::pin::pin;
 use std::process::{Child, Command};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 /// A process, or why there is none and the command, which may be started later.
 type Outcome = Result<Fresh, (io::Error, Box<Command>)>;
 type Started = oneshot::Sender<Outcome>;
+type Order = (Command, Started, Ticket);
+
+/// A command that waits to be started: the thread takes it, or whoever wanted it takes it back, and never both.
+#[derive(Clone, Default)]
+struct Ticket(Arc<AtomicBool>);
+
+impl Ticket {
+    /// Whether it was not taken before.
+    fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
+}
 
 /// The thread that starts processes. It lives until this is dropped.
 pub struct Spawner {
-    orders: Mutex<Sender<(Command, Started)>>,
+    orders: Mutex<Sender<Order>>,
 }
 
 impl Spawner {
@@ -37,37 +51,66 @@ impl Spawner {
     }
 
     /// Starts a command; what is given back is its supervisor, which ends when everything has and as the command did. Where
-    /// the machine has no room for it, waits until something has ended.
-    pub async fn start(&self, mut command: Command) -> io::Result<Child> {
+    /// the machine has no room for it, waits until something has ended. `None` if the command was taken back before it was
+    /// started; then it never will be.
+    pub async fn start_unless(
+        &self,
+        mut command: Command,
+        taken_back: impl Future<Output = ()>,
+    ) -> io::Result<Option<Child>> {
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
         let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
         unsafe { command.pre_exec(move || supervised(engine, &exec)) };
-        let (mut command, mut shortage) = (command, Shortage::default());
+        let (mut taken_back, mut shortage) = (pin!(taken_back), Shortage::default());
         loop {
-            match self.order(command).await? {
-                Ok(fresh) => return Ok(fresh.take()),
-                Err((error, again)) if is_shortage(&error) && shortage.wait().await => command = *again,
-                Err((error, _)) => return Err(error),
+            let ticket = Ticket::default();
+            let mut order = pin!(self.order(command, ticket.clone()));
+            let outcome = tokio::select! {
+                biased;
+                outcome = &mut order => outcome?,
+                () = &mut taken_back => {
+                    // What is being started already is for whoever wanted it to end.
+                    return Ok(if ticket.take() { None } else { order.await?.ok().map(Fresh::take) });
+                }
+            };
+            let (error, again) = match outcome {
+                Ok(fresh) => return Ok(Some(fresh.take())),
+                Err(refused) => refused,
+            };
+            if !is_shortage(&error) {
+                return Err(error);
             }
+            let goes_on = tokio::select! {
+                biased;
+                () = &mut taken_back => return Ok(None),
+                goes_on = shortage.wait() => goes_on,
+            };
+            if !goes_on {
+                return Err(error);
+            }
+            command = *again;
         }
     }
 
-    async fn order(&self, command: Command) -> io::Result<Outcome> {
+    async fn order(&self, command: Command, ticket: Ticket) -> io::Result<Outcome> {
         let (started, child) = oneshot::channel();
         let gone = || io::Error::other("the thread that starts processes has ended");
         self.orders
             .lock()
             .expect("nobody panics while holding it")
-            .send((command, started))
+            .send((command, started, ticket))
             .map_err(|_| gone())?;
         child.await.map_err(|_| gone())
     }
 }
 
-fn start_all(orders: &Receiver<(Command, Started)>) {
-    while let Ok((mut command, started)) = orders.recv() {
+fn start_all(orders: &Receiver<Order>) {
+    while let Ok((mut command, started, ticket)) = orders.recv() {
+        if !ticket.take() {
+            continue;
+        }
         // Whoever wanted it may have been cancelled meanwhile; what is not taken ends.
         let spawned = require_room().and_then(|()| command.spawn());
         drop(started.send(match spawned {

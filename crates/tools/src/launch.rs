@@ -8,6 +8,7 @@ use convoke_process::{Group, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use tokio_util::sync::CancellationToken;
 
 /// Starts processes that see the same environment. Dropped early, they are killed.
 pub struct Launcher {
@@ -24,6 +25,15 @@ impl Launcher {
     /// Starts the process that a call asks for.
     pub async fn start(&self, call: &ScriptCall) -> io::Result<(Group, Pipes)> {
         self.processes.start(command(call, &self.environment)).await
+    }
+
+    /// The same, until it is cancelled; `None` if it was not started, and never will be.
+    pub async fn start_unless(
+        &self,
+        call: &ScriptCall,
+        cancel: &CancellationToken,
+    ) -> io::Result<Option<(Group, Pipes)>> {
+        self.processes.start_unless(command(call, &self.environment), cancel.cancelled()).await
     }
 }
 

@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::launch::{Launcher, refusal};
 use crate::silence::Silence;
 use convoke_agent::{Commands, Report, ScriptResult, Sink};
-use convoke_model::{Class, Failure, ScriptCall};
+use convoke_model::{Class, Failure, ScriptCall, reason};
 use convoke_process::{Group, Pipes};
 use futures::future::{BoxFuture, FusedFuture, FutureExt, join3};
 use std::future::Future;
@@ -45,10 +45,15 @@ impl Processes {
         cancel: CancellationToken,
         sink: &dyn Sink,
     ) -> Result<ScriptResult, Failure> {
-        if cancel.is_cancelled() {
-            return Err(cancelled(call));
-        }
-        let (mut group, pipes) = self.launcher.start(call).await.map_err(|error| refusal(call, &error))?;
+        let started = match cancel.is_cancelled() {
+            true => None,
+            false => {
+                self.launcher.start_unless(call, &cancel).await.map_err(|error| refusal(call, &error))?
+            }
+        };
+        let Some((mut group, pipes)) = started else {
+            return Err(cancelled(call).reason(reason::NEVER_STARTED));
+        };
         let (pid, start) = group.identity();
         sink.report(Report::ProcessStarted { pid, start });
         let (mut stdout, mut stderr) = (Capture::new(LIMIT), Capture::new(LIMIT));

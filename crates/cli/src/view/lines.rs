@@ -205,7 +205,7 @@ fn tool_called(task: &str, tool: &str, ms: u64, failed: bool, paint: Paint) -> S
 }
 
 fn attempt_failed(task: &str, attempt: u32, failure: &Failure, paint: Paint) -> String {
-    if failure.reason.as_deref() == Some(reason::INTERRUPTED) {
+    if matches!(failure.reason.as_deref(), Some(reason::INTERRUPTED | reason::INTERRUPTED_UNSTARTED)) {
         return format!("{task} stopped; it is tried again on resume");
     }
     let words = words::first_line(&failure.message);

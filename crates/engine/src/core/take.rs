@@ -307,7 +307,11 @@ impl Core {
     /// An attempt that ended because we let go of the run did not fail: it is tried again on resume.
     fn interrupted(&self, task: TaskIx, failure: Failure) -> Failure {
         let ours = self.interrupt.is_some() && self.is_ours(task, &failure);
-        if ours { failure.reason(reason::INTERRUPTED) } else { failure }
+        match failure.reason.as_deref() {
+            _ if !ours => failure,
+            Some(reason::NEVER_STARTED) => failure.reason(reason::INTERRUPTED_UNSTARTED),
+            _ => failure.reason(reason::INTERRUPTED),
+        }
     }
 
     /// Whether an attempt was stopped by this process, and not because its task is over.

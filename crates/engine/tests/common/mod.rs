@@ -124,7 +124,32 @@ pub async fn drive_by(
     start: Start,
     after: Duration,
 ) -> Outcome {
-    let setup = Setup {
+    let setup = setup(executor, plan, journal, start, after);
+    let (run, _handle, _watch) = prepare(setup).expect("a run that can be driven");
+    run.drive().await.expect("a journal that can be written")
+}
+
+/// Drives a run that is let go of as soon as its first attempts have begun.
+pub async fn interrupt(
+    executor: Arc<dyn Executor>,
+    plan: &Arc<Plan>,
+    journal: Memory,
+    start: Start,
+) -> Outcome {
+    let setup = setup(executor, plan, journal, start, Duration::ZERO);
+    let (run, handle, _watch) = prepare(setup).expect("a run that can be driven");
+    handle.interrupt(true, "test");
+    run.drive().await.expect("a journal that can be written")
+}
+
+fn setup(
+    executor: Arc<dyn Executor>,
+    plan: &Arc<Plan>,
+    journal: Memory,
+    start: Start,
+    after: Duration,
+) -> Setup {
+    Setup {
         plan: plan.clone(),
         journal: Box::new(journal),
         executor,
@@ -141,7 +166,5 @@ pub async fn drive_by(
         projects: Vec::new(),
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
-    };
-    let (run, _handle, _watch) = prepare(setup).expect("a run that can be driven");
-    run.drive().await.expect("a journal that can be written")
+    }
 }

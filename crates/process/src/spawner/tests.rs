@@ -3,6 +3,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 
+async fn start(spawner: &Spawner, command: Command) -> Child {
+    let started = spawner.start_unless(command, std::future::pending()).await.unwrap();
+    started.expect("nobody takes it back")
+}
+
 async fn wait(mut child: Child) -> ExitStatus {
     tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap()
 }
@@ -17,7 +22,7 @@ async fn no_descriptor_is_inherited() {
     let held = async |number: i32| {
         let mut command = Command::new("readlink");
         command.arg(format!("/proc/self/fd/{number}")).stdin(Stdio::null()).stdout(Stdio::null());
-        wait(Spawner::new("test").start(command).await.unwrap()).await.code()
+        wait(start(&Spawner::new("test"), command).await).await.code()
     };
     assert_eq!(held(0).await, Some(0));
     assert_eq!(held(leaky).await, Some(1));
@@ -28,7 +33,7 @@ async fn processes_die_with_the_thread_that_started_them() {
     let spawner = Spawner::new("test");
     let mut command = Command::new("sleep");
     command.arg("1000");
-    let child = spawner.start(command).await.unwrap();
+    let child = start(&spawner, command).await;
     drop(spawner);
     assert_eq!(wait(child).await.signal(), Some(9));
 }
@@ -40,11 +45,40 @@ async fn what_nobody_takes_ends_with_what_it_started() {
     let spawner = Spawner::new("test");
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 1000 & wait"]).stdout(Stdio::from(writer));
-    let mut starting = Box::pin(spawner.start(command));
+    let mut starting = Box::pin(start(&spawner, command));
     // Polled once, so that the order is given, and never again.
     assert!(futures::poll!(&mut starting).is_pending());
     drop(starting);
     // The pipe ends when nobody holds it any more: not the shell, and not what it started.
     let ended = tokio::task::spawn_blocking(move || std::io::Read::read(&mut reader, &mut [0; 1]));
     assert_eq!(ended.await.unwrap().unwrap(), 0);
+}
+
+/// What was taken back before its turn came is never started; what the thread has taken is handed over.
+#[tokio::test]
+async fn a_command_is_started_or_taken_back_and_never_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let spawner = Spawner::new("test");
+    let (mut started, mut taken_back) = (0, 0);
+    for number in 0..60 {
+        let witness = folder.path().join(number.to_string());
+        let mut command = Command::new("touch");
+        command.arg(&witness);
+        // Each time it is taken back a little later.
+        let mut looks = number;
+        let later = std::future::poll_fn(move |context| {
+            looks -= 1;
+            context.waker().wake_by_ref();
+            if looks < 0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        });
+        match spawner.start_unless(command, later).await.unwrap() {
+            Some(child) => {
+                assert!(wait(child).await.success() && witness.exists());
+                started += 1;
+            }
+            None => taken_back += 1,
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), started, "of {taken_back} nothing is seen");
+    assert!(taken_back > 0, "the first one is taken back at once");
 }

@@ -5,7 +5,7 @@ use crate::agenda::Todo;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::timer::Alarm;
-use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor, reason};
 use convoke_plan::OnUnknown;
 
 impl State {
@@ -41,7 +41,11 @@ impl State {
             let over = std::mem::take(&mut self.tasks[task].turns);
             self.tasks[task].past.extend(over);
         }
-        if failure.reason.as_deref() == Some(convoke_model::reason::INTERRUPTED) {
+        if failure.reason.as_deref() == Some(reason::INTERRUPTED_UNSTARTED) {
+            self.make_ready(task);
+            return Ok(());
+        }
+        if failure.reason.as_deref() == Some(reason::INTERRUPTED) {
             // What is opened again had its answer; only what was told to stop had none.
             let was_stopped = failure.class == Class::Cancelled;
             self.tasks[task].cut_off += u32::from(was_stopped);

@@ -13,7 +13,7 @@ use crate::reopen::Reopening;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::reason::{FENCED, INTERRUPTED};
+use convoke_model::reason::{FENCED, INTERRUPTED, INTERRUPTED_UNSTARTED};
 use convoke_model::{About, CauseKind, Failure, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
@@ -160,5 +160,5 @@ impl State {
 /// Whether a failure is that something was stopped. Workers name classes, so the class does not tell.
 fn is_stop(failure: &Failure) -> bool {
     let reason = failure.reason.as_deref();
-    reason.is_some_and(|reason| [STOPPED, INTERRUPTED, FENCED].contains(&reason))
+    reason.is_some_and(|reason| [STOPPED, INTERRUPTED, INTERRUPTED_UNSTARTED, FENCED].contains(&reason))
 }

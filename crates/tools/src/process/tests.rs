@@ -201,7 +201,8 @@ async fn nothing_starts_after_cancellation() {
     cancel.cancel();
     let announced = Announced::default();
     let end = Processes::new(environment()).run(&call("true", &[]), cancel, &announced).await;
-    assert_eq!(end.unwrap_err().class, Class::Cancelled);
+    let failure = end.unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Cancelled, Some("never_started")));
     assert_eq!(*announced.0.lock().unwrap(), None);
 }
 
