@@ -3,9 +3,12 @@
 //! Steps are told apart by the model they name. Replies are taken in order and the last one repeats; they are written
 //! as for the `scripted` provider: text, an object, or `{say, call, json, delay_ms, status, retry_after, message, drop}`.
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -237,17 +240,16 @@ fn normal(reply: Value) -> Value {
 
 /// False if the client hung up meanwhile.
 fn wait_unless_closed(stream: &TcpStream, time: Duration) -> bool {
-    let begin = Instant::now();
-    while let Some(left) = time.checked_sub(begin.elapsed()).filter(|left| !left.is_zero()) {
-        stream.set_read_timeout(Some(left)).expect("a time to wait is not nothing");
-        match stream.peek(&mut [0]) {
-            Ok(0) => return false,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => return false,
-            Ok(_) => std::thread::sleep(left),
+    let end = Instant::now() + time;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).expect("a time that is short enough");
+        match poll(&mut [PollFd::new(stream, PollFlags::RDHUP)], Some(&left)) {
+            Ok(0) => return true,
+            Err(Errno::INTR) => {}
+            _ => return false,
         }
     }
-    stream.set_read_timeout(None).is_ok()
 }
 
 /// Waits until it is so; false if the client hung up meanwhile, or nothing came of it.

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long anything may take before it counts as hanging. Generous: the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How often something is looked at while waiting for it.
 const GLANCE: Duration = Duration::from_millis(2);

@@ -96,6 +96,12 @@ fn partitions_by_path_are_names_and_are_counted_at_run_time() {
     assert_eq!(errors(&text), [("workflow::wrong_type", 3)], "{}", shown(&text));
 }
 
+/// How long this thread has computed, whoever else has the machine.
+fn computed() -> std::time::Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    std::time::Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
 #[test]
 fn ten_thousands_of_partitions_are_read_in_linear_time() {
     let manifest = |count: usize| {
@@ -104,11 +110,11 @@ fn ten_thousands_of_partitions_are_read_in_linear_time() {
     };
     let time = |count: usize| {
         let text = manifest(count);
-        let begun = std::time::Instant::now();
+        let begun = computed();
         assert_eq!(known(&plan(&text), "agent_count"), json!(count));
-        begun.elapsed()
+        computed() - begun
     };
-    // The least of three: others use the machine too, and only ever make it longer.
+    // The least of three: what this thread computes takes longer on a busy machine too, if less so.
     let least = |count: usize| (0..3).map(|_| time(count)).min().expect("three");
     let (few, many) = (least(5_000), least(40_000));
     assert!(many < few * 30, "8 times as many took {many:?} after {few:?}");

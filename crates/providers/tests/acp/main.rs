@@ -214,7 +214,7 @@ async fn only_so_many_wait_and_the_rest_begin_anew() {
         asked.answered = answered(asks, "yes");
         waiting.push((asked, pid));
     }
-    assert!(is_gone(waiting[0].1, Duration::from_secs(5)).await);
+    assert!(is_gone(waiting[0].1, Duration::from_secs(30)).await);
     for (number, is_same) in [(0, false), (1, true)] {
         let (asked, pid) = &waiting[number];
         let reply = asked.of(&*provider).await.unwrap();
@@ -418,7 +418,7 @@ async fn a_dropped_request_cancels_and_leaves_nothing_running() {
 async fn an_agent_that_does_not_listen_is_ended_too() {
     let asked = asked(&["child", "ignore"]);
     let [agent, child] = cut_off(&*agent(Permissions::Ask), &asked).await;
-    assert!(is_gone(agent, Duration::from_secs(5)).await && is_gone(child, Duration::from_secs(5)).await);
+    assert!(is_gone(agent, Duration::from_secs(30)).await && is_gone(child, Duration::from_secs(30)).await);
 }
 
 #[tokio::test]
@@ -435,5 +435,5 @@ async fn an_agent_dies_with_its_engine() {
     let agent = told.map_while(Result::ok).find_map(|line| line.strip_prefix("agent ")?.parse().ok());
     engine.kill().unwrap();
     engine.wait().unwrap();
-    assert!(is_gone(agent.expect("the agent was started"), Duration::from_secs(5)).await);
+    assert!(is_gone(agent.expect("the agent was started"), Duration::from_secs(30)).await);
 }
