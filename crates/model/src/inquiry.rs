@@ -13,6 +13,9 @@ pub struct Inquiry {
     pub key: String,
     /// What is asked.
     pub about: About,
+    /// The tasks that must have ended well before it starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<TaskId>,
 }
 
 /// What a question is about.
@@ -97,11 +100,19 @@ pub enum About {
         /// The try that handed the work out.
         of: TaskId,
     },
+    /// A part of the work of a composite task that needs no kind of its own: its role says all.
+    Part {
+        /// The word for people and ids.
+        role: String,
+        /// What else it is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
 }
 
 impl About {
     /// The word for people and ids.
-    pub fn word(&self) -> &'static str {
+    pub fn word(&self) -> &str {
         match self {
             About::Merge { .. } => "merge",
             About::Choose { .. } => "choose",
@@ -116,11 +127,25 @@ impl About {
             About::Try { .. } => "try",
             About::Intent { .. } => "child",
             About::Aggregate { .. } => "aggregate",
+            About::Part { role, .. } => role,
         }
     }
 }
 
 impl Inquiry {
+    /// A question that can be asked at once.
+    pub fn new(key: impl Into<String>, about: About) -> Inquiry {
+        Inquiry { key: key.into(), about, needs: Vec::new() }
+    }
+
+    /// The tasks that end before it starts. A task of a goal says so itself.
+    pub fn waits_for(&self) -> &[TaskId] {
+        match &self.about {
+            About::Item(item) => &item.inputs,
+            _ => &self.needs,
+        }
+    }
+
     /// The id of the child that answers. Tasks of a goal are a tree of numbers: `goal/2/1`.
     pub fn child_of(&self, task: &TaskId) -> TaskId {
         match self.about {

@@ -73,7 +73,7 @@ impl State {
         }
         let around = std::iter::successors(Some(task.clone()), TaskId::parent);
         if let Some(nearest) = around.filter_map(|id| self.tasks.find(&id)).next() {
-            self.spent_on_goal(nearest, usage);
+            self.spent_below(nearest, usage);
         }
     }
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// A context under construction.
-pub(crate) type Names = BTreeMap<Arc<str>, Value>;
+pub type Names = BTreeMap<Arc<str>, Value>;
 
 impl View<'_> {
     /// Renders a text of a step, as the step sees the world.
@@ -159,11 +159,12 @@ impl View<'_> {
         }
         self.add_loop_variables(task, roots, &mut names);
         self.add_error(task, roots, &mut names);
-        if !self.add_handoff(task, roots, &mut names) {
+        let composite = self.composite_above(task);
+        let added = composite.map(|composite| composite.names(self, task, roots, &mut names)).transpose()?;
+        if added != Some(true) {
             self.add_kept(frame, roots, &mut names);
         }
         self.summary_sources(task, &mut names);
-        self.add_duty_names(task, roots, &mut names)?;
         Ok(names)
     }
 
@@ -312,14 +313,14 @@ impl View<'_> {
 }
 
 impl State {
-    /// A text of a step cannot be rendered. Of who works for a goal people know the duty, not the node.
+    /// A text of a step cannot be rendered. Of a child whose texts are no step's people know what it does, not the node.
     fn text_failure(&self, task: TaskIx, what: &str, error: &RenderError) -> Failure {
-        let Some((duty, _)) = self.duty_of(task) else {
-            return template_failure(&format!("step `{}`: {what}", self.node(task).name), error);
-        };
-        let (step, duty) = (self.step_word(task), duty.word());
-        let hint = format!("`roles.{duty}` of the goal says it, or prompts/goal/{duty}.md");
-        template_failure(&format!("step `{step}`: {what}"), error).hint(hint)
+        match self.composite_above(task).and_then(|composite| composite.text_hint(self, task)) {
+            None => template_failure(&format!("step `{}`: {what}", self.node(task).name), error),
+            Some(hint) => {
+                template_failure(&format!("step `{}`: {what}", self.step_word(task)), error).hint(hint)
+            }
+        }
     }
 
     pub(crate) fn workflow_value(&self, frame: FrameIx, input: Value) -> Value {
@@ -342,7 +343,7 @@ impl State {
         let ending = &self.frame(self.tasks[step].place.frame).ending;
         let failed = matches!(ending, Some(FrameEnding::Stated(Ending::Failed { .. })));
         match self.tasks[step].state {
-            TaskState::Ended(End::Cancelled) => failed || self.was_cut_short(step),
+            TaskState::Ended(End::Cancelled) => failed || self.would_fall_short(step, End::Cancelled),
             TaskState::Ended(End::Skipped) => failed,
             _ => false,
         }

@@ -1,5 +1,5 @@
-//! What an attempt may do and use, resolved to one value before it starts: of who works for a phase, and of who has a duty
-//! of a goal.
+//! What an attempt may do and use, resolved to one value before it starts. Which children of composites are bounded so is
+//! theirs to say ([`crate::Composite::contract`]).
 //!
 //! Everything comes from where it is enforced: budgets from `payers`, time from the task's own deadline, tools and models
 //! from the call that goes out with the contract. Who performs the attempt reads nothing else about rights.
@@ -7,54 +7,18 @@
 use crate::state::State;
 use crate::task::TaskIx;
 use crate::timer::Alarm;
-use convoke_model::{AgentCall, AgentSettings, Allowance, Contract, MAX_TOKENS, Violation, Work};
-use convoke_plan::{Clearance, Span};
+use convoke_model::{AgentCall, AgentSettings, Allowance, Contract, MAX_TOKENS, Work};
+use convoke_plan::Span;
 use std::path::{Path, PathBuf};
 
 impl State {
-    /// The contract of a task's next attempt, where it works for a phase or for a goal.
+    /// The contract of a task's next attempt, where it is a child whose composite bounds it.
     pub(crate) fn contract_of(&self, task: TaskIx, work: &Work) -> Option<Contract> {
-        self.phase_contract(task, work).or_else(|| self.duty_contract(task, work))
-    }
-
-    /// That of a persona.
-    fn phase_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
-        let (asks, phase) = self.phase_of(task)?;
-        let about = self.asked_about(task)?;
-        let role = self.role_of(phase, about);
-        let clearance = role.map_or(&phase.clearance, |role| &role.clearance);
-        let mut contract = self.common(task, work);
-        contract.cheaper_models.retain(|model| may_play(clearance, model));
-        Some(Contract {
-            phase: self.node(asks).name.to_string(),
-            persona: Some(role.map_or(&phase.persona, |role| &role.persona).to_string()),
-            banned_tools: clearance.ban.clone(),
-            depth: self.depth_of(task),
-            violation: self.violation(asks),
-            ..contract
-        })
-    }
-
-    /// That of a duty. A model that calls what it may not is told so and goes on, as one is that makes up a name.
-    fn duty_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
-        let (duty, _) = self.duty_of(task)?;
-        let asks = self.tasks[task].place.within?;
-        let (goal, _) = self.goal_of(asks)?;
-        let mut contract = self.common(task, work);
-        // What is named to goals are tools of servers, which say nothing about those that a coding agent has.
-        contract.allowed_tools =
-            contract.allowed_tools.filter(|_| contract.tools_settled || !has_its_own(work));
-        Some(Contract {
-            phase: self.node(goal).name.to_string(),
-            persona: Some(duty.word().to_owned()),
-            depth: self.item_of(asks).map_or(0, |item| item.depth),
-            violation: Violation::Told,
-            ..contract
-        })
+        self.composite_above(task)?.contract(self, task, work)
     }
 
     /// What follows from the task and its work.
-    fn common(&self, task: TaskIx, work: &Work) -> Contract {
+    pub(crate) fn bounds_of(&self, task: TaskIx, work: &Work) -> Contract {
         let budgets: Vec<Allowance> = self.payers(task).into_iter().map(Allowance::from).collect();
         let mut cheaper: Vec<String> = Vec::new();
         for model in budgets.iter().filter_map(Allowance::cheaper_model) {
@@ -129,10 +93,6 @@ fn without_tools() -> Contract {
     Contract { allowed_tools: Some(Vec::new()), tools_settled: true, ..Contract::default() }
 }
 
-fn has_its_own(work: &Work) -> bool {
-    matches!(work, Work::Agent(call) if call.settings.provider.program.is_some())
-}
-
 /// Models that are asked about an answer and are not the agent's own.
 fn helpers(call: &AgentCall) -> Vec<String> {
     let settings = &call.settings;
@@ -151,8 +111,4 @@ fn push_new(list: &mut Vec<String>, model: &str) {
     if !list.iter().any(|known| known == model) {
         list.push(model.to_owned());
     }
-}
-
-fn may_play(clearance: &Clearance, model: &str) -> bool {
-    clearance.model.as_deref().is_none_or(|only| only == model)
 }

@@ -3,7 +3,9 @@
 //! Each entry of the agenda is checked against the state first: the fold may have moved on since it was made.
 
 use crate::agenda::Todo;
+use crate::composite::Composite;
 use crate::outputs::{Outputs, store};
+use crate::reshape::ReshapeTask;
 use crate::scheduler::{Command, Scheduler};
 use crate::state::State;
 use crate::task::{TaskIx, TaskState};
@@ -41,14 +43,18 @@ impl Scheduler {
             let cause = convoke_model::Cause { kind: convoke_model::CauseKind::Stopped, task: None };
             return self.drop_unstarted(task, &cause);
         }
-        if self.goal_waits(task) {
+        if self.waits_with_composite(task) {
             return;
         }
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
-        if !self.is_triggered(task, outputs) || !self.shapes_fit(task, outputs) {
+        if !self.may_enter(task, outputs) {
             return;
+        }
+        if let Some(composite) = self.own_composite(task) {
+            let steps = composite.begin(&self.view(outputs), task);
+            return self.take_steps(steps, outputs);
         }
         let plan = self.plan.clone();
         let node =
@@ -63,13 +69,23 @@ impl Scheduler {
             Kind::SubPlan(sub) => self.begin_sub_plan(task, sub, outputs),
             Kind::Parallel(_) => self.begin_parallel(task),
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
-            Kind::Reduce(reduce) => self.begin_reduce(task, reduce),
-            Kind::Verify(verify) => self.begin_verify(task, verify),
-            Kind::Goal(_) => self.begin_goal(task),
-            // A task of a goal begins when its router says so.
-            Kind::Item(_) => self.go_on_goal(task, outputs),
-            Kind::Phase(_) => self.begin_phase(task),
+            Kind::Reduce(_) | Kind::Verify(_) | Kind::Goal(_) | Kind::Item(_) | Kind::Phase(_) => {
+                unreachable!("these are composites")
+            }
         }
+    }
+
+    /// Whether a task may begin as far as edges and the shapes of its inputs go. If not, something was decided about that.
+    fn may_enter(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
+        let triggered = self.view(outputs).triggered(task);
+        self.take_steps(triggered.steps, outputs);
+        if !triggered.starts {
+            return false;
+        }
+        let repairs = ReshapeTask.begin(&self.view(outputs), task);
+        let fits = repairs.is_empty();
+        self.take_steps(repairs, outputs);
+        fits
     }
 
     pub(crate) fn ask_permit(&mut self, task: TaskIx) {
@@ -111,8 +127,16 @@ impl Scheduler {
                 let at = self.now + self.with_jitter(task, delay);
                 self.emit(Event::RetryScheduled { task: self.tasks[task].id.clone(), at });
             }
-            Remedy::Fail if self.fall_back_to_levels(task, &failure) => {}
-            Remedy::Fail => self.fail_task(task, failure),
+            Remedy::Fail => self.fail_unless(task, failure),
+        }
+    }
+
+    /// A task fails for good, unless it is a composite that knows what to do instead.
+    fn fail_unless(&mut self, task: TaskIx, failure: Failure) {
+        let composite = self.own_composite(task);
+        match composite.map(|composite| composite.instead_of_failing(self, task, &failure)) {
+            Some(instead) if !instead.is_empty() => instead.into_iter().for_each(|event| self.emit(event)),
+            _ => self.fail_task(task, failure),
         }
     }
 
@@ -171,7 +195,9 @@ impl Scheduler {
     /// A suspended attempt asks: a person, or what becomes its children.
     fn ask_for(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state == TaskState::Open {
-            return self.ask_wishes(task, outputs);
+            let composite = self.own_composite(task);
+            let asked = composite.map(|composite| composite.asked_by_attempt(&self.view(outputs), task));
+            return self.take_steps(asked.unwrap_or_default(), outputs);
         }
         if self.tasks[task].state != TaskState::Failing {
             return;
@@ -211,10 +237,30 @@ impl Scheduler {
         while let Some(alarm) = self.due_alarm() {
             match alarm {
                 Alarm::Wake(task) => self.wake(task, outputs),
-                Alarm::Merge(task) => self.merge_deadline(task),
+                Alarm::Patience(task) => self.out_of_patience(task, outputs),
                 Alarm::Deadline(task) => self.time_out(task, outputs),
                 Alarm::FrameDeadline(frame) => self.time_out_frame(crate::frame::FrameIx(frame)),
             }
+        }
+    }
+
+    /// The time is over for which a composite waits for what it needs.
+    fn out_of_patience(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        let composite = self.own_composite(task);
+        let steps = composite.map(|composite| composite.out_of_patience(&self.view(outputs), task));
+        self.take_steps(steps.unwrap_or_default(), outputs);
+    }
+
+    /// An output has arrived that a composite takes as it comes.
+    fn arrived(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        match self.tasks[task].state {
+            TaskState::Waiting => {
+                let composite = self.own_composite(task);
+                let steps = composite.map(|composite| composite.arrived(&self.view(outputs), task));
+                self.take_steps(steps.unwrap_or_default(), outputs);
+            }
+            TaskState::Open => self.look_at_group(task, outputs),
+            _ => {}
         }
     }
 
@@ -245,8 +291,11 @@ impl View<'_> {
     fn refused_by_person(&self, task: TaskIx) -> Failure {
         match self.tasks[task].failure.as_deref() {
             Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
-            _ if self.is_led(task) => self.refused_goal(task),
-            _ => unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts),
+            _ => {
+                let composite = self.own_composite(task);
+                let refusal = composite.and_then(|composite| composite.refusal(self, task));
+                refusal.unwrap_or_else(|| unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts))
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! How a workflow comes to its end: the closing hook, its status and its output.
 
 use crate::frame::{FrameEnding, FrameIx};
-use crate::goal::Status;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::state::State;
@@ -38,7 +37,7 @@ impl Scheduler {
     fn close_frame(&mut self, frame: FrameIx, result: FrameResult, outputs: &dyn Outputs) {
         let output = result.output.as_ref().map(|value| store(outputs, value));
         let Some(task) = self.frame(frame).parent else {
-            let lost = || self.lost_goals().filter(|_| result.status == RunStatus::Partial);
+            let lost = || self.what_was_lost().filter(|_| result.status == RunStatus::Partial);
             let failure = result.failure.or_else(lost);
             return self.emit(Event::RunFinished { status: result.status, output, failure });
         };
@@ -142,7 +141,7 @@ impl State {
         let steps = &self.frame(frame).steps;
         let skipped = |step: &&TaskIx| match self.tasks[**step].state {
             TaskState::Ended(End::Skipped) => true,
-            TaskState::Ended(End::Succeeded) => self.goal_status(**step) == Some(Status::SkippedAll),
+            TaskState::Ended(End::Succeeded) => self.skipped_all(**step),
             _ => false,
         };
         let missed = steps.iter().filter(skipped).count();
@@ -162,7 +161,7 @@ impl State {
         let is_goal =
             |task: &TaskIx| matches!(self.node(*task).kind, Kind::Goal(_)) && self.still_counts(*task);
         let mut goals = self.tasks.indices().filter(is_goal).peekable();
-        goals.peek().is_some() && goals.all(|goal| self.goal_status(goal) == Some(Status::SkippedAll))
+        goals.peek().is_some() && goals.all(|goal| self.skipped_all(goal))
     }
 
     /// How well a run can have ended at most, as its goals say: whoever ends it does not reach them thereby.
@@ -171,7 +170,7 @@ impl State {
             RunStatus::Succeeded
         } else if self.skipped_its_goals() {
             RunStatus::SkippedAll
-        } else if self.unreached_goals().is_empty() {
+        } else if self.unreached().is_empty() {
             RunStatus::Succeeded
         } else {
             RunStatus::Partial

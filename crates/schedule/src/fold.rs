@@ -145,8 +145,8 @@ impl State {
                 self.tasks[task].state = TaskState::Timed(until);
                 self.timers.arm(until, Alarm::Wake(task));
             }
+            _ if self.own_composite(task).is_some() => self.open_composite(task),
             (Kind::Parallel(_), ..) => self.open_parallel(task),
-            (Kind::Goal(_), ..) => self.open_goal(task),
             (Kind::SubPlan(sub), _, Some(inputs)) => {
                 let workflow = sub.workflow;
                 self.open_sub_plan(task, workflow, inputs);

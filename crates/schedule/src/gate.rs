@@ -45,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
+    pub(crate) fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
         let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
         self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
     }

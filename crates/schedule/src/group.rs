@@ -4,7 +4,6 @@
 //! runs or waits for its children; waiting for a person or a back-off frees it.
 
 use crate::agenda::Todo;
-use crate::merge::Tree;
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::state::State;
@@ -38,9 +37,6 @@ pub(crate) struct Group {
     pub swept: bool,
     pub items: Option<Payload>,
     pub keys: Option<Vec<Arc<str>>>,
-    /// Of a merge by levels that was looked at: what is settled, and whose answers came since.
-    pub tree: Option<Tree>,
-    pub answered: Vec<TaskIx>,
     /// Whether all of a batch end before the next begins.
     pub in_batches: bool,
 }
@@ -72,11 +68,8 @@ impl Scheduler {
         }
         self.sweep_group(task, outputs);
         let cancelling = self.tasks[task].cancelling.is_some();
-        if self.awaits_repair(task) && !cancelling {
-            return self.repairs_ended(task);
-        }
-        if self.asks(task) && !cancelling {
-            return self.go_on_merging(task, outputs);
+        if !cancelling && self.composite(task).is_some() {
+            return self.advance(task, outputs);
         }
         if !self.group(task).is_done(cancelling) {
             return;
@@ -128,7 +121,7 @@ impl State {
             let name = &workflow.node(*member).name;
             let id = TaskId::new(Some(&self.tasks[task].id.clone()), name, key.as_deref(), 1);
             let added = self.add_member(task, id, *member, None);
-            self.arm_merge(added, workflow.node(*member));
+            self.arm_patience(added);
         }
         let members = self.group(task).members.clone();
         for member in members {
@@ -275,9 +268,6 @@ impl State {
         let mode = self.failure_mode(group);
         let state = self.group_mut(group);
         state.open -= 1;
-        if state.tree.is_some() {
-            state.answered.push(task);
-        }
         match end {
             End::Succeeded => state.succeeded += 1,
             End::Failed => {
@@ -296,7 +286,7 @@ impl State {
             state.failing = Some(task);
         }
         self.vacate(task);
-        self.item_ended(task, end);
+        self.child_ended(task, end);
         self.todo(Todo::Group(group));
     }
 
@@ -348,19 +338,12 @@ impl State {
         }
     }
 
-    /// Whether its members are answers to its questions.
-    fn asks(&self, task: TaskIx) -> bool {
-        matches!(self.node(task).kind, Kind::Reduce(_) | Kind::Verify(_) | Kind::Phase(_))
-            || self.is_led(task)
-    }
-
     pub(crate) fn failure_mode(&self, group: TaskIx) -> FailureMode {
         match &self.node(group).kind {
+            // What the failure of a child means is a composite's own decision.
+            _ if self.own_composite(group).is_some() => FailureMode::ContinueOnError,
             Kind::Parallel(spec) => spec.failure_mode,
             Kind::ForEach(spec) => spec.failure_mode,
-            Kind::Reduce(_) | Kind::Verify(_) | Kind::Goal(_) | Kind::Item(_) | Kind::Phase(_) => {
-                FailureMode::ContinueOnError
-            }
             _ => FailureMode::FailFast,
         }
     }

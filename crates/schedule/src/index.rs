@@ -1,11 +1,11 @@
 //! What the scheduler looks up in a plan again and again, computed once.
 
+use crate::composite::{Composite, Composites};
 use convoke_plan::{Kind, Need, Node, NodeIx, Plan, Reduce, Strategy, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One workflow's look-up tables.
-#[derive(Debug)]
 pub(crate) struct WorkflowIndex {
     pub by_name: HashMap<Arc<str>, NodeIx>,
     /// For each node, the nodes that need it, or an item of it.
@@ -14,6 +14,8 @@ pub(crate) struct WorkflowIndex {
     pub inner: Vec<bool>,
     /// For each node, the merges that take its output as it arrives.
     pub arrivals: Vec<Vec<NodeIx>>,
+    /// For each node, what its tasks are as composites, if they are.
+    pub composites: Vec<Option<Arc<dyn Composite>>>,
     /// Whether there is such a merge.
     pub collects: bool,
     /// What merges call the nodes that they merge, where they say so.
@@ -36,11 +38,12 @@ impl WorkflowIndex {
 }
 
 /// Look-up tables of all workflows of a plan.
-pub(crate) fn index(plan: &Plan) -> Vec<WorkflowIndex> {
-    plan.workflows.iter().map(index_workflow).collect()
+pub(crate) fn index(plan: &Plan, composites: &Composites) -> Vec<WorkflowIndex> {
+    plan.workflows.iter().map(|workflow| index_workflow(workflow, composites)).collect()
 }
 
-fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
+fn index_workflow(workflow: &Workflow, composites: &Composites) -> WorkflowIndex {
+    let composites = workflow.nodes.iter().map(|node| composites.of(node)).collect();
     let by_name = workflow.indexed().map(|(ix, node)| (node.name.clone(), ix)).collect();
     let mut dependents = vec![Vec::new(); workflow.nodes.len()];
     let mut needs = vec![Vec::new(); workflow.nodes.len()];
@@ -68,7 +71,18 @@ fn index_workflow(workflow: &Workflow) -> WorkflowIndex {
     let budgeted =
         workflow.limits.budget.is_some() || workflow.nodes.iter().any(|node| node.budget.is_some());
     let rounds = further_rounds(workflow);
-    WorkflowIndex { by_name, dependents, inner, arrivals, collects, titles, budgeted, rounds, needs }
+    WorkflowIndex {
+        by_name,
+        dependents,
+        inner,
+        arrivals,
+        composites,
+        collects,
+        titles,
+        budgeted,
+        rounds,
+        needs,
+    }
 }
 
 fn further_rounds(workflow: &Workflow) -> HashMap<NodeIx, Vec<NodeIx>> {

@@ -194,8 +194,8 @@ impl View<'_> {
     /// The call of an agent, with the question that it answers for another task.
     fn asked_call(&self, task: TaskIx, agent: &Agent) -> Result<AgentCall, Failure> {
         let call = self.agent_call(task, agent)?;
-        match self.tasks[task].question.clone() {
-            Some(question) => self.put_question(task, &question, call),
+        match self.composite_above(task) {
+            Some(composite) => composite.prompt(self, task, call),
             None => Ok(call),
         }
     }
@@ -388,7 +388,7 @@ impl State {
     pub(crate) fn step_word(&self, task: TaskIx) -> Arc<str> {
         match (&self.tasks[task].question, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {
-                let asks = self.goal_of(asks).map_or(asks, |(goal, _)| goal);
+                let asks = self.root_of(asks);
                 format!("{}/{}", self.node(asks).name, question.about.word()).into()
             }
             (_, group) => {

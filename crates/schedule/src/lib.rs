@@ -9,6 +9,7 @@ mod agenda;
 mod budget;
 mod cancel;
 mod changed;
+mod composite;
 mod context;
 mod contract;
 mod decide;
@@ -47,6 +48,7 @@ mod window;
 mod work;
 
 pub use changed::{Changed, changed};
+pub use composite::{Composite, Step};
 pub use fold::IllegalEvent;
 pub use goal::{NOT_ACHIEVED, check_plan};
 pub use history::replayable;

@@ -9,7 +9,7 @@ use crate::reshape::INPUT_SHAPE;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Ending, RunStatus, Superseded, TaskId};
-use convoke_plan::{Hook, Kind};
+use convoke_plan::Hook;
 use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
@@ -26,6 +26,14 @@ pub struct Reopening {
     /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody who
     /// stays asked is forgotten.
     pub rewound: Vec<TaskId>,
+}
+
+impl Reopening {
+    /// A task begins anew, with everything below it.
+    pub fn begin_anew(&mut self, task: &TaskId) {
+        self.tasks.push(task.clone());
+        self.restarted.push(task.clone());
+    }
 }
 
 /// Why a run cannot be reopened.
@@ -48,7 +56,7 @@ pub fn reopen(state: &State) -> Result<Reopening, NotReopened> {
     let unreached = match finished.status {
         // What was stopped goes on as if it had not been: goals that had ended then stay as they are.
         RunStatus::Cancelled => Vec::new(),
-        _ => state.unreached_goals(),
+        _ => state.unreached(),
     };
     let is_over = match finished.status {
         RunStatus::Failed | RunStatus::Cancelled | RunStatus::Partial => false,
@@ -126,8 +134,7 @@ impl State {
     fn begins_anew(&self, task: TaskIx) -> bool {
         let failed = self.tasks[task].state == TaskState::Ended(End::Failed);
         let reason = self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
-        let misshaped = || self.asked_for_repairs(task) && reason == Some(INPUT_SHAPE);
-        failed && (matches!(self.node(task).kind, Kind::Verify(_)) || misshaped())
+        failed && self.asked_for_repairs(task) && reason == Some(INPUT_SHAPE)
     }
 
     /// Merges that did without some outputs: these get another chance, and what followed from the merge begins anew.
@@ -182,7 +189,7 @@ impl State {
             if let Some(ended) = self.ended_around(*goal) {
                 self.reopen_upwards(ended, found);
             } else if !found.tasks.contains(&self.tasks[*goal].id) {
-                self.reopen_led(*goal, found);
+                self.reopen_task(*goal, found);
             }
             changed.extend(self.open_around(*goal, found));
         }
@@ -238,17 +245,15 @@ impl State {
 
     fn reopen_task(&self, task: TaskIx, found: &mut Reopening) {
         let id = self.tasks[task].id.clone();
-        if self.is_led(task) {
-            return self.reopen_led(task, found);
+        if self.own_composite(task).is_some_and(|composite| composite.reopen(self, task, found)) {
+            return;
         }
         if self.begins_anew(task) {
-            found.tasks.push(id.clone());
-            return found.restarted.push(id);
+            return found.begin_anew(&id);
         }
         if let Some(frame) = self.tasks[task].frame {
             if self.was_terminated(frame) {
-                found.tasks.push(id.clone());
-                return found.restarted.push(id);
+                return found.begin_anew(&id);
             }
             self.reopen_frame(frame, found);
         }

@@ -3,13 +3,12 @@
 //! The repair is a child of the step that needs it, so it is governed, recorded and paid for like any answer; the
 //! output itself stays as it was, and only this step sees the repaired one.
 
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::{Composite, Step};
 use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{About, AgentCall, AgentSettings, Class, Event, Failure, Inquiry, TaskId, fit};
-use convoke_plan::{Expectation, NodeIx};
+use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, TaskId, fit};
+use convoke_plan::{Expectation, Node, NodeIx};
 use std::sync::Arc;
 
 /// Why a step fails that expects another shape.
@@ -22,40 +21,56 @@ struct Misfit<'a> {
     problem: String,
 }
 
-impl Scheduler {
-    /// Decide: whether a step can begin as far as shapes go. If not, a repair was asked for or the step has failed.
-    pub(crate) fn shapes_fit(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
-        let plan = self.plan.clone();
-        let frame = self.tasks[task].place.frame;
-        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
-        let misfits: Vec<Misfit<'_>> =
-            node.expects.iter().filter_map(|expected| self.view(outputs).misfit(task, expected)).collect();
-        if misfits.is_empty() {
-            return true;
-        }
-        let tried = misfits.iter().any(|misfit| self.repair_of(task, misfit.expectation.node).is_some());
-        if node.repairer.is_none() || tried {
-            self.fail_task(task, self.misfit_failure(task, &misfits, tried));
-            return false;
-        }
-        let question = |misfit: &Misfit<'_>| Inquiry {
-            key: self.node(misfit.of).name.to_string(),
-            about: About::Reshape { of: self.tasks[misfit.of].id.clone(), problem: misfit.problem.clone() },
-        };
-        let questions = misfits.iter().map(question).collect();
-        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+/// Repairs of what a step relies on, before the step itself begins. A stage of any step, not a kind of its own.
+pub(crate) struct ReshapeTask;
+
+impl Composite for ReshapeTask {
+    fn claims(&self, _node: &Node) -> bool {
         false
     }
 
-    /// Decide: the repairs have ended, well or not: the step begins again and looks.
-    pub(crate) fn repairs_ended(&mut self, task: TaskIx) {
-        if self.group(task).open == 0 {
-            self.again(task);
-        }
+    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+        matches!(child, About::Reshape { .. }).then(|| state.node(task).repairer)?
+    }
+
+    fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        view.reshape_first(task)
+    }
+
+    /// The repairs have ended, well or not: the step begins again and looks.
+    fn advance(&self, view: &View<'_>, task: TaskIx, _changed: &[TaskIx]) -> Vec<Step> {
+        if view.group(task).open == 0 { vec![Step::Wake(task)] } else { Vec::new() }
+    }
+
+    fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
+        view.put_repair(child, call)
+    }
+
+    fn may_spawn(&self, state: &State, task: TaskIx) -> bool {
+        state.state(task) == TaskState::Ready
     }
 }
 
 impl View<'_> {
+    /// What comes before a step as far as shapes go: repairs, or its failure. Nothing where all fit.
+    fn reshape_first(&self, task: TaskIx) -> Vec<Step> {
+        let node = self.node(task);
+        let misfits: Vec<Misfit<'_>> =
+            node.expects.iter().filter_map(|expected| self.misfit(task, expected)).collect();
+        if misfits.is_empty() {
+            return Vec::new();
+        }
+        let tried = misfits.iter().any(|misfit| self.repair_of(task, misfit.expectation.node).is_some());
+        if node.repairer.is_none() || tried {
+            return vec![Step::Fail { on: task, failure: self.misfit_failure(task, &misfits, tried) }];
+        }
+        let repair = |misfit: &Misfit<'_>| {
+            let (of, problem) = (self.tasks[misfit.of].id.clone(), misfit.problem.clone());
+            Inquiry::new(self.node(misfit.of).name.to_string(), About::Reshape { of, problem })
+        };
+        vec![Step::Spawn { on: task, children: misfits.iter().map(repair).collect() }]
+    }
+
     fn misfit<'p>(&self, task: TaskIx, expected: &'p Expectation) -> Option<Misfit<'p>> {
         let of = self.ancestor_of(task, expected.node)?;
         let seen = self.repaired(task, expected.node).unwrap_or(of);
@@ -71,20 +86,17 @@ impl View<'_> {
     }
 
     /// Puts the request for a repair into the call that makes it.
-    pub(crate) fn put_repair(
-        &self,
-        task: TaskIx,
-        of: &TaskId,
-        problem: &str,
-        mut call: AgentCall,
-    ) -> Result<AgentCall, Failure> {
+    fn put_repair(&self, child: TaskIx, mut call: AgentCall) -> Result<AgentCall, Failure> {
+        let not_expected = || Failure::new(Class::Fatal, "a repair of what is not expected");
+        let task = self.tasks[child].place.within.ok_or_else(not_expected)?;
+        let Some(About::Reshape { of, problem }) = self.asked_about(child) else {
+            return Err(not_expected());
+        };
         let source = self.tasks.find(of);
         let expected = source.and_then(|source| {
             self.node(task).expects.iter().find(|expected| expected.node == self.tasks[source].node)
         });
-        let (source, expected) = source
-            .zip(expected)
-            .ok_or_else(|| Failure::new(Class::Fatal, "a repair of what is not expected"))?;
+        let (source, expected) = source.zip(expected).ok_or_else(not_expected)?;
         call.settings = Arc::new(AgentSettings {
             schema: Some(expected.schema.clone()),
             raw: false,

@@ -10,7 +10,7 @@ const STATE: &str = "state";
 
 /// The first names of everything that a text refers to.
 #[derive(Debug)]
-pub(crate) enum Roots {
+pub enum Roots {
     /// It may refer to anything (it includes other texts).
     All,
     /// Exactly these.

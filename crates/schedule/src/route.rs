@@ -23,7 +23,7 @@ impl Scheduler {
         }
         match end {
             End::Succeeded if self.tasks[task].place.within.is_none() => self.follow_success(task, outputs),
-            End::Failed => self.follow_failure(task),
+            End::Failed => self.follow_failure(task, outputs),
             _ => {}
         }
     }
@@ -78,7 +78,7 @@ impl Scheduler {
         self.end_frame_by(frame, Some(task), failure);
     }
 
-    fn follow_failure(&mut self, task: TaskIx) {
+    fn follow_failure(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let failure = self.tasks[task].failure.as_deref().cloned().expect("a failed task has a failure");
         let route = self.node(task).on_error.iter().find(|route| route.classes.contains(failure.class));
         let frame = self.tasks[task].place.frame;
@@ -91,8 +91,10 @@ impl Scheduler {
         if self.tasks[task].place.within.is_some() {
             return;
         }
-        if matches!(self.node(task).kind, Kind::Phase(_)) {
-            return self.follow_failed_phase(task, failure);
+        let composite = self.own_composite(task);
+        let own_rule = composite.and_then(|composite| composite.after_failure(self, task, &failure));
+        if let Some(steps) = own_rule {
+            return self.take_steps(steps, outputs);
         }
         if self.is_tolerated(task) {
             return self.look_later(frame);
@@ -148,13 +150,30 @@ impl Scheduler {
         if state.live > 0 && state.live == state.waiting {
             return self.give_up_waiting(frame);
         }
-        if self.index_in(frame).collects && self.close_idle_merge(frame) {
+        if self.index_in(frame).collects && self.feed_starving(frame, outputs) {
             return;
         }
         let state = self.frame(frame);
         if state.live == 0 {
             self.finish_frame(frame, outputs);
         }
+    }
+
+    /// Nothing else of a workflow goes on, so what a composite still waits for never comes.
+    fn feed_starving(&mut self, frame: FrameIx, outputs: &dyn Outputs) -> bool {
+        let starves = |step: &TaskIx| {
+            self.own_composite(*step).is_some_and(|composite| composite.is_starving(self, *step))
+        };
+        let idle: Vec<TaskIx> = self.frame(frame).steps.iter().copied().filter(starves).collect();
+        let state = self.frame(frame);
+        let Some(step) = idle.first().copied().filter(|_| state.live == state.waiting + idle.len() as u32)
+        else {
+            return false;
+        };
+        let composite = self.own_composite(step);
+        let steps = composite.map(|composite| composite.starved(&self.view(outputs), step));
+        self.take_steps(steps.unwrap_or_default(), outputs);
+        true
     }
 
     /// Steps that wait for steps which no route has reached, when nothing else is left.

@@ -60,10 +60,10 @@ impl View<'_> {
         if self.tasks[task].succeeded() {
             return Some(self.json_of(task));
         }
+        if let Some(composite) = self.own_composite(task) {
+            return composite.unfinished(self, task);
+        }
         match &self.node(task).kind {
-            Kind::Reduce(reduce) => self.unmerged(task, reduce),
-            Kind::Verify(verify) => self.unverified(task, verify),
-            Kind::Goal(_) => self.goal_answer(task),
             Kind::SubPlan(_) => self.left_of_frame(self.tasks[task].frame?),
             Kind::Parallel(_) | Kind::ForEach(_) => self.left_of_group(task),
             _ => None,

@@ -4,12 +4,11 @@
 //! the state, `emit` a decision of its own. What deciders note for themselves (below) stands in no event.
 
 use crate::agenda::Todo;
+use crate::composite::{Composite, Composites};
 use crate::fold::IllegalEvent;
 use crate::frame::FrameIx;
-use crate::group::Group;
 use crate::outputs::Outputs;
 use crate::payers::House;
-use crate::pipeline::Course;
 use crate::state::State;
 use crate::task::TaskIx;
 use crate::timer::Alarm;
@@ -72,7 +71,12 @@ impl Deref for Scheduler {
 impl Scheduler {
     /// A scheduler for a plan, before anything has happened.
     pub fn new(plan: Arc<Plan>) -> Scheduler {
-        Scheduler { state: State::new(plan), turn: Turn::default() }
+        Scheduler { state: State::new(plan, &Composites::known()), turn: Turn::default() }
+    }
+
+    /// A scheduler that knows another kind of composite tasks besides those of the language.
+    pub fn with_composite(plan: Arc<Plan>, composite: Arc<dyn Composite>) -> Scheduler {
+        Scheduler { state: State::new(plan, &Composites::with(composite)), turn: Turn::default() }
     }
 
     /// Takes an event of the journal into the state.
@@ -157,6 +161,11 @@ impl Scheduler {
         self.state.timers.due(self.state.now)
     }
 
+    /// What has changed about a composite task and its children since this was asked last, in the order of its making.
+    pub(crate) fn take_changed(&mut self, root: TaskIx) -> Vec<TaskIx> {
+        self.state.take_changed(root)
+    }
+
     /// The governor is asked for a permit.
     pub(crate) fn enqueue(&mut self, task: TaskIx) {
         self.state.tasks[task].queued = true;
@@ -189,32 +198,5 @@ impl Scheduler {
         let is_new = !told.contains(&what);
         told.extend(is_new.then_some(what));
         is_new
-    }
-}
-
-/// What composite tasks remember between two looks, so that a look costs what has changed and not what there is.
-impl Scheduler {
-    pub(crate) fn group_mut(&mut self, task: TaskIx) -> &mut Group {
-        self.state.group_mut(task)
-    }
-
-    pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {
-        self.state.course_mut(task)
-    }
-
-    pub(crate) fn take_touched(&mut self, goal: TaskIx) -> Vec<TaskIx> {
-        self.state.take_touched(goal)
-    }
-
-    pub(crate) fn note_asked(&mut self, task: TaskIx, asked: &[TaskId]) {
-        self.state.note_asked(task, asked);
-    }
-
-    pub(crate) fn note_failing(&mut self, task: TaskIx) {
-        self.state.note_failing(task);
-    }
-
-    pub(crate) fn end_collecting(&mut self, on: TaskIx) {
-        self.state.end_collecting(on);
     }
 }

@@ -4,6 +4,7 @@
 //! outputs. Invariant: the same events give the same state, live or replayed.
 
 use crate::agenda::Todo;
+use crate::composite::{Children, Composites, Memos};
 use crate::frame::{Frame, FrameIx};
 use crate::index::{WorkflowIndex, index};
 use crate::outputs::Outputs;
@@ -35,6 +36,8 @@ pub struct State {
     pub(crate) index: Arc<Vec<WorkflowIndex>>,
     pub(crate) renderer: Arc<Renderer>,
     pub(crate) values: Values,
+    pub(crate) memos: Memos,
+    pub(crate) children: Children,
     pub(crate) tasks: Tasks,
     pub(crate) frames: Vec<Frame>,
     pub(crate) agenda: VecDeque<Todo>,
@@ -78,11 +81,13 @@ pub struct State {
 
 impl State {
     /// A run of a plan, before anything has happened.
-    pub(crate) fn new(plan: Arc<Plan>) -> State {
+    pub(crate) fn new(plan: Arc<Plan>, composites: &Composites) -> State {
         let renderer = Arc::new(Renderer::new(&plan.templates, &plan.conditions, &plan.partials));
-        let index = Arc::new(index(&plan));
+        let index = Arc::new(index(&plan, composites));
         State {
             values: Values::new(&plan),
+            memos: Memos::default(),
+            children: Children::default(),
             namesakes: Namesakes::of(&plan),
             plan,
             index,
@@ -276,7 +281,7 @@ impl State {
 
     pub(crate) fn todo(&mut self, todo: Todo) {
         if let Todo::Group(task) = todo {
-            self.touch(task);
+            self.note_changed(task);
         }
         if self.agenda.back() != Some(&todo) {
             self.agenda.push_back(todo);

@@ -17,8 +17,8 @@ pub(crate) enum Alarm {
     Wake(TaskIx),
     /// A task's time is over.
     Deadline(TaskIx),
-    /// A merge begins with what is there.
-    Merge(TaskIx),
+    /// A composite waits no longer for what it needs.
+    Patience(TaskIx),
     /// A workflow's time is over.
     FrameDeadline(u32),
 }

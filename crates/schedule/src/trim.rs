@@ -38,7 +38,7 @@ impl Scheduler {
             || context.max_tokens.is_none()
             || !asks_model
             || self.is_summary(task)
-            || self.duty_of(task).is_some()
+            || self.composite_above(task).is_some_and(|composite| !composite.shares_context())
         {
             return false;
         }

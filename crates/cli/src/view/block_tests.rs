@@ -52,7 +52,7 @@ fn a_task_is_told_in_its_own_words_with_its_tool_and_its_tokens() {
     let duty = About::Duty { duty: convoke_model::Duty::Execute, note: None };
     let asks = |task: &str, about| Event::Asked {
         task: id(task),
-        questions: vec![Inquiry { key: "1".into(), about }],
+        questions: vec![Inquiry::new("1", about)],
     };
     let events = vec![started(), asks("goal", item), asks("goal/1", duty), attempt("goal/1/execute[1]", 1)];
     let events = stamp(events);
@@ -119,7 +119,7 @@ fn a_merge_shows_how_its_text_begins() {
         missing: vec![],
         closed: false,
     };
-    let inquiry = |key: &str| Inquiry { key: key.into(), about: About::Merge { of: vec![] } };
+    let inquiry = |key: &str| Inquiry::new(key, About::Merge { of: vec![] });
     let asked = |key: &str| Event::Asked { task: id("s"), questions: vec![inquiry(key)] };
     let first = [attempt("s/merge[1]", 1), done("s/merge[1]")];
     let events = [vec![started(), began, asked("1")], first.to_vec(), vec![asked("2")]].concat();

@@ -166,7 +166,7 @@ fn events_in_any_order_give_a_state() {
 }
 
 fn asks(task: &str, abouts: Vec<(&str, About)>) -> Event {
-    let questions = abouts.into_iter().map(|(key, about)| Inquiry { key: key.into(), about });
+    let questions = abouts.into_iter().map(|(key, about)| Inquiry::new(key, about));
     Event::Asked { task: id(task), questions: questions.collect() }
 }
 

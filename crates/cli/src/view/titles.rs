@@ -68,7 +68,7 @@ mod tests {
         let duty = |duty| About::Duty { duty, note: None };
         let asked = |task: &str, key: &str, about| Event::Asked {
             task: id(task),
-            questions: vec![Inquiry { key: key.into(), about }],
+            questions: vec![Inquiry::new(key, about)],
         };
         let mut titles = Titles::default();
         titles.apply(&asked("goal", "1", duty(Duty::Plan)));

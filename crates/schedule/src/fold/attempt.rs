@@ -71,7 +71,7 @@ impl State {
         usage: &Usage,
     ) -> Folded {
         let task = self.known(id, "attempt_suspended")?;
-        if matches!(waits, WaitsFor::Children(_)) && self.merging_of(task).is_none() {
+        if matches!(waits, WaitsFor::Children(_)) && self.own_composite(task).is_none() {
             return Err(super::illegal(&format!("attempt_suspended of {id}"), "its step asks nobody"));
         }
         let task = self.stop_running(id, "attempt_suspended", usage)?;
@@ -143,7 +143,7 @@ impl State {
             return;
         }
         self.tasks[task].usage += *usage;
-        self.spent_on_goal(task, usage);
+        self.spent_below(task, usage);
         let mut next = Some(self.tasks[task].place.frame);
         while let Some(ix) = next {
             self.frame_mut(ix).usage += *usage;
@@ -173,8 +173,8 @@ impl State {
         };
         self.expect(task, "task_woken", fits)?;
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
-        if self.is_led(task) && matches!(self.tasks[task].state, TaskState::Asking | TaskState::Backoff(_)) {
-            self.wake_led(task);
+        if self.parks(task) && matches!(self.tasks[task].state, TaskState::Asking | TaskState::Backoff(_)) {
+            self.wake_composite(task);
             return Ok(());
         }
         if self.tasks[task].state == TaskState::Open && self.tasks[task].merging.is_none() {
@@ -193,9 +193,9 @@ impl State {
 
     pub(super) fn gate_opened(&mut self, id: &TaskId, ask: &Payload) -> Folded {
         let task = self.begun(id, "gate_opened")?;
-        let led = self.is_led(task);
+        let parks = self.parks(task);
         self.expect(task, "gate_opened", |state| match state {
-            TaskState::Open => led,
+            TaskState::Open => parks,
             state => matches!(state, TaskState::Ready | TaskState::Failing),
         })?;
         self.note_start(task);

@@ -3,18 +3,17 @@
 use super::Folded;
 use crate::agenda::Todo;
 use crate::frame::{FrameEnding, Stage, Summary};
-use crate::goal::Status;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Cause, CauseKind, Ending, Failure, Payload, TaskId};
-use convoke_plan::{Join, Kind, Need, NodeIx, Requires};
+use convoke_plan::{Join, Need, NodeIx, Requires};
 
 impl State {
     pub(super) fn task_succeeded(&mut self, id: &TaskId, output: &Payload) -> Folded {
         let task = self.begun(id, "task_succeeded")?;
         self.expect(task, "task_succeeded", |state| !matches!(state, TaskState::Ended(_)))?;
         self.note_start(task);
-        self.missed_goals |= matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
+        self.missed_goals |= self.would_fall_short(task, End::Succeeded);
         self.tasks[task].output = Some(output.clone());
         self.end(task, End::Succeeded);
         Ok(())
@@ -23,8 +22,7 @@ impl State {
     pub(super) fn task_failed(&mut self, id: &TaskId, failure: &Failure) -> Folded {
         let task = self.begun(id, "task_failed")?;
         self.expect(task, "task_failed", |state| !matches!(state, TaskState::Ended(_)))?;
-        // Whoever takes care of a goal that failed does not reach it thereby.
-        self.missed_goals |= matches!(self.node(task).kind, Kind::Goal(_));
+        self.missed_goals |= self.would_fall_short(task, End::Failed);
         self.tasks[task].failure = Some(Box::new(failure.clone()));
         self.end(task, End::Failed);
         Ok(())
@@ -39,7 +37,7 @@ impl State {
         let task = self.known(id, "task_skipped or task_cancelled")?;
         self.expect(task, "its end", |state| !matches!(state, TaskState::Ended(_)))?;
         self.tasks[task].cancelling = Some(Box::new(cause.clone()));
-        self.missed_goals |= end == End::Cancelled && self.was_cut_short(task);
+        self.missed_goals |= self.would_fall_short(task, end);
         self.end(task, end);
         Ok(())
     }
@@ -85,7 +83,10 @@ impl State {
         self.running -= u32::from(was == TaskState::Running);
         self.ended += 1;
         self.tasks[task].ended = self.ended;
-        self.phase_ended(task, end);
+        self.errands.remove(&task);
+        if let Some(composite) = self.own_composite(task) {
+            composite.ended(self, task, end);
+        }
         let place = self.tasks[task].place;
         if place.within.is_some() {
             self.member_ended(task, end);
@@ -102,7 +103,7 @@ impl State {
         let node = self.first_round(task);
         let frame_ix = self.tasks[task].place.frame;
         let (waiter, hook) = (self.tasks[task].summary_for, self.tasks[task].hook);
-        let goal = matches!(self.node(task).kind, Kind::Goal(_));
+        let parks = self.parks(task);
         let frame = self.frame_mut(frame_ix);
         frame.live -= 1;
         frame.waiting -= u32::from(was == TaskState::Waiting);
@@ -112,7 +113,7 @@ impl State {
         // A goal that failed, or that a failure of the workflow cut short, has something to say all the same.
         let cut_short =
             end == End::Cancelled && matches!(frame.ending, Some(FrameEnding::Stated(Ending::Failed { .. })));
-        if end == End::Succeeded || goal && (end == End::Failed || cut_short) {
+        if end == End::Succeeded || parks && (end == End::Failed || cut_short) {
             frame.latest.insert(node, task);
         }
         if end == End::Succeeded && !hook {

@@ -75,18 +75,19 @@ impl State {
                 self.group_mut(group).active -= 1;
             }
         }
-        self.hold_goals(group, &members);
+        self.hold_parked(group, &members);
         let held = members.into_iter().filter(|member| self.waits_for_a_place(*member)).collect();
         self.group_mut(group).held = held;
     }
 
-    /// Goals that are open again were not all at work at once: those beyond the limit wait for their turn, last ones first.
-    fn hold_goals(&mut self, group: TaskIx, members: &[TaskIx]) {
+    /// Composites that are open again were not all at work at once: those beyond the limit wait for their turn, last ones
+    /// first.
+    fn hold_parked(&mut self, group: TaskIx, members: &[TaskIx]) {
         let Some(limit) = self.group(group).limit else { return };
         for member in members.iter().rev() {
-            let is_goal = matches!(self.node(*member).kind, Kind::Goal(_));
+            let parks = self.parks(*member);
             let open = self.tasks[*member].state == TaskState::Open && self.tasks[*member].placed;
-            if self.group(group).active > limit && is_goal && open && !self.is_at_work(*member) {
+            if self.group(group).active > limit && parks && open && !self.is_at_work(*member) {
                 self.tasks[*member].placed = false;
                 self.tasks[*member].state = TaskState::Held;
                 self.group_mut(group).active -= 1;

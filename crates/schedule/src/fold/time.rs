@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::timer::Alarm;
 use convoke_model::{Event, TaskId};
-use convoke_plan::{Kind, Node, Span};
+use convoke_plan::Span;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl State {
         self.timers.postpone(idle, |alarm| match alarm {
             Alarm::Wake(_) => false,
             Alarm::Deadline(task) => tasks[task].state != TaskState::Asking,
-            Alarm::FrameDeadline(_) | Alarm::Merge(_) => true,
+            Alarm::FrameDeadline(_) | Alarm::Patience(_) => true,
         });
     }
 
@@ -33,7 +33,7 @@ impl State {
         let renewed: HashSet<TaskIx> = tasks.iter().filter_map(|id| self.tasks.find(id)).collect();
         self.timers.forget(|alarm| match alarm {
             Alarm::Wake(_) => false,
-            Alarm::Merge(_) => true,
+            Alarm::Patience(_) => true,
             Alarm::Deadline(task) => renewed.contains(&task),
             Alarm::FrameDeadline(_) => true,
         });
@@ -45,9 +45,7 @@ impl State {
         }
         for task in self.tasks.indices() {
             if self.tasks[task].state == TaskState::Waiting {
-                let plan = self.plan.clone();
-                let workflow = plan.workflow(self.frame(self.tasks[task].place.frame).workflow);
-                self.arm_merge(task, workflow.node(self.tasks[task].node));
+                self.arm_patience(task);
             }
         }
         for frame in (0..self.frames.len() as u32).map(FrameIx) {
@@ -71,12 +69,11 @@ impl State {
         }
     }
 
-    /// A merge with a deadline begins then with what is there.
-    pub(crate) fn arm_merge(&mut self, task: TaskIx, node: &Node) {
-        if let Kind::Reduce(reduce) = &node.kind
-            && let Some(limit) = reduce.deadline_ms
-        {
-            self.timers.arm(self.now + Duration::from_millis(limit), Alarm::Merge(task));
+    /// A composite that waits for what it needs does so for a time of its own.
+    pub(crate) fn arm_patience(&mut self, task: TaskIx) {
+        let limit = self.own_composite(task).and_then(|composite| composite.patience(self.node(task)));
+        if let Some(limit) = limit {
+            self.timers.arm(self.now + limit, Alarm::Patience(task));
         }
     }
 

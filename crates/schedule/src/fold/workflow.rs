@@ -89,13 +89,16 @@ impl State {
                 self.tasks[task].failure = None;
                 // What a person said before it failed was about then: whoever resumes it is asked again. Of a goal
                 // the answers that led to its end are left out of the history.
-                if !self.is_led(task) {
+                if !self.parks(task) {
                     self.tasks[task].answer = None;
                 }
-                self.phase_reopened(task);
+                self.edges_reopened(task);
+                if let Some(composite) = self.own_composite(task) {
+                    composite.reopened(self, task);
+                }
             }
         }
-        self.goals_reopened(tasks, rewound);
+        self.insist_on(rewound);
         self.renew_time(tasks);
         self.settle_places()
     }
@@ -114,7 +117,7 @@ impl State {
             if !node.needs.is_empty() && !self.index_in(frame).inner[ix.0 as usize] {
                 let step = self.add_step(frame, ix, &[]);
                 self.frame_mut(frame).waiting += 1;
-                self.arm_merge(step, node);
+                self.arm_patience(step);
             }
         }
         let alone = workflow.entry.len() == 1;

@@ -3,8 +3,7 @@
 use super::decision::{Act, Decision};
 use super::gather::Past;
 use super::route;
-use crate::outputs::{Outputs, store};
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::TaskIx;
 use crate::view::View;
@@ -14,115 +13,97 @@ use serde_json::json;
 /// Characters of a reason; a failure may say more than anybody reads.
 const REASON: usize = 600;
 
-impl Scheduler {
-    /// Decide: something about a goal has changed. All that follows is decided at once.
-    pub(crate) fn go_on_goal(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        let Some((goal, _)) = self.goal_of(task) else { return };
-        while self.may_route(goal) {
-            let touched = self.take_touched(goal);
-            if touched.is_empty() {
-                return;
-            }
-            touched.iter().for_each(|on| self.collect_further(*on, outputs));
-            let decisions = self.view(outputs).decisions(goal, &touched);
-            debug_assert!(
-                !decisions.is_empty() || self.view(outputs).is_settled(goal),
-                "something was overlooked"
-            );
-            decisions.into_iter().for_each(|decision| self.carry_out(goal, decision, outputs));
-        }
+impl View<'_> {
+    /// Something about a goal has changed: all that follows.
+    pub(super) fn next_of_goal(&self, goal: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
+        // Whoever was asked for a task and has ended has changed the task.
+        let touched: Vec<TaskIx> = changed.iter().copied().filter(|task| self.is_led(*task)).collect();
+        let mut steps: Vec<Step> = touched.iter().flat_map(|on| self.collect_further(*on, changed)).collect();
+        let decisions = self.decisions(goal, &touched);
+        debug_assert!(
+            !decisions.is_empty() || !steps.is_empty() || self.is_settled(goal),
+            "something was overlooked"
+        );
+        steps.extend(decisions.into_iter().flat_map(|decision| self.carried_out(goal, decision)));
+        steps
     }
 
-    fn carry_out(&mut self, goal: TaskIx, decision: Decision, outputs: &dyn Outputs) {
+    fn carried_out(&self, goal: TaskIx, decision: Decision) -> Vec<Step> {
         let on = decision.about.as_ref().and_then(|id| self.tasks.find(id)).unwrap_or(goal);
-        if self.collects_first(on, &decision.act, outputs) {
-            return;
+        if let Some(steps) = self.collect_first(on, &decision.act) {
+            return steps;
         }
-        self.emit(Event::Routed {
+        let mut steps = vec![Step::Record(Event::Routed {
             task: self.tasks[goal].id.clone(),
             chosen: decision.chosen.to_owned(),
             reason: clipped(&decision.reason),
             about: decision.about,
             role: decision.role.map(|duty| duty.word().to_owned()),
             from: Vec::new(),
-        });
+        })];
         match decision.act {
             Act::Ask { duty, note } => {
-                self.ask_duty(on, duty, note);
-                self.note_inputs_in_part(on, outputs);
+                steps.push(self.ask_duty(on, duty, note));
+                steps.push(Step::then(move |view| view.note_inputs_in_part(on).into_iter().collect()));
             }
-            Act::Add(items) => self.ask_items(goal, on, items),
-            Act::Skip(cause) => self.emit(Event::TaskSkipped { task: self.tasks[on].id.clone(), cause }),
-            Act::Retry => self.retry_item(goal, on),
-            Act::Escalate(prompt) => self.open_ask(on, &Ask::Unknown { prompt }, outputs),
-            Act::Fail(failure) => self.fail_task(on, failure),
-            Act::Succeed => self.succeed_as(
-                on,
-                self.tasks[on].group.as_ref().and_then(|group| group.members.last().copied()),
-            ),
-            Act::Join { children, why } => self.succeed_joined(on, &children, &why, outputs),
-            Act::Inherit(child) => self.succeed_as(on, self.tasks.find(&child)),
-            Act::Approve { prompt, plan } => self.open_ask(goal, &Ask::Plan { prompt, plan }, outputs),
+            Act::Add(items) => steps.extend(self.ask_items(goal, on, items)),
+            Act::Skip(cause) => steps.push(Step::Skip { on, cause }),
+            Act::Retry => steps.push(self.retry_item(goal, on)),
+            Act::Escalate(prompt) => steps.push(Step::Gate { on, ask: Ask::Unknown { prompt } }),
+            Act::Fail(failure) => steps.push(Step::Fail { on, failure }),
+            Act::Succeed => steps.push(self.succeed_as(on, self.children(on).last().copied())),
+            Act::Join { children, why } => steps.extend(self.succeed_joined(on, &children, &why)),
+            Act::Inherit(child) => steps.push(self.succeed_as(on, self.tasks.find(&child))),
+            Act::Approve { prompt, plan } => {
+                steps.push(Step::Gate { on: goal, ask: Ask::Plan { prompt, plan } });
+            }
             Act::Planned(mut plan) => {
                 plan["status"] = json!("planned");
-                self.succeed(goal, &plan, outputs);
+                steps.push(Step::Succeed { on: goal, output: plan });
             }
-            Act::Conclude => self.conclude(goal, outputs),
-            Act::Abandon(failure) => self.fail_task(goal, self.named(goal, failure)),
+            Act::Conclude => steps.push(self.conclude(goal)),
+            Act::Abandon(failure) => steps.push(Step::Fail { on: goal, failure: self.named(goal, failure) }),
         }
+        steps
     }
 
-    fn ask_duty(&mut self, on: TaskIx, duty: Duty, note: Option<String>) {
-        let members = self.tasks[on].group.iter().flat_map(|group| &group.members);
-        let asked =
-            members.filter(|member| self.duty_of(**member).is_some_and(|(asked, _)| asked == duty)).count();
-        let question = Inquiry { key: (asked + 1).to_string(), about: About::Duty { duty, note } };
-        self.emit(Event::Asked { task: self.tasks[on].id.clone(), questions: vec![question] });
+    fn ask_duty(&self, on: TaskIx, duty: Duty, note: Option<String>) -> Step {
+        let is_asked = |member: &&TaskIx| self.duty_of(**member).is_some_and(|(asked, _)| asked == duty);
+        let asked = self.children(on).iter().filter(is_asked).count();
+        let question = Inquiry::new((asked + 1).to_string(), About::Duty { duty, note });
+        Step::Spawn { on, children: vec![question] }
     }
 
-    fn ask_items(&mut self, goal: TaskIx, on: TaskIx, items: Vec<Item>) {
-        let members = self.tasks[on].group.iter().flat_map(|group| &group.members);
-        let first = members.filter(|member| self.item_of(**member).is_some()).count() + 1;
-        let question = |(index, item): (usize, Item)| Inquiry {
-            key: (first + index).to_string(),
-            about: About::Item(Box::new(self.with_known_tools(goal, item).0)),
-        };
-        let dropped: Vec<String> =
-            items.iter().flat_map(|item| self.with_known_tools(goal, item.clone()).1).collect();
-        let questions = items.into_iter().enumerate().map(question).collect();
-        self.emit(Event::Asked { task: self.tasks[on].id.clone(), questions });
-        for tool in dropped {
+    fn ask_items(&self, goal: TaskIx, on: TaskIx, items: Vec<Item>) -> Vec<Step> {
+        let first = self.children(on).iter().filter(|member| self.item_of(**member).is_some()).count() + 1;
+        let (mut children, mut dropped) = (Vec::new(), Vec::new());
+        for (index, item) in items.into_iter().enumerate() {
+            let (item, unknown) = self.with_known_tools(goal, item);
+            children.push(Inquiry::new((first + index).to_string(), About::Item(Box::new(item))));
+            dropped.extend(unknown);
+        }
+        let note = |tool: String| {
             let message = format!("there is no tool `{tool}`: the task does without it");
-            self.emit(Event::Noted {
-                task: Some(self.tasks[on].id.clone()),
-                code: "unknown_tool".into(),
-                message,
-            });
-        }
+            let task = Some(self.tasks[on].id.clone());
+            Step::Record(Event::Noted { task, code: "unknown_tool".into(), message })
+        };
+        std::iter::once(Step::Spawn { on, children }).chain(dropped.into_iter().map(note)).collect()
     }
 
     /// The same again after the back-off of whoever does it: base x 2^(failures - 1).
-    fn retry_item(&mut self, goal: TaskIx, item: TaskIx) {
+    fn retry_item(&self, goal: TaskIx, item: TaskIx) -> Step {
         let executor = self.goal_of(goal).and_then(|(_, spec)| spec.duties.get(&Duty::Execute).copied());
         let retry = executor.map(|node| self.workflow_of(goal).node(node).retry.clone());
         let delay = retry.map(|retry| retry.backoff(self.tasks[item].failures + 1)).unwrap_or_default();
-        let at = self.now + self.with_jitter(item, delay);
-        self.emit(Event::RetryScheduled { task: self.tasks[item].id.clone(), at });
-    }
-
-    fn open_ask(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
-        let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+        Step::RetryAt { on: item, at: self.now + self.with_jitter(item, delay) }
     }
 
     /// What another task gave is what this one gives.
-    fn succeed_as(&mut self, task: TaskIx, other: Option<TaskIx>) {
+    fn succeed_as(&self, task: TaskIx, other: Option<TaskIx>) -> Step {
         let output = other.and_then(|other| self.tasks[other].output.clone()).expect("it succeeded");
-        self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
+        Step::SucceedWith { on: task, output }
     }
-}
 
-impl View<'_> {
     /// What follows from what has changed: for the goal once nobody works for it any more, else for those tasks.
     fn decisions(&self, goal: TaskIx, touched: &[TaskIx]) -> Vec<Decision> {
         let Some((_, spec)) = self.goal_of(goal) else { return Vec::new() };

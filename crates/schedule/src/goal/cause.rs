@@ -6,7 +6,7 @@ use super::contract::Said;
 use super::items::{NOT_ACHIEVED, unknown};
 use super::mend::last_failure;
 use super::outcome::{Status, is_made_up_for, lacks, lost, reason, status_word};
-use super::state::{GoalState, ItemState, Step, Told};
+use super::state::{Entry, GoalState, ItemState, Told};
 use super::verdict::{shortfall, verdict};
 use crate::task::End;
 use convoke_model::{Class, Duty, Failure};
@@ -32,11 +32,11 @@ pub(super) fn failure(state: &GoalState<'_>) -> Option<Failure> {
 /// Why there is no answer, though the tasks were done.
 fn unanswered(state: &GoalState<'_>) -> Option<Failure> {
     let (class, why) = match state.steps.last() {
-        Some(Step::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
+        Some(Entry::Duty(Duty::Finalise, Told::Said(said))) => match &**said {
             Said::Refused(why) => (Class::InvalidOutput, format!("the answer cannot be used: {why}")),
             _ => return None,
         },
-        Some(Step::Duty(Duty::Finalise | Duty::Collect, Told::Failed(Some(failure)))) => {
+        Some(Entry::Duty(Duty::Finalise | Duty::Collect, Told::Failed(Some(failure)))) => {
             (failure.class, format!("there is no answer: {}", failure.message))
         }
         _ => (Class::Cancelled, "there is no answer: it was stopped".to_owned()),

@@ -11,9 +11,8 @@ use super::contract::words;
 use super::decision::Act;
 use super::gather::Past;
 use super::share::{self, Room, Size};
+use crate::composite::Step;
 use crate::merge::{Answer, Answers, Asks, Part, Tree};
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
@@ -23,70 +22,86 @@ use convoke_plan::Kind;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-impl Scheduler {
-    /// Decide: makes digests before all is put together, where one question cannot take everything. False where it can.
-    pub(super) fn collects_first(&mut self, on: TaskIx, act: &Act, outputs: &dyn Outputs) -> bool {
-        if !matches!(act, Act::Ask { duty: Duty::Finalise | Duty::Reconcile, .. }) {
-            return false;
-        }
-        self.end_collecting(on);
-        let Some(parts) = self.view(outputs).pieces_to_collect(on) else { return false };
-        let pieces = parts.len();
-        let mut tree = Tree::new(parts, self.room_on(on).bounds());
-        let (asks, _) = look(&mut tree, None, &|key, of| self.view(outputs).digest_at(on, key, of));
-        if asks.is_empty() {
-            return false;
-        }
-        self.group_mut(on).tree = Some(tree);
-        let reason = format!("{pieces} results do not fit into one question: digests are made of them first");
-        self.ask_for_digests(on, asks, reason);
-        true
-    }
-
-    /// Decide: asks for the digests that the last answers allow.
-    pub(super) fn collect_further(&mut self, on: TaskIx, outputs: &dyn Outputs) {
-        if self.digests_of(on).any(|digest| self.ends_collecting(digest)) {
-            return self.end_collecting(on);
-        }
-        // With nobody at work the router looks at everything.
-        if self.tasks[on].group.as_ref().is_none_or(|group| group.open == 0) || !self.makes_digests(on) {
-            return;
-        }
-        let group = self.group_mut(on);
-        let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
-        let behind = tree.is_some().then_some(answered.as_slice());
-        let new = || Some(Tree::new(self.view(outputs).pieces_to_collect(on)?, self.room_on(on).bounds()));
-        let Some(mut tree) = tree.or_else(new) else { return };
-        let keys = behind.map(|answered| answered.iter().filter_map(|child| self.key_of_digest(*child)));
-        let keys: Option<Vec<&str>> = keys.map(Iterator::collect);
-        let (asks, _) =
-            look(&mut tree, keys.as_deref(), &|key, of| self.view(outputs).digest_at(on, key, of));
-        self.group_mut(on).tree = Some(tree);
-        if !asks.is_empty() {
-            self.ask_for_digests(on, asks, "digests are too many as well: they are put together".to_owned());
-        }
-    }
-
-    fn ask_for_digests(&mut self, on: TaskIx, asks: Asks, reason: String) {
-        let Some((goal, _)) = self.goal_of(on) else { return };
-        let id = self.tasks[on].id.clone();
-        self.emit(Event::Routed {
-            task: self.tasks[goal].id.clone(),
-            chosen: Duty::Collect.word().to_owned(),
-            reason,
-            about: (goal != on).then(|| id.clone()),
-            role: Some(Duty::Collect.word().to_owned()),
-            from: Vec::new(),
-        });
-        let question = |(key, parts): (String, Vec<Part>)| Inquiry {
-            key,
-            about: About::Collect { of: parts.into_iter().map(|part| part.piece).collect() },
-        };
-        self.emit(Event::Asked { task: id, questions: asks.into_iter().map(question).collect() });
-    }
+/// Digests that are being made, and whose answers came since they were last looked at.
+struct Collecting {
+    tree: Tree,
+    answered: Vec<TaskIx>,
 }
 
 impl View<'_> {
+    /// Makes digests before all is put together, where one question cannot take everything. `None` where it can.
+    pub(super) fn collect_first(&self, on: TaskIx, act: &Act) -> Option<Vec<Step>> {
+        if !matches!(act, Act::Ask { duty: Duty::Finalise | Duty::Reconcile, .. }) {
+            return None;
+        }
+        self.forget(on);
+        let parts = self.pieces_to_collect(on)?;
+        let pieces = parts.len();
+        let mut tree = Tree::new(parts, self.room_on(on).bounds());
+        let (asks, _) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of));
+        if asks.is_empty() {
+            return None;
+        }
+        self.keep_memo(on, Collecting { tree, answered: Vec::new() });
+        let reason = format!("{pieces} results do not fit into one question: digests are made of them first");
+        Some(self.ask_for_digests(on, asks, reason))
+    }
+
+    /// Asks for the digests that the last answers allow.
+    pub(super) fn collect_further(&self, on: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
+        let known = self.take_memo::<Collecting>(on).map(|mut known| {
+            known.answered.extend(changed.iter().filter(|child| self.asker(**child) == Some(on)));
+            known
+        });
+        if self.digests_of(on).any(|digest| self.ends_collecting(digest)) {
+            return Vec::new();
+        }
+        let makes_digests = known.is_some() || self.makes_digests(on);
+        // With nobody at work the router looks at everything.
+        if self.tasks[on].group.as_ref().is_none_or(|group| group.open == 0) || !makes_digests {
+            known.into_iter().for_each(|known| self.keep_memo(on, known));
+            return Vec::new();
+        }
+        let answer = |key: &str, of: &[Part]| self.digest_at(on, key, of);
+        let (tree, asks) = match known {
+            Some(Collecting { mut tree, answered }) => {
+                let keys: Vec<&str> =
+                    answered.iter().filter_map(|child| self.key_of_digest(*child)).collect();
+                let (asks, _) = look(&mut tree, Some(&keys), &answer);
+                (tree, asks)
+            }
+            None => {
+                let Some(parts) = self.pieces_to_collect(on) else { return Vec::new() };
+                let mut tree = Tree::new(parts, self.room_on(on).bounds());
+                let (asks, _) = look(&mut tree, None, &answer);
+                (tree, asks)
+            }
+        };
+        self.keep_memo(on, Collecting { tree, answered: Vec::new() });
+        if asks.is_empty() {
+            return Vec::new();
+        }
+        self.ask_for_digests(on, asks, "digests are too many as well: they are put together".to_owned())
+    }
+
+    fn ask_for_digests(&self, on: TaskIx, asks: Asks, reason: String) -> Vec<Step> {
+        let Some((goal, _)) = self.goal_of(on) else { return Vec::new() };
+        let routed = Event::Routed {
+            task: self.tasks[goal].id.clone(),
+            chosen: Duty::Collect.word().to_owned(),
+            reason,
+            about: (goal != on).then(|| self.tasks[on].id.clone()),
+            role: Some(Duty::Collect.word().to_owned()),
+            from: Vec::new(),
+        };
+        let question = |(key, parts): (String, Vec<Part>)| {
+            let of = parts.into_iter().map(|part| part.piece).collect();
+            Inquiry::new(key, About::Collect { of })
+        };
+        let children = asks.into_iter().map(question).collect();
+        vec![Step::Record(routed), Step::Spawn { on, children }]
+    }
+
     /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.
     pub(super) fn last_pieces(&self, on: TaskIx) -> Option<Vec<Piece>> {
         let mut tree = Tree::new(self.pieces_to_collect(on)?, self.room_on(on).bounds());
@@ -156,18 +171,11 @@ impl View<'_> {
 }
 
 impl State {
-    pub(crate) fn end_collecting(&mut self, on: TaskIx) {
-        if let Some(group) = self.tasks[on].group.as_mut() {
-            group.tree = None;
-            group.answered.clear();
-        }
-    }
-
     /// Whether digests are being made.
     pub(super) fn makes_digests(&self, on: TaskIx) -> bool {
         let Some(group) = self.tasks[on].group.as_deref() else { return false };
         let mut digests = group.members.iter().rev().take_while(|member| self.pieces_of(**member).is_some());
-        group.tree.is_some() || digests.any(|member| !self.tasks[*member].is_ended())
+        self.has_memo(on) || digests.any(|member| !self.tasks[*member].is_ended())
     }
 
     /// The digests that were made since the last child was: those of what is put together now, last first.

@@ -2,7 +2,7 @@
 
 use super::contract::{self, Said};
 use super::proposal::Proposal;
-use super::state::{GoalState, ItemState, Standing, Step, Told};
+use super::state::{Entry, GoalState, ItemState, Standing, Told};
 use crate::outputs::Outputs;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
@@ -228,17 +228,17 @@ impl State {
         task: TaskIx,
         places: &[TaskIx],
         outputs: Option<&dyn Outputs>,
-    ) -> Vec<Step<'a>> {
+    ) -> Vec<Entry<'a>> {
         let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
         let step = |member: &TaskIx| match places.binary_search(member) {
-            Ok(place) => Some(Step::Child(place)),
+            Ok(place) => Some(Entry::Child(place)),
             Err(_) => {
                 let (duty, _) = self.duty_of(*member)?;
                 // Digests are made on the way to another question: who made them changes nothing about what comes next,
                 // unless nobody may go on that way.
                 let counts =
                     duty != Duty::Collect || !self.tasks[*member].is_ended() || self.ends_collecting(*member);
-                counts.then(|| Step::Duty(duty, self.told(*member, duty, outputs)))
+                counts.then(|| Entry::Duty(duty, self.told(*member, duty, outputs)))
             }
         };
         members.filter_map(step).collect()

@@ -6,8 +6,7 @@
 use super::contract::words;
 use super::prompt::About;
 use super::share;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::task::TaskIx;
 use crate::view::View;
 use convoke_model::Event;
@@ -21,16 +20,14 @@ pub(super) struct Inputs {
     pub all: usize,
 }
 
-impl Scheduler {
-    /// Decide: says that whoever was just asked does not see all of what the task builds on, and cannot.
-    pub(super) fn note_inputs_in_part(&mut self, on: TaskIx, outputs: &dyn Outputs) {
-        let Some(message) = self.view(outputs).inputs_in_part(on) else { return };
-        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
-        self.emit(Event::Noted { task, code, message });
-    }
-}
-
 impl View<'_> {
+    /// Says that whoever was just asked does not see all of what the task builds on, and cannot.
+    pub(super) fn note_inputs_in_part(&self, on: TaskIx) -> Option<Step> {
+        let message = self.inputs_in_part(on)?;
+        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
+        Some(Step::Record(Event::Noted { task, code, message }))
+    }
+
     /// Those of what a task builds on that whoever is asked is shown.
     pub(super) fn inputs_shown(&self, about: &About<'_>) -> Inputs {
         let mut tasks = self.with_results(about.builds_on().iter());

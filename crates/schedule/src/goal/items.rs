@@ -8,7 +8,7 @@ use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::proposal::Proposal;
 use super::purse;
-use super::state::{GoalState, ItemState, Standing, Step, Told, asked_in_a_row};
+use super::state::{Entry, GoalState, ItemState, Standing, Told, asked_in_a_row};
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
@@ -41,13 +41,13 @@ pub(crate) fn next(state: &GoalState<'_>, index: usize, left: &mut u32) -> Optio
     match look.item.steps.last() {
         None if look.item.standing == Standing::Waiting => look.first(),
         None => None,
-        Some(Step::Child(_)) => look.rejoin(),
-        Some(Step::Duty(_, Told::Nothing)) => None,
-        Some(Step::Duty(Duty::Analyse, told)) => Some(look.analysed(told)),
-        Some(Step::Duty(Duty::Decompose, told)) => Some(look.decomposed(told)),
-        Some(Step::Duty(Duty::Recover, told)) => Some(look.judged(told)),
-        Some(Step::Duty(Duty::Collect, told)) => look.not_collected(told),
-        Some(Step::Duty(_, told)) => Some(look.worked(told)),
+        Some(Entry::Child(_)) => look.rejoin(),
+        Some(Entry::Duty(_, Told::Nothing)) => None,
+        Some(Entry::Duty(Duty::Analyse, told)) => Some(look.analysed(told)),
+        Some(Entry::Duty(Duty::Decompose, told)) => Some(look.decomposed(told)),
+        Some(Entry::Duty(Duty::Recover, told)) => Some(look.judged(told)),
+        Some(Entry::Duty(Duty::Collect, told)) => look.not_collected(told),
+        Some(Entry::Duty(_, told)) => Some(look.worked(told)),
     }
 }
 

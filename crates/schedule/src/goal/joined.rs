@@ -6,8 +6,7 @@
 
 use super::outcome::in_tree_order;
 use super::state::{GoalState, ItemState};
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::{End, TaskIx};
 use crate::view::View;
@@ -15,27 +14,19 @@ use convoke_model::synthesis::readable;
 use convoke_model::{Duty, TaskId};
 use serde_json::{Value, json};
 
-impl Scheduler {
-    /// Decide: a task ends with the results of these children, because they could not be reconciled.
-    pub(super) fn succeed_joined(
-        &mut self,
-        on: TaskIx,
-        children: &[TaskId],
-        why: &str,
-        outputs: &dyn Outputs,
-    ) {
-        let Some((goal, spec)) = self.goal_of(on) else { return };
+impl View<'_> {
+    /// A task ends with the results of these children, because they could not be reconciled.
+    pub(super) fn succeed_joined(&self, on: TaskIx, children: &[TaskId], why: &str) -> Option<Step> {
+        let (goal, spec) = self.goal_of(on)?;
         let state = self.goal_state(goal, spec, super::gather::Past::Of(&[on]), None);
         let items = children.iter().filter_map(|id| Some(&state.items[state.find(id)?]));
-        let result = self.view(outputs).joined(&state, items);
+        let result = self.joined(&state, items);
         let reason = format!("the results of its parts stand one after the other: {why}");
         let summary = "The results of its parts, which were not put together.";
-        let said = json!({ "goal_achieved": true, "result": result, "summary": summary, "reason": reason });
-        self.succeed(on, &said, outputs);
+        let output = json!({ "goal_achieved": true, "result": result, "summary": summary, "reason": reason });
+        Some(Step::Succeed { on, output })
     }
-}
 
-impl View<'_> {
     /// The message of a goal without an answer.
     pub(super) fn unanswered_message(&self, state: &GoalState<'_>) -> String {
         let top = in_tree_order(state).into_iter().filter(|item| item.parent.is_none());

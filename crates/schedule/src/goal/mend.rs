@@ -6,7 +6,7 @@ use super::contract::Said;
 use super::decision::{Act, Decision};
 use super::items::{Look, NOT_ACHIEVED, because, message, unknown};
 use super::recover::{self, Case, Next};
-use super::state::{GoalState, ItemState, Step, Told, asked_in_a_row};
+use super::state::{Entry, GoalState, ItemState, Told, asked_in_a_row};
 use super::tools;
 use crate::task::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Item};
@@ -40,7 +40,7 @@ impl Look<'_, '_> {
     /// What is done again: whoever failed to put results together does that, everybody else does the task.
     fn last_work(&self) -> Duty {
         match self.item.steps.iter().rev().find(is_work) {
-            Some(Step::Duty(Duty::Reconcile, _)) => Duty::Reconcile,
+            Some(Entry::Duty(Duty::Reconcile, _)) => Duty::Reconcile,
             _ => self.worker(),
         }
     }
@@ -167,8 +167,8 @@ impl Look<'_, '_> {
     pub(super) fn give_up(&self, failure: Failure) -> Act {
         let last = self.item.steps.iter().rev().find(is_work);
         let not_reconciled = match last {
-            Some(Step::Duty(Duty::Reconcile | Duty::Collect, Told::Failed(_))) => true,
-            Some(Step::Duty(Duty::Reconcile, Told::Said(said))) => matches!(**said, Said::Refused(_)),
+            Some(Entry::Duty(Duty::Reconcile | Duty::Collect, Told::Failed(_))) => true,
+            Some(Entry::Duty(Duty::Reconcile, Told::Said(said))) => matches!(**said, Said::Refused(_)),
             _ => false,
         };
         let must_end = matches!(failure.class, Class::Budget | Class::Security | Class::Cancelled);
@@ -223,16 +223,16 @@ fn advice(action: Action) -> &'static str {
 }
 
 /// Whether somebody did the task, or a part of it.
-fn is_work(step: &&Step<'_>) -> bool {
-    !matches!(step, Step::Duty(Duty::Recover | Duty::Decompose | Duty::Analyse, _))
+fn is_work(step: &&Entry<'_>) -> bool {
+    !matches!(step, Entry::Duty(Duty::Recover | Duty::Decompose | Duty::Analyse, _))
 }
 
 /// Why the last work on a task failed, if it did: who judges or takes apart does no work on it.
 pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Option<Failure> {
     match item.steps.iter().rev().find(is_work)? {
-        Step::Child(last) => child_failure(state, *last, item),
-        Step::Duty(_, Told::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
-        Step::Duty(_, Told::Said(said)) => match &**said {
+        Entry::Child(last) => child_failure(state, *last, item),
+        Entry::Duty(_, Told::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
+        Entry::Duty(_, Told::Said(said)) => match &**said {
             Said::Work { achieved: false, reason } => {
                 let message = because("its aim was not reached", reason);
                 Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED))
@@ -240,7 +240,7 @@ pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Optio
             Said::Refused(why) => Some(Failure::new(Class::InvalidOutput, why.clone()).reason("contract")),
             _ => None,
         },
-        Step::Duty(_, Told::Nothing) => None,
+        Entry::Duty(_, Told::Nothing) => None,
     }
 }
 
@@ -251,7 +251,7 @@ fn child_failure(state: &GoalState<'_>, last: usize, item: &ItemState<'_>) -> Op
         Some(Failure { message, ..failure.clone() })
     };
     let children = item.steps.iter().filter_map(|step| match step {
-        Step::Child(child) if *child <= last => Some(&state.items[*child]),
+        Entry::Child(child) if *child <= last => Some(&state.items[*child]),
         _ => None,
     });
     children.rev().find(|child| child.ended() == Some(End::Failed)).and_then(of)

@@ -7,11 +7,10 @@ use super::cause::{self, NOT_ANSWERED};
 use super::contract::words;
 use super::gather::Past;
 use super::items::{because, unknown};
-use super::state::{GoalState, ItemState, Step, Told};
+use super::state::{Entry, GoalState, ItemState, Told};
 use super::verdict::verdict;
+use crate::composite::Step;
 use crate::frame::FrameEnding;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
@@ -103,18 +102,15 @@ pub(super) fn lacks(state: &GoalState<'_>, item: &ItemState<'_>) -> bool {
     }
 }
 
-impl Scheduler {
-    /// Decide: the goal ends with its answer, well or not.
-    pub(crate) fn conclude(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        let answer = self.view(outputs).goal_answer(task).unwrap_or_default();
-        match self.view(outputs).goal_failure(task) {
-            Some(failure) => self.fail_task(task, self.named(task, failure)),
-            None => self.succeed(task, &answer, outputs),
+impl View<'_> {
+    /// The goal ends with its answer, well or not.
+    pub(super) fn conclude(&self, task: TaskIx) -> Step {
+        match self.goal_failure(task) {
+            Some(failure) => Step::Fail { on: task, failure: self.named(task, failure) },
+            None => Step::Succeed { on: task, output: self.goal_answer(task).unwrap_or_default() },
         }
     }
-}
 
-impl View<'_> {
     /// Why a goal has failed, if it has.
     fn goal_failure(&self, task: TaskIx) -> Option<Failure> {
         let Kind::Goal(goal) = &self.node(task).kind else { return None };
@@ -282,7 +278,7 @@ fn skip_reason(item: &ItemState<'_>) -> String {
 /// The same, also of a task whose only child did it.
 fn whole_reason(state: &GoalState<'_>, item: &ItemState<'_>) -> String {
     match (item.ended(), item.steps.last(), item.batch(state).as_slice()) {
-        (Some(End::Succeeded), Some(Step::Child(_)), [only]) => {
+        (Some(End::Succeeded), Some(Entry::Child(_)), [only]) => {
             let child = &state.items[*only];
             because(&format!("task {} did it", state.short(&child.id)), &whole_reason(state, child))
         }
@@ -295,7 +291,7 @@ fn last_said(item: &ItemState<'_>) -> Option<String> {
     use super::contract::Said;
     let succeeded = item.ended() == Some(End::Succeeded);
     item.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(_, Told::Said(said)) => match &**said {
+        Entry::Duty(_, Told::Said(said)) => match &**said {
             Said::Work { achieved, reason } if *achieved || !succeeded => Some(reason.clone()),
             Said::Way { reason, .. } if !succeeded => Some(reason.clone()),
             _ => None,

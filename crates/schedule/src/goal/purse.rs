@@ -70,10 +70,8 @@ pub(super) fn refusal(purses: &[Purse], effort: Effort) -> Option<String> {
 
 impl State {
     /// Fold: something was spent on a goal.
-    pub(crate) fn spent_on_goal(&mut self, task: TaskIx, usage: &Usage) {
-        if let Some((goal, _)) = self.goal_of(task) {
-            self.tasks[goal].pursuit.get_or_insert_default().spent += *usage;
-        }
+    pub(super) fn spent_on_goal(&mut self, goal: TaskIx, usage: &Usage) {
+        self.tasks[goal].pursuit.get_or_insert_default().spent += *usage;
     }
 
     /// What was spent on a goal, also on what was begun anew when the run was resumed.

@@ -9,13 +9,12 @@
 //! unless something still lacks it as its input.
 
 use super::cause::NOT_ANSWERED;
-use super::items::NOT_ACHIEVED;
 use super::outcome::Status;
 use crate::reopen::Reopening;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{CauseKind, Class, Duty, Failure, TaskId, counted};
+use convoke_model::{CauseKind, Class, Duty, Failure, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -35,26 +34,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// Goals that failed or lack something, whatever the workflow made of that.
-    pub(crate) fn unreached_goals(&self) -> Vec<TaskIx> {
-        self.tasks.indices().filter(|task| self.is_unreached(*task) && self.still_counts(*task)).collect()
-    }
-
-    /// Why a run is no success, whoever takes a part for the whole: a goal of it failed, or left everything out.
-    pub(crate) fn lost_goals(&self) -> Option<Failure> {
-        let lost: Vec<String> =
-            self.unreached_goals().into_iter().filter_map(|goal| self.loss(goal)).collect();
-        let message = match lost.as_slice() {
-            [] => return None,
-            [only] => only.clone(),
-            [first, rest @ ..] => {
-                format!("{first} (and {} more)", counted(rest.len() as u32, "goal", "goals"))
-            }
-        };
-        Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED))
-    }
-
-    fn loss(&self, goal: TaskIx) -> Option<String> {
+    pub(super) fn loss(&self, goal: TaskIx) -> Option<String> {
         let name = &self.node(goal).name;
         match self.tasks[goal].state {
             TaskState::Ended(End::Failed) => {
@@ -67,34 +47,11 @@ impl State {
         }
     }
 
-    fn is_unreached(&self, task: TaskIx) -> bool {
-        let lacks_something = || matches!(self.goal_status(task), Some(Status::Partial | Status::SkippedAll));
-        let is_goal = matches!(self.node(task).kind, Kind::Goal(_));
-        match self.tasks[task].state {
-            TaskState::Ended(End::Failed) => is_goal,
-            TaskState::Ended(End::Succeeded) => is_goal && lacks_something(),
-            TaskState::Ended(End::Cancelled) => self.was_cut_short(task),
-            _ => false,
-        }
-    }
-
     /// Whether a goal had begun when something else ended it. Who lost a race was done without on purpose.
     pub(crate) fn was_cut_short(&self, task: TaskIx) -> bool {
         let kind = self.tasks[task].cancelling.as_ref().map(|cause| cause.kind);
         let had_begun = self.tasks[task].group.is_some();
         matches!(self.node(task).kind, Kind::Goal(_)) && had_begun && kind != Some(CauseKind::JoinDecided)
-    }
-
-    /// Whether what a task came to is still part of what the run came to: no later visit of its step took its place,
-    /// and no later attempt of a sub-workflow around it.
-    pub(crate) fn still_counts(&self, task: TaskIx) -> bool {
-        let frame = self.tasks[task].place.frame;
-        let within = |task: &TaskIx| self.tasks[*task].place.within;
-        let step = std::iter::successors(Some(task), within).last().unwrap_or(task);
-        let later = |other: &TaskIx| *other > step && self.tasks[*other].node == self.tasks[step].node;
-        let is_current =
-            |parent: TaskIx| self.tasks[parent].frame == Some(frame) && self.still_counts(parent);
-        !self.frame(frame).steps.iter().any(later) && self.frame(frame).parent.is_none_or(is_current)
     }
 
     /// Opens a goal or a task of one again.

@@ -10,7 +10,7 @@ use super::decision::{Act, Decision};
 use super::items;
 use super::outcome::{Status, is_made_up_for, status};
 use super::proposal::Proposal;
-use super::state::{GoalState, Step, Told, asked, asked_in_a_row};
+use super::state::{Entry, GoalState, Told, asked, asked_in_a_row};
 use super::verdict::{is_incomplete, said_so};
 use crate::task::End;
 use convoke_model::{Class, Duty, Failure, Item, TaskId};
@@ -71,7 +71,7 @@ fn planning(state: &GoalState<'_>) -> Option<Decision> {
 }
 
 fn planned(state: &GoalState<'_>) -> Option<Decision> {
-    let Some(Step::Duty(Duty::Plan, told)) = state.steps.last() else {
+    let Some(Entry::Duty(Duty::Plan, told)) = state.steps.last() else {
         return Some(ask_goal(Duty::Plan, "there are no tasks yet", None));
     };
     let refused = match told {
@@ -177,8 +177,8 @@ fn stand_for_all(state: &GoalState<'_>, item: &mut Item) {
 /// Every task has ended: is more needed, or is it time to answer?
 fn closing(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
-        Some(Step::Duty(Duty::Finalise | Duty::Collect, told)) => finalised(state, told),
-        Some(Step::Duty(Duty::Classify, told)) => classified(state, told, left),
+        Some(Entry::Duty(Duty::Finalise | Duty::Collect, told)) => finalised(state, told),
+        Some(Entry::Duty(Duty::Classify, told)) => classified(state, told, left),
         _ => Some(match (wants_more(state, left), wants_verdict(state)) {
             (Some(why), _) => ask_goal(Duty::Classify, &why, None),
             (None, true) => ask_goal(Duty::Classify, "nothing can be added any more: is it reached?", None),

@@ -27,7 +27,7 @@ pub(crate) struct GoalState<'a> {
     /// What is left of the budgets that it stands under.
     pub purses: Vec<Purse>,
     /// What happened to the goal itself, in order; nothing where only some tasks are looked at.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<Entry<'a>>,
     /// How many tasks were made.
     pub made: u32,
     /// How often it was planned: the plan, and each later round that made tasks.
@@ -53,7 +53,7 @@ pub(crate) struct ItemState<'a> {
     /// How each of its inputs ended, while it waits for them.
     pub inputs: Vec<Option<End>>,
     /// What happened to it, in order.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<Entry<'a>>,
     /// Ways to recover that were chosen.
     pub tried: &'a [Action],
     /// The way that was chosen last, until something is asked because of it.
@@ -85,7 +85,7 @@ pub(crate) enum Standing {
 
 /// One step of a task's or the goal's way.
 #[derive(Debug, Clone)]
-pub(crate) enum Step<'a> {
+pub(crate) enum Entry<'a> {
     /// Somebody was asked.
     Duty(Duty, Told<'a>),
     /// A child was made: its place among the tasks.
@@ -107,7 +107,7 @@ impl<'a> GoalState<'a> {
     /// How many tasks may still be handed to a sub-agent.
     pub fn sub_agents_left(&self) -> u32 {
         let is_split = |item: &&ItemState<'_>| {
-            item.steps.iter().any(|step| matches!(step, Step::Child(_) | Step::Duty(Duty::Decompose, _)))
+            item.steps.iter().any(|step| matches!(step, Entry::Child(_) | Entry::Duty(Duty::Decompose, _)))
         };
         let split = self.items.iter().filter(is_split).count() as u32;
         self.goal.bounds.max_subagents.saturating_sub(split)
@@ -148,13 +148,13 @@ impl<'a> ItemState<'a> {
     /// Whether one of its children has not ended: nothing about it is decided meanwhile.
     pub fn has_open_child(&self, state: &GoalState<'_>) -> bool {
         let is_open =
-            |step: &Step<'_>| matches!(step, Step::Child(child) if state.items[*child].ended().is_none());
+            |step: &Entry<'_>| matches!(step, Entry::Child(child) if state.items[*child].ended().is_none());
         self.steps.iter().any(is_open)
     }
 
     /// How many children it has.
     pub fn children(&self) -> u32 {
-        self.steps.iter().filter(|step| matches!(step, Step::Child(_))).count() as u32
+        self.steps.iter().filter(|step| matches!(step, Entry::Child(_))).count() as u32
     }
 
     /// Whether it was made to recover its parent.
@@ -165,9 +165,9 @@ impl<'a> ItemState<'a> {
     /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &GoalState<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        let is_later = |step: &&Step<'_>| matches!(step, Step::Duty(duty, _) if !duty.works());
+        let is_later = |step: &&Entry<'_>| matches!(step, Entry::Duty(duty, _) if !duty.works());
         for step in self.steps.iter().rev().skip_while(is_later) {
-            let Step::Child(child) = step else { break };
+            let Entry::Child(child) = step else { break };
             let same =
                 |first: &usize| state.items[*first].recovers(state) == state.items[*child].recovers(state);
             if !batch.first().is_none_or(same) {
@@ -181,11 +181,11 @@ impl<'a> ItemState<'a> {
 }
 
 /// How often a duty was asked.
-pub(crate) fn asked(steps: &[Step<'_>], duty: Duty) -> usize {
-    steps.iter().filter(|step| matches!(step, Step::Duty(asked, _) if *asked == duty)).count()
+pub(crate) fn asked(steps: &[Entry<'_>], duty: Duty) -> usize {
+    steps.iter().filter(|step| matches!(step, Entry::Duty(asked, _) if *asked == duty)).count()
 }
 
 /// How often a duty was asked last, without anything else between.
-pub(crate) fn asked_in_a_row(steps: &[Step<'_>], duty: Duty) -> usize {
-    steps.iter().rev().take_while(|step| matches!(step, Step::Duty(asked, _) if *asked == duty)).count()
+pub(crate) fn asked_in_a_row(steps: &[Entry<'_>], duty: Duty) -> usize {
+    steps.iter().rev().take_while(|step| matches!(step, Entry::Duty(asked, _) if *asked == duty)).count()
 }

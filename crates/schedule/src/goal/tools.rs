@@ -1,7 +1,7 @@
 //! Which tools a task of a goal may use: those of the goal, as far as the task, its analyser or its recovery names them.
 
 use super::contract::Said;
-use super::state::{GoalState, ItemState, Step, Told};
+use super::state::{Entry, GoalState, ItemState, Told};
 use convoke_model::Duty;
 use convoke_plan::Action;
 
@@ -24,7 +24,7 @@ pub(super) fn named(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> 
         return Vec::new();
     }
     let analysed = item.steps.iter().find_map(|step| match step {
-        Step::Duty(Duty::Analyse, Told::Said(said)) => match &**said {
+        Entry::Duty(Duty::Analyse, Told::Said(said)) => match &**said {
             Said::Size { tools, .. } => {
                 Some(tools.iter().flat_map(|tool| state.goal.allowed(tool)).collect())
             }
@@ -50,7 +50,7 @@ pub(super) fn used(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
 fn alternatives(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     let used = used(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Recover, Told::Said(said)) => match &**said {
+        Entry::Duty(Duty::Recover, Told::Said(said)) => match &**said {
             Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {
                 Some(state.goal.allowed(tool))
             }

@@ -4,7 +4,7 @@
 
 use super::contract::Said;
 use super::outcome::{Status, status};
-use super::state::{GoalState, Step, Told};
+use super::state::{Entry, GoalState, Told};
 use convoke_model::Duty;
 
 /// How a goal ended, with what was said about it.
@@ -23,7 +23,7 @@ pub(super) fn shortfall(state: &GoalState<'_>) -> Option<String> {
 
 /// Whoever answers says that the goal was not reached.
 fn denied(state: &GoalState<'_>) -> Option<String> {
-    let Some(Step::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
+    let Some(Entry::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
     match &**said {
         Said::Answer { achieved: Some(false), reason } if reason.is_empty() => {
             Some("the answer says so".into())
@@ -38,7 +38,7 @@ fn denied(state: &GoalState<'_>) -> Option<String> {
 /// made for it do not say so.
 fn unmet(state: &GoalState<'_>) -> Option<String> {
     let heard = state.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Classify, Told::Said(said)) => match &**said {
+        Entry::Duty(Duty::Classify, Told::Said(said)) => match &**said {
             // Who names further tasks needs them, whatever else is said.
             Said::More { done, achieved, reason, tasks } => {
                 Some((*done && tasks.tasks.is_empty(), *achieved, reason))
@@ -60,7 +60,7 @@ fn unmet(state: &GoalState<'_>) -> Option<String> {
 /// Whether whoever planned last said that there is more to do.
 pub(super) fn is_incomplete(state: &GoalState<'_>) -> bool {
     let planned = state.steps.iter().rev().find_map(|step| match step {
-        Step::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
+        Entry::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
             Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
             _ => None,
         },

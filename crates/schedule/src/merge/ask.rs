@@ -4,8 +4,8 @@
 //! woken and goes on with their answers. A merge by programs that fails for good goes on by levels.
 
 use super::Merging;
-use crate::outputs::{Outputs, store};
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
+use crate::outputs::store;
 use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::view::View;
@@ -18,58 +18,50 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl Scheduler {
-    /// Decide: a suspended attempt's wishes become children.
-    pub(crate) fn ask_wishes(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        if self.tasks[task].state != TaskState::Open || !self.tasks[task].wishes {
-            return;
-        }
-        let asked = self.tasks[task].group.as_deref().map_or(0, |group| group.members.len());
-        let wishes = self.view(outputs).wishes(task);
-        let question = |(number, wish): (usize, &Wish)| Inquiry {
-            key: (asked + number + 1).to_string(),
-            about: self.view(outputs).about(task, wish),
-        };
-        let questions = wishes.iter().enumerate().map(question).collect();
-        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-        self.todo(crate::agenda::Todo::Group(task));
+impl State {
+    /// Everything that a program asked is answered: its attempt goes on.
+    pub(super) fn program_answered(&self, task: TaskIx) -> Vec<Step> {
+        if self.group(task).open == 0 { vec![Step::Wake(task)] } else { Vec::new() }
     }
 
-    /// Decide: everything that a program asked is answered: its attempt goes on.
-    pub(super) fn program_answered(&mut self, task: TaskIx) {
-        if self.group(task).open == 0 {
-            self.again(task);
-        }
-    }
-
-    /// Decide: a merge by programs has failed for good; it goes on by levels, and says so. False where it cannot.
-    pub(crate) fn fall_back_to_levels(&mut self, task: TaskIx, failure: &Failure) -> bool {
-        if !matches!(&self.node(task).kind, Kind::Reduce(reduce) if reduce.merger.is_some()) {
-            return false;
-        }
-        let Some(merging) = self.merging_of(task).filter(|merging| merging.strategy == Strategy::Rlm) else {
-            return false;
-        };
+    /// A merge by programs has failed for good: it goes on by levels, and says so. Nothing where it cannot.
+    pub(super) fn fall_back_to_levels(&self, task: TaskIx, failure: &Failure) -> Vec<Event> {
+        let has_merger = self.reduce(task).is_some_and(|reduce| reduce.merger.is_some());
+        let merging = self.merging_of(task).filter(|merging| merging.strategy == Strategy::Rlm);
+        let Some(merging) = merging.filter(|_| has_merger) else { return Vec::new() };
         let final_class = matches!(failure.class, Class::Budget | Class::Cancelled | Class::Security);
         if self.tasks[task].question.is_some() || final_class || self.tasks[task].cancelling.is_some() {
-            return false;
+            return Vec::new();
         }
         let id = self.tasks[task].id.clone();
         let message =
             format!("the merge by programs failed ({}); it goes on by levels", failure.with_reason());
-        self.emit(Event::Noted { task: Some(id.clone()), code: "rlm_fell_back".to_owned(), message });
-        self.emit(Event::MergeStarted {
+        let noted = Event::Noted { task: Some(id.clone()), code: "rlm_fell_back".to_owned(), message };
+        let started = Event::MergeStarted {
             task: id,
             strategy: Strategy::Hierarchical.word().to_owned(),
             sources: merging.sources.iter().map(|source| self.tasks[*source].id.clone()).collect(),
             missing: merging.missing.clone(),
             closed: true,
-        });
-        true
+        };
+        vec![noted, started]
     }
 }
 
 impl View<'_> {
+    /// A suspended attempt's wishes become children.
+    pub(super) fn ask_wishes(&self, task: TaskIx) -> Vec<Step> {
+        if self.tasks[task].state != TaskState::Open || !self.tasks[task].wishes {
+            return Vec::new();
+        }
+        let asked = self.children(task).len();
+        let question = |(number, wish): (usize, &Wish)| {
+            Inquiry::new((asked + number + 1).to_string(), self.about(task, wish))
+        };
+        let children = self.wishes(task).iter().enumerate().map(question).collect();
+        vec![Step::Spawn { on: task, children }, Step::Revisit(task)]
+    }
+
     /// What an attempt that writes programs is given.
     pub(crate) fn program_call(&self, task: TaskIx, reduce: &Reduce) -> Result<ProgramCall, Failure> {
         let nobody = || Failure::new(Class::Fatal, "this reduce step has no model that writes programs");

@@ -2,68 +2,69 @@
 
 use super::Merging;
 use super::tree::{Answer, Asks, Bounds, Next, Part, Tree, look};
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
 use crate::window::tokens;
 use convoke_model::fit::violations;
 use convoke_model::synthesis::{self, bare, index_of};
-use convoke_model::{About, Event, Inquiry, Piece, TaskId};
+use convoke_model::{About, Inquiry, Piece, TaskId};
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
 
 /// A question has room for so many tokens of outputs at least; a window that has not is refused where it is asked.
 const LEAST_TOKENS: u64 = 200;
 
-impl Scheduler {
-    /// Decide: asks what can be asked, or ends the merge.
+impl View<'_> {
+    /// Asks what can be asked, or ends the merge.
     pub(super) fn next_level(
-        &mut self,
+        &self,
         task: TaskIx,
         reduce: &Reduce,
         merging: &Merging,
-        outputs: &dyn Outputs,
-    ) {
-        let asks = self.new_questions(task, reduce, merging, outputs);
+        changed: &[TaskIx],
+    ) -> Vec<Step> {
+        let (asks, is_settled) = self.new_questions(task, reduce, merging, changed);
         if !asks.is_empty() {
             let questions = asks.into_iter().map(|(key, parts)| question(merging.strategy, key, parts));
-            let questions = questions.collect();
-            self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-        } else if self.group(task).tree.as_ref().is_some_and(Tree::is_settled) {
-            let next = self.view(outputs).look_at_levels(task, reduce, merging);
-            self.end_levels(task, reduce, merging, &next, outputs);
+            return vec![Step::Spawn { on: task, children: questions.collect() }];
+        }
+        match is_settled {
+            true => self.end_levels(task, reduce, merging, &self.look_at_levels(task, reduce, merging)),
+            false => Vec::new(),
         }
     }
 
-    /// What can be asked now: all there is at the first look, and what the answers since the last one allow.
+    /// What can be asked now: all there is at the first look, and what the answers since the last one allow. And whether
+    /// nothing is left to ask.
     fn new_questions(
-        &mut self,
+        &self,
         task: TaskIx,
         reduce: &Reduce,
         merging: &Merging,
-        outputs: &dyn Outputs,
-    ) -> Asks {
-        let bounds = self.view(outputs).bounds(task, reduce, merging);
-        let group = self.group_mut(task);
-        let (tree, answered) = (group.tree.take(), std::mem::take(&mut group.answered));
-        let is_new = tree.is_none();
-        let mut tree = tree.unwrap_or_else(|| Tree::new(self.parts(merging, bounds), bounds));
-        let answer = |key: &str, of: &[Part]| self.view(outputs).answer_at(task, merging, key, of, bounds);
-        let asks = match is_new {
-            true => tree.look_at_all(&answer),
-            false => {
-                let asked = answered.iter().filter_map(|child| self.tasks[*child].question.as_ref());
-                tree.look_behind(asked.map(|question| question.key.as_str()), &answer)
+        changed: &[TaskIx],
+    ) -> (Asks, bool) {
+        let bounds = self.bounds(task, reduce, merging);
+        let answer = |key: &str, of: &[Part]| self.answer_at(task, merging, key, of, bounds);
+        let (tree, asks) = match self.take_memo::<Tree>(task) {
+            None => {
+                let mut tree = Tree::new(self.parts(merging, bounds), bounds);
+                let asks = tree.look_at_all(&answer);
+                (tree, asks)
+            }
+            Some(mut tree) => {
+                let answered = changed.iter().filter(|child| self.asker(**child) == Some(task));
+                let asked = answered.filter_map(|child| self.tasks[*child].question.as_ref());
+                let asks = tree.look_behind(asked.map(|question| question.key.as_str()), &answer);
+                (tree, asks)
             }
         };
-        self.group_mut(task).tree = Some(tree);
-        asks
+        let is_settled = tree.is_settled();
+        self.keep_memo(task, tree);
+        (asks, is_settled)
     }
-}
 
-impl View<'_> {
     /// Everything at once, for the end: what was carried on or lost on the way.
     fn look_at_levels(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Next {
         let bounds = self.bounds(task, reduce, merging);
@@ -182,7 +183,7 @@ impl State {
 fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> Inquiry {
     let of = parts.into_iter().map(|part| part.piece).collect();
     let about = if chooses(strategy) { About::Choose { of } } else { About::Merge { of } };
-    Inquiry { key, about }
+    Inquiry::new(key, about)
 }
 
 pub(super) fn chooses(strategy: Strategy) -> bool {

@@ -20,14 +20,17 @@ mod unfinished;
 mod verify;
 mod vote;
 
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::{Composite, Step};
+use crate::reopen::Reopening;
 use crate::state::State;
-use crate::task::TaskIx;
-use convoke_model::Missing;
-use convoke_plan::{Kind, Reduce, Strategy};
+use crate::task::{End, TaskIx, TaskState};
+use crate::view::View;
+use convoke_model::{About, AgentCall, Event, Failure, Missing};
+use convoke_plan::{Kind, Node, NodeIx, Reduce, Strategy, Verify};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) use outcome::MERGE_FAILED;
 pub(crate) use texts::part_of;
@@ -48,36 +51,149 @@ pub(crate) struct Merging {
     pub closed: bool,
 }
 
-impl Scheduler {
-    /// Decide: a merge or an examination goes on, or ends. Its children have changed, or outputs have arrived.
-    pub(crate) fn go_on_merging(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        let plan = self.plan.clone();
-        let frame = self.tasks[task].place.frame;
-        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
-        match &node.kind {
-            Kind::Reduce(reduce) => self.go_on_reducing(task, reduce, outputs),
-            Kind::Verify(verify) => self.go_on_verifying(task, verify, outputs),
-            Kind::Phase(phase) => self.go_on_phase(task, phase, outputs),
-            Kind::Goal(_) | Kind::Item(_) => self.go_on_goal(task, outputs),
-            _ => {}
+/// A reduce task: one answer of many outputs.
+pub(crate) struct MergeTask;
+
+impl Composite for MergeTask {
+    fn claims(&self, node: &Node) -> bool {
+        matches!(node.kind, Kind::Reduce(_))
+    }
+
+    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+        let reduce = state.reduce(task)?;
+        match child {
+            About::Merge { .. } | About::Choose { .. } => reduce.merger,
+            About::Prompt { .. } => reduce.rlm.as_ref().map(|rlm| rlm.reader),
+            About::Program { .. } => Some(state.tasks[task].node),
+            _ => None,
         }
     }
 
-    fn go_on_reducing(&mut self, task: TaskIx, reduce: &Reduce, outputs: &dyn Outputs) {
-        let Some(merging) = self.tasks[task].merging.clone() else { return };
-        match merging.strategy {
-            Strategy::Flat | Strategy::Auto => self.end_flat(task, reduce, &merging, outputs),
-            Strategy::Vote => self.end_vote(task, reduce, &merging, outputs),
-            Strategy::Hierarchical | Strategy::Judge | Strategy::Tournament => {
-                self.next_level(task, reduce, &merging, outputs);
-            }
-            Strategy::Progressive => self.next_arrivals(task, reduce, &merging, outputs),
-            Strategy::Rlm => self.program_answered(task),
+    /// Programs need a permit; everything else asks by its children.
+    fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        match view.tasks[task].merging {
+            None => view.start_merge(task),
+            Some(_) => vec![Step::Attempt(task)],
         }
+    }
+
+    fn advance(&self, view: &View<'_>, task: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
+        let Some((reduce, merging)) = view.reduce(task).zip(view.merging_of(task)) else { return Vec::new() };
+        match merging.strategy {
+            Strategy::Flat | Strategy::Auto => view.end_flat(task, reduce, &merging),
+            Strategy::Vote => view.end_vote(task, reduce, &merging),
+            Strategy::Hierarchical | Strategy::Judge | Strategy::Tournament => {
+                view.next_level(task, reduce, &merging, changed)
+            }
+            Strategy::Progressive => view.next_arrivals(task, reduce, &merging),
+            Strategy::Rlm => view.program_answered(task),
+        }
+    }
+
+    fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
+        view.put_merge_question(child, call)
+    }
+
+    fn may_spawn(&self, state: &State, task: TaskIx) -> bool {
+        state.state(task) == TaskState::Open
+    }
+
+    fn asked_by_attempt(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        view.ask_wishes(task)
+    }
+
+    fn instead_of_failing(&self, state: &State, task: TaskIx, failure: &Failure) -> Vec<Event> {
+        state.fall_back_to_levels(task, failure)
+    }
+
+    fn patience(&self, node: &Node) -> Option<Duration> {
+        match &node.kind {
+            Kind::Reduce(reduce) => reduce.deadline_ms.map(Duration::from_millis),
+            _ => None,
+        }
+    }
+
+    fn out_of_patience(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        view.pass_deadline(task)
+    }
+
+    fn arrived(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        view.start_collecting(task)
+    }
+
+    fn is_starving(&self, state: &State, task: TaskIx) -> bool {
+        state.is_collecting(task) && state.state(task) == TaskState::Open && state.group(task).open == 0
+    }
+
+    fn starved(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        vec![view.close_arrivals(task)]
+    }
+
+    fn unfinished(&self, view: &View<'_>, task: TaskIx) -> Option<Value> {
+        view.unmerged(task, view.reduce(task)?)
+    }
+
+    fn spawned(&self, state: &mut State, task: TaskIx, child: TaskIx) {
+        state.note_arrivals(task, child);
+    }
+}
+
+/// A verify task: an answer is examined and corrected.
+pub(crate) struct VerifyTask;
+
+impl Composite for VerifyTask {
+    fn claims(&self, node: &Node) -> bool {
+        matches!(node.kind, Kind::Verify(_))
+    }
+
+    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+        let verify = state.verify(task)?;
+        match child {
+            About::Assess { .. } => Some(verify.assessor),
+            About::Correct { .. } => Some(verify.repairer),
+            _ => None,
+        }
+    }
+
+    fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        view.start_verify(task)
+    }
+
+    fn advance(&self, view: &View<'_>, task: TaskIx, _changed: &[TaskIx]) -> Vec<Step> {
+        view.verify(task).map(|verify| view.next_examination(task, verify)).unwrap_or_default()
+    }
+
+    fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
+        view.put_examination(child, call)
+    }
+
+    fn may_spawn(&self, state: &State, task: TaskIx) -> bool {
+        state.state(task) == TaskState::Open
+    }
+
+    /// What was asked on its way led to its failure: asked again, it has another chance.
+    fn reopen(&self, state: &State, task: TaskIx, found: &mut Reopening) -> bool {
+        let failed = state.state(task) == TaskState::Ended(End::Failed);
+        if failed {
+            found.begin_anew(state.id(task));
+        }
+        failed
+    }
+
+    fn unfinished(&self, view: &View<'_>, task: TaskIx) -> Option<Value> {
+        view.unverified(task, view.verify(task)?)
     }
 }
 
 impl State {
+    fn reduce(&self, task: TaskIx) -> Option<&Reduce> {
+        if let Kind::Reduce(reduce) = &self.node(task).kind { Some(reduce) } else { None }
+    }
+
+    fn verify(&self, task: TaskIx) -> Option<&Verify> {
+        if let Kind::Verify(verify) = &self.node(task).kind { Some(verify) } else { None }
+    }
+
     pub(crate) fn merging_of(&self, task: TaskIx) -> Option<Arc<Merging>> {
         self.tasks[task].merging.clone()
     }

@@ -4,8 +4,7 @@ use super::Merging;
 use super::levels::{as_text, chooses};
 use super::tree::Next;
 use super::vote::{Ballot, Said, count, said};
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::view::View;
@@ -18,72 +17,61 @@ use std::collections::HashSet;
 /// The reason of a merge whose last question failed for good.
 pub(crate) const MERGE_FAILED: &str = "merge_failed";
 
-impl Scheduler {
+impl View<'_> {
     /// One after the other under headings; a single output stands for itself.
-    pub(super) fn end_flat(
-        &mut self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        outputs: &dyn Outputs,
-    ) {
+    pub(super) fn end_flat(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Vec<Step> {
         let result = match merging.sources.as_slice() {
-            [one] => bare(self.view(outputs).json_of(*one)),
+            [one] => bare(self.json_of(*one)),
             many => {
-                let block = |source: &TaskIx| {
-                    format!("## {}\n\n{}", self.title(*source), self.view(outputs).text_of(*source))
-                };
+                let block =
+                    |source: &TaskIx| format!("## {}\n\n{}", self.title(*source), self.text_of(*source));
                 Value::from(many.iter().map(block).collect::<Vec<_>>().join("\n\n---\n\n"))
             }
         };
         let all = (0..merging.sources.len()).collect();
-        let report = self.report(task, reduce, merging, result, 0, Some(all));
-        self.succeed(task, &report, outputs);
+        let output = self.report(task, reduce, merging, result, 0, Some(all));
+        vec![Step::Succeed { on: task, output }]
     }
 
     pub(super) fn end_levels(
-        &mut self,
+        &self,
         task: TaskIx,
         reduce: &Reduce,
         merging: &Merging,
         next: &Next,
-        outputs: &dyn Outputs,
-    ) {
+    ) -> Vec<Step> {
         let last = next.result.clone().flatten().and_then(|part| self.tasks.find(&part.piece.task));
         let Some(last) = last else {
-            return self.fail_task(task, self.all_lost(task));
+            return vec![Step::Fail { on: task, failure: self.all_lost(task) }];
         };
         let lost = self.lost_sources(next);
         let left = merging.sources.len() - lost.len();
+        let missing = [&merging.missing[..], &lost].concat();
         if (left as u32) < reduce.min_sources {
-            let gone = [&merging.missing[..], &lost].concat();
-            return self.fail_task(task, self.too_few(task, left, &gone, reduce));
+            return vec![Step::Fail { on: task, failure: self.too_few(task, left, &missing, reduce) }];
         }
-        if !lost.is_empty() {
-            // Recorded, so that the run is known to lack them also after a crash.
-            self.emit(Event::OutputsMissed { task: self.tasks[task].id.clone(), missing: lost });
-        }
-        let merging = self.merging_of(task).expect("it merges");
-        let result = bare(self.view(outputs).json_of(last));
+        let merging = Merging { missing, ..merging.clone() };
+        let result = bare(self.json_of(last));
         let mut report = self.report(task, reduce, &merging, result, next.levels, None);
         if chooses(merging.strategy) {
-            self.view(outputs).add_choice(task, &merging, last, &mut report);
+            self.add_choice(task, &merging, last, &mut report);
         }
         let notes = next.carried.iter().map(|key| {
             Value::from(format!("question {key} failed; its outputs went into the next one as they were"))
         });
         report["notes"].as_array_mut().expect("a list").extend(notes);
-        self.succeed(task, &report, outputs);
+        let missed = self.outputs_missed_by(task, lost);
+        missed.into_iter().chain([Step::Succeed { on: task, output: report }]).collect()
+    }
+
+    /// Recorded, so that the run is known to lack them also after a crash.
+    pub(super) fn outputs_missed_by(&self, task: TaskIx, missing: Vec<Missing>) -> Option<Step> {
+        let task = self.tasks[task].id.clone();
+        (!missing.is_empty()).then(|| Step::Record(Event::OutputsMissed { task, missing }))
     }
 
     /// Votes are counted; nothing decided is a result, unless the rule says otherwise.
-    pub(super) fn end_vote(
-        &mut self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        outputs: &dyn Outputs,
-    ) {
+    pub(super) fn end_vote(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Vec<Step> {
         let rule = reduce.vote.as_ref().expect("a vote has a rule");
         let ballots: Vec<Ballot> = self
             .sources(task, reduce)
@@ -91,7 +79,7 @@ impl Scheduler {
             .map(|source| Ballot {
                 member: self.title(source.task),
                 said: match source.succeeded {
-                    true => said(&self.view(outputs).json_of(source.task), rule),
+                    true => said(&self.json_of(source.task), rule),
                     false => Said::Failed(self.absence(source.task).cause),
                 },
             })
@@ -103,13 +91,14 @@ impl Scheduler {
                 self.node(task).name,
                 counted.report["tally"]
             );
-            return self.fail_task(task, Failure::new(Class::InvalidOutput, message).reason("undecided"));
+            let failure = Failure::new(Class::InvalidOutput, message).reason("undecided");
+            return vec![Step::Fail { on: task, failure }];
         }
         let result = counted.winner.clone().map_or(Value::Null, Value::from);
         let mut report = self.report(task, reduce, merging, result, 0, Some(Default::default()));
         report["winner"] = json!(counted.winner);
         report["vote"] = counted.report;
-        self.succeed(task, &report, outputs);
+        vec![Step::Succeed { on: task, output: report }]
     }
 }
 

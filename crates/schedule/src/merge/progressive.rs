@@ -6,62 +6,50 @@
 use super::Merging;
 use super::sources::named;
 use super::tree::Part;
-use crate::agenda::Todo;
-use crate::frame::FrameIx;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::{TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::bare;
 use convoke_model::{About, CauseKind, Event, Inquiry, Missing, Piece};
-use convoke_plan::{Kind, Reduce, Strategy};
+use convoke_plan::{Reduce, Strategy};
 use std::collections::HashSet;
 
-impl Scheduler {
-    /// Decide: an output has arrived that a progressive merge wants.
-    pub(crate) fn arrived(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        let plan = self.plan.clone();
-        let frame = self.tasks[task].place.frame;
-        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
-        let Kind::Reduce(reduce) = &node.kind else { return };
+impl State {
+    /// An output has arrived that a progressive merge wants: it begins with the first.
+    pub(super) fn start_collecting(&self, task: TaskIx) -> Vec<Step> {
+        let Some(reduce) = self.reduce(task) else { return Vec::new() };
         let something = || self.sources(task, reduce).iter().any(|source| source.succeeded);
-        match self.tasks[task].state {
-            TaskState::Waiting if something() => self.emit(Event::MergeStarted {
-                task: self.tasks[task].id.clone(),
-                strategy: Strategy::Progressive.word().to_owned(),
-                sources: Vec::new(),
-                missing: Vec::new(),
-                closed: false,
-            }),
-            TaskState::Open => self.look_at_group(task, outputs),
-            _ => {}
+        match self.tasks[task].state == TaskState::Waiting && something() {
+            true => vec![self.collects(task, Vec::new(), false)],
+            false => Vec::new(),
         }
     }
 
-    /// Decide: the time to wait is over; the merge begins, or ends, with what is there.
-    pub(crate) fn merge_deadline(&mut self, task: TaskIx) {
-        let plan = self.plan.clone();
-        let frame = self.tasks[task].place.frame;
-        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
-        let Kind::Reduce(reduce) = &node.kind else { return };
+    fn collects(&self, task: TaskIx, missing: Vec<Missing>, closed: bool) -> Step {
+        let (task, strategy) = (self.tasks[task].id.clone(), Strategy::Progressive.word().to_owned());
+        Step::Record(Event::MergeStarted { task, strategy, sources: Vec::new(), missing, closed })
+    }
+
+    /// The time to wait is over; the merge begins, or ends, with what is there.
+    pub(super) fn pass_deadline(&self, task: TaskIx) -> Vec<Step> {
+        let Some(reduce) = self.reduce(task) else { return Vec::new() };
         let waits = self.tasks[task].state == TaskState::Waiting || self.is_collecting(task);
-        if waits {
-            self.note_deadline(task, reduce);
-        }
+        let mut steps: Vec<Step> = waits.then(|| self.deadline_passed(task, reduce)).into_iter().collect();
         match self.tasks[task].state {
             TaskState::Waiting if reduce.strategy == Strategy::Progressive => {
-                self.close_arrivals(task, reduce)
+                steps.push(self.close_arrivals(task));
             }
-            TaskState::Waiting => self.start_merge(task, reduce),
-            TaskState::Open if self.is_collecting(task) => self.close_arrivals(task, reduce),
-            _ => return,
+            TaskState::Waiting => steps.extend(self.start_merge(task)),
+            TaskState::Open if self.is_collecting(task) => steps.push(self.close_arrivals(task)),
+            _ => return steps,
         }
-        self.todo(Todo::Losers(task, CauseKind::DeadlinePassed));
+        steps.push(Step::Release { on: task, why: CauseKind::DeadlinePassed });
+        steps
     }
 
     /// Says that the time is over, and whose outputs are not there.
-    fn note_deadline(&mut self, task: TaskIx, reduce: &Reduce) {
+    fn deadline_passed(&self, task: TaskIx, reduce: &Reduce) -> Step {
         let (there, gone): (Vec<_>, Vec<_>) =
             self.sources(task, reduce).into_iter().partition(|source| source.succeeded);
         let missing = self.missing_of(task, reduce, &gone);
@@ -74,87 +62,55 @@ impl Scheduler {
             }
         };
         let task = Some(self.tasks[task].id.clone());
-        self.emit(Event::Noted { task, code: "deadline_passed".to_owned(), message });
+        Step::Record(Event::Noted { task, code: "deadline_passed".to_owned(), message })
     }
 
     /// Nothing more is waited for.
-    fn close_arrivals(&mut self, task: TaskIx, reduce: &Reduce) {
+    pub(super) fn close_arrivals(&self, task: TaskIx) -> Step {
+        let reduce = self.reduce(task).expect("only merges collect");
         let gone: Vec<_> =
             self.sources(task, reduce).into_iter().filter(|source| !source.succeeded).collect();
-        let missing = self.missing_of(task, reduce, &gone);
-        self.emit(Event::MergeStarted {
-            task: self.tasks[task].id.clone(),
-            strategy: Strategy::Progressive.word().to_owned(),
-            sources: Vec::new(),
-            missing,
-            closed: true,
-        });
+        self.collects(task, self.missing_of(task, reduce, &gone), true)
     }
+}
 
-    /// Decide: nothing else of a workflow goes on, so what a collecting merge still waits for never comes.
-    pub(crate) fn close_idle_merge(&mut self, frame: FrameIx) -> bool {
-        let idle = |step: &TaskIx| {
-            self.is_collecting(*step)
-                && self.tasks[*step].state == TaskState::Open
-                && self.group(*step).open == 0
-        };
-        let idle: Vec<TaskIx> = self.frame(frame).steps.iter().copied().filter(idle).collect();
-        let state = self.frame(frame);
-        let Some(step) = idle.first().copied().filter(|_| state.live == state.waiting + idle.len() as u32)
-        else {
-            return false;
-        };
-        let plan = self.plan.clone();
-        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[step].node);
-        if let Kind::Reduce(reduce) = &node.kind {
-            self.close_arrivals(step, reduce);
-        }
-        true
-    }
-
-    /// Decide: what has arrived is merged with what is there, or the merge ends.
-    pub(super) fn next_arrivals(
-        &mut self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        outputs: &dyn Outputs,
-    ) {
+impl View<'_> {
+    /// What has arrived is merged with what is there, or the merge ends.
+    pub(super) fn next_arrivals(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Vec<Step> {
         if self.group(task).open > 0 {
-            return;
+            return Vec::new();
         }
         let current = self.text_so_far(task);
         let mut pool: Vec<Part> = current.iter().map(|child| self.whole(*child)).collect();
-        self.view(outputs).new_arrivals(task, reduce, &mut pool);
-        if pool.len() >= 2 || merging.closed && self.view(outputs).is_unshaped(task, reduce, merging, &pool) {
-            let key = (self.group(task).members.len() + 1).to_string();
+        self.new_arrivals(task, reduce, &mut pool);
+        if pool.len() >= 2 || merging.closed && self.is_unshaped(task, reduce, merging, &pool) {
+            let key = (self.children(task).len() + 1).to_string();
             let of = pool.into_iter().map(|part| part.piece).collect();
-            let questions = vec![Inquiry { key, about: About::Merge { of } }];
-            self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
+            vec![Step::Spawn { on: task, children: vec![Inquiry::new(key, About::Merge { of })] }]
         } else if merging.closed {
-            self.end_progressive(task, reduce, merging, pool, outputs);
+            self.end_progressive(task, reduce, merging, pool)
         } else if self.all_needs_ended(task) {
-            self.close_arrivals(task, reduce);
+            vec![self.close_arrivals(task)]
         } else {
-            self.look_later(self.tasks[task].place.frame);
+            vec![Step::WhenIdle(task)]
         }
     }
 
     fn end_progressive(
-        &mut self,
+        &self,
         task: TaskIx,
         reduce: &Reduce,
         merging: &Merging,
         pool: Vec<Part>,
-        outputs: &dyn Outputs,
-    ) {
+    ) -> Vec<Step> {
         let last = pool.into_iter().next().and_then(|part| self.tasks.find(&part.piece.task));
         // One output that came alone is no answer in place of all that were asked about and never merged.
         if !self.group(task).members.is_empty() && self.text_so_far(task).is_none() {
-            return self.fail_task(task, self.all_lost(task));
+            return vec![Step::Fail { on: task, failure: self.all_lost(task) }];
         }
         let Some(last) = last else {
-            return self.fail_task(task, self.too_few(task, 0, &merging.missing, reduce));
+            let failure = self.too_few(task, 0, &merging.missing, reduce);
+            return vec![Step::Fail { on: task, failure }];
         };
         let lost = self.lost_arrivals(task);
         let left = merging
@@ -162,25 +118,21 @@ impl Scheduler {
             .iter()
             .filter(|source| !lost.iter().any(|gone| gone.task == self.tasks[**source].id));
         let left = left.count().max(usize::from(self.tasks[last].question.is_none()));
+        let missing = [&merging.missing[..], &lost].concat();
         if (left as u32) < reduce.min_sources {
-            let gone = [&merging.missing[..], &lost].concat();
-            return self.fail_task(task, self.too_few(task, left, &gone, reduce));
+            return vec![Step::Fail { on: task, failure: self.too_few(task, left, &missing, reduce) }];
         }
-        if !lost.is_empty() {
-            self.emit(Event::OutputsMissed { task: self.tasks[task].id.clone(), missing: lost });
-        }
-        let mut merging = (*self.merging_of(task).expect("it merges")).clone();
+        let mut merging = Merging { missing, ..merging.clone() };
         if self.tasks[last].question.is_none() && !merging.sources.contains(&last) {
             merging.sources.push(last);
         }
-        let result = bare(self.view(outputs).json_of(last));
+        let result = bare(self.json_of(last));
         let rounds = self.group(task).members.len() as u32;
-        let report = self.report(task, reduce, &merging, result, rounds, None);
-        self.succeed(task, &report, outputs);
+        let output = self.report(task, reduce, &merging, result, rounds, None);
+        let missed = self.outputs_missed_by(task, lost);
+        missed.into_iter().chain([Step::Succeed { on: task, output }]).collect()
     }
-}
 
-impl View<'_> {
     /// Whether all that has come is one output that has not the shape of the answer.
     fn is_unshaped(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, pool: &[Part]) -> bool {
         let [only] = pool else { return false };
@@ -214,7 +166,7 @@ impl View<'_> {
 }
 
 impl State {
-    fn is_collecting(&self, task: TaskIx) -> bool {
+    pub(super) fn is_collecting(&self, task: TaskIx) -> bool {
         let merging = self.tasks[task].merging.as_ref();
         merging.is_some_and(|merging| merging.strategy == Strategy::Progressive && !merging.closed)
     }

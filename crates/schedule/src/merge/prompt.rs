@@ -7,8 +7,8 @@ use crate::task::TaskIx;
 use crate::view::View;
 use crate::window::{binding_room, headed, level, read_by, tokens};
 use convoke_model::synthesis::mark;
-use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, Piece};
-use convoke_plan::{Kind, Reduce, Text};
+use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Piece};
+use convoke_plan::{Reduce, Text};
 use serde_json::Value;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,46 +20,30 @@ const HEADING_TOKENS: u64 = 32;
 const LEAST: usize = 200;
 
 impl View<'_> {
-    /// Puts a question into the call that asks it.
-    pub(crate) fn put_question(
+    /// Puts what is merged or chosen from into the call that asks it.
+    pub(super) fn put_merge_question(
         &self,
         child: TaskIx,
-        question: &Inquiry,
         mut call: AgentCall,
     ) -> Result<AgentCall, Failure> {
-        let task = self.tasks[child].place.within.expect("a question has a task that asks it");
-        let prompt = match (&question.about, &self.node(task).kind) {
-            (About::Merge { of }, Kind::Reduce(reduce)) => {
+        let asked = self.asker(child).and_then(|task| Some((task, self.reduce(task)?)));
+        let (task, reduce) = asked.ok_or_else(not_asked)?;
+        let prompt = match self.asked_about(child) {
+            Some(About::Merge { of }) => {
                 let room = binding_room(&call.settings).map(|room| room.saturating_sub(tokens(&call.prompt)));
                 let (prompt, cut) = self.merge_prompt(task, reduce, of, room)?;
                 let kept = cut.into_iter().filter(|_| self.can_read_on(child));
                 call.kept.extend(kept.filter_map(|task| self.kept_whole(task)));
                 prompt
             }
-            (About::Choose { of }, Kind::Reduce(reduce)) => {
+            Some(About::Choose { of }) => {
                 call.settings = Arc::new(self.one_of(task, of, &call.settings));
                 self.choice_prompt(task, reduce, of)?
             }
-            (About::Reshape { of, problem }, _) => {
-                return self.put_repair(task, of, problem, call);
-            }
-            (About::Prompt { text }, _) => self.prompt_text(text)?,
-            // What a duty is asked is its own template.
-            (About::Duty { .. } | About::Collect { .. }, _) => return Ok(self.put_duty(child, call)),
-            (About::Assess { answer }, Kind::Verify(verify)) => self.assess_prompt(task, verify, answer)?,
-            (About::Correct { answer, findings }, Kind::Verify(verify)) => {
-                self.correct_prompt(task, verify, answer, findings)?
-            }
-            // What a worker is told stands in its own prompt.
-            (About::Try { .. } | About::Intent { .. } | About::Aggregate { .. }, Kind::Phase(_)) => {
-                return Ok(self.put_told(child, call));
-            }
-            _ => return Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
+            Some(About::Prompt { text }) => self.prompt_text(text)?,
+            _ => return Err(not_asked()),
         };
-        // The workflow's instructions, if any, stand before it already.
-        call.prompt =
-            if call.prompt.trim().is_empty() { prompt } else { format!("{}\n\n{prompt}", call.prompt) };
-        Ok(call)
+        Ok(with_prompt(call, prompt))
     }
 
     fn prompt_text(&self, text: &convoke_model::Payload) -> Result<String, Failure> {
@@ -210,4 +194,14 @@ fn missing_part(merging: &Merging, room: Option<u64>) -> String {
     }
     part.push('\n');
     part
+}
+
+/// A call that asks this. The workflow's instructions, if any, stand before it already.
+pub(super) fn with_prompt(mut call: AgentCall, prompt: String) -> AgentCall {
+    call.prompt = if call.prompt.trim().is_empty() { prompt } else { format!("{}\n\n{prompt}", call.prompt) };
+    call
+}
+
+pub(super) fn not_asked() -> Failure {
+    Failure::new(Class::Fatal, "a question that its step does not ask")
 }

@@ -12,7 +12,7 @@ const CHARS_PER_TOKEN: u64 = 4;
 
 impl View<'_> {
     /// An output as JSON.
-    pub(crate) fn json_of(&self, task: TaskIx) -> Value {
+    pub fn json_of(&self, task: TaskIx) -> Value {
         self.written(task).value()
     }
 

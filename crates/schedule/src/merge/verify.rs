@@ -6,14 +6,14 @@
 
 use super::findings::{findings, open_findings, remains, severity, with_status};
 use super::levels::{as_text, chooses};
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use super::prompt::{not_asked, with_prompt};
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::TaskIx;
 use crate::view::View;
 use crate::window::headed;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
-use convoke_model::{About, Class, Event, Failure, Inquiry, TaskId};
+use convoke_model::{About, AgentCall, Class, Event, Failure, Inquiry, TaskId};
 use convoke_plan::{Strategy, Verify};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -26,68 +26,56 @@ const LEAST_TOKENS: u64 = 50;
 /// The reason of an examination whose first question failed for good.
 pub(crate) const NOT_EXAMINED: &str = "not_examined";
 
-impl Scheduler {
-    pub(super) fn go_on_verifying(&mut self, task: TaskIx, verify: &Verify, outputs: &dyn Outputs) {
+impl View<'_> {
+    pub(super) fn next_examination(&self, task: TaskIx, verify: &Verify) -> Vec<Step> {
         if self.group(task).open > 0 {
-            return;
+            return Vec::new();
         }
-        let Some(last) = self.group(task).members.last().copied() else {
+        let Some(last) = self.children(task).last().copied() else {
             let answer = self.tasks[self.first_answer(task)].id.clone();
-            return self.ask_one(task, 1, About::Assess { answer });
+            return vec![ask_one(task, 1, About::Assess { answer })];
         };
-        let round = self.group(task).members.len().div_ceil(2) as u32;
-        let question = self.tasks[last].question.clone().expect("a child of a verify task is a question");
-        match (&question.about, self.tasks[last].succeeded()) {
-            (About::Assess { .. }, false) => self.not_examined(task, last, round, verify, outputs),
+        let round = self.children(task).len().div_ceil(2) as u32;
+        let about = self.asked_about(last).expect("a child of a verify task is a question");
+        match (about, self.tasks[last].succeeded()) {
+            (About::Assess { .. }, false) => self.not_examined(task, last, round, verify),
             (About::Assess { answer }, true) => {
-                let open = open_findings(&self.view(outputs).json_of(last), verify.severity);
+                let open = open_findings(&self.json_of(last), verify.severity);
                 if open == 0 || round > verify.rounds {
-                    return self.end_verify(task, verify, None, outputs);
+                    return self.end_verify(task, verify, None);
                 }
                 let findings = self.tasks[last].id.clone();
-                self.ask_one(task, round, About::Correct { answer: answer.clone(), findings });
+                vec![ask_one(task, round, About::Correct { answer: answer.clone(), findings })]
             }
             (_, false) => {
                 let why = self.why_not(last);
                 let note = format!("correction {round} failed; the answer is the one before it: {why}");
-                self.end_verify(task, verify, Some(note), outputs);
+                self.end_verify(task, verify, Some(note))
             }
             (_, true) => {
                 let answer = self.tasks[last].id.clone();
-                self.ask_one(task, round + 1, About::Assess { answer });
+                vec![ask_one(task, round + 1, About::Assess { answer })]
             }
         }
     }
 
-    fn ask_one(&mut self, task: TaskIx, number: u32, about: About) {
-        let questions = vec![Inquiry { key: number.to_string(), about }];
-        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-    }
-
     /// Nobody could say whether the answer is right: the first time that is a failure, later it is said.
-    fn not_examined(
-        &mut self,
-        task: TaskIx,
-        last: TaskIx,
-        round: u32,
-        verify: &Verify,
-        outputs: &dyn Outputs,
-    ) {
+    fn not_examined(&self, task: TaskIx, last: TaskIx, round: u32, verify: &Verify) -> Vec<Step> {
         let why = self.why_not(last);
         if round > 1 {
             let note = format!("the corrected answer could not be examined: {why}");
-            return self.end_verify(task, verify, Some(note), outputs);
+            return self.end_verify(task, verify, Some(note));
         }
         let message =
             format!("verify step `{}`: the answer could not be examined: {why}", self.node(task).name);
         let class = self.tasks[last].failure.as_deref().map_or(Class::Fatal, |failure| failure.class);
         let answer = &self.tasks[self.first_answer(task)].id;
         let hint = format!("`convoke show RUN {answer}` has the unexamined answer");
-        self.fail_task(task, Failure::new(class, message).reason(NOT_EXAMINED).hint(hint));
+        vec![Step::Fail { on: task, failure: Failure::new(class, message).reason(NOT_EXAMINED).hint(hint) }]
     }
 
-    fn end_verify(&mut self, task: TaskIx, verify: &Verify, note: Option<String>, outputs: &dyn Outputs) {
-        let findings = self.view(outputs).all_findings(task, verify);
+    fn end_verify(&self, task: TaskIx, verify: &Verify, note: Option<String>) -> Vec<Step> {
+        let findings = self.all_findings(task, verify);
         let open = findings.iter().filter(|finding| finding["status"] == "open").count();
         let corrections = self.answers(task).len() - 1;
         let verdict = match (open, corrections) {
@@ -96,32 +84,41 @@ impl Scheduler {
             _ => "open",
         };
         if open > 0 && verify.fail_when_open {
-            return self.fail_task(task, self.still_open(task, open, findings.len(), corrections));
+            let failure = self.still_open(task, open, findings.len(), corrections);
+            return vec![Step::Fail { on: task, failure }];
         }
-        self.tell(task, "findings_open", remains(&findings));
-        self.tell(task, "not_corrected", note.clone());
         let (calls, usage) = self.calls_so_far(task);
         let answer = *self.answers(task).last().expect("there is a first answer");
-        let result = bare(self.view(outputs).json_of(answer));
-        let (sources, nowhere) = self.view(outputs).sources_behind(task, &result, corrections);
-        let report = json!({
+        let result = bare(self.json_of(answer));
+        let (sources, nowhere) = self.sources_behind(task, &result, corrections);
+        // What a person should know who only sees that the step succeeded.
+        let told = [("findings_open", remains(&findings)), ("not_corrected", note.clone())];
+        let output = json!({
             "result": result, "verdict": verdict, "findings": findings, "sources": sources,
             "rounds": corrections, "calls": calls, "usage": usage_value(&usage),
             "notes": note.into_iter().chain(nowhere).collect::<Vec<_>>(),
         });
-        self.succeed(task, &report, outputs);
-    }
-
-    /// What a person should know who only sees that the step succeeded.
-    fn tell(&mut self, task: TaskIx, code: &str, message: Option<String>) {
-        if let Some(message) = message {
+        let tell = |(code, message): (&str, Option<String>)| {
             let task = Some(self.tasks[task].id.clone());
-            self.emit(Event::Noted { task, code: code.to_owned(), message });
-        }
+            Some(Step::Record(Event::Noted { task, code: code.to_owned(), message: message? }))
+        };
+        told.into_iter().filter_map(tell).chain([Step::Succeed { on: task, output }]).collect()
     }
-}
 
-impl View<'_> {
+    /// Puts what is to be examined or corrected into the call that asks it.
+    pub(super) fn put_examination(&self, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
+        let (task, verify) =
+            self.asker(child).and_then(|task| Some((task, self.verify(task)?))).ok_or_else(not_asked)?;
+        let prompt = match self.asked_about(child) {
+            Some(About::Assess { answer }) => self.assess_prompt(task, verify, answer)?,
+            Some(About::Correct { answer, findings }) => {
+                self.correct_prompt(task, verify, answer, findings)?
+            }
+            _ => return Err(not_asked()),
+        };
+        Ok(with_prompt(call, prompt))
+    }
+
     /// What there is of an examination that came to no end of its own: the newest answer, unverified, with the findings
     /// so far. `None` where there is no answer.
     pub(crate) fn unverified(&self, task: TaskIx, verify: &Verify) -> Option<Value> {
@@ -305,4 +302,8 @@ impl State {
         });
         std::iter::once(self.first_answer(task)).chain(corrected).collect()
     }
+}
+
+fn ask_one(task: TaskIx, number: u32, about: About) -> Step {
+    Step::Spawn { on: task, children: vec![Inquiry::new(number.to_string(), about)] }
 }

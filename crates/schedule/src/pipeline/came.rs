@@ -209,7 +209,7 @@ impl View<'_> {
         let Some(aggregate) = self.aggregate_of(task, child) else {
             let key = self.tasks[child].question.as_ref().expect("a child of a phase is asked").key.clone();
             let about = About::Aggregate { of: self.tasks[child].id.clone() };
-            return Came::Asks(vec![Inquiry { key, about }]);
+            return Came::Asks(vec![Inquiry::new(key, about)]);
         };
         match self.reply(task, phase, aggregate) {
             Reply::Waits => Came::Waits,
@@ -250,7 +250,9 @@ impl State {
     /// The failure of a child is that of who handed the work to it; what it said about the run does not count.
     fn of_child(&self, child: TaskIx, outcome: Outcome) -> Outcome {
         let who = match self.tasks[child].question.as_deref() {
-            Some(Inquiry { key, about: About::Intent { persona, .. } }) => format!("child {key} ({persona})"),
+            Some(Inquiry { key, about: About::Intent { persona, .. }, .. }) => {
+                format!("child {key} ({persona})")
+            }
             _ => "child".to_owned(),
         };
         let why = format!("{who}: {}", outcome.reason.as_deref().unwrap_or("failed"));

@@ -1,12 +1,13 @@
-//! What was done against contracts, whatever came of it (`crate::contract` resolves them).
+//! What a persona may do and use, and what was done against that, whatever came of it.
 
 use super::came::Reply;
 use super::trigger::Status;
 use crate::frame::FrameIx;
+use crate::state::State;
 use crate::task::TaskIx;
 use crate::view::View;
-use convoke_model::Class;
-use convoke_plan::{Kind, Phase};
+use convoke_model::{Class, Contract, Work};
+use convoke_plan::{Clearance, Kind, Phase};
 use serde_json::{Value, json};
 
 impl View<'_> {
@@ -48,6 +49,30 @@ impl View<'_> {
             _ => None,
         }
     }
+}
+
+impl State {
+    /// What a persona may do and use.
+    pub(super) fn phase_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
+        let (asks, phase) = self.phase_of(task)?;
+        let about = self.asked_about(task)?;
+        let role = self.role_of(phase, about);
+        let clearance = role.map_or(&phase.clearance, |role| &role.clearance);
+        let mut contract = self.bounds_of(task, work);
+        contract.cheaper_models.retain(|model| may_play(clearance, model));
+        Some(Contract {
+            phase: self.node(asks).name.to_string(),
+            persona: Some(role.map_or(&phase.persona, |role| &role.persona).to_string()),
+            banned_tools: clearance.ban.clone(),
+            depth: self.depth_of(task),
+            violation: self.violation(asks),
+            ..contract
+        })
+    }
+}
+
+fn may_play(clearance: &Clearance, model: &str) -> bool {
+    clearance.model.as_deref().is_none_or(|only| only == model)
 }
 
 /// A violation in a run of its phase that no longer counts; it was one all the same.

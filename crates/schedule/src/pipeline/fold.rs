@@ -4,9 +4,8 @@ use super::state::{Announcement, Course, Recorded};
 use crate::agenda::Todo;
 use crate::fold::Folded;
 use crate::state::State;
-use crate::task::{End, TaskIx};
+use crate::task::{End, TaskIx, TaskState};
 use convoke_model::{Payload, TaskId};
-use convoke_plan::Kind;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -93,18 +92,29 @@ impl State {
         Ok(())
     }
 
-    /// A phase has asked: what its newest children come to is not recorded yet.
-    pub(crate) fn phase_asked(&mut self, task: TaskIx) {
+    /// A phase spawns children: what its newest ones come to is not recorded yet. One that waits for nothing but its turn
+    /// goes on: it was begun when its turn had come, and that those before it are open again does not undo what it did.
+    pub(super) fn before_phase_spawns(&mut self, task: TaskIx) {
+        if self.waits_for_turn_only(task) {
+            self.stop_waiting(task);
+            self.tasks[task].state = TaskState::Ready;
+        }
         if let Some(course) = self.tasks[task].course.as_mut() {
             course.recorded = Recorded::default();
         }
     }
 
-    /// A step has ended; of a phase that counts for what follows.
-    pub(crate) fn phase_ended(&mut self, task: TaskIx, end: End) {
-        self.errands.remove(&task);
-        self.note_end(task);
-        if !matches!(self.node(task).kind, Kind::Phase(_)) || !matches!(end, End::Succeeded | End::Failed) {
+    fn waits_for_turn_only(&self, task: TaskIx) -> bool {
+        let place = self.tasks[task].place;
+        let open = |need: &convoke_plan::Need| {
+            !need.order && self.beside(place, need.node).is_some_and(|need| !self.tasks[need].is_ended())
+        };
+        self.tasks[task].state == TaskState::Waiting && !self.node(task).needs.iter().any(open)
+    }
+
+    /// A phase has ended; that counts for what follows.
+    pub(super) fn count_phase(&mut self, task: TaskIx, end: End) {
+        if !matches!(end, End::Succeeded | End::Failed) {
             return;
         }
         let failure = self.tasks[task].failure.clone().filter(|_| end == End::Failed);
@@ -114,11 +124,10 @@ impl State {
     }
 
     /// What is open again is decided anew, by the files that are there now.
-    pub(crate) fn phase_reopened(&mut self, task: TaskIx) {
+    pub(crate) fn edges_reopened(&mut self, task: TaskIx) {
         let Some(course) = self.tasks[task].course.as_mut() else { return };
         course.skipped = false;
         course.files.clear();
-        course.news = None;
     }
 
     pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {

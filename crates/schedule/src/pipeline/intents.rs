@@ -17,13 +17,9 @@ impl View<'_> {
     pub(super) fn intents(&self, child: TaskIx, said: &Said) -> Vec<Inquiry> {
         let above = self.tasks[child].question.as_ref().expect("a child of a phase is asked");
         let depth = self.depth_of(child) + 1;
-        let intent = |(number, wanted): (usize, &super::contract::Wanted)| Inquiry {
-            key: format!("{}.{}", above.key, number + 1),
-            about: About::Intent {
-                persona: wanted.persona.clone(),
-                task: store(self.outputs, &wanted.task),
-                depth,
-            },
+        let intent = |(number, wanted): (usize, &super::contract::Wanted)| {
+            let (persona, task) = (wanted.persona.clone(), store(self.outputs, &wanted.task));
+            Inquiry::new(format!("{}.{}", above.key, number + 1), About::Intent { persona, task, depth })
         };
         said.children.iter().enumerate().map(intent).collect()
     }

@@ -26,10 +26,80 @@ mod verdict;
 
 pub(crate) use state::{Course, Kept};
 
+use crate::composite::{Composite, Step};
+use crate::context::Names;
+use crate::roots::Roots;
 use crate::state::State;
-use crate::task::TaskIx;
+use crate::task::{End, TaskIx};
+use crate::view::View;
+use convoke_model::{About, AgentCall, Contract, Failure, Work};
+use convoke_plan::{Kind, Node, NodeIx, Phase};
+
+/// A phase of a pipeline: tries, the work that they hand out, and what is made of that.
+pub(crate) struct PhaseTask;
+
+impl Composite for PhaseTask {
+    fn claims(&self, node: &Node) -> bool {
+        matches!(node.kind, Kind::Phase(_))
+    }
+
+    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+        state.phase_worker(state.phase(task)?, child)
+    }
+
+    fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        vec![view.try_after(task, None)]
+    }
+
+    fn advance(&self, view: &View<'_>, task: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
+        view.phase(task).map(|phase| view.next_try(task, phase, changed)).unwrap_or_default()
+    }
+
+    /// What a worker is told stands in its own prompt.
+    fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
+        Ok(view.put_told(child, call))
+    }
+
+    fn names(
+        &self,
+        view: &View<'_>,
+        child: TaskIx,
+        roots: &Roots,
+        names: &mut Names,
+    ) -> Result<bool, Failure> {
+        Ok(view.add_handoff(child, roots, names))
+    }
+
+    fn contract(&self, state: &State, child: TaskIx, work: &Work) -> Option<Contract> {
+        state.phase_contract(child, work)
+    }
+
+    fn after_failure(&self, state: &State, task: TaskIx, failure: &Failure) -> Option<Vec<Step>> {
+        Some(vec![state.after_failed_phase(task, failure)])
+    }
+
+    fn before_spawning(&self, state: &mut State, task: TaskIx) {
+        state.before_phase_spawns(task);
+    }
+
+    fn spawned(&self, state: &mut State, task: TaskIx, child: TaskIx) {
+        state.note_spawned(task, child);
+    }
+
+    fn ended(&self, state: &mut State, task: TaskIx, end: End) {
+        state.count_phase(task, end);
+    }
+
+    fn reopened(&self, state: &mut State, task: TaskIx) {
+        state.forget(task);
+    }
+}
 
 impl State {
+    fn phase(&self, task: TaskIx) -> Option<&Phase> {
+        if let Kind::Phase(phase) = &self.node(task).kind { Some(phase) } else { None }
+    }
+
     fn kept_of(&self, task: TaskIx) -> &Kept {
         &self.frame(self.tasks[task].place.frame).kept
     }

@@ -8,13 +8,11 @@
 use super::came::Came;
 use super::state::News;
 use super::trigger::Status;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
 use crate::state::State;
 use crate::task::TaskIx;
 use crate::view::View;
-use convoke_model::{About, Inquiry, TaskId};
-use convoke_plan::{Kind, Phase};
+use convoke_model::{About, Inquiry};
+use convoke_plan::Phase;
 use std::collections::HashSet;
 
 /// What those that have ended come to.
@@ -25,37 +23,29 @@ enum Found {
     Unclear,
 }
 
-impl Scheduler {
+impl View<'_> {
     /// What the newest try of a phase came to, as far as something has changed.
-    pub(super) fn came_since(
-        &mut self,
-        task: TaskIx,
-        phase: &Phase,
-        last: TaskIx,
-        outputs: &dyn Outputs,
-    ) -> Came {
-        let known = self.course_mut(task).news.take();
+    pub(super) fn came_since(&self, task: TaskIx, phase: &Phase, last: TaskIx, changed: &[TaskIx]) -> Came {
+        let known = self.take_memo::<News>(task);
         let Some(mut news) = known.filter(|_| self.group(task).open > 0) else {
-            self.course_mut(task).news = Some(self.no_news(task));
-            return self.view(outputs).came_to(task, phase, last);
+            self.keep_memo(task, self.no_news(task));
+            return self.came_to(task, phase, last);
         };
-        let ended = std::mem::take(&mut news.ended);
+        let ended: Vec<TaskIx> = changed.iter().copied().filter(|child| *child != task).collect();
         self.close_below(task, &ended, &mut news);
         let found = match news.failing {
             true => Found::Questions(Vec::new()),
-            false => self.view(outputs).look_up(task, phase, &ended, &news),
+            false => self.look_up(task, phase, &ended, &news),
         };
         match found {
-            Found::Unclear => self.view(outputs).came_to(task, phase, last),
+            Found::Unclear => self.came_to(task, phase, last),
             Found::Questions(questions) => {
-                self.course_mut(task).news = Some(news);
+                self.keep_memo(task, news);
                 if questions.is_empty() { Came::Waits } else { Came::Asks(questions) }
             }
         }
     }
-}
 
-impl View<'_> {
     fn look_up(&self, task: TaskIx, phase: &Phase, ended: &[TaskIx], news: &News) -> Found {
         let (mut questions, mut seen) = (Vec::new(), HashSet::new());
         for child in ended {
@@ -113,31 +103,18 @@ impl State {
         self.handed_by(task, child).filter(|_| puts_together).unwrap_or(child)
     }
 
-    /// Fold: a child of a phase has ended.
-    pub(super) fn note_end(&mut self, child: TaskIx) {
-        let Some(task) = self.tasks[child].place.within else { return };
-        if self.tasks[child].question.is_some() && matches!(self.node(task).kind, Kind::Phase(_)) {
-            let news = self.tasks[task].course.as_mut().and_then(|course| course.news.as_mut());
-            news.into_iter().for_each(|news| news.ended.push(child));
+    /// Fold: a child was spawned.
+    pub(super) fn note_spawned(&self, task: TaskIx, child: TaskIx) {
+        let Some(mut news) = self.take_memo::<News>(task) else { return };
+        for above in self.all_above(task, child) {
+            *news.open.entry(above).or_default() += 1;
         }
-    }
-
-    /// Children have been asked.
-    pub(crate) fn note_asked(&mut self, task: TaskIx, asked: &[TaskId]) {
-        let Some(mut news) = self.course_mut(task).news.take() else { return };
-        for child in asked.iter().filter_map(|id| self.tasks.find(id)) {
-            for above in self.all_above(task, child) {
-                *news.open.entry(above).or_default() += 1;
-            }
-        }
-        self.course_mut(task).news = Some(news);
+        self.keep_memo(task, news);
     }
 
     /// The children of a phase are being stopped.
-    pub(crate) fn note_failing(&mut self, task: TaskIx) {
-        let mut news = self.no_news(task);
-        news.failing = true;
-        self.course_mut(task).news = Some(news);
+    pub(super) fn note_failing(&self, task: TaskIx) {
+        self.keep_memo(task, News { failing: true, ..self.no_news(task) });
     }
 }
 

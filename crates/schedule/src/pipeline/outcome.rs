@@ -2,9 +2,9 @@
 
 use super::state::reason;
 use super::verdict::{Ran, Verdict, verdict};
+use crate::composite::Step;
 use crate::ending::FrameResult;
 use crate::frame::FrameIx;
-use crate::scheduler::Scheduler;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
@@ -13,29 +13,26 @@ use convoke_model::{Class, Failure, RunStatus, Superseded, Violation, counted};
 use convoke_plan::Kind;
 use serde_json::{Map, Value, json};
 
-impl Scheduler {
-    /// Decide: a phase has failed. That alone ends nothing: its edges and the pipeline's own rule say what it means. A
-    /// violation that must not be lived with does, and so do too many hard failures in a row.
-    pub(crate) fn follow_failed_phase(&mut self, task: TaskIx, failure: Failure) {
+impl State {
+    /// What the failure of a phase means. That alone ends nothing: its edges and the pipeline's own rule say what it means.
+    /// A violation that must not be lived with does, and so do too many hard failures in a row.
+    pub(super) fn after_failed_phase(&self, task: TaskIx, failure: &Failure) -> Step {
         let frame = self.tasks[task].place.frame;
+        let end = |whole_run, failure| Step::EndWorkflow { by: task, whole_run, failure };
         let Some(pipeline) = self.workflow_in(frame).pipeline.as_ref() else {
-            return self.end_frame_by(frame, Some(task), failure);
+            return end(false, failure.clone());
         };
-        let violated = failure.class == Class::Security && pipeline.violation == Violation::HardAbort;
-        if violated {
+        if failure.class == Class::Security && pipeline.violation == Violation::HardAbort {
             // Wherever in the run the pipeline stands: nobody around it may live with that.
-            return self.end_frame_by(FrameIx(0), Some(task), failure);
+            return end(true, failure.clone());
         }
-        if let Some(hard) = self.frame(frame).kept.too_many(task) {
-            let message = format!(
-                "{} (hardFailures); the last: {}",
-                counted(hard, "hard failure", "hard failures in a row"),
-                failure.message
-            );
-            let failure = Failure { message, ..failure }.reason(reason::TOO_MANY_HARD);
-            return self.end_frame_by(frame, Some(task), failure);
-        }
-        self.look_later(frame);
+        let Some(hard) = self.frame(frame).kept.too_many(task) else { return Step::WhenIdle(task) };
+        let message = format!(
+            "{} (hardFailures); the last: {}",
+            counted(hard, "hard failure", "hard failures in a row"),
+            failure.message
+        );
+        end(false, Failure { message, ..failure.clone() }.reason(reason::TOO_MANY_HARD))
     }
 }
 

@@ -8,8 +8,9 @@ use super::came::Outcome;
 use super::contract::Said;
 use super::state::Recorded;
 use super::trigger::Status;
-use crate::outputs::{Outputs, store};
-use crate::scheduler::{Command, Scheduler};
+use crate::composite::Step;
+use crate::outputs::store;
+use crate::scheduler::Command;
 use crate::state::State;
 use crate::task::TaskIx;
 use crate::view::View;
@@ -69,41 +70,47 @@ fn summary(outcome: &Outcome) -> Value {
     Value::Object(fields)
 }
 
-impl Scheduler {
-    /// Decide: what an answer changes is recorded, as far as it is not yet. True once nothing is left.
-    pub(super) fn record(&mut self, task: TaskIx, unit: &Unit, outputs: &dyn Outputs) -> bool {
-        let recorded = self.course_mut(task).recorded;
-        if let Some(patch) = unit.project.as_ref().filter(|_| !recorded.patched) {
-            self.patch_project(task, patch, outputs);
-            return false;
-        }
-        self.announce(task, unit, recorded, outputs);
-        true
-    }
-
-    fn announce(&mut self, task: TaskIx, unit: &Unit, recorded: Recorded, outputs: &dyn Outputs) {
-        let id = self.tasks[task].id.clone();
-        if unit.changes_state() && !recorded.changed {
-            let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
-            self.emit(Event::StateChanged { task: id.clone(), flags, metadata });
-        }
-        let attempt = self.tries(task).len() as u32;
-        for (kind, implied, payload) in unit.announced.iter().skip(recorded.announced) {
-            let payload = store(outputs, payload);
-            let (task, kind) = (id.clone(), kind.clone());
-            self.emit(Event::Announced { task, attempt, kind, implied: *implied, payload });
-        }
-    }
-
-    fn patch_project(&mut self, task: TaskIx, patch: &Value, outputs: &dyn Outputs) {
-        if self.begin_errand(task) {
-            let (key, patch) = (self.change_key(self.patched_by(task)), store(outputs, patch));
-            self.command(Command::Patch { task, key, patch });
-        }
-    }
-}
-
 impl View<'_> {
+    /// What an answer changes, as far as it is not recorded yet, and what follows once nothing is left. A change of the
+    /// project comes alone: its answer brings the phase here again.
+    pub(super) fn record(
+        &self,
+        task: TaskIx,
+        unit: &Unit,
+        next: impl FnOnce(&View<'_>) -> Vec<Step> + 'static,
+    ) -> Vec<Step> {
+        let recorded = self.tasks[task].course.as_ref().map(|course| course.recorded).unwrap_or_default();
+        if let Some(patch) = unit.project.as_ref().filter(|_| !recorded.patched) {
+            return self.patch_project(task, patch).into_iter().collect();
+        }
+        let mut steps = self.announcements(task, unit, recorded);
+        steps.push(Step::then(next));
+        steps
+    }
+
+    fn announcements(&self, task: TaskIx, unit: &Unit, recorded: Recorded) -> Vec<Step> {
+        let id = &self.tasks[task].id;
+        let changes = (unit.changes_state() && !recorded.changed).then(|| {
+            let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
+            Step::Record(Event::StateChanged { task: id.clone(), flags, metadata })
+        });
+        let attempt = self.tries(task).len() as u32;
+        let announced = unit.announced.iter().skip(recorded.announced).map(|(kind, implied, payload)| {
+            let payload = store(self.outputs, payload);
+            let (task, kind) = (id.clone(), kind.clone());
+            Step::Record(Event::Announced { task, attempt, kind, implied: *implied, payload })
+        });
+        changes.into_iter().chain(announced).collect()
+    }
+
+    fn patch_project(&self, task: TaskIx, patch: &Value) -> Option<Step> {
+        if self.errands.contains(&task) {
+            return None;
+        }
+        let (key, patch) = (self.change_key(self.patched_by(task)), store(self.outputs, patch));
+        Some(Step::Outside(task, Command::Patch { task, key, patch }))
+    }
+
     /// How a try was judged when it ended, and why, as far as that is recorded.
     pub(super) fn judged_before(&self, task: TaskIx, number: usize) -> Option<(Status, Option<String>)> {
         let mut said = self.kept_of(task).said_by(task).filter(|said| said.attempt as usize == number);

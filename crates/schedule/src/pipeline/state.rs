@@ -53,16 +53,12 @@ pub(crate) struct Course {
     pub earlier: u32,
     /// What is recorded already of what its newest children came to.
     pub recorded: Recorded,
-    /// What has changed among its children since it was looked at; nothing where it must be looked at as a whole.
-    pub news: Option<News>,
 }
 
-/// What has changed among the children of a phase since it was looked at. No event says it, and whoever does without it comes to
-/// the same: it only tells where nothing can have changed.
+/// How the children of a phase stood when it was last looked at. No event says it, and whoever does without it comes to the
+/// same: it only tells where nothing can have changed.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// Those that have ended since.
-    pub ended: Vec<TaskIx>,
     /// By who has handed work out, how many tasks below it have not ended.
     pub open: HashMap<TaskIx, u32>,
     /// A child has failed, and the others are being stopped: nothing is decided before they are.

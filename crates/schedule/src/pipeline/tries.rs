@@ -8,109 +8,77 @@ use super::came::{Came, Outcome};
 use super::record::Unit;
 use super::state::reason::STOPPED;
 use super::trigger::Status;
-use crate::outputs::Outputs;
-use crate::scheduler::Scheduler;
+use crate::composite::Step;
 use crate::state::State;
 use crate::task::TaskIx;
-use convoke_model::{About, Cause, CauseKind, Class, Event, Failure, Inquiry, TaskId};
+use crate::view::View;
+use convoke_model::{About, Cause, CauseKind, Class, Failure, Inquiry, TaskId};
 use convoke_plan::Phase;
 
-impl Scheduler {
-    /// Decide: a phase starts with its first try.
-    pub(crate) fn begin_phase(&mut self, task: TaskIx) {
-        self.ask_try(task, None);
-    }
-
-    fn ask_try(&mut self, task: TaskIx, after: Option<TaskId>) {
-        let key = (self.tries(task).len() + 1).to_string();
-        let questions = vec![Inquiry { key, about: About::Try { after } }];
-        self.emit(Event::Asked { task: self.tasks[task].id.clone(), questions });
-    }
-
-    /// Decide: a phase goes on, or ends. Its children have changed, or what it recorded has been taken.
-    pub(crate) fn go_on_phase(&mut self, task: TaskIx, phase: &Phase, outputs: &dyn Outputs) {
-        let Some(last) = self.tries(task).last().copied() else { return self.ask_try(task, None) };
+impl View<'_> {
+    /// A phase goes on, or ends. Its children have changed, or what it recorded has been taken.
+    pub(super) fn next_try(&self, task: TaskIx, phase: &Phase, changed: &[TaskIx]) -> Vec<Step> {
+        let Some(last) = self.tries(task).last().copied() else { return vec![self.try_after(task, None)] };
         if self.is_judged(task) {
-            return self.ask_try(task, Some(self.tasks[last].id.clone()));
+            return vec![self.try_after(task, Some(last))];
         }
-        match self.came_since(task, phase, last, outputs) {
-            Came::Waits => {}
-            Came::Stopped if self.tries_since(task) == 0 => {
-                self.ask_try(task, Some(self.tasks[last].id.clone()));
-            }
+        match self.came_since(task, phase, last, changed) {
+            Came::Waits => Vec::new(),
+            Came::Stopped if self.tries_since(task) == 0 => vec![self.try_after(task, Some(last))],
             Came::Stopped if self.group(task).open == 0 => {
                 let message = format!("phase `{}`: its worker was stopped", self.node(task).name);
-                self.fail_task(task, Failure::new(Class::Cancelled, message).reason(STOPPED));
+                let failure = Failure::new(Class::Cancelled, message).reason(STOPPED);
+                vec![Step::Fail { on: task, failure }]
             }
-            Came::Stopped => {}
-            Came::HandsOut(said, questions) => {
-                if self.record(task, &Unit::of_hand_out(&said), outputs) {
-                    self.ask_children(task, questions);
-                }
+            Came::Stopped => Vec::new(),
+            Came::HandsOut(said, children) => {
+                let hand_out = move |_: &View<'_>| vec![Step::Spawn { on: task, children }];
+                self.record(task, &Unit::of_hand_out(&said), hand_out)
             }
-            Came::Asks(questions) => self.ask_children(task, questions),
+            Came::Asks(children) => vec![Step::Spawn { on: task, children }],
             Came::Ended(outcome) if self.group(task).open > 0 => {
-                self.stop_siblings(task, outcome.by.unwrap_or(last), outputs);
+                self.stop_siblings(task, outcome.by.unwrap_or(last))
             }
             Came::Ended(outcome) => {
-                if self.record(task, &Unit::of_end(&outcome), outputs) {
-                    self.conclude_phase(task, phase, last, *outcome, outputs);
-                }
+                let unit = Unit::of_end(&outcome);
+                self.record(task, &unit, move |view| vec![view.conclude_phase(task, last, *outcome)])
             }
         }
     }
 
-    fn ask_children(&mut self, task: TaskIx, questions: Vec<Inquiry>) {
-        let id = self.tasks[task].id.clone();
-        let asked: Vec<TaskId> = questions.iter().map(|question| question.child_of(&id)).collect();
-        self.emit(Event::Asked { task: id, questions });
-        self.note_asked(task, &asked);
-    }
-
-    /// The failure of a child ends what else a try has handed out.
-    fn stop_siblings(&mut self, task: TaskIx, failed: TaskIx, outputs: &dyn Outputs) {
-        self.note_failing(task);
-        let cause = Cause { kind: CauseKind::GroupFailed, task: Some(self.tasks[failed].id.clone()) };
-        for child in self.group(task).members.clone() {
-            self.cancel(child, &cause, outputs);
-        }
-    }
-
-    fn conclude_phase(
-        &mut self,
-        task: TaskIx,
-        phase: &Phase,
-        last: TaskIx,
-        outcome: Outcome,
-        outputs: &dyn Outputs,
-    ) {
+    fn conclude_phase(&self, task: TaskIx, last: TaskIx, outcome: Outcome) -> Step {
         match outcome.status {
-            Status::Success => {
-                let output = self.view(outputs).phase_output(task);
-                self.succeed(task, &output, outputs);
-            }
-            Status::ValidationFail if self.may_try_again(task, phase) => {
-                self.ask_try(task, Some(self.tasks[last].id.clone()));
-            }
+            Status::Success => Step::Succeed { on: task, output: self.phase_output(task) },
+            Status::ValidationFail if self.may_try_again(task) => self.try_after(task, Some(last)),
             // It was opened again, for another try; what its last one says is only now recorded.
-            _ if self.tries_since(task) == 0 => self.ask_try(task, Some(self.tasks[last].id.clone())),
+            _ if self.tries_since(task) == 0 => self.try_after(task, Some(last)),
             Status::ValidationFail | Status::Failure => {
-                let failure = self.phase_failure(task, outcome);
-                self.fail_task(task, failure);
+                Step::Fail { on: task, failure: self.phase_failure(task, outcome) }
             }
         }
     }
 }
 
 impl State {
+    /// Another try, or the first.
+    pub(super) fn try_after(&self, task: TaskIx, before: Option<TaskIx>) -> Step {
+        let key = (self.tries(task).len() + 1).to_string();
+        let after = before.map(|before| self.tasks[before].id.clone());
+        Step::Spawn { on: task, children: vec![Inquiry::new(key, About::Try { after })] }
+    }
+
+    /// The failure of a child ends what else a try has handed out.
+    fn stop_siblings(&self, task: TaskIx, failed: TaskIx) -> Vec<Step> {
+        self.note_failing(task);
+        let cause = Cause { kind: CauseKind::GroupFailed, task: Some(self.tasks[failed].id.clone()) };
+        let cancel = |child: &TaskIx| Step::Cancel { child: *child, cause: cause.clone() };
+        self.children(task).iter().map(cancel).collect()
+    }
+
     /// The tries of a phase, first to last. They are found by their names: it may have many other children.
     pub(crate) fn tries(&self, task: TaskIx) -> Vec<TaskIx> {
         let id = |number: u32| TaskId::new(Some(&self.tasks[task].id), "try", Some(&number.to_string()), 1);
         (1..).map_while(|number| self.tasks.find(&id(number))).collect()
-    }
-
-    pub(crate) fn asked_about(&self, child: TaskIx) -> Option<&About> {
-        self.tasks[child].question.as_ref().map(|question| &question.about)
     }
 
     /// Whether a phase was opened again of whose last try it is recorded what it came to. That is not judged a second time:
@@ -120,8 +88,8 @@ impl State {
         self.tries_since(task) == 0 && course.is_some_and(|course| course.recorded.announced > 0)
     }
 
-    fn may_try_again(&self, task: TaskIx, phase: &Phase) -> bool {
-        self.tries_since(task) < phase.max_tries
+    fn may_try_again(&self, task: TaskIx) -> bool {
+        self.phase(task).is_some_and(|phase| self.tries_since(task) < phase.max_tries)
     }
 
     /// Tries that count against the limit: those since the phase was last opened again.

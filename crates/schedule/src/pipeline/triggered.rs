@@ -5,8 +5,8 @@
 
 use super::state::reason;
 use super::trigger::{Circumstances, Status, Taken, in_words, taken};
-use crate::outputs::Outputs;
-use crate::scheduler::{Command, Scheduler};
+use crate::composite::Step;
+use crate::scheduler::Command;
 use crate::state::State;
 use crate::task::{End, TaskIx, TaskState};
 use crate::view::View;
@@ -62,46 +62,45 @@ struct Edges {
     unseen: Vec<String>,
 }
 
-impl Scheduler {
-    /// Decide: whether a step may start as far as its edges go. If not, it was skipped, files are looked for, or the
-    /// pipeline ends.
-    pub(crate) fn is_triggered(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
-        let plan = self.plan.clone();
-        let frame = self.tasks[task].place.frame;
-        let node = plan.workflow(self.frame(frame).workflow).node(self.tasks[task].node);
+/// Whether a step starts as far as its edges go, and what is decided with that.
+pub(crate) struct Triggered {
+    pub starts: bool,
+    pub steps: Vec<Step>,
+}
+
+impl Triggered {
+    fn not_yet(steps: Vec<Step>) -> Triggered {
+        Triggered { starts: false, steps }
+    }
+}
+
+impl View<'_> {
+    /// Whether a step may start as far as its edges go. If not, it is skipped, files are looked for, or the pipeline ends.
+    pub(crate) fn triggered(&self, task: TaskIx) -> Triggered {
+        let node = self.node(task);
         let course = self.tasks[task].course.as_deref();
         if node.triggers.is_empty() || course.is_some_and(|course| course.started.is_some()) {
-            return true;
+            return Triggered { starts: true, steps: Vec::new() };
         }
-        if self.frame(frame).ending.is_some() {
-            return false;
+        if self.frame(self.tasks[task].place.frame).ending.is_some() {
+            return Triggered::not_yet(Vec::new());
         }
+        let cause = Cause { kind: CauseKind::NotTriggered, task: None };
+        let skip = Step::Skip { on: task, cause };
         if course.is_some_and(|course| course.skipped) {
-            self.skip_untriggered(task);
-            return false;
+            return Triggered::not_yet(vec![skip]);
         }
-        let edges = match self.view(outputs).edges(task, &node.triggers) {
-            Ok(edges) => edges,
-            Err(failure) => {
-                self.fail_task(task, failure);
-                return false;
+        match self.edges(task, &node.triggers) {
+            Err(failure) => Triggered::not_yet(vec![Step::Fail { on: task, failure }]),
+            Ok(edges) if !edges.taken.is_empty() => {
+                Triggered { starts: true, steps: vec![self.started_by(task, &edges)] }
             }
-        };
-        if !edges.taken.is_empty() {
-            self.start_by(task, &edges);
-            return true;
+            Ok(edges) if !edges.unseen.is_empty() => Triggered::not_yet(vec![look_for(task, edges.unseen)]),
+            Ok(edges) => Triggered::not_yet(vec![self.refused_by(task, &edges.refused), skip]),
         }
-        match edges.unseen.is_empty() {
-            true => {
-                self.tell_refused(task, &edges.refused);
-                self.skip_untriggered(task);
-            }
-            false => self.look_for(task, edges.unseen),
-        }
-        false
     }
 
-    fn start_by(&mut self, task: TaskIx, edges: &Edges) {
+    fn started_by(&self, task: TaskIx, edges: &Edges) -> Step {
         let mut from: Vec<TaskId> = Vec::new();
         for (step, _) in &edges.taken {
             let id = &self.tasks[*step].id;
@@ -110,42 +109,27 @@ impl Scheduler {
             }
         }
         let words: Vec<&str> = edges.taken.iter().map(|(_, words)| words.as_str()).collect();
-        self.emit(Event::Routed {
+        Step::Record(Event::Routed {
             task: self.tasks[task].id.clone(),
             chosen: "start".to_owned(),
             reason: words.join("; "),
             about: None,
             role: None,
             from,
-        });
+        })
     }
 
-    fn tell_refused(&mut self, task: TaskIx, refused: &[String]) {
-        self.emit(Event::Routed {
+    fn refused_by(&self, task: TaskIx, refused: &[String]) -> Step {
+        Step::Record(Event::Routed {
             task: self.tasks[task].id.clone(),
             chosen: "skip".to_owned(),
             reason: refused.join("; "),
             about: None,
             role: None,
             from: Vec::new(),
-        });
+        })
     }
 
-    fn skip_untriggered(&mut self, task: TaskIx) {
-        let cause = Cause { kind: CauseKind::NotTriggered, task: None };
-        self.emit(Event::TaskSkipped { task: self.tasks[task].id.clone(), cause });
-    }
-
-    fn look_for(&mut self, task: TaskIx, mut paths: Vec<String>) {
-        paths.sort();
-        paths.dedup();
-        if self.begin_errand(task) {
-            self.command(Command::Look { task, paths });
-        }
-    }
-}
-
-impl View<'_> {
     fn edges(&self, task: TaskIx, triggers: &[Trigger]) -> Result<Edges, Failure> {
         let mut found = Edges::default();
         for trigger in triggers {
@@ -178,4 +162,10 @@ impl State {
             _ => None,
         }
     }
+}
+
+fn look_for(task: TaskIx, mut paths: Vec<String>) -> Step {
+    paths.sort();
+    paths.dedup();
+    Step::Outside(task, Command::Look { task, paths })
 }

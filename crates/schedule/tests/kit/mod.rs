@@ -57,6 +57,15 @@ pub struct Run {
 
 impl Run {
     pub fn begun(plan: Arc<Plan>, inputs: &Value) -> Run {
+        Run::begun_with(Scheduler::new(plan.clone()), &plan, inputs)
+    }
+
+    /// The same by a scheduler that knows more than the language, without inputs.
+    pub fn begun_by(scheduler: Scheduler, plan: &Plan) -> Run {
+        Run::begun_with(scheduler, plan, &Value::Object(Default::default()))
+    }
+
+    fn begun_with(scheduler: Scheduler, plan: &Plan, inputs: &Value) -> Run {
         let started = RunStarted {
             run: RunId("r".into()),
             workflow: "w".into(),
@@ -70,7 +79,7 @@ impl Run {
             metadata: Default::default(),
             configuration: Default::default(),
         };
-        let mut run = Run { scheduler: Scheduler::new(plan), outputs: Kept::default(), now: 0 };
+        let mut run = Run { scheduler, outputs: Kept::default(), now: 0 };
         run.happens(Event::RunStarted(Box::new(started)));
         run
     }

@@ -6,7 +6,7 @@ use crate::goal::outcome::{Status, status};
 use crate::goal::proposal::{Draft, Proposal};
 use crate::goal::purse::Purse;
 use crate::goal::route::route;
-use crate::goal::state::{GoalState, ItemState, Standing, Step, Told};
+use crate::goal::state::{Entry, GoalState, ItemState, Standing, Told};
 use crate::task::End;
 use convoke_model::{Class, Duty, Effort, Failure, Item, TaskId};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
@@ -320,12 +320,12 @@ impl Play {
     }
 }
 
-pub(super) fn step(made: &Move) -> Step<'_> {
+pub(super) fn step(made: &Move) -> Entry<'_> {
     match made {
-        Move::Child(at) => Step::Child(*at),
-        Move::Duty(duty, Heard::Nothing) => Step::Duty(*duty, Told::Nothing),
-        Move::Duty(duty, Heard::Failed(failure)) => Step::Duty(*duty, Told::Failed(Some(failure))),
-        Move::Duty(duty, Heard::Said(said)) => Step::Duty(*duty, Told::Said(said.clone())),
+        Move::Child(at) => Entry::Child(*at),
+        Move::Duty(duty, Heard::Nothing) => Entry::Duty(*duty, Told::Nothing),
+        Move::Duty(duty, Heard::Failed(failure)) => Entry::Duty(*duty, Told::Failed(Some(failure))),
+        Move::Duty(duty, Heard::Said(said)) => Entry::Duty(*duty, Told::Said(said.clone())),
     }
 }
 
