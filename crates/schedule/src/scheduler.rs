@@ -3,15 +3,10 @@
 //! Reads as its state does ([`State`]). Writes through two doors: [`Scheduler::apply`] takes an event of the journal into
 //! the state, `emit` a decision of its own. What deciders note for themselves (below) stands in no event.
 
-use crate::agenda::Todo;
 use crate::composite::{Composite, Composites};
 use crate::fold::IllegalEvent;
-use crate::frame::FrameIx;
 use crate::outputs::Outputs;
-use crate::payers::House;
-use crate::state::State;
-use crate::task::TaskIx;
-use crate::timer::Alarm;
+use crate::state::{Alarm, FrameIx, House, State, TaskIx, Todo};
 use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_plan::template::Cancellation;

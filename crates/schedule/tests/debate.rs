@@ -112,7 +112,7 @@ fn debated(plan: &Arc<Plan>, fails: Option<&str>) -> (Vec<Event>, Vec<(String, S
             let event = match fails == Some(&*task.0) {
                 true => {
                     let failure = Failure::new(convoke_model::Class::Permission, "no");
-                    Event::AttemptFailed { task, attempt, failure, usage: Usage::default() }
+                    Event::AttemptFailed { task, attempt, failure, usage: Usage::default(), partial: None }
                 }
                 false => {
                     let output = Payload::Inline(JsonText::of(&json!({"result": format!("{task} says so")})));

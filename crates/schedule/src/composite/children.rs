@@ -6,11 +6,8 @@
 //! a replay, which notes everything.
 
 use super::Composite;
-use crate::agenda::Todo;
 use crate::fold::{Folded, illegal};
-use crate::group::Group;
-use crate::state::State;
-use crate::task::{End, TaskIx, TaskState};
+use crate::state::{End, Group, State, TaskIx, TaskState, Todo};
 use convoke_model::{About, CauseKind, Inquiry, TaskId, Usage};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -97,12 +94,15 @@ impl State {
 
     /// A need that has ended, and not well.
     fn lost_need(&self, needs: &[TaskId]) -> Option<(TaskIx, CauseKind)> {
-        let lost = |task: TaskIx| match self.tasks[task].state {
-            TaskState::Ended(End::Failed) => Some((task, CauseKind::NeedFailed)),
-            TaskState::Ended(End::Skipped | End::Cancelled) => Some((task, CauseKind::NeedSkipped)),
+        needs.iter().filter_map(|id| self.tasks.find(id)).find_map(|need| Some((need, self.lost(need)?)))
+    }
+
+    fn lost(&self, need: TaskIx) -> Option<CauseKind> {
+        match self.tasks[need].state {
+            TaskState::Ended(End::Failed) => Some(CauseKind::NeedFailed),
+            TaskState::Ended(End::Skipped | End::Cancelled) => Some(CauseKind::NeedSkipped),
             _ => None,
-        };
-        needs.iter().filter_map(|id| self.tasks.find(id)).find_map(lost)
+        }
     }
 
     /// How many of its needs a child waits for.
@@ -143,10 +143,9 @@ impl State {
             return;
         }
         let waits = self.tasks[waiter].state == TaskState::Waiting;
-        let id = self.tasks[need].id.clone();
-        match self.lost_need(std::slice::from_ref(&id)) {
+        match self.lost(need) {
             _ if !self.starts_by_itself(waiter) => self.note_changed(waiter),
-            Some((need, kind)) => self.todo(Todo::Skip(waiter, kind, Some(need))),
+            Some(kind) => self.todo(Todo::Skip(waiter, kind, Some(need))),
             None if waits => self.offer(waiter),
             None => {}
         }

@@ -1,11 +1,9 @@
 //! The driver of composite tasks: asks them what comes next, and turns their steps into events.
 
 use super::Step;
-use crate::agenda::Todo;
-use crate::frame::FrameIx;
 use crate::outputs::Outputs;
 use crate::scheduler::{Command, Scheduler};
-use crate::task::TaskIx;
+use crate::state::{FrameIx, TaskIx, Todo};
 use convoke_model::Event;
 
 impl Scheduler {

@@ -2,8 +2,7 @@
 //!
 //! A cache: whoever finds nothing here looks at everything and comes to the same.
 
-use crate::state::State;
-use crate::task::TaskIx;
+use crate::state::{State, TaskIx};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -8,7 +8,11 @@
 
 mod children;
 mod driver;
+pub(crate) mod goal;
 mod memo;
+pub(crate) mod merge;
+pub(crate) mod pipeline;
+pub(crate) mod reshape;
 mod shortfall;
 mod step;
 
@@ -16,15 +20,13 @@ pub(crate) use children::Children;
 pub(crate) use memo::Memos;
 pub use step::Step;
 
-use crate::context::Names;
-use crate::goal::GoalTask;
-use crate::merge::{MergeTask, VerifyTask};
-use crate::pipeline::PhaseTask;
-use crate::reopen::Reopening;
-use crate::reshape::ReshapeTask;
-use crate::roots::Roots;
-use crate::state::State;
-use crate::task::{End, TaskIx, TaskState};
+use crate::composite::goal::GoalTask;
+use crate::composite::merge::{MergeTask, VerifyTask};
+use crate::composite::pipeline::PhaseTask;
+use crate::composite::reshape::ReshapeTask;
+use crate::context::{Names, Roots};
+use crate::resume::Reopening;
+use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{About, AgentCall, Contract, Event, Failure, Usage, Work};
 use convoke_plan::{Node, NodeIx};

@@ -1,8 +1,7 @@
 //! What a run lacks because composite tasks did not come to what was wanted, whatever the workflow made of that.
 
-use crate::goal::NOT_ACHIEVED;
-use crate::state::State;
-use crate::task::{End, TaskIx, TaskState};
+use crate::composite::goal::NOT_ACHIEVED;
+use crate::state::{End, State, TaskIx, TaskState};
 use convoke_model::{Class, Failure, counted};
 
 impl State {

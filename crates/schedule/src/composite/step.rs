@@ -1,7 +1,7 @@
 //! What a composite decided to do next.
 
 use crate::scheduler::Command;
-use crate::task::TaskIx;
+use crate::state::TaskIx;
 use crate::view::View;
 use convoke_model::{Ask, Cause, CauseKind, Event, Failure, Inquiry, Payload, Timestamp};
 use serde_json::Value;

@@ -1,10 +1,7 @@
 //! Attempts begin, end and wait.
 
 use super::{Folded, IllegalEvent};
-use crate::agenda::Todo;
-use crate::state::State;
-use crate::task::{End, TaskIx, TaskState};
-use crate::timer::Alarm;
+use crate::state::{Alarm, End, State, TaskIx, TaskState, Todo};
 use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor, reason};
 use convoke_plan::OnUnknown;
 

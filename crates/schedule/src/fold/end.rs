@@ -1,10 +1,7 @@
 //! A task ends, and whoever waits for it hears of that.
 
 use super::Folded;
-use crate::agenda::Todo;
-use crate::frame::{FrameEnding, Stage, Summary};
-use crate::state::State;
-use crate::task::{End, TaskIx, TaskState};
+use crate::state::{End, FrameEnding, Stage, State, Summary, TaskIx, TaskState, Todo};
 use convoke_model::{Cause, CauseKind, Ending, Failure, Payload, TaskId};
 use convoke_plan::{Join, Need, NodeIx, Requires};
 

@@ -5,8 +5,7 @@
 //! Whoever takes the run over gives the places out anew, so that no limit is passed from there on.
 
 use super::{Folded, IllegalEvent};
-use crate::state::State;
-use crate::task::{TaskIx, TaskState};
+use crate::state::{State, TaskIx, TaskState};
 use convoke_model::TaskId;
 use convoke_plan::Kind;
 

@@ -3,10 +3,7 @@
 //! A limit bounds work, not the nights between: while nobody drove the run its limits stood still. Only a person's time
 //! to answer went on. What is open again after it failed has its whole time again.
 
-use crate::frame::{FrameIx, Stage};
-use crate::state::State;
-use crate::task::{TaskIx, TaskState};
-use crate::timer::Alarm;
+use crate::state::{Alarm, FrameIx, Stage, State, TaskIx, TaskState};
 use convoke_model::{Event, TaskId};
 use convoke_plan::Span;
 use std::collections::HashSet;

@@ -1,10 +1,7 @@
 //! Workflows begin, go on along their routes, and come to an end.
 
 use super::{Folded, IllegalEvent, illegal};
-use crate::agenda::Todo;
-use crate::frame::{Frame, FrameEnding, FrameIx, Stage};
-use crate::state::State;
-use crate::task::{Place, TaskIx, TaskState};
+use crate::state::{Frame, FrameEnding, FrameIx, Place, Stage, State, TaskIx, TaskState, Todo};
 use convoke_model::{Ending, Payload, RunStarted, TaskId};
 use convoke_plan::{Hook, NodeIx, WorkflowIx};
 

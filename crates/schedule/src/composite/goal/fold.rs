@@ -1,0 +1,105 @@
+//! Fold: a goal has begun, a decision was made, a person said something.
+
+use crate::fold::Folded;
+use crate::state::{State, TaskIx, TaskState};
+use convoke_model::{About, Duty, TaskId, Usage};
+use convoke_plan::{Action, Kind, NodeIx};
+
+/// How the work on a task of a goal went so far, as decisions say.
+#[derive(Debug, Default)]
+pub(crate) struct Pursuit {
+    /// Ways to recover that were chosen.
+    pub tried: Vec<Action>,
+    /// The last of them, until something is asked because of it.
+    pub due: Option<Action>,
+    /// Why it was decided to leave it out.
+    pub left_out: Option<String>,
+    /// The way that this duty was asked for.
+    pub strategy: Option<Action>,
+    /// Of a duty: the tools that it has called, each once.
+    pub called: Vec<String>,
+    /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
+    pub insisted: bool,
+    /// Of a goal: how many tasks were made of it.
+    pub made: u32,
+    /// Of a goal: what was spent on all of it.
+    pub spent: Usage,
+    /// Of a goal: in how many rounds that was.
+    pub rounds: u32,
+}
+
+impl State {
+    /// Whether a goal goes on, as the journal says, before a place was found for it.
+    pub(super) fn went_on(&self, task: TaskIx) -> bool {
+        let state = &self.tasks[task];
+        state.state == TaskState::Ready
+            && state.group.is_some()
+            && matches!(self.node(task).kind, Kind::Goal(_))
+    }
+
+    /// Whether a task is a goal or a task of one: it asks on its way, and goes on when it is woken.
+    pub(crate) fn is_led(&self, task: TaskIx) -> bool {
+        matches!(self.node(task).kind, Kind::Goal(_) | Kind::Item(_))
+    }
+
+    /// A decision of a router. Ways to recover are remembered: none is taken twice.
+    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str, reason: &str) -> Folded {
+        let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
+        let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
+        if let (Some(item), Some(action)) = (item, action) {
+            let pursuit = self.tasks[item].pursuit.get_or_insert_default();
+            match action {
+                // These end the task, also where it did not fail: they recover nothing.
+                Action::Skip => pursuit.left_out = Some(reason.to_owned()),
+                Action::Fail => {}
+                _ => {
+                    pursuit.tried.push(action);
+                    pursuit.due = Some(action);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// These were not done, and whoever resumes them wants them tried.
+    pub(crate) fn insist_on(&mut self, rewound: &[TaskId]) {
+        for item in rewound.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            self.tasks[item].pursuit.get_or_insert_default().insisted = true;
+        }
+    }
+
+    /// Somebody called a tool. What is remembered of it is whether a task of a goal was done with it.
+    pub(crate) fn tool_called(&mut self, id: &TaskId, tool: &str) -> Folded {
+        if let Some(task) = self.tasks.find(id).filter(|task| self.duty_of(*task).is_some()) {
+            let called = &mut self.tasks[task].pursuit.get_or_insert_default().called;
+            if !called.iter().any(|known| known == tool) {
+                called.push(tool.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn guided(&mut self, text: &str) -> Folded {
+        self.guidance.push(text.to_owned());
+        Ok(())
+    }
+
+    /// What was due is asked now: whoever is asked knows for which way.
+    pub(super) fn note_strategy(&mut self, task: TaskIx, child: TaskIx) {
+        let due = self.tasks[task].pursuit.as_mut().and_then(|pursuit| pursuit.due.take());
+        if let Some(action) = due {
+            self.tasks[child].pursuit.get_or_insert_default().strategy = Some(action);
+        }
+    }
+
+    /// The node that answers for a goal or for a task of it.
+    pub(super) fn goal_helper(&self, task: TaskIx, about: &About) -> Option<NodeIx> {
+        let (_, goal) = self.goal_of(task)?;
+        match about {
+            About::Item(_) => Some(goal.item),
+            About::Duty { duty, .. } => goal.duties.get(duty).copied(),
+            About::Collect { .. } => goal.duties.get(&Duty::Collect).copied(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What of a task's inputs whoever is asked for it is shown, and what is said where that is not all.
+//!
+//! How much of each is shown is `share`'s decision. Invariant: what is neither shown nor can be read is counted in the
+//! prompt, and the run has a note of it.
+
+use super::About;
+use super::prompt_budget;
+use crate::composite::Step;
+use crate::composite::goal::planning::answer::words;
+use crate::state::TaskIx;
+use crate::view::View;
+use convoke_model::Event;
+use convoke_model::synthesis::readable;
+use serde_json::{Value as Json, json};
+
+/// The first of the inputs of a task that have results, how many there are besides, and what the results share.
+pub(in crate::composite::goal) struct Inputs {
+    pub tasks: Vec<TaskIx>,
+    pub further: usize,
+    pub all: usize,
+}
+
+impl View<'_> {
+    /// Says that whoever was just asked does not see all of what the task builds on, and cannot.
+    pub(in crate::composite::goal) fn note_inputs_in_part(&self, on: TaskIx) -> Option<Step> {
+        let message = self.inputs_in_part(on)?;
+        let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
+        Some(Step::Record(Event::Noted { task, code, message }))
+    }
+
+    /// Those of what a task builds on that whoever is asked is shown.
+    pub(in crate::composite::goal) fn inputs_shown(&self, about: &About<'_>) -> Inputs {
+        let mut tasks = self.with_results(about.builds_on().iter());
+        let size = |task: &TaskIx| {
+            let said = self.json_of(*task);
+            let description = self.item_of(*task).map_or("", |item| &item.description);
+            let beside = about.room.beside(&[description, &words(&said, "summary")]);
+            (beside, said.get("result").map_or(0, |result| prompt_budget::marked(&readable(result))))
+        };
+        let prompt_budget::Inputs { shown, all } = about.room.inputs(tasks.iter().map(size));
+        let further = tasks.len() - shown;
+        tasks.truncate(shown);
+        Inputs { tasks, further, all }
+    }
+
+    fn inputs_in_part(&self, on: TaskIx) -> Option<String> {
+        // Who can read on misses something only where there are very many.
+        const FEW: usize = 64;
+        let asked = *self.tasks[on].group.as_ref()?.members.last()?;
+        let inputs = self.item_of(on).map_or(0, |_| self.builds_on(on).len());
+        if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
+            return None;
+        }
+        let about = self.about_duty(asked)?;
+        let Inputs { tasks, further, all } = self.inputs_shown(&about);
+        let cut = match about.reads_on {
+            true => 0,
+            false => self.seen_of(&about, tasks, all, 0).iter().filter(|seen| seen.cut).count(),
+        };
+        let word = about.duty.word();
+        (cut + further > 0).then(|| {
+            format!(
+                "whoever is asked (`{word}`) does not see all that the task builds on: {cut} results are cut and cannot \
+                 be read on, {further} are not shown"
+            )
+        })
+    }
+}
+
+/// The last of the results that a task builds on, where not all are shown.
+pub(in crate::composite::goal) fn not_shown(further: usize) -> Json {
+    let description = format!("{further} further results that it builds on, for which there is no room here");
+    json!({ "id": "…", "description": description, "summary": "", "result": null })
+}

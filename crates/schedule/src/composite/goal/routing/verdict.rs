@@ -1,0 +1,77 @@
+//! Whether a goal was reached, beyond what its tasks say: who looked at all of it last may know that it was not.
+//!
+//! Pure. Words make a goal worse than its tasks, never better.
+
+use crate::composite::goal::outcome::{Status, status};
+use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::state::{Entry, GoalState, Told};
+use convoke_model::Duty;
+
+/// How a goal ended, with what was said about it.
+pub(in crate::composite::goal) fn verdict(state: &GoalState<'_>) -> Status {
+    if shortfall(state).is_some() { Status::Failed } else { status(state) }
+}
+
+/// Why a goal counts as not achieved though no task of it failed for good.
+pub(in crate::composite::goal) fn shortfall(state: &GoalState<'_>) -> Option<String> {
+    match status(state) {
+        Status::Failed | Status::SkippedAll => None,
+        // What was left out is told by the status already; that the goal needed it, only by words.
+        Status::Partial | Status::Succeeded => denied(state).or_else(|| unmet(state)),
+    }
+}
+
+/// Whoever answers says that the goal was not reached.
+fn denied(state: &GoalState<'_>) -> Option<String> {
+    let Some(Entry::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
+    match &**said {
+        Said::Answer { achieved: Some(false), reason } if reason.is_empty() => {
+            Some("the answer says so".into())
+        }
+        Said::Answer { achieved: Some(false), reason } => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+/// Why a goal cannot have been reached though its tasks were done: who was heard last said that there was more to do, or
+/// that nothing that is left would help. What was missing stays missing until somebody says otherwise: tasks that were
+/// made for it do not say so.
+fn unmet(state: &GoalState<'_>) -> Option<String> {
+    let heard = state.steps.iter().rev().find_map(|step| match step {
+        Entry::Duty(Duty::Classify, Told::Said(said)) => match &**said {
+            // Who names further tasks needs them, whatever else is said.
+            Said::More { done, achieved, reason, tasks } => {
+                Some((*done && tasks.tasks.is_empty(), *achieved, reason))
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    match heard {
+        Some((false, _, reason)) => Some(said_so("more was needed", reason)),
+        Some((true, Some(false), reason)) => Some(said_so("nothing that is left would reach it", reason)),
+        Some((true, _, _)) => None,
+        None => {
+            is_incomplete(state).then(|| "the plan was not complete, and nothing was added to it".to_owned())
+        }
+    }
+}
+
+/// Whether whoever planned last said that there is more to do.
+pub(in crate::composite::goal) fn is_incomplete(state: &GoalState<'_>) -> bool {
+    let planned = state.steps.iter().rev().find_map(|step| match step {
+        Entry::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
+            Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
+            _ => None,
+        },
+        _ => None,
+    });
+    let person = state.approved.as_ref().or(state.given.as_ref());
+    let first = person.and_then(|plan| plan.as_ref().ok()).map(|plan| plan.complete);
+    let complete = if state.rounds > 1 { planned } else { first.or(planned) };
+    complete == Some(false)
+}
+
+pub(in crate::composite::goal) fn said_so(what: &str, reason: &str) -> String {
+    if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
+}

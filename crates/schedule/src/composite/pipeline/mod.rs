@@ -1,0 +1,104 @@
+//! Pipelines of personas: whether a phase starts, its tries, the work it hands out, and what the whole comes to.
+//!
+//! `trigger`, `contract` and `verdict` are pure and know nothing of tasks; `state` is what the fold keeps; the others speak
+//! for the scheduler. A phase asks as a merge does: its tries, the children of a try and who puts their results together are
+//! children with a permit, an attempt and an end of their own. The record is `Routed` (why it started or did not),
+//! `StateChanged`, `Announced` and `ProjectSeen`; everything else follows from these and from the ends of the children.
+
+mod came;
+mod clearance;
+mod contract;
+mod fold;
+mod handoff;
+mod intents;
+mod news;
+mod outcome;
+mod project;
+mod record;
+mod reopen;
+mod rounds;
+mod state;
+mod told;
+mod tries;
+mod trigger;
+mod triggered;
+mod verdict;
+
+pub(crate) use state::{Course, Kept};
+
+use crate::composite::{Composite, Step};
+use crate::context::{Names, Roots};
+use crate::state::{End, State, TaskIx};
+use crate::view::View;
+use convoke_model::{About, AgentCall, Contract, Failure, Work};
+use convoke_plan::{Kind, Node, NodeIx, Phase};
+
+/// A phase of a pipeline: tries, the work that they hand out, and what is made of that.
+pub(crate) struct PhaseTask;
+
+impl Composite for PhaseTask {
+    fn claims(&self, node: &Node) -> bool {
+        matches!(node.kind, Kind::Phase(_))
+    }
+
+    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+        state.phase_worker(state.phase(task)?, child)
+    }
+
+    fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+        vec![view.try_after(task, None)]
+    }
+
+    fn advance(&self, view: &View<'_>, task: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
+        view.phase(task).map(|phase| view.next_try(task, phase, changed)).unwrap_or_default()
+    }
+
+    /// What a worker is told stands in its own prompt.
+    fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
+        Ok(view.put_told(child, call))
+    }
+
+    fn names(
+        &self,
+        view: &View<'_>,
+        child: TaskIx,
+        roots: &Roots,
+        names: &mut Names,
+    ) -> Result<bool, Failure> {
+        Ok(view.add_handoff(child, roots, names))
+    }
+
+    fn contract(&self, state: &State, child: TaskIx, work: &Work) -> Option<Contract> {
+        state.phase_contract(child, work)
+    }
+
+    fn after_failure(&self, state: &State, task: TaskIx, failure: &Failure) -> Option<Vec<Step>> {
+        Some(vec![state.after_failed_phase(task, failure)])
+    }
+
+    fn before_spawning(&self, state: &mut State, task: TaskIx) {
+        state.before_phase_spawns(task);
+    }
+
+    fn spawned(&self, state: &mut State, task: TaskIx, child: TaskIx) {
+        state.note_spawned(task, child);
+    }
+
+    fn ended(&self, state: &mut State, task: TaskIx, end: End) {
+        state.count_phase(task, end);
+    }
+
+    fn reopened(&self, state: &mut State, task: TaskIx) {
+        state.forget(task);
+    }
+}
+
+impl State {
+    fn phase(&self, task: TaskIx) -> Option<&Phase> {
+        if let Kind::Phase(phase) = &self.node(task).kind { Some(phase) } else { None }
+    }
+
+    fn kept_of(&self, task: TaskIx) -> &Kept {
+        &self.frame(self.tasks[task].place.frame).kept
+    }
+}

@@ -1,0 +1,142 @@
+//! What a model is told of payloads: whole where they are small, else their beginning and the name to read the rest by.
+//!
+//! A hand-off names every predecessor, so what all of them gave may be more than any model reads. Bounds are those of
+//! `dependency_outputs`. Values that texts of a manifest use are never cut, and programs are given all: what is cut here stands
+//! under `told`, which the standard prompt shows. What is cut is kept beside the attempt, in the order of its names.
+
+use crate::outputs::Outputs;
+use crate::state::TaskIx;
+use crate::view::View;
+use convoke_model::{AgentCall, Blob, Digest, JsonText};
+use serde_json::{Value, json};
+
+/// Of one payload.
+const TOKENS: u64 = 2_000;
+/// Of all payloads of one list together.
+const ALL_TOKENS: u64 = 16 * TOKENS;
+/// Fewer say nothing.
+const LEAST_TOKENS: u64 = 50;
+/// An estimate, as everywhere.
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// What was cut, in the order of its names, and the bounds in tokens.
+pub(super) struct Cut {
+    kept: Vec<Value>,
+    one: u64,
+    all: u64,
+}
+
+impl View<'_> {
+    /// What the prompt of a worker shows: hand-off, state, project, earlier tries and children.
+    pub(super) fn told_json(&self, task: TaskIx, child: TaskIx) -> Value {
+        self.told_in_part(task, child).0
+    }
+
+    /// What the prompt of a worker shows in part can be read on.
+    pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall) -> AgentCall {
+        if let Some((task, _)) = self.phase_of(child) {
+            let (_, cut) = self.told_in_part(task, child);
+            call.kept.extend(cut.kept.iter().map(|value| kept_as(value, self.outputs)));
+        }
+        call
+    }
+
+    fn told_in_part(&self, task: TaskIx, child: TaskIx) -> (Value, Cut) {
+        let frame = self.tasks[task].place.frame;
+        let mut told = json!({
+            "handoff": self.handoff_json(task),
+            "state": self.state_json(frame),
+            "previous": self.previous_json(child),
+            "children": self.children_json(child),
+        });
+        // Four lists and three single values share the prompt.
+        let room = self.room_of(child, self.tasks[child].node);
+        let mut cut = Cut::within(room.unwrap_or(u64::MAX));
+        let reads_on = self.can_read_on(child);
+        if reads_on {
+            for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
+                let list = told.pointer_mut(place).and_then(Value::as_array_mut);
+                list.into_iter().for_each(|list| cut.list(list));
+            }
+            cut.one(&mut told["state"]["flags"]);
+            cut.one(&mut told["state"]["metadata"]);
+        }
+        told["project"] = self.told_project(frame, reads_on.then_some(&mut cut));
+        (told, cut)
+    }
+}
+
+/// A value that is stored with the decision to show it in part, small or not: each name has its value.
+fn kept_as(value: &Value, outputs: &dyn Outputs) -> Digest {
+    let text = JsonText::of(value);
+    let digest = Digest::of(text.as_str().as_bytes());
+    outputs.put(Blob { digest, text });
+    digest
+}
+
+impl Cut {
+    /// Of a model whose prompt may have so many tokens.
+    fn within(room: u64) -> Cut {
+        Cut { kept: Vec::new(), one: TOKENS.min(room / 32).max(LEAST_TOKENS), all: ALL_TOKENS.min(room / 6) }
+    }
+
+    /// Cuts the payloads of a list of which each has one.
+    fn list(&mut self, list: &mut [Value]) {
+        let each = (self.all / list.len().max(1) as u64).clamp(LEAST_TOKENS, self.one) * CHARS_PER_TOKEN;
+        for payload in list.iter_mut().filter_map(|entry| entry.get_mut("payload")) {
+            self.payload(payload, each as usize);
+        }
+    }
+
+    /// Cuts a value that stands alone.
+    pub fn one(&mut self, value: &mut Value) {
+        self.payload(value, (self.one * CHARS_PER_TOKEN) as usize);
+    }
+
+    fn payload(&mut self, payload: &mut Value, most: usize) {
+        let text = payload.to_string();
+        if text.len() <= most {
+            return;
+        }
+        let head = &text[..text.floor_char_boundary(most)];
+        let left = text[head.len()..].chars().count();
+        let way = self.keep(payload.take());
+        *payload = format!("{head}… [{left} more characters; {way} it]").into();
+    }
+
+    /// Keeps a value to be read; says what reads it.
+    pub fn keep(&mut self, value: Value) -> String {
+        self.kept.push(value);
+        format!("`read_result` with the name `r{}` reads", self.kept.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_small_is_told_whole() {
+        let mut list = vec![json!({"node": "a", "payload": {"n": 1}}), json!({"node": "b"})];
+        let (before, mut cut) = (list.clone(), Cut::within(u64::MAX));
+        cut.list(&mut list);
+        assert_eq!((list, cut.kept.len()), (before, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_is_bounded_however_long_and_large_and_nothing_is_lost(sizes in prop::collection::vec(0usize..40_000, 1..60)) {
+            let mut list: Vec<Value> = sizes.iter().map(|size| json!({"payload": {"text": "é".repeat(*size)}})).collect();
+            let (before, mut cut) = (list.clone(), Cut::within(u64::MAX));
+            cut.list(&mut list);
+            let told: usize = list.iter().map(|entry| entry["payload"].to_string().len()).sum();
+            prop_assert!(told <= (ALL_TOKENS * CHARS_PER_TOKEN) as usize * 2 + 200 * list.len(), "{told}");
+            let mut kept = cut.kept.iter();
+            for (now, was) in list.iter().zip(&before) {
+                let whole = if now == was { &was["payload"] } else { kept.next().expect("it is kept") };
+                prop_assert_eq!(whole, &was["payload"]);
+            }
+        }
+    }
+}

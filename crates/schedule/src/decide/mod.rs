@@ -1,0 +1,355 @@
+//! The table of contents of every decision.
+//!
+//! Each entry of the agenda is checked against the state first: the fold may have moved on since it was made.
+
+mod budget;
+mod cancel;
+mod contract;
+mod ending;
+mod gate;
+mod launch;
+mod route;
+mod salvage;
+mod tool;
+
+pub(crate) use ending::FrameResult;
+pub(crate) use gate::kind_word;
+pub use launch::Launch;
+pub(crate) use route::below;
+
+use crate::composite::Composite;
+use crate::composite::reshape::ReshapeTask;
+use crate::outputs::{Outputs, store};
+use crate::scheduler::{Command, Scheduler};
+use crate::state::{Alarm, State, TaskIx, TaskState, Todo};
+use crate::view::View;
+use convoke_model::{
+    Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, Usage, reason,
+};
+use convoke_plan::{Kind, OnUnknown, Span};
+use serde_json::json;
+use std::time::Duration;
+
+impl Scheduler {
+    pub(crate) fn look_at(&mut self, todo: Todo, outputs: &dyn Outputs) {
+        match todo {
+            Todo::Begin(task) => self.begin(task, outputs),
+            Todo::Follow(task) => self.follow(task, outputs),
+            Todo::Remedy(task) => self.remedy(task),
+            Todo::Group(task) => self.look_at_group(task, outputs),
+            Todo::Lost(task) => self.lost(task),
+            Todo::Answered(task) => self.answered(task, outputs),
+            Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
+            Todo::Ask(task) => self.ask_for(task, outputs),
+            Todo::Arrived(task) => self.arrived(task, outputs),
+            Todo::Losers(task, why) => self.stop_losers(task, why, outputs),
+        }
+    }
+
+    /// A task can start: what that means depends on its kind.
+    fn begin(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state != TaskState::Ready || self.tasks[task].queued {
+            return;
+        }
+        if self.is_stopping() {
+            let cause = convoke_model::Cause { kind: convoke_model::CauseKind::Stopped, task: None };
+            return self.drop_unstarted(task, &cause);
+        }
+        if self.waits_with_composite(task) {
+            return;
+        }
+        if let Some(failure) = self.over_task_limit() {
+            return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
+        }
+        if !self.may_enter(task, outputs) {
+            return;
+        }
+        if let Some(composite) = self.own_composite(task) {
+            let steps = composite.begin(&self.view(outputs), task);
+            return self.take_steps(steps, outputs);
+        }
+        let plan = self.plan.clone();
+        let node =
+            plan.workflow(self.frame(self.tasks[task].place.frame).workflow).node(self.tasks[task].node);
+        match &node.kind {
+            Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_) => self.ask_permit(task),
+            Kind::Set(set) => self.begin_set(task, set, outputs),
+            Kind::Wait(wait) => self.begin_wait(task, wait, outputs),
+            Kind::Gate(gate) => self.begin_gate(task, gate, outputs),
+            Kind::Questions(questions) => self.begin_questions(task, questions, outputs),
+            Kind::Terminate(terminate) => self.begin_terminate(task, terminate, outputs),
+            Kind::SubPlan(sub) => self.begin_sub_plan(task, sub, outputs),
+            Kind::Parallel(_) => self.begin_parallel(task),
+            Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
+            Kind::Reduce(_) | Kind::Verify(_) | Kind::Goal(_) | Kind::Item(_) | Kind::Phase(_) => {
+                unreachable!("these are composites")
+            }
+        }
+    }
+
+    /// Whether a task may begin as far as edges and the shapes of its inputs go. If not, something was decided about that.
+    fn may_enter(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
+        let triggered = self.view(outputs).triggered(task);
+        self.take_steps(triggered.steps, outputs);
+        if !triggered.starts {
+            return false;
+        }
+        let repairs = ReshapeTask.begin(&self.view(outputs), task);
+        let fits = repairs.is_empty();
+        self.take_steps(repairs, outputs);
+        fits
+    }
+
+    pub(crate) fn ask_permit(&mut self, task: TaskIx) {
+        self.enqueue(task);
+        self.command(Command::Admit(task));
+    }
+
+    /// An attempt ended badly, or a task that was told to stop has stopped.
+    fn remedy(&mut self, task: TaskIx) {
+        if self.tasks[task].state != TaskState::Failing {
+            return;
+        }
+        if self.tasks[task].cancelling.is_some() {
+            return self.finish_cancel(task);
+        }
+        let failure = *self.tasks[task].failure.clone().expect("a failing task has a failure");
+        match failure.reason.as_deref() {
+            // What nobody can pay any more ends the run, wherever in it that was found out.
+            Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
+                return self.end_frame_by(crate::state::FrameIx(0), Some(task), failure);
+            }
+            Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
+            _ => {}
+        }
+        self.retry_or_fail(task, failure, self.tasks[task].failures);
+    }
+
+    /// A task that waits for a permit is turned away: it is tried again or fails, as its policy says of the failure.
+    pub fn turn_away(&mut self, task: TaskIx, failure: Failure) {
+        if self.tasks[task].state == TaskState::Ready {
+            self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
+        }
+    }
+
+    /// The failure policy of a task, up to its end.
+    pub(crate) fn retry_or_fail(&mut self, task: TaskIx, failure: Failure, tried: u32) {
+        match failure.remedy(&self.node(task).retry, tried) {
+            Remedy::RetryAfter(delay) => {
+                let at = self.now + self.with_jitter(task, delay);
+                self.emit(Event::RetryScheduled { task: self.tasks[task].id.clone(), at });
+            }
+            Remedy::Fail => self.fail_unless(task, failure),
+        }
+    }
+
+    /// A task fails for good, unless it is a composite that knows what to do instead.
+    fn fail_unless(&mut self, task: TaskIx, failure: Failure) {
+        let composite = self.own_composite(task);
+        match composite.map(|composite| composite.instead_of_failing(self, task, &failure)) {
+            Some(instead) if !instead.is_empty() => instead.into_iter().for_each(|event| self.emit(event)),
+            _ => self.fail_task(task, failure),
+        }
+    }
+
+    pub(crate) fn fail_task(&mut self, task: TaskIx, failure: Failure) {
+        self.emit(Event::TaskFailed { task: self.tasks[task].id.clone(), failure });
+    }
+
+    /// A task that never became an attempt failed to begin.
+    pub(crate) fn fail_begin(&mut self, task: TaskIx, failure: Failure) {
+        self.retry_or_fail(task, failure, self.tasks[task].failures + 1);
+    }
+
+    pub(crate) fn succeed(&mut self, task: TaskIx, value: &serde_json::Value, outputs: &dyn Outputs) {
+        let output = store(outputs, value);
+        self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
+    }
+
+    /// The engine, or the process that it had this attempt performed by, died while it ran; or the attempt was stopped
+    /// in the middle, and its end is recorded already.
+    fn lost(&mut self, task: TaskIx) {
+        let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
+        let policy = self.node(task).on_unknown;
+        match self.tasks[task].state {
+            TaskState::Running => {
+                self.emit(Event::AttemptLost { task: id.clone(), attempt, usage: Usage::default() });
+            }
+            TaskState::Failing if self.tasks[task].outcome_unknown => {}
+            _ => return,
+        }
+        if self.tasks[task].cancelling.is_some() {
+            return self.finish_cancel(task);
+        }
+        match policy {
+            OnUnknown::Retry if self.tasks[task].state == TaskState::Failing => {
+                self.emit(Event::RetryScheduled { task: id, at: self.now });
+            }
+            OnUnknown::Retry => {}
+            OnUnknown::Fail => self.fail_task(task, unknown_outcome(&id, attempt)),
+            OnUnknown::Ask => {
+                let prompt = format!(
+                    "attempt {attempt} of `{id}` was cut off, and its outcome is unknown; run it again?"
+                );
+                let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
+                self.emit(Event::GateOpened { task: id, ask });
+            }
+        }
+    }
+
+    /// A person is to say whether a budget may be passed.
+    fn ask_for_money(&mut self, task: TaskIx, failure: &Failure) {
+        let prompt = format!("{}; `retry` allows as much again, `fail` ends the step", failure.message);
+        let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
+        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+    }
+
+    /// A suspended attempt asks: a person, or what becomes its children.
+    fn ask_for(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state == TaskState::Open {
+            let composite = self.own_composite(task);
+            let asked = composite.map(|composite| composite.asked_by_attempt(&self.view(outputs), task));
+            return self.take_steps(asked.unwrap_or_default(), outputs);
+        }
+        if self.tasks[task].state != TaskState::Failing {
+            return;
+        }
+        let ask = self.tasks[task].ask.clone().expect("set when it was suspended");
+        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+    }
+
+    /// A person answered: a gate of the workflow, or the question what a crash cut off.
+    fn answered(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        let Some(answer) =
+            self.tasks[task].answer.clone().filter(|_| self.tasks[task].state == TaskState::Asking)
+        else {
+            return;
+        };
+        let answer: Option<Answer> =
+            self.view(outputs).read(&answer).and_then(|text| serde_json::from_str(text.as_str()).ok());
+        let kind = &self.node(task).kind;
+        match answer {
+            Some(Answer::Retry) => self.again(task),
+            Some(Answer::Fail) => {
+                self.fail_task(task, self.view(outputs).refused_by_person(task));
+            }
+            Some(answer) if matches!(kind, Kind::Gate(_) | Kind::Questions(_)) => {
+                self.settle_gate(task, &answer, outputs);
+            }
+            _ => self.again(task),
+        }
+    }
+
+    /// A parked task goes on: it needs a place and a permit again.
+    pub(crate) fn again(&mut self, task: TaskIx) {
+        self.emit(Event::TaskWoken { task: self.tasks[task].id.clone() });
+    }
+
+    pub(crate) fn fire_timers(&mut self, outputs: &dyn Outputs) {
+        while let Some(alarm) = self.due_alarm() {
+            match alarm {
+                Alarm::Wake(task) => self.wake(task, outputs),
+                Alarm::Patience(task) => self.out_of_patience(task, outputs),
+                Alarm::Deadline(task) => self.time_out(task, outputs),
+                Alarm::FrameDeadline(frame) => self.time_out_frame(crate::state::FrameIx(frame)),
+            }
+        }
+    }
+
+    /// The time is over for which a composite waits for what it needs.
+    fn out_of_patience(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        let composite = self.own_composite(task);
+        let steps = composite.map(|composite| composite.out_of_patience(&self.view(outputs), task));
+        self.take_steps(steps.unwrap_or_default(), outputs);
+    }
+
+    /// An output has arrived that a composite takes as it comes.
+    fn arrived(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        match self.tasks[task].state {
+            TaskState::Waiting => {
+                let composite = self.own_composite(task);
+                let steps = composite.map(|composite| composite.arrived(&self.view(outputs), task));
+                self.take_steps(steps.unwrap_or_default(), outputs);
+            }
+            TaskState::Open => self.look_at_group(task, outputs),
+            _ => {}
+        }
+    }
+
+    fn wake(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        match self.tasks[task].state {
+            TaskState::Timed(until) if until <= self.now => self.end_wait(task, until, outputs),
+            TaskState::Backoff(until) if until <= self.now => self.again(task),
+            _ => {}
+        }
+    }
+
+    fn end_wait(&mut self, task: TaskIx, until: Timestamp, outputs: &dyn Outputs) {
+        let started = self.tasks[task].started.unwrap_or(until);
+        let waited = until.since(started).as_micros() as f64 / 1e6;
+        self.succeed(task, &json!({ "waited_seconds": waited }), outputs);
+    }
+
+    fn time_out(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if !self.tasks[task].is_ended() {
+            let cause = Cause { kind: CauseKind::TimedOut, task: Some(self.tasks[task].id.clone()) };
+            self.cancel(task, &cause, outputs);
+        }
+    }
+}
+
+impl View<'_> {
+    /// Why a task fails that a person does not let go on.
+    fn refused_by_person(&self, task: TaskIx) -> Failure {
+        match self.tasks[task].failure.as_deref() {
+            Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
+            _ => {
+                let composite = self.own_composite(task);
+                let refusal = composite.and_then(|composite| composite.refusal(self, task));
+                refusal.unwrap_or_else(|| unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts))
+            }
+        }
+    }
+}
+
+impl State {
+    fn over_task_limit(&self) -> Option<Failure> {
+        let limit = self.plan.root().limits.max_tasks;
+        (self.tasks.len() as u64 > u64::from(limit)).then(|| {
+            let message = format!(
+                "the run reached its limit of {} (limits.max_tasks)",
+                convoke_model::counted(limit, "task", "tasks")
+            );
+            Failure::new(Class::Budget, message).reason(reason::MAX_TASKS).hint("raise `limits.max_tasks`")
+        })
+    }
+
+    /// A stated delay is a minimum: jitter only adds, up to a quarter.
+    pub(crate) fn with_jitter(&self, task: TaskIx, delay: Duration) -> Duration {
+        let mut hash =
+            self.seed ^ 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(self.tasks[task].attempts) + 1);
+        for byte in self.tasks[task].id.0.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        hash ^= hash >> 29;
+        delay + delay.mul_f64((hash % 1000) as f64 / 4000.0)
+    }
+
+    /// What a task that took too long failed with.
+    pub(crate) fn timeout_failure(&self, task: TaskIx) -> Failure {
+        let node = self.node(task);
+        let limit = match node.timeout {
+            Some(Span::Millis(ms)) => format!(" after {} s", ms as f64 / 1000.0),
+            _ => String::new(),
+        };
+        let message = format!("step `{}` timed out{limit}", self.step_word(task));
+        Failure::new(Class::Timeout, message).reason(reason::TASK_TIMEOUT)
+    }
+}
+
+fn unknown_outcome(id: &convoke_model::TaskId, attempt: u32) -> Failure {
+    let message = format!("attempt {attempt} of `{id}` was cut off, and its outcome is unknown");
+    Failure::new(Class::Conflict, message)
+        .reason("unknown_outcome")
+        .hint("say `on_unknown: retry` or `idempotent: true` if the step may run twice")
+}

@@ -1,0 +1,10 @@
+//! Resuming what has ended, or what runs under a changed plan: what is done again, and which events still count.
+
+mod changed;
+mod history;
+mod reopen;
+
+pub use changed::{Changed, changed};
+pub(crate) use history::lies_below;
+pub use history::replayable;
+pub use reopen::{NotReopened, Reopening, reopen};

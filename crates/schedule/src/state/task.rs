@@ -1,0 +1,219 @@
+//! A node at run time.
+//!
+//! Tasks live in one table and are addressed by index; the id is for people and events. A task knows where it came
+//! from (`from`), which is all that its context is made of.
+
+use crate::composite::goal::Pursuit;
+use crate::composite::merge::Merging;
+use crate::composite::pipeline::Course;
+use crate::state::{FrameIx, Group};
+use convoke_model::{Cause, Failure, Inquiry, Payload, TaskId, Timestamp, Usage};
+use convoke_plan::NodeIx;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Index of a task in its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskIx(pub u32);
+
+/// Index of the frames' and tasks' owner: where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    /// The workflow instance.
+    pub frame: FrameIx,
+    /// The group that it is a member of.
+    pub within: Option<TaskIx>,
+    /// Its index in a for_each.
+    pub item: Option<u32>,
+}
+
+/// One task.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub id: TaskId,
+    pub node: NodeIx,
+    pub place: Place,
+    /// The tasks that it follows: its needs, or the one whose route led here.
+    pub from: Box<[TaskIx]>,
+    /// Whether it was reached by an `on_error` route.
+    pub after_error: bool,
+    pub state: TaskState,
+    /// Attempts started.
+    pub attempts: u32,
+    /// Attempts that came to nothing because somebody or something cut them off.
+    pub cut_off: u32,
+    /// Whether its last attempt was stopped in the middle and may not be repeated unasked: the next owner decides.
+    pub outcome_unknown: bool,
+    /// Attempts that count against the retry policy.
+    pub failures: u32,
+    /// Whether the governor was asked for a permit.
+    pub queued: bool,
+    /// Whether it holds one of its group's places.
+    pub placed: bool,
+    /// Needs that ended as required, and needs that no longer can.
+    pub met: u32,
+    pub unmet: u32,
+    pub output: Option<Payload>,
+    pub failure: Option<Box<Failure>>,
+    /// Why it was told to stop, or did not run, once that is so.
+    pub cancelling: Option<Box<Cause>>,
+    /// The conversation so far, piece by piece, for the attempt that goes on with it.
+    pub turns: Vec<Payload>,
+    /// Conversations that came to nothing, piece by piece: what they did has happened.
+    pub past: Vec<Payload>,
+    /// A person's answer that was not acted on yet, or that settled the task.
+    pub answer: Option<Payload>,
+    /// What a person is asked.
+    pub ask: Option<Payload>,
+    /// Whether what its attempt wishes to know is still to be asked.
+    pub wishes: bool,
+    pub group: Option<Box<Group>>,
+    /// What it merges, for reduce and verify.
+    pub merging: Option<Arc<Merging>>,
+    /// What it answers, for a child of such a task.
+    pub question: Option<Arc<Inquiry>>,
+    /// How the work on it went, for tasks of a goal and their duties.
+    pub pursuit: Option<Box<Pursuit>>,
+    /// What its own attempts used.
+    pub usage: Usage,
+    /// The workflow instance that it runs, for sub-plans.
+    pub frame: Option<FrameIx>,
+    pub started: Option<Timestamp>,
+    /// Order of ending, for histories.
+    pub ended: u32,
+    /// A failure that an `on_error` route or a tolerant edge took care of.
+    pub handled: bool,
+    /// Whether its branch has gone on from here.
+    pub followed: bool,
+    /// The step that waits for this summary.
+    pub summary_for: Option<TaskIx>,
+    /// Whether it is a hook: its failure is told and changes nothing.
+    pub hook: bool,
+    /// How far it has come, where edges lead to it or it is a phase.
+    pub course: Option<Box<Course>>,
+}
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// Its needs have not ended yet.
+    Waiting,
+    /// It could start, but its group has no place free.
+    Held,
+    /// It can start.
+    Ready,
+    /// An attempt runs.
+    Running,
+    /// An attempt ended badly and nobody has decided yet what follows.
+    Failing,
+    /// Its members or its workflow run.
+    Open,
+    /// It waits for a moment.
+    Timed(Timestamp),
+    /// It waits for another attempt.
+    Backoff(Timestamp),
+    /// It waits for a person.
+    Asking,
+    /// It has ended.
+    Ended(End),
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// With an output.
+    Succeeded,
+    /// With a failure.
+    Failed,
+    /// Without having run.
+    Skipped,
+    /// It was stopped.
+    Cancelled,
+}
+
+impl Task {
+    pub fn is_ended(&self) -> bool {
+        matches!(self.state, TaskState::Ended(_))
+    }
+
+    pub fn succeeded(&self) -> bool {
+        self.state == TaskState::Ended(End::Succeeded)
+    }
+}
+
+/// All tasks of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    all: Vec<Task>,
+    by_id: HashMap<TaskId, TaskIx>,
+}
+
+impl Tasks {
+    pub fn add(&mut self, id: TaskId, node: NodeIx, place: Place, from: Box<[TaskIx]>) -> TaskIx {
+        let ix = TaskIx(self.all.len() as u32);
+        self.by_id.insert(id.clone(), ix);
+        self.all.push(Task {
+            id,
+            node,
+            place,
+            from,
+            after_error: false,
+            state: TaskState::Waiting,
+            attempts: 0,
+            failures: 0,
+            cut_off: 0,
+            outcome_unknown: false,
+            queued: false,
+            placed: false,
+            met: 0,
+            unmet: 0,
+            output: None,
+            failure: None,
+            cancelling: None,
+            turns: Vec::new(),
+            past: Vec::new(),
+            answer: None,
+            ask: None,
+            wishes: false,
+            group: None,
+            merging: None,
+            question: None,
+            pursuit: None,
+            usage: Usage::default(),
+            frame: None,
+            started: None,
+            ended: 0,
+            handled: false,
+            followed: false,
+            summary_for: None,
+            hook: false,
+            course: None,
+        });
+        ix
+    }
+
+    pub fn find(&self, id: &TaskId) -> Option<TaskIx> {
+        self.by_id.get(id).copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn indices(&self) -> impl Iterator<Item = TaskIx> + use<> {
+        (0..self.all.len() as u32).map(TaskIx)
+    }
+}
+
+impl std::ops::Index<TaskIx> for Tasks {
+    type Output = Task;
+    fn index(&self, ix: TaskIx) -> &Task {
+        &self.all[ix.0 as usize]
+    }
+}
+
+impl std::ops::IndexMut<TaskIx> for Tasks {
+    fn index_mut(&mut self, ix: TaskIx) -> &mut Task {
+        &mut self.all[ix.0 as usize]
+    }
+}
