@@ -5,6 +5,7 @@
 
 mod dependencies;
 mod explicit;
+mod naming;
 mod roots;
 mod shown;
 mod texts;

@@ -10,6 +10,7 @@ mod index;
 mod labels;
 mod lineage;
 mod payers;
+mod rounds;
 mod task;
 mod timer;
 mod values;

@@ -16,7 +16,6 @@ mod outcome;
 mod project;
 mod record;
 mod reopen;
-mod rounds;
 mod state;
 mod told;
 mod tries;

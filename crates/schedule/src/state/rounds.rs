@@ -3,7 +3,7 @@
 //! To texts, to what is handed on and in the result the rounds of a phase are one phase, of which the last that ran counts.
 //! Rounds follow one another, so the last is also the newest. A failure that led back is answered by the round that it began.
 
-use crate::state::{State, TaskIx};
+use super::{State, TaskIx};
 use convoke_plan::NodeIx;
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ impl State {
     }
 
     /// Whether a phase can have more than one round.
-    pub(super) fn has_rounds(&self, task: TaskIx) -> bool {
+    pub(crate) fn has_rounds(&self, task: TaskIx) -> bool {
         self.index_in(self.tasks[task].place.frame).rounds.contains_key(&self.first_round(task))
     }
 
     /// The rounds of a phase that ran, in order.
-    pub(super) fn rounds_ran(&self, task: TaskIx) -> Vec<TaskIx> {
+    pub(crate) fn rounds_ran(&self, task: TaskIx) -> Vec<TaskIx> {
         let (place, first) = (self.tasks[task].place, self.first_round(task));
         let further = self.index_in(place.frame).rounds.get(&first);
         let rounds = std::iter::once(&first).chain(further.into_iter().flatten());
@@ -38,7 +38,7 @@ impl State {
     }
 
     /// The last round of a phase that ran; the task itself where none did.
-    pub(super) fn newest_round(&self, task: TaskIx) -> TaskIx {
+    pub(crate) fn newest_round(&self, task: TaskIx) -> TaskIx {
         if !self.has_rounds(task) {
             return task;
         }
@@ -46,7 +46,7 @@ impl State {
     }
 
     /// Whether a later round stands for what a phase came to: it ran again, or an edge led back from it.
-    pub(super) fn is_made_good(&self, phase: TaskIx, ran: &[TaskIx]) -> bool {
+    pub(crate) fn is_made_good(&self, phase: TaskIx, ran: &[TaskIx]) -> bool {
         let led_back = |later: &TaskIx| {
             let course = self.tasks[*later].course.as_ref();
             let from = course.and_then(|course| course.started.as_ref());
