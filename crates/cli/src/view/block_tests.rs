@@ -50,10 +50,7 @@ fn a_task_is_told_in_its_own_words_with_its_tool_and_its_tokens() {
     let item = serde_json::json!({"description": "find out what a ticket from A to B costs on a Sunday"});
     let item = About::Item(Box::new(serde_json::from_value(item).unwrap()));
     let duty = About::Duty { duty: convoke_model::Duty::Execute, note: None };
-    let asks = |task: &str, about| Event::Asked {
-        task: id(task),
-        questions: vec![Inquiry::new("1", about)],
-    };
+    let asks = |task: &str, about| Event::Asked { task: id(task), questions: vec![Inquiry::new("1", about)] };
     let events = vec![started(), asks("goal", item), asks("goal/1", duty), attempt("goal/1/execute[1]", 1)];
     let events = stamp(events);
     let mut state = State::fold(Outline::default(), &events);
