@@ -212,6 +212,20 @@ fn a_detached_run_outlives_its_terminal_and_its_gate_waits() {
 }
 
 #[test]
+fn a_detached_run_can_be_resumed_as_soon_as_its_name_is_printed() {
+    let world = World::with(GATED);
+    for _ in 0..10 {
+        let said = world.run(&["run", "w.yaml", "--detach"]);
+        let (run, pid) = (said.stdout.trim(), said.stderr.split("process ").nth(1).expect("it is named"));
+        let pid: i32 = pid.split(')').next().and_then(|pid| pid.parse().ok()).expect("a process id");
+        let pid = rustix::process::Pid::from_raw(pid).expect("a process id");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is there");
+        let resumed = world.run(&["resume", run, "--no-interactive"]);
+        assert_eq!(resumed.code, 5, "it comes to its gate: {}", resumed.stderr);
+    }
+}
+
+#[test]
 fn a_gate_of_a_detached_run_is_told_where_it_was_started_and_by_the_configured_command() {
     let world = World::with(GATED);
     let told = world.path("told");

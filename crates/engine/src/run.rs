@@ -83,6 +83,11 @@ impl Run {
         }
     }
 
+    /// Puts the run's beginning on disk before `drive`, for a caller that names the run to others first.
+    pub async fn open(&mut self) -> Result<(), EngineError> {
+        self.commit(Vec::new(), Vec::new()).await
+    }
+
     /// Tells how capacity was used, keeps what was learned about it, and tells projects what they may forget.
     async fn concluded(&mut self, outcome: Outcome) -> Outcome {
         self.settle_projects(outcome.status).await;

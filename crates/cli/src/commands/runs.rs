@@ -40,7 +40,8 @@ fn wanted(rows: Vec<RunRow>, args: &RunsArgs, now: Timestamp) -> impl Iterator<I
 
 /// How long it has been worked on: until now, while a process drives it.
 fn worked(row: &RunRow, now: Timestamp) -> Duration {
-    let since = if row.status == RunStatus::Running { now.since(row.last_at) } else { Duration::ZERO };
+    let is_live = row.status == RunStatus::Running && has_begun(row);
+    let since = if is_live { now.since(row.last_at) } else { Duration::ZERO };
     Duration::from_millis(row.worked_ms) + since
 }
 
@@ -50,7 +51,7 @@ fn record(row: &RunRow, now: Timestamp) -> Value {
         "workflow": row.workflow,
         "folder": row.folder,
         "status": row.status.word(),
-        "started_at": row.started_at.rfc3339(),
+        "started_at": has_begun(row).then(|| row.started_at.rfc3339()),
         "finished_at": row.finished_at.map(|at| at.rfc3339()),
         "worked_ms": worked(row, now).as_millis() as u64,
         "tasks": {"total": row.total, "done": row.done, "failed": row.failed, "running": row.running},
@@ -67,13 +68,18 @@ fn table(rows: &[RunRow], now: Timestamp) -> String {
             row.id.to_string(),
             escape::line(&row.workflow).into_owned(),
             row.problem.as_ref().map_or(row.status.word(), |_| "unreadable").to_owned(),
-            row.started_at.rfc3339()[..19].replace('T', " "),
-            words::duration(worked(row, now)),
+            if has_begun(row) { row.started_at.rfc3339()[..19].replace('T', " ") } else { String::new() },
+            if has_begun(row) { words::duration(worked(row, now)) } else { String::new() },
             tasks(row),
             words::usage(&row.usage).unwrap_or_default(),
         ]);
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Whether its beginning is on disk. A process that was ended before its first commit leaves a run without one.
+fn has_begun(row: &RunRow) -> bool {
+    row.started_at != Timestamp::default()
 }
 
 /// `3/5, 1 failed, 2 running`.

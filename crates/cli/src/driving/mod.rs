@@ -136,13 +136,17 @@ impl Drive<'_> {
             }),
             clock: Clock::system(),
         };
-        let (engine, handle, notices) = match prepare(setup) {
+        let (mut engine, handle, notices) = match prepare(setup) {
             Err(EngineError::Ended(_)) => return Ok(None),
             prepared => prepared?,
         };
         watchdog.may_cancel(handle.clone());
         let terminal = match console.detached {
-            Some(from) => detaching::let_go(from, &state, run)?,
+            Some(from) => {
+                // A name that was printed is the name of a run that can be resumed, whatever ends this process next.
+                engine.open().await?;
+                detaching::let_go(from, &state, run)?
+            }
             None => None,
         };
         let notifier = Notifier::new(run, &console.config.notify, terminal);
