@@ -8,7 +8,7 @@
 
 use super::washed;
 use convoke_agent::{Mask, Message, Provider, Providers, Reply, Request, Sink, ToolSpec};
-use convoke_model::{Failure, ProviderSettings};
+use convoke_model::{Failure, ProviderSettings, TaskId};
 use convoke_providers::Scrubber;
 use futures::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
@@ -170,6 +170,10 @@ impl Provider for MaskedProvider {
         let scrubber = self.masks.for_agent(request.secrets);
         let clean = Clean::of(&scrubber, request);
         self.inner.stand_in(&clean.request(request, &scrubber))
+    }
+
+    fn may_call(&self, step: &str, task: &TaskId) -> Option<Vec<String>> {
+        self.inner.may_call(step, task)
     }
 
     fn has_native_schema(&self, model: &str) -> bool {

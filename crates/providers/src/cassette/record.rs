@@ -5,7 +5,7 @@
 use super::call::Call;
 use super::{RecordingTools, Scrubber, Tape};
 use convoke_agent::{Provider, Providers, Reply, Report, Request, Sink, Toolbox};
-use convoke_model::{Failure, ProviderSettings};
+use convoke_model::{Failure, ProviderSettings, TaskId};
 use futures::future::BoxFuture;
 use std::io;
 use std::sync::Arc;
@@ -70,6 +70,10 @@ impl Provider for Recorded {
             }
             outcome
         })
+    }
+
+    fn may_call(&self, step: &str, task: &TaskId) -> Option<Vec<String>> {
+        self.provider.may_call(step, task)
     }
 
     fn has_native_schema(&self, model: &str) -> bool {
