@@ -3,6 +3,7 @@
 use super::input_reference::{self, FORMS};
 use super::outline::{Item, Outline};
 use super::reach::Reach;
+use super::shapes::Shape;
 use super::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
@@ -85,6 +86,24 @@ impl Paths<'_, '_> {
             return Some(found);
         }
         self.never_before(owner, "source", source, &path[0], ix)
+            .or_else(|| self.undeclared(owner, source, &path, ix))
+    }
+
+    /// A path to a field that the step's output does not declare.
+    fn undeclared(
+        &self,
+        owner: &str,
+        source: &Spanned<String>,
+        path: &[String],
+        ix: usize,
+    ) -> Option<Diagnostic> {
+        let from = self.outline.find(&path[0]).filter(|_| !self.is_loop_variable(ix, &path[0]))?;
+        let missing = Shape::of(self.outline, from).missing(self.outline, path, 1)?;
+        let message =
+            format!("{owner}: source `{}`: `{}` declares no `{}`", source.value, path[0], path[missing.at]);
+        let found =
+            Diagnostic::warning("workflow::undeclared_field", message, source.span.clone(), "not declared");
+        Some(found.help(suggest::instead(&path[missing.at], &missing.available)))
     }
 
     /// A path of one or two parts leads from an item of a fan-out around this one, or nowhere.

@@ -56,6 +56,7 @@ fn references(site: &Site<'_>, partials: &BTreeMap<String, String>) -> Result<Ve
 fn syntax(site: &Site<'_>, error: TemplateError) -> Diagnostic {
     match site.form {
         Form::Template => {
+            let error = error.without_kind();
             let message =
                 format!("{}: the template of {} cannot be read: {}", site.owner, site.key, error.message);
             broken("workflow::template_syntax", message, site.text, error)

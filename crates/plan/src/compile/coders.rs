@@ -39,7 +39,7 @@ fn useless_servers(bundle: &Bundle, owner: &Workflow, providers: &[Providers<'_>
     }
     let message = format!("MCP server `{name}` has no effect: all agents here are coding agents");
     let found =
-        Diagnostic::warning("workflow::no_effect", message, server.key.span.clone(), "offered to nobody");
+        Diagnostic::warning("workflow::no_effect", message, server.key.span.clone(), "offered to no agent");
     Some(found.help("agents of `acp` and `cli` bring their own tools; their own settings say which"))
 }
 

@@ -1,12 +1,12 @@
 //! Leaves out what only follows from another finding: one slip of the pen is one finding.
 //!
-//! Three rules. A misspelt section hides every name that is missing because of it. A name that is not there is told
-//! once, with its second place and the number of the others. What nothing leads to is told only where every name leads
-//! somewhere. Which names there are is for `check` and the readers to say; nothing is left out that would have been the
-//! only error.
+//! Three rules. A name that is not there is told once, with its second place and the number of the others. What nothing
+//! leads to, and what cannot have run, is told only where every name leads somewhere and every step has a type. A name that
+//! two steps have is told as that, not again by each list that names it. A misspelt key needs no rule here:
+//! the reader takes it for the key that was meant. Which names there are is for `check` and the readers to say; nothing
+//! is left out that would have been the only error.
 
 use crate::diagnostic::Diagnostic;
-use crate::source::nearest;
 use std::collections::HashMap;
 
 /// Codes of names that lead nowhere; the place of such a finding is the name.
@@ -23,19 +23,27 @@ const MISSING: &[&str] = &[
     "workflow::unknown_task",
 ];
 
-/// Sections whose entries others name.
-const SECTIONS: &[&str] =
-    &["agents", "parallel", "for_each", "personas", "nodes", "tasks", "mcp_servers", "actors", "pipeline"];
+/// Codes of names that lead from step to step: without them, what comes before what is not known.
+const BRIDGES: &[&str] = &[
+    "workflow::unknown_dependency",
+    "workflow::unknown_entry_point",
+    "workflow::unknown_member",
+    "workflow::unknown_node",
+    "workflow::unknown_route_target",
+];
 
 /// Leaves out consequences; the findings are in their final order.
 pub(super) fn leave_out(diagnostics: &mut Vec<Diagnostic>) {
-    let misspelt: Vec<String> = diagnostics.iter().filter_map(misspelt_section).map(str::to_owned).collect();
-    if !misspelt.is_empty() {
-        diagnostics.retain(|found| !follows_from(found, &misspelt));
-    }
-    if diagnostics.iter().any(is_missing) {
-        diagnostics.retain(|found| found.code != "workflow::unreachable");
-    }
+    let any = |is: fn(&Diagnostic) -> bool| diagnostics.iter().any(is);
+    let (cut, doubled) =
+        (any(|found| BRIDGES.contains(&found.code) || is_of_no_type(found)), any(is_doubled));
+    let missing = any(is_missing);
+    diagnostics.retain(|found| match found.code {
+        "workflow::unreachable" => !missing && !cut && !doubled,
+        "workflow::never_before" => !cut,
+        "workflow::duplicate_member" => !doubled,
+        _ => true,
+    });
     tell_each_name_once(diagnostics);
 }
 
@@ -43,19 +51,14 @@ fn is_missing(found: &Diagnostic) -> bool {
     MISSING.contains(&found.code)
 }
 
-/// The section that an unknown key was meant to be.
-fn misspelt_section(found: &Diagnostic) -> Option<&'static str> {
-    let key = written(found).filter(|_| found.code == "workflow::unknown_key")?;
-    let key = key.trim_matches(['"', '\'', ':']);
-    let near = nearest(key, SECTIONS.iter().copied())?;
-    SECTIONS.iter().copied().find(|section| *section == near)
+/// Whether two things have one name: what names it names both.
+fn is_doubled(found: &Diagnostic) -> bool {
+    found.code == "workflow::duplicate_name"
 }
 
-/// Whether a finding says only that what the section holds is not there.
-fn follows_from(found: &Diagnostic, sections: &[String]) -> bool {
-    let required = found.code == "workflow::missing_key"
-        && sections.iter().any(|section| found.message.contains(&format!("`{section}`")));
-    is_missing(found) || required || found.code == "workflow::unreachable"
+/// Whether a step has no type that is known, so that its own routes are not known either.
+fn is_of_no_type(found: &Diagnostic) -> bool {
+    found.code == "workflow::unknown_value" && found.message.starts_with("`type` of step")
 }
 
 /// What is written at the place of a finding.
@@ -123,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_section_hides_the_names_that_it_would_have_had() {
+    fn a_misspelt_section_is_read_as_the_one_that_was_meant() {
         let text = "
 workflow: {name: w, entry_point: a}
 agnets:
@@ -132,6 +135,113 @@ agnets:
 output: {x: '{{ b.output }}'}
 ";
         assert_eq!(errors(text), [("workflow::unknown_key", 1)]);
+    }
+
+    /// A workflow in which one key after the other is misspelt.
+    const RIGHT: &str = "
+workflow:
+  name: w
+  entry_point: a
+  input: {topic: {type: string}}
+agents:
+  - name: a
+    prompt: About {{ workflow.input.topic }}
+    output: {score: {type: number}, items: {type: array}}
+    validator: {criteria: it is short}
+    routes: [{to: s, when: 'output.score > 7'}, {to: g}]
+  - {name: s, type: script, command: echo, routes: [{to: ask}]}
+  - {name: ask, type: human_gate, prompt: Go on?, options: [{label: Yes, value: y, route: f}]}
+  - {name: b, prompt: x}
+  - {name: e, prompt: x}
+  - {name: c, type: set, value: '{{ f.outputs }}', routes: [{to: d}]}
+  - {name: d, type: reduce, of: [g], routes: [{to: $end}]}
+parallel:
+  - {name: g, agents: [b, e], routes: [{to: d}]}
+for_each:
+  - {name: f, type: for_each, source: a.output.items, as: it, agent: {name: z, prompt: '{{ it }}'}, routes: [{to: c}]}
+output: {r: '{{ a.output.score }}'}
+";
+
+    #[test]
+    fn whichever_key_is_misspelt_nothing_else_is_told() {
+        assert_eq!(errors(RIGHT), []);
+        let slips = [
+            ("workflow:", "workflw:"),
+            ("  name: w", "  nmae: w"),
+            ("entry_point", "entry_pont"),
+            ("input:", "inptu:"),
+            ("agents:", "agnets:"),
+            ("- name: a", "- nme: a"),
+            ("prompt: About", "promt: About"),
+            ("output: {score", "ouput: {score"),
+            ("validator", "validtor"),
+            ("criteria", "critera"),
+            ("    routes", "    routs"),
+            ("{to: s,", "{tp: s,"),
+            ("when:", "wehn:"),
+            ("name: s, type", "name: s, tpye"),
+            ("type: script", "type: scrpt"),
+            ("command", "comand"),
+            ("options", "optons"),
+            ("route: f", "rute: f"),
+            ("type: human_gate", "type: human_gat"),
+            ("value: '", "vlaue: '"),
+            ("of: [g]", "off: [g]"),
+            ("parallel", "paralel"),
+            ("name: g", "nam: g"),
+            ("agents: [b, e]", "agens: [b, e]"),
+            ("for_each:", "foreach:"),
+            ("source", "sorce"),
+            ("as: it", "ass: it"),
+            ("agent: {name", "agnt: {name"),
+            ("\noutput:", "\nouptut:"),
+        ];
+        for (right, wrong) in slips {
+            assert!(RIGHT.contains(right), "{right}");
+            let text = Box::leak(RIGHT.replacen(right, wrong, 1).into_boxed_str());
+            let found = errors(text);
+            assert_eq!(found.len(), 1, "{right} -> {wrong}: {found:?}");
+            assert!(matches!(found[0].0, "workflow::unknown_key" | "workflow::unknown_value"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_that_tells_the_kind_of_file_is_one_finding() {
+        let manifest = "name: m\nquery: Why?\nagnets: [{id: a, role: r, system_prompt: t}]\n";
+        let team = "name: t\ngoal: Ship?\nprotocol: consensus\nmembrs: [{name: a, role: r, system_prompt: x}, {name: b, role: r}]\n";
+        let personas = "
+schemaVersion: '1'
+topologies: []
+persnas: [{id: lead, displayName: L, systemPromptTemplate: Lead.}]
+pipeline:
+  entryNodeId: a
+  nodes: [{id: a, actorId: m, personaId: lead, task: Do.}]
+  edges: []
+";
+        for text in [manifest, team, personas] {
+            assert_eq!(errors(text), [("workflow::unknown_key", 1)], "{text}");
+        }
+        assert_eq!(errors("- a\n- b\n").len(), 1);
+        assert_eq!(
+            errors("agent: {password: x}\n"),
+            [("workflow::not_a_workflow", 1)],
+            "nothing says that it is one"
+        );
+    }
+
+    #[test]
+    fn what_stands_below_a_misspelt_section_is_checked_too() {
+        let text = "
+workflow: {name: w, entry_point: a}
+agnets:
+  - {name: a, promt: x, routes: [{to: bb}]}
+  - {name: b, prompt: x}
+";
+        let codes: Vec<_> = errors(text).into_iter().map(|(code, _)| code).collect();
+        assert_eq!(
+            codes,
+            ["workflow::unknown_key", "workflow::unknown_key", "workflow::unknown_route_target"]
+        );
     }
 
     #[test]
@@ -171,6 +281,20 @@ pipeline:
             "{found:?}"
         );
         assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_known_without_a_name_is_not_told() {
+        let text = "
+workflow: {name: w, entry_point: a}
+agents:
+  - {name: a, prompt: x, routes: [{to: bb}]}
+  - {name: b, prompt: x}
+output: {x: '{{ b.output }}'}
+";
+        assert_eq!(errors(text), [("workflow::unknown_route_target", 1)]);
+        let team = "name: t\ngoal: Ship?\nprotocol: consensus\nmembers: [{name: a, role: r}, {name: a, role: s}, {name: b, role: s}]\n";
+        assert_eq!(errors(team), [("workflow::duplicate_name", 2)]);
     }
 
     #[test]

@@ -193,7 +193,7 @@ fn wrong_call(declared: &Declared, step: &Step, tool: &ToolStep) -> Option<Diagn
 fn no_server(step: &Step, tool: &ToolStep) -> Diagnostic {
     let message = format!("step `{}` calls a tool, and the workflow declares no MCP server", step.name.value);
     let place = tool.server.as_ref().or(tool.tool.as_ref()).unwrap_or(&step.name).span.clone();
-    Diagnostic::warning("workflow::unknown_server", message, place, "nobody has it here")
+    Diagnostic::warning("workflow::unknown_server", message, place, "no server has this name here")
         .help("declare the server in `runtime.mcp_servers`, or run this file from a workflow that does")
 }
 

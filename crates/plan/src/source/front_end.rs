@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use super::tree::{Node, Value, scalar};
+use super::nearest::nearest;
+use super::quoting::looks_like_workflow;
+use super::tree::{Node, Pair, Value, scalar};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::generate::{planner, team};
 
@@ -37,6 +39,35 @@ pub fn recognise(root: &Node) -> Option<FrontEnd> {
         () if planner::is_plan(root) => Some(FrontEnd::Plan),
         () => None,
     }
+}
+
+/// The keys by which files are told apart.
+const TELLING: [&str; 4] = ["workflow", "agents", "members", "personas"];
+
+/// The tree of a file whose kind is hidden by one misspelt key, with that key put right, and the finding about it. Only of a
+/// file that may be quoted: what is read as a workflow is shown where it is wrong.
+pub(super) fn spelt_right(root: &Node) -> Option<(Rc<Node>, Diagnostic)> {
+    let Value::Map(pairs) = &root.value else { return None };
+    if !looks_like_workflow(&root.span.file) {
+        return None;
+    }
+    // Without its header, a workflow has the keys of a manifest.
+    let known = recognise(root);
+    let among: &[&str] = match known {
+        None => &TELLING,
+        Some(FrontEnd::ExecutionManifest) => &TELLING[..1],
+        Some(_) => return None,
+    };
+    let meant = |pair: &Pair| nearest(&pair.key.value, among.iter().copied());
+    let (at, near) = pairs.iter().enumerate().find_map(|(at, pair)| Some((at, meant(pair)?)))?;
+    let mut pairs = pairs.clone();
+    let written = std::mem::replace(&mut pairs[at].key.value, near.to_owned());
+    let span = pairs[at].key.span.clone();
+    let right = Node::map(pairs, &root.span);
+    recognise(&right)?;
+    let message = format!("unknown key `{written}` in the file");
+    let found = Diagnostic::error("workflow::unknown_key", message, span, "not a key of any kind of file");
+    Some((right, found.help(format!("did you mean `{near}`?"))))
 }
 
 fn from_word(word: &str) -> Option<FrontEnd> {

@@ -98,7 +98,10 @@ fn read_any(
 /// The tree of a file; that of a skill is its manifest.
 fn load_any(loader: &mut load::Loader<'_>, path: &str) -> Option<Rc<tree::Node>> {
     if !path.ends_with(".md") {
-        return loader.load_root(path);
+        let root = loader.load_root(path)?;
+        let Some((right, finding)) = front_end::spelt_right(&root) else { return Some(root) };
+        loader.diagnostics.push(finding);
+        return Some(right);
     }
     let file = loader.load_file(path)?;
     match crate::generate::skill::manifest(&file) {

@@ -4,12 +4,14 @@
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(64).map(fold).collect();
     let limit = (name.len() / 3).clamp(1, 3);
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(&name, &candidate.chars().map(fold).collect::<Vec<_>>()), candidate))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    let near = |candidate: &'a str| {
+        let letters: Vec<char> = candidate.chars().map(fold).collect();
+        let distance = distance(&name, &letters);
+        // Two names that have no letter in common are no misspellings of each other, however short.
+        (distance <= limit && distance < name.len().max(letters.len())).then_some((distance, candidate))
+    };
+    let found = candidates.into_iter().filter_map(near).min_by_key(|(distance, _)| *distance);
+    found.map(|(_, candidate)| candidate)
 }
 
 /// `maxTokens` and `max-tokens` are `max_tokens` with another habit.
@@ -53,6 +55,10 @@ mod tests {
             ("colour", None),
             ("x", None),
         ];
+        assert_eq!(
+            (nearest("c", ["a"]), nearest("aa", ["a"]), nearest("tp", ["to"])),
+            (None, Some("a"), Some("to"))
+        );
         for (written, expected) in cases {
             assert_eq!(nearest(written, known), expected, "{written}");
         }

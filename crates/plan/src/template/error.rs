@@ -26,6 +26,14 @@ impl TemplateError {
         self.help = Some(help.into());
         self
     }
+
+    /// The same for a message that has said already that a text cannot be read.
+    pub(crate) fn without_kind(mut self) -> TemplateError {
+        if let Some(detail) = self.message.strip_prefix("template syntax error: ") {
+            self.message = detail.to_owned();
+        }
+        self
+    }
 }
 
 /// Why rendering failed, as far as somebody has to act differently.

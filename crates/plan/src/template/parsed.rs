@@ -142,18 +142,21 @@ fn readable(text: &str, in_expr: bool) -> Result<(), Error> {
 
 fn syntax_error(error: &Error) -> TemplateError {
     let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-    TemplateError::new(format!("template syntax error: {detail}"), error.range())
+    let found = TemplateError::new(format!("template syntax error: {detail}"), error.range());
+    if detail.starts_with("unexpected `=`") { found.with_help(COMPARE) } else { found }
 }
+
+/// Advice for a single `=`, which compares nothing.
+const COMPARE: &str = "write `==` to compare";
 
 /// Says what a condition would look like for those who think in another language.
 fn explain_condition(text: &str, error: TemplateError) -> TemplateError {
-    let message = error.message.replace("template syntax error", "syntax error in the condition");
-    let error = TemplateError { message: format!("{message} in `{text}`"), ..error };
+    let error = error.without_kind();
     if text.contains("&&") || text.contains("||") || text.contains('!') && !text.contains("!=") {
         return error.with_help("write `and`, `or` and `not`");
     }
     if assigns(text) {
-        return error.with_help("write `==` to compare");
+        return error.with_help(COMPARE);
     }
     if text.contains("f'") || text.contains("f\"") {
         return error.with_help("f-strings are not known here: join texts with `~`");

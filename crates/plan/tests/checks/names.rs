@@ -129,7 +129,7 @@ workflow: {name: w, entry_point: a}
 agents:
   - {name: a, prompt: x}
   - {name: a, prompt: y}
-", &[("workflow::duplicate_name", 4), ("workflow::unreachable", 4)]),
+", &[("workflow::duplicate_name", 4)]),
         ("an inline agent with the name of another group", "
 workflow: {name: w, entry_point: g}
 for_each:

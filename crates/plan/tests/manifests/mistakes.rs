@@ -135,7 +135,7 @@ fn messages_speak_of_the_manifest() {
     );
     says(
         "query: q\nteam: {protocol: voting, vote: {options: [abstain, x]}}\nagents: [{id: a}, {id: b}]\n",
-        &["abstains"],
+        &["abstaining"],
     );
     let circle =
         compiled("query: q\nagents: [{id: a, depends_on: [b]}, {id: b, depends_on: [a]}, {id: c}]\n");

@@ -40,7 +40,7 @@ pub static POLICIES: ObjectType = ObjectType {
         optional("permission", POLICY, "something may not be done"),
         optional("budget", POLICY, "the budget is spent"),
         optional("security", POLICY, "a rule of safety was broken"),
-        optional("conflict", POLICY, "somebody else changed the same"),
+        optional("conflict", POLICY, "another process changed the same thing"),
         optional("cancelled", POLICY, "it was stopped"),
         optional("fatal", POLICY, "anything that another attempt cannot help"),
         optional(ANY_CLASS, POLICY, "every class that has no line of its own"),

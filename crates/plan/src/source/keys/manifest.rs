@@ -21,7 +21,7 @@ pub static MANIFEST: ObjectType = ObjectType {
         head::NAME,
         head::DESCRIPTION,
         head::VERSION,
-        required("agents", List(&Shape::Extended(&AGENT)), "who does the work"),
+        required("agents", List(&Shape::Extended(&AGENT)), "the agents that do the work"),
         optional("query", Template, "what is to be answered; `-i query=…` goes over it"),
         optional(
             "context",
@@ -209,7 +209,7 @@ pub static VERIFY: Extended = Extended {
         title: "`verify`",
         keys: &[
             optional("criteria", Boolean, "whether success criteria of agents are judged too (default true)"),
-            optional("model_role", Text, "a key of `model_roles`, for who examines and who corrects"),
+            optional("model_role", Text, "a key of `model_roles`, for the model that examines and corrects"),
         ],
     },
     of_steps: &[

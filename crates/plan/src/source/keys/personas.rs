@@ -21,7 +21,7 @@ pub static PERSONAS: ObjectType = ObjectType {
         head::DESCRIPTION,
         head::VERSION,
         required("personas", List(&Object(&PERSONA)), "the roles"),
-        optional("relationships", List(&Object(&RELATIONSHIP)), "who may hand work to whom"),
+        optional("relationships", List(&Object(&RELATIONSHIP)), "which personas may hand work to which"),
         optional("topologies", List(&Choice(TOPOLOGIES)), "the kinds of blocks that the pipeline uses"),
         required("pipeline", Object(&PIPELINE), "the phases and what leads from one to another"),
         optional("topologyConstraints", Object(&TOPOLOGY_CONSTRAINTS), "bounds of every phase"),
@@ -29,7 +29,7 @@ pub static PERSONAS: ObjectType = ObjectType {
         optional(
             "actors",
             Map(&With(&ACTOR)),
-            "who plays the roles (default: a model of the run's provider)",
+            "the actors that play the personas (default: a model of the run's provider)",
         ),
         optional("hardFailures", Integer(1, 1_000), "so many hard failures in a row end the run (default 3)"),
         optional(
@@ -73,7 +73,7 @@ pub static PERSONA: ObjectType = ObjectType {
         optional(
             "actorId",
             Text,
-            "who plays it where work is handed to it (default: the actor of the phase)",
+            "the actor that plays it where work is handed to it (default: the actor of the phase)",
         ),
     ],
 };
@@ -93,8 +93,8 @@ pub static RELATIONSHIP: ObjectType = ObjectType {
     name: "relationship",
     title: "a relationship",
     keys: &[
-        required("parentPersonaId", Text, "who hands work out"),
-        required("childPersonaId", Text, "who does it"),
+        required("parentPersonaId", Text, "the persona that hands work out"),
+        required("childPersonaId", Text, "the persona that does it"),
         optional("constraints", Object(&RELATIONSHIP_CONSTRAINTS), "its bounds"),
     ],
 };
@@ -127,7 +127,7 @@ pub static NODE: Extended = Extended {
         title: "a node",
         keys: &[
             required("id", Text, "its name, unique in the pipeline"),
-            required("actorId", Text, "who does it; one without an entry in `actors` is a model"),
+            required("actorId", Text, "the actor of the phase; one without an entry in `actors` is a model"),
             required("personaId", Text, "in which role"),
             optional("task", Template, "what this phase is to do"),
             optional("constraints", Object(&NODE_CONSTRAINTS), "its bounds"),

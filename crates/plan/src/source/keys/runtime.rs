@@ -80,7 +80,11 @@ pub static PROVIDER: ObjectType = ObjectType {
         optional("command", Text, "program of the coding agent (acp, cli)"),
         optional("args", TEXTS, "its arguments (acp, cli)"),
         optional("env", SECRET_MAP, "its environment (acp, cli)"),
-        optional("permissions", Choice(PERMISSIONS), "who decides what it may do (acp; default ask)"),
+        optional(
+            "permissions",
+            Choice(PERMISSIONS),
+            "what decides about the agent's requests for permission (acp; default ask)",
+        ),
         optional("file", Text, "file of replies, relative to this one (scripted)"),
         optional("latency_ms", Integer(0, 86_400_000), "how long every reply takes (scripted)"),
         optional(

@@ -21,6 +21,9 @@ pub(super) struct Fields<'t> {
     /// How messages call the mapping, such as "step `a`".
     pub owner: String,
     pairs: &'t [Pair],
+    /// What each key is read as: itself, or the key that it is a misspelling of. One slip is then one finding: what
+    /// stands below it is read, and nothing is missing because of it.
+    meant: Vec<&'t str>,
     taken: Vec<bool>,
     /// Where it begins.
     pub head: Span,
@@ -37,6 +40,14 @@ enum KeySet {
 }
 
 impl KeySet {
+    /// The names of all keys.
+    fn names(self) -> Vec<&'static str> {
+        match self {
+            Self::Step => super::super::keys::step::STEP_KEYS.iter().map(|row| row.key.name).collect(),
+            _ => self.allowed().into_iter().flat_map(|(keys, _)| keys).map(|key| key.name).collect(),
+        }
+    }
+
     fn key(self, name: &str) -> Option<&'static Key> {
         match self {
             Self::Object(object) => object.key(name),
@@ -83,6 +94,7 @@ impl<'t> Fields<'t> {
     ) -> Option<Self> {
         let mut fields = Self::open(cx, node, &extended.own, owner)?;
         fields.keys = KeySet::Extended(extended);
+        fields.guess(&[]);
         Some(fields)
     }
 
@@ -92,21 +104,44 @@ impl<'t> Fields<'t> {
     }
 
     fn new(node: &'t Node, pairs: &'t [Pair], keys: KeySet, owner: String) -> Self {
-        Self {
+        let mut fields = Self {
             keys,
             owner,
             pairs,
+            meant: Vec::new(),
             taken: vec![false; pairs.len()],
             head: head(node),
             span: node.span.clone(),
+        };
+        fields.guess(&[]);
+        fields
+    }
+
+    /// Settles what unknown keys were meant to be: the nearest of the likely keys, else of all, that is not written too.
+    pub fn guess(&mut self, likely: &[&'static str]) {
+        let names = self.keys.names();
+        let mut meant: Vec<&'t str> = self.pairs.iter().map(|pair| pair.key.value.as_str()).collect();
+        for at in 0..meant.len() {
+            if names.contains(&meant[at]) {
+                continue;
+            }
+            let near = |names: &[&'static str]| nearest(meant[at], names.iter().copied());
+            let near = near(likely).or_else(|| near(&names)).filter(|near| !meant.contains(near));
+            meant[at] = near.unwrap_or(meant[at]);
         }
+        self.meant = meant;
+    }
+
+    /// The pair that is read as a key.
+    fn written(&self, name: &str) -> Option<&'t Pair> {
+        self.pairs.iter().zip(&self.meant).find(|(_, meant)| **meant == name).map(|(pair, _)| pair)
     }
 
     /// Takes a key; nothing when it is absent or null.
     pub fn take(&mut self, name: &str) -> Option<&'t Pair> {
         debug_assert!(self.keys.key(name).is_some(), "`{name}` is in no table of keys");
         let mut found = None;
-        for (index, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.key.value == name) {
+        for (index, pair) in self.pairs.iter().enumerate().filter(|(index, _)| self.meant[*index] == name) {
             self.taken[index] = true;
             found = found.or(Some(pair));
         }
@@ -115,7 +150,7 @@ impl<'t> Fields<'t> {
 
     /// Whether a key is written, even without a value.
     pub fn place_of(&self, name: &str) -> Option<&'t Span> {
-        self.pairs.iter().find(|pair| pair.key.value == name).map(|pair| &pair.key.span)
+        self.written(name).map(|pair| &pair.key.span)
     }
 
     /// The keys, for readers that judge them by themselves.
@@ -295,12 +330,8 @@ impl<'t> Fields<'t> {
 
     /// Whether exactly one of two keys is there; reports it if not.
     pub fn exactly_one(&self, cx: &mut Reader<'_>, one: &str, other: &str) -> bool {
-        let place = |name: &str| {
-            self.pairs
-                .iter()
-                .find(|pair| pair.key.value == name && !pair.value.is_null())
-                .map(|pair| &pair.key.span)
-        };
+        let place =
+            |name: &str| self.written(name).filter(|pair| !pair.value.is_null()).map(|pair| &pair.key.span);
         match (place(one), place(other)) {
             (Some(first), Some(second)) => {
                 let message =
@@ -335,7 +366,7 @@ impl<'t> Fields<'t> {
 
     /// Reports a key that must be there and is not.
     pub fn require(&self, cx: &mut Reader<'_>, name: &str) {
-        match self.pairs.iter().find(|pair| pair.key.value == name) {
+        match self.written(name) {
             None => {
                 let message = format!("{} has no `{name}`", self.owner);
                 cx.error("workflow::missing_key", message, &self.head, &format!("`{name}` is required here"));

@@ -53,7 +53,7 @@ pub(super) fn questions(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Questio
     };
     if let (Some(route), false) = (&step.abort_route, step.allow_abort) {
         let message = format!("`abort_route` of {} needs `allow_abort: true`", fields.owner);
-        cx.error("workflow::needs_key", message, &route.span, "nobody can abort");
+        cx.error("workflow::needs_key", message, &route.span, "the questions cannot be aborted");
     }
     step
 }

@@ -126,8 +126,8 @@ fn options(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Spanned<String>>
             cx.error("workflow::empty_value", message, &option.span, "nothing to vote for");
         } else if option.value.trim().eq_ignore_ascii_case("abstain") {
             let message =
-                format!("`{}` in {} is no option: who says so abstains", option.value, fields.owner);
-            cx.error("workflow::reserved_name", message, &option.span, "nobody could vote for it");
+                format!("`{}` in {} is no option: it is the word for abstaining", option.value, fields.owner);
+            cx.error("workflow::reserved_name", message, &option.span, "no vote could name it");
         } else if options[..index]
             .iter()
             .any(|other| other.value.to_lowercase() == option.value.to_lowercase())

@@ -28,6 +28,7 @@ pub(super) fn step(cx: &mut Reader<'_>, node: &Node, fallback: &str) -> Option<S
     }
     let kind = step_type(cx, &mut fields);
     if let Some(kind) = kind {
+        fields.guess(&own_keys(kind).collect::<Vec<_>>());
         judge_keys(cx, &fields, kind);
     }
     let common = common::of_step(cx, &mut fields);
@@ -47,7 +48,8 @@ pub(super) fn name(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Spanned<Stri
     name.unwrap_or_else(|| Spanned::new(String::new(), fields.head.clone()))
 }
 
-/// The type as written; `None` when the word is not known (which is reported).
+/// The type as written, or the one that a misspelt word was meant to be (which is reported); `None` when the word is
+/// like none.
 fn step_type(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<StepType> {
     let Some(pair) = fields.take("type") else { return Some(StepType::Agent) };
     let word = cx.text(&pair.value, Of { key: "type", owner: &fields.owner })?;
@@ -61,7 +63,8 @@ fn step_type(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<StepType> {
         (None, _) => cx.unknown_word(&word, Of { key: "type", owner: &fields.owner }, StepType::WORDS),
         _ => {}
     }
-    known
+    let near = || nearest(&word.value, StepType::WORDS.iter().copied()).and_then(StepType::from_word);
+    known.or_else(near)
 }
 
 fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> StepKind {
@@ -102,9 +105,14 @@ fn is_nothing(pair: &Pair) -> bool {
     pair.value.is_null() || matches!(&pair.value.value, Value::Seq(items) if items.is_empty())
 }
 
+/// The keys that a type of step uses.
+fn own_keys(kind: StepType) -> impl Iterator<Item = &'static str> + Clone {
+    STEP_KEYS.iter().filter(move |row| row.is_used_by(kind)).map(|row| row.key.name)
+}
+
 fn unknown(cx: &mut Reader<'_>, fields: &Fields<'_>, pair: &Pair, kind: StepType) {
     let title = format!("a step of type {}", kind.word());
-    let own = STEP_KEYS.iter().filter(move |row| row.is_used_by(kind)).map(|row| row.key.name);
+    let own = own_keys(kind);
     if nearest(&pair.key.value, own.clone()).is_some() {
         return cx.unknown_key(&pair.key, &fields.owner, &title, own);
     }

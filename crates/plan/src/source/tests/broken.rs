@@ -143,15 +143,13 @@ fn each_broken_file_has_its_one_finding_at_its_line() {
 
 #[test]
 fn all_findings_of_a_file_come_at_once_in_the_order_of_the_text() {
-    let text = "workflow: {nam: w, entry_point: a, limits: {max_iteration: 3}}\nagents:\n  - {name: a, promt: x}\n  - {name: b, type: skript}\n  - {type: wait, duration: 1s, routes: [{too: x}]}\n";
+    let text = "workflow: {nam: w, entry_point: a, limits: {max_iteration: 3}}\nagents:\n  - {name: a, promt: x}\n  - {name: b, type: skript, command: x}\n  - {type: wait, duration: 1s, routes: [{too: x}]}\n";
     let codes: Vec<_> = read(text).1.iter().map(|finding| (finding.code, line(finding))).collect();
     let expected = [
-        ("workflow::missing_key", 1),
         ("workflow::unknown_key", 1),
         ("workflow::unknown_key", 1),
         ("workflow::unknown_key", 3),
         ("workflow::unknown_value", 4),
-        ("workflow::missing_key", 5),
         ("workflow::missing_key", 5),
         ("workflow::unknown_key", 5),
     ];
@@ -160,8 +158,7 @@ fn all_findings_of_a_file_come_at_once_in_the_order_of_the_text() {
 
 #[test]
 fn a_step_of_unknown_type_keeps_its_name_and_edges() {
-    let text =
-        "workflow: {name: w, entry_point: a}\nagents:\n  - {name: b, type: skript, routes: [{to: $end}]}\n";
+    let text = "workflow: {name: w, entry_point: a}\nagents:\n  - {name: b, type: skript, command: x, routes: [{to: $end}]}\n";
     let (workflow, findings) = read(text);
     assert_one(&findings, "workflow::unknown_value", &["skript", "did you mean `script`?"], text);
     let step = &workflow.unwrap().agents[0];

@@ -171,8 +171,10 @@ impl<'a> Roster<'a> {
             (true, Some(_)) => "partitions",
             (true, None) => return None,
         };
-        let message =
-            format!("agent `{}` has `{key}`, and the protocol `{word}` says who follows whom", spec.id.value);
+        let message = format!(
+            "agent `{}` has `{key}`, and the protocol `{word}` sets the order of agents",
+            spec.id.value
+        );
         let found = Diagnostic::error("workflow::excludes", message, spec.id.span.clone(), "not in a team");
         Some(found.also(self.team.protocol.span.clone(), "the protocol"))
     }

@@ -175,7 +175,7 @@ fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, manifest: &Manifest)
     if manifest.team.is_some() {
         let stated = manifest.mode != Mode::Auto;
         let keys = ["mode", "execution_mode"].into_iter().filter(|_| stated).chain(["barrier", "batch_size"]);
-        keys.for_each(|key| no_effect(key, "in a team: its protocol says who follows whom"));
+        keys.for_each(|key| no_effect(key, "in a team: its protocol sets the order of agents"));
     } else if !manifest.barrier {
         no_effect("batch_size", "without `barrier: true`");
     }

@@ -46,7 +46,7 @@ fn prompt(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Text> {
     let text = fields.template(cx, "systemPromptTemplate")?;
     if text.value.trim().is_empty() {
         let message = format!("`systemPromptTemplate` of {} is empty", fields.owner);
-        cx.error("workflow::empty_value", message, &text.span, "say who it is");
+        cx.error("workflow::empty_value", message, &text.span, "describe the role");
         return None;
     }
     Some(text.trimmed())
