@@ -447,7 +447,7 @@ fn a_try_is_shown_as_what_it_came_to_and_steps_are_what_people_wrote() {
                    copy/try: {status: failure, reason: no paper}\n";
     let world = scripted("", WRITE_AND_COPY, replies);
     let said = world.convoke(&["run", "w.yaml", "-q"]).exits(1);
-    assert!(said.stderr.contains(": 1 step, 1 failed, about "), "{said}");
+    assert!(said.stderr.contains(": 1 step done, 1 failed, about "), "{said}");
     let shown = world.convoke(&["show", &world.run()]).exits(0).stdout;
     let row = |task: &str| {
         let row = shown.lines().find(|line| line.split_whitespace().next() == Some(task));

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::Stored;
-use crate::view::{State, words};
+use crate::view::{ABOVE, State, words};
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
 use convoke_model::{Ask, Failure, RunId, RunStatus, TaskId, reason};
@@ -157,23 +157,30 @@ impl Ended<'_> {
         failure.and_then(|failure| failure.reason.as_deref()) == Some(reason::TERMINATED)
     }
 
-    /// As long as nobody raises it, it ends again; the failure's own advice says how that is done.
+    /// Until it is raised, it ends the run again; the failure's own advice says how to raise it.
     fn ended_by_its_budget(&self) -> bool {
         let failure = self.outcome.failure.as_ref();
         let reason = failure.and_then(|failure| failure.reason.as_deref());
         matches!(reason, Some(reason::BUDGET | reason::BUDGET_TOKENS))
     }
 
-    /// Which step, what kind of failure, its words and its advice.
+    /// Which step, what kind of failure, its words and its advice. Words that a line above has told are not repeated.
     fn explain(&self, failure: &Failure) {
         let paint = self.console.paint;
-        let step = self.view.failed_step.as_ref().filter(|task| !mentions(&failure.message, task));
-        let step = step.map(|task| format!("step `{task}`: ")).unwrap_or_default();
+        let message = self.view.told.refer(None, &failure.message, ABOVE);
+        let step = self.view.failed_step.as_ref().or_else(|| self.view.told.teller(&failure.message));
+        let step = step.filter(|task| !mentions(&message, task));
+        let what = match (step, message.is_empty()) {
+            (Some(task), true) => format!("step `{task}` failed{ABOVE}"),
+            (None, true) => format!("the run failed{ABOVE}"),
+            (Some(task), false) => format!("step `{task}`: {message}"),
+            (None, false) => message.into_owned(),
+        };
         let reason = failure.reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
-        let text = format!("{} {step}{} ({}{reason})", paint.bad("error:"), failure.message, failure.class);
+        let text = format!("{} {what} ({}{reason})", paint.bad("error:"), failure.class);
         self.console.complain(&text);
         if let Some(hint) = &failure.hint {
-            // Who writes advice does not know the run's name.
+            // Advice is written without knowing the run's name.
             self.console.hint(&hint.replace(" RUN ", &format!(" {} ", self.run)));
         }
     }
@@ -184,7 +191,7 @@ impl Ended<'_> {
             return "--skip-gates does not decide this: it takes the first option of gates only".to_owned();
         }
         let why = match gate::is_attended() {
-            true => "nobody answered at this terminal (Ctrl-D, or --no-interactive)",
+            true => "no answer was given at this terminal (Ctrl-D, or --no-interactive)",
             false => "gates are asked where standard input and standard error are a terminal",
         };
         match can_be_skipped {

@@ -10,6 +10,7 @@ use super::{State, words};
 use crate::escape;
 use crate::paint::Paint;
 use convoke_model::{TaskId, Timestamp, Usage};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// Columns of a name, where there are that many.
@@ -34,8 +35,10 @@ pub fn block(state: &State, now: Timestamp, width: usize, height: usize, paint: 
         "asking",
         View::waiting,
     ));
-    lines.extend(view.section(room / 2, folded(state, state.running.values()), "running", View::running));
-    lines.extend(view.groups(room / 4));
+    let running = folded(state, state.running.values());
+    let told: HashSet<TaskId> = running.iter().filter_map(Row::fan_out).cloned().collect();
+    lines.extend(view.section(room / 2, running, "running", View::running));
+    lines.extend(view.groups(room / 4, &told));
     let left = room.saturating_sub(lines.len()).max(1);
     let waiting = folded(state, others.into_iter());
     lines.extend(view.section(left, waiting, "waiting", View::waiting));
@@ -68,6 +71,11 @@ impl View<'_> {
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         parts.extend(counts.map(|(count, word)| format!("{} {word}", words::count(*count))));
         parts.extend(words::usage(&with(state.usage, state.activity.tokens())));
+        // In a narrow window the last ones are left out whole.
+        let room = self.width.saturating_sub(escape::columns(&state.workflow).min(SHORT_NAME) + 3);
+        while parts.len() > 2 && escape::columns(&parts.join(" · ")) > room {
+            parts.pop();
+        }
         let totals = parts.join(" · ");
         let name = self.width.saturating_sub(escape::columns(&totals) + 3).max(SHORT_NAME);
         words::fit(&format!("{} · {totals}", words::fit(&state.workflow, name)), self.width)
@@ -120,8 +128,10 @@ impl View<'_> {
         let stands = escape::line(stands);
         let taken = 4 + 1 + escape::columns(&stands);
         let columns = NAME.max(self.width.saturating_sub(taken + tail.len().min(2 * NAME) + 2));
-        let columns = columns.min(self.width.saturating_sub(taken)).max(SHORT_NAME);
-        let line = format!("  {mark} {} {stands}", words::pad(&name(columns), NAME.min(columns)));
+        let room = self.width.saturating_sub(taken);
+        let columns = columns.min(room).max(SHORT_NAME);
+        // A short name is not padded at the cost of how it stands.
+        let line = format!("  {mark} {} {stands}", words::pad(&name(columns), NAME.min(columns).min(room)));
         let left = self.width.saturating_sub(escape::columns(&line) + 2);
         match left >= TAIL && !tail.trim().is_empty() {
             true => format!("{line}  {}", words::fit_end(tail, left)),
@@ -134,7 +144,8 @@ impl View<'_> {
             Row::One(task) => self.running_task(task),
             Row::Many { of, first, count } => {
                 let oldest = self.since(first).map(|since| format!(", oldest {since}")).unwrap_or_default();
-                let stands = format!("{} running{oldest}", words::count(*count as u64));
+                let done = self.members(of).map(|done| format!("{done}, ")).unwrap_or_default();
+                let stands = format!("{done}{} running{oldest}", words::count(*count as u64));
                 self.row('▸', |columns| self.name(of, columns), &stands, "")
             }
         }
@@ -163,9 +174,11 @@ impl View<'_> {
         }
     }
 
-    /// Open groups with their numbers. An item of a fan-out is in the numbers of that.
-    fn groups(&self, room: usize) -> Vec<String> {
-        let shown = self.state.holding.values().filter(|task| {
+    /// Open groups with their numbers, unless a row of their running items tells these. An item of a fan-out is in the
+    /// numbers of that.
+    fn groups(&self, room: usize, told: &HashSet<TaskId>) -> Vec<String> {
+        let groups = self.state.holding.values().filter(|task| !told.contains(*task));
+        let shown = groups.filter(|task| {
             // What a goal's task is doing stands among the running ones, unless it was split.
             let is_told = self.state.titles.of(task).is_some() && !self.is_split(task);
             !is_told && fan_out(self.state, task).is_none()
@@ -178,17 +191,23 @@ impl View<'_> {
         matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Holding(members), .. }) if members.steps > 0)
     }
 
-    /// A group with its numbers, a merge with its text so far; those without any are left to their own tasks.
-    fn group(&self, id: &TaskId) -> Option<String> {
+    /// How many members of a group have ended, of how many.
+    fn members(&self, id: &TaskId) -> Option<String> {
         let Phase::Holding(members) = &self.state.tasks.get(id)?.phase else { return None };
         let total = members.total.unwrap_or(members.seen);
+        (total > 0).then(|| format!("{}/{total}", members.ended))
+    }
+
+    /// A group with its numbers, a merge with its text so far; those without any are left to their own tasks.
+    fn group(&self, id: &TaskId) -> Option<String> {
+        let members = self.members(id)?;
         let head = self.state.growing.get(id).and_then(|so_far| so_far.head.as_deref());
         let kind = self.state.kind(id).map(|kind| words::pad(kind, 10)).unwrap_or_default();
-        let stands = format!("{kind}{}/{total}", members.ended);
-        let name = |columns| self.name(id, columns);
-        (total > 0).then(|| match head {
-            Some(head) => words::fit(&format!("{}  {head}", self.row('▪', name, &stands, "")), self.width),
-            None => self.row('▪', name, &stands, ""),
+        let stands = format!("{kind}{members}");
+        let line = self.row('▪', |columns| self.name(id, columns), &stands, "");
+        Some(match head {
+            Some(head) => words::fit(&format!("{line}  {head}"), self.width),
+            None => line,
         })
     }
 

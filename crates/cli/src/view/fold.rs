@@ -25,6 +25,14 @@ pub enum Row<'a> {
 }
 
 impl Row<'_> {
+    /// The fan-out that it stands for, if it does.
+    pub fn fan_out(&self) -> Option<&TaskId> {
+        match self {
+            Row::One(_) => None,
+            Row::Many { of, .. } => Some(of),
+        }
+    }
+
     /// How many tasks it stands for.
     pub fn tasks(&self) -> usize {
         match self {

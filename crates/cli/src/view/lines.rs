@@ -1,7 +1,7 @@
 //! One event as one line, for logs and for what scrolls above the live view.
 
 use super::task::{Phase, Wait};
-use super::{State, words};
+use super::{ABOVE, State, words};
 use crate::escape;
 use crate::paint::Paint;
 use crate::sentence::origin;
@@ -42,7 +42,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::AttemptStarted { task, attempt, .. } => attempt_started(state, task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
         Event::AttemptFailed { task, attempt, failure, .. } => {
-            attempt_failed(&name(task), *attempt, failure, paint)
+            attempt_failed(state, task, *attempt, failure, paint)
         }
         Event::ToolCalled { task, tool, ms, failed, .. } => {
             tool_called(&name(task), tool, *ms, *failed, paint)
@@ -58,7 +58,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             format!("{} again in {}", name(task), words::duration(when.since(at)))
         }
         Event::TaskSucceeded { task, .. } => finished(state, task, Usage::default(), at, paint),
-        Event::TaskFailed { task, failure } => task_failed(&name(task), failure, paint),
+        Event::TaskFailed { task, failure } => task_failed(state, task, failure, paint),
         Event::TaskSkipped { task, cause } => format!("{} skipped: {cause}", name(task)),
         Event::TaskCancelled { task, cause } => format!("{} cancelled: {cause}", name(task)),
         Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
@@ -204,17 +204,27 @@ fn tool_called(task: &str, tool: &str, ms: u64, failed: bool, paint: Paint) -> S
     format!("{task} called {tool} in {took}{end}")
 }
 
-fn attempt_failed(task: &str, attempt: u32, failure: &Failure, paint: Paint) -> String {
+fn attempt_failed(state: &State, task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {
+    let name = called(state, task);
     if matches!(failure.reason.as_deref(), Some(reason::INTERRUPTED | reason::INTERRUPTED_UNSTARTED)) {
-        return format!("{task} stopped; it is tried again on resume");
+        return format!("{name} stopped; it is tried again on resume");
     }
-    let words = words::first_line(&failure.message);
-    format!("{task} {} attempt {attempt} ({}): {words}", paint.warn("failed"), failure.class)
+    let words = match state.told.is_as_before(task, &failure.message) {
+        true => ", as before".to_owned(),
+        false => format!(": {}", words::first_line(&failure.message)),
+    };
+    format!("{name} {} attempt {attempt} ({}){words}", paint.warn("failed"), failure.class)
 }
 
-fn task_failed(task: &str, failure: &Failure, paint: Paint) -> String {
-    let words = words::first_line(&failure.message);
-    format!("{task} {} ({}): {words}", paint.bad("failed"), failure.class)
+/// Words of what failed inside, which have a line of their own already, are not repeated.
+fn task_failed(state: &State, task: &TaskId, failure: &Failure, paint: Paint) -> String {
+    let message = state.told.refer(Some(task), &failure.message, ABOVE);
+    let words = match (state.told.alike(task, &failure.message), words::first_line(&message)) {
+        (Some(other), _) => format!(", as {}", words::task(other)),
+        (None, words) if words.is_empty() => words,
+        (None, words) => format!(": {words}"),
+    };
+    format!("{} {} ({}){words}", called(state, task), paint.bad("failed"), failure.class)
 }
 
 fn route(from: &TaskId, to: &TaskId, on_error: bool) -> String {

@@ -13,6 +13,7 @@ mod screen;
 mod state;
 mod task;
 mod titles;
+mod told;
 pub mod words;
 
 pub use activity::Doing;
@@ -22,3 +23,4 @@ pub use lines::{grown, line};
 pub use outline::Outline;
 pub use screen::{Screen, size};
 pub use state::State;
+pub use told::{ABOVE, Told};

@@ -6,6 +6,7 @@
 use super::activity::Activity;
 use super::task::{End, Members, Phase, Task, Wait};
 use super::titles::Titles;
+use super::told::Told;
 use super::{Growing, Outline, words};
 use convoke_model::{
     About, Absences, Ending, Event, Inquiry, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
@@ -48,6 +49,8 @@ pub struct State {
     pub activity: Activity,
     /// What tasks are about, in the words of whoever planned them.
     pub titles: Titles,
+    /// Which failures were told to the person who watches; filled by the watcher, not by events.
+    pub told: Told,
     /// What the plan says in advance.
     pub outline: Outline,
     expected: HashSet<TaskId>,
@@ -77,9 +80,10 @@ impl Ended {
         self.succeeded + self.failed + self.skipped + self.cancelled
     }
 
-    /// In words: `12 steps, 1 failed`.
+    /// In words: `12 steps`, or `12 steps done, 1 failed`.
     pub fn words(&self) -> String {
-        words::plural(self.succeeded, "step") + &self.others()
+        let (steps, others) = (words::plural(self.succeeded, "step"), self.others());
+        if others.is_empty() { steps } else { format!("{steps} done{others}") }
     }
 
     /// The same where it is said already that these are steps: `12 done, 1 failed`.

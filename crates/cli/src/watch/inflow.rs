@@ -4,7 +4,7 @@ use super::flood::Flood;
 use super::printer::Wants;
 use crate::gate::Gates;
 use crate::view::{Doing, State, grown, line};
-use convoke_model::{Event, JsonText, Payload, Stamped, TaskId};
+use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -140,10 +140,22 @@ impl Inflow {
         if is_wanted && !self.flood.holds(&stamped.event) {
             let words = line(&self.state, stamped, self.wants.paint);
             self.lines.extend(words.map(|words| self.wants.dated(stamped.at, words)));
+            self.remember_told(&stamped.event);
         }
         self.learn(stamped);
         if let (true, Event::AttemptFinished { task, .. }) = (is_wanted, &stamped.event) {
             self.tell_growth(stamped, task);
+        }
+    }
+
+    /// A failure that has a line is not told in full again.
+    fn remember_told(&mut self, event: &Event) {
+        match event {
+            Event::TaskFailed { task, failure } => self.state.told.tell(task, &failure.message),
+            Event::AttemptFailed { task, failure, .. } => {
+                self.state.told.tell_attempt(task, &failure.message);
+            }
+            _ => {}
         }
     }
 
@@ -217,16 +229,20 @@ impl Inflow {
     }
 }
 
-/// Whether a failure is told with its words by an event of the same commit: an attempt's by its task, a member's by its group,
-/// the last one by the end of the run.
+/// Whether a failure is told with its words by an event of the same commit: an attempt's by its task, that of the step that ends
+/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`crate::view::Told`]).
 fn is_told_by(next: &[Stamped], event: &Event) -> bool {
-    let (Event::AttemptFailed { failure, .. } | Event::TaskFailed { failure, .. }) = event else {
-        return false;
+    let (task, failure, is_attempt) = match event {
+        Event::AttemptFailed { task, failure, .. } => (task, failure, true),
+        Event::TaskFailed { task, failure } => (task, failure, false),
+        _ => return false,
     };
+    // Members and items stand below something that ends the run in its own words.
+    let is_step = !task.0.contains(['/', '[']);
+    let has_words = |later: &Failure| later.message.contains(&failure.message);
     let tells = |stamped: &Stamped| match &stamped.event {
-        Event::TaskFailed { failure: later, .. } | Event::RunFinished { failure: Some(later), .. } => {
-            later.message.contains(&failure.message)
-        }
+        Event::TaskFailed { task: later, failure } => is_attempt && later == task && has_words(failure),
+        Event::RunFinished { failure: Some(failure), .. } => is_step && has_words(failure),
         _ => false,
     };
     !failure.message.is_empty() && next.iter().any(tells)
@@ -236,8 +252,8 @@ fn is_told_by(next: &[Stamped], event: &Event) -> bool {
 mod tests {
     use super::*;
     use crate::paint::Paint;
-    use crate::view::Outline;
-    use convoke_model::{JsonText, Timestamp};
+    use crate::view::{ABOVE, Outline};
+    use convoke_model::{Class, RunStatus, Timestamp};
     use std::sync::mpsc::channel;
 
     fn stamped(seq: u64, event: Event) -> Stamped {
@@ -281,6 +297,44 @@ mod tests {
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
         inflow.wait();
         assert_eq!((inflow.gates.open().count(), inflow.lines.len()), (2, 1));
+    }
+
+    #[test]
+    fn each_failure_is_told_once_where_it_happened() {
+        let (sender, receiver) = channel();
+        let mut inflow = inflow(receiver);
+        let failed = |task: &str, words: &str| Event::TaskFailed {
+            task: TaskId(task.into()),
+            failure: Failure::new(Class::Fatal, words),
+        };
+        let group = "group `g` failed (all_or_nothing): 2 of 3 failed; item 1, item 2: it melted";
+        let finished = Event::RunFinished {
+            status: RunStatus::Failed,
+            output: None,
+            failure: Some(Failure::new(Class::Fatal, format!("sub-workflow step `s` failed: {group}"))),
+        };
+        let batch = [
+            failed("s/g[1]", "it melted"),
+            failed("s/g[2]", "it melted"),
+            failed("s/g", group),
+            failed("s", &format!("sub-workflow step `s` failed: {group}")),
+            finished,
+        ];
+        let batch = batch.into_iter().enumerate().map(|(at, event)| stamped(at as u64 + 1, event)).collect();
+        sender.send(events(batch)).unwrap();
+        inflow.wait();
+        let lines: Vec<_> = inflow.lines.iter().map(|line| line.split_once(' ').unwrap().1).collect();
+        assert_eq!(
+            lines,
+            [
+                "s/g[1] failed (fatal): it melted",
+                "s/g[2] failed (fatal), as s/g[1]",
+                "s/g failed (fatal): group `g` failed (all_or_nothing): 2 of 3 failed; item 1, item 2 (see above)",
+            ],
+            "the end of the run tells the last"
+        );
+        let end = format!("sub-workflow step `s` failed: {group}");
+        assert_eq!(inflow.state.told.refer(None, &end, ABOVE), "sub-workflow step `s` failed (see above)");
     }
 
     #[test]

@@ -155,7 +155,7 @@ agents:
     );
     for (steps, why) in [
         (&failed_and_skipped, "`first`: the goal was not achieved: task 1: "),
-        (&side_by_side, "`bad`: the goal was not achieved: task 1: "),
+        (&side_by_side, "step `both/bad` failed (see above)"),
         (&of_a_list, "the goal was not achieved: task 1: "),
     ] {
         let world = goals_in(steps);

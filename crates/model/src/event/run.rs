@@ -66,7 +66,7 @@ impl RunStatus {
     };
 
     /// The word for people and files.
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
             RunStatus::Parked => "parked",

@@ -58,6 +58,31 @@ impl Group {
     }
 }
 
+/// How many different failures a group's message has, and how many names stand before each.
+const MOST_TOLD: usize = 5;
+
+/// The words of the members' failures, each with the members that failed in these words.
+fn why_members_failed(failed: &[(String, &Failure)]) -> String {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, failure) in failed {
+        match told.iter().position(|(words, _)| *words == failure.message) {
+            Some(at) => told[at].1.push(name),
+            // Further ones are only counted, so the search stays short.
+            None if told.len() <= MOST_TOLD => told.push((&failure.message, vec![name])),
+            None => {}
+        }
+    }
+    told.truncate(MOST_TOLD);
+    let names = |names: &[&str]| match names.len().checked_sub(MOST_TOLD) {
+        Some(more) if more > 0 => format!("{} and {more} more", names[..MOST_TOLD].join(", ")),
+        _ => names.join(", "),
+    };
+    let counted: usize = told.iter().map(|(_, names)| names.len()).sum();
+    let told = told.iter().map(|(words, of)| format!("; {}: {words}", names(of)));
+    let more = Some(failed.len() - counted).filter(|more| *more > 0);
+    told.chain(more.map(|more| format!("; and {more} more"))).collect()
+}
+
 impl Scheduler {
     /// Decide: does the group end, and how?
     pub(crate) fn look_at_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
@@ -311,10 +336,7 @@ impl State {
             .chain(others)
             .filter_map(|member| Some((self.member_name(*member), self.tasks[*member].failure.as_deref()?)))
             .collect();
-        let shown: Vec<_> =
-            failed.iter().take(5).map(|(name, failure)| format!("{name}: {}", failure.message)).collect();
-        let more = if failed.len() > 5 { format!("; and {} more", failed.len() - 5) } else { String::new() };
-        let why = if shown.is_empty() { String::new() } else { format!("; {}{more}", shown.join("; ")) };
+        let why = why_members_failed(&failed);
         let message = format!(
             "group `{}` failed ({mode}): {} of {} failed, {} succeeded{why}",
             node.name, state.failed, state.total, state.succeeded,

@@ -8,7 +8,7 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::paint::Paint;
 use crate::sentence::origin;
-use crate::view::{State, words};
+use crate::view::{ABOVE, State, Told, words};
 use convoke_engine::report::{AttemptReport, TaskReport, TaskWord, ToolReport};
 use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
@@ -55,8 +55,9 @@ impl Shown {
         let fared = Fared::of(&self.stored.events, self.metrics.as_ref());
         fared.fields().into_iter().for_each(|(name, value)| field(name, value));
         text.push('\n');
+        let told = told(report.tasks.iter().take(MOST_TASKS));
         for (id, task) in report.tasks.iter().take(MOST_TASKS) {
-            text.push_str(&self.row(id, task)?);
+            text.push_str(&self.row(id, task, &told)?);
         }
         if report.tasks.len() > MOST_TASKS {
             text.push_str(&format!("… and {}\n", more(report.tasks.len() - MOST_TASKS)));
@@ -65,7 +66,11 @@ impl Shown {
         text.push_str(&self.notes_text());
         text.push_str(&self.questions_text()?);
         if let Some(failure) = &report.failure {
-            text.push_str(&format!("\nfailed: {}\n", failed(failure)));
+            let message = told.refer(None, &failure.message, ABOVE);
+            let failed = self.failed_step().or_else(|| told.teller(&failure.message).cloned());
+            let failed = failed.filter(|_| message.is_empty());
+            let message = failed.map_or(message, |task| format!("step `{task}`{ABOVE}").into());
+            text.push_str(&format!("\nfailed: {message} ({})\n", failure.class));
         }
         section(&mut text, "output", self.value(report.output.as_ref())?.as_ref());
         Ok(text)
@@ -97,13 +102,16 @@ impl Shown {
         let came = self.came(id, task)?;
         let stands = came.as_ref().map_or(word(task.state, self.status), |came| came.word);
         let mut text = format!("{} {stands}{superseded}\n", paint.strong(&id.to_string()));
-        task.attempts.iter().for_each(|attempt| text.push_str(&attempt_row(attempt)));
+        let before = std::iter::once(None).chain(task.attempts.iter().map(Some));
+        for (attempt, before) in task.attempts.iter().zip(before) {
+            text.push_str(&attempt_row(attempt, before.and_then(|before| before.failure.as_ref())));
+        }
         task.tools.iter().for_each(|(name, calls)| text.push_str(&tool_row(name, calls)));
         if let Some(because) = self.because(id, task) {
             text.push_str(&format!("because {because}\n"));
         }
         text.push_str(&self.started_text(id, task));
-        if let Some(failure) = &task.failure {
+        if let Some(failure) = task.failure.as_ref().filter(|failure| !ended_by_attempt(task, failure)) {
             text.push_str(&format!("failed: {}\n", failed(failure)));
         }
         if let Some(Came { word, why: Some(why) }) = &came {
@@ -133,10 +141,17 @@ impl Shown {
 }
 
 impl Shown {
-    fn row(&self, id: &TaskId, task: &TaskReport) -> Result<String, CommandFailure> {
+    fn row(&self, id: &TaskId, task: &TaskReport, told: &Told) -> Result<String, CommandFailure> {
         let took = self.worked_on(task).map(words::duration).unwrap_or_default();
         let stands = word(task.state, self.status);
-        Ok(row(id, task, (stands, &took), self.came(id, task)?.as_ref(), self.because(id, task).as_deref()))
+        let failed = task.failure.as_ref().map(|failure| told.refer(Some(id), &failure.message, ""));
+        let why = failed.map(|words| words.into_owned()).or_else(|| self.because(id, task));
+        Ok(row(id, task, (stands, &took), self.came(id, task)?.as_ref(), why.as_deref()))
+    }
+
+    /// The step whose failure ended the run.
+    fn failed_step(&self) -> Option<TaskId> {
+        State::of(&self.stored.events).failed_step
     }
 
     /// How long the run was worked on so far, or to its end.
@@ -156,8 +171,8 @@ impl Shown {
 
     /// What is inside, each with the name by which it is shown.
     fn below_text(&self, id: &TaskId) -> Result<String, CommandFailure> {
-        let below = self.below(id);
-        let rows = below.map(|(id, task)| Ok(format!("  {}", self.row(id, task)?)));
+        let told = told(self.below(id));
+        let rows = self.below(id).map(|(id, task)| Ok(format!("  {}", self.row(id, task, &told)?)));
         let rows = rows.collect::<Result<Vec<String>, CommandFailure>>()?;
         if rows.is_empty() {
             return Ok(String::new());
@@ -167,6 +182,21 @@ impl Shown {
         let shown: String = rows.into_iter().take(MOST_TASKS).collect();
         Ok(format!("\ntasks (convoke show {} TASK):\n{shown}{rest}", self.stored.run))
     }
+}
+
+/// The failures that rows of a list tell.
+fn told<'a>(rows: impl Iterator<Item = (&'a TaskId, &'a TaskReport)>) -> Told {
+    let mut told = Told::default();
+    for (id, task) in rows {
+        task.failure.iter().for_each(|failure| told.tell(id, &failure.message));
+    }
+    told
+}
+
+/// Whether the last attempt's line has the words of the task's failure.
+fn ended_by_attempt(task: &TaskReport, failure: &Failure) -> bool {
+    let last = task.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+    last.is_some_and(|last| last.message == failure.message && last.class == failure.class)
 }
 
 fn more(left: usize) -> String {
@@ -186,11 +216,7 @@ fn row(
     let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
     let tries = if tries > 1 { format!("  {tries} attempts") } else { String::new() };
     let used = words::usage(&task.usage).map(|used| format!("  {used}")).unwrap_or_default();
-    let why = match (&task.failure, because) {
-        (Some(failure), _) => format!("  {}", words::first_line(&failure.message)),
-        (None, Some(because)) => format!("  {}", words::first_line(because)),
-        (None, None) => came.and_then(|came| came.why.as_deref()).map(said).unwrap_or_default(),
-    };
+    let why = because.or_else(|| came.and_then(|came| came.why.as_deref())).map(said).unwrap_or_default();
     let stands = came.map_or(stands, |came| came.word);
     let before = if task.superseded { "  superseded" } else { "" };
     let line = format!("{:<32} {:<10} {took:>9}{tries}{used}{why}{before}", id.to_string(), stands);
@@ -201,7 +227,7 @@ fn said(why: &str) -> String {
     format!("  {}", words::first_line(why))
 }
 
-fn attempt_row(attempt: &AttemptReport) -> String {
+fn attempt_row(attempt: &AttemptReport, before: Option<&Failure>) -> String {
     let how = match (&attempt.failure, attempt.ended_at) {
         (Some(_), _) => "failed after",
         (None, Some(_)) if attempt.suspended => "stopped to wait for answers after",
@@ -211,7 +237,12 @@ fn attempt_row(attempt: &AttemptReport) -> String {
     let took = took(Some(attempt.started_at), attempt.ended_at);
     let by = attempt.taken_by.map(|pid| format!(", performed by process {pid}")).unwrap_or_default();
     let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
-    let why = attempt.failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default();
+    let why = match &attempt.failure {
+        Some(failure) if before.is_some_and(|before| before.message == failure.message) => {
+            ", as before".to_owned()
+        }
+        failure => failure.as_ref().map(|failure| format!(": {}", failed(failure))).unwrap_or_default(),
+    };
     let took = if took.is_empty() { took } else { format!(" {took}") };
     format!("attempt {} {how}{took}{by}{used}{why}\n", attempt.attempt)
 }
@@ -282,10 +313,10 @@ mod tests {
             partial: None,
             usage: Usage::default(),
         };
-        assert_eq!(attempt_row(&attempt), "attempt 1 has no end\n");
+        assert_eq!(attempt_row(&attempt, None), "attempt 1 has no end\n");
         let ended = AttemptReport { ended_at: Some(Timestamp(20_000)), ..attempt };
-        assert_eq!(attempt_row(&ended), "attempt 1 took 20 ms\n");
+        assert_eq!(attempt_row(&ended, None), "attempt 1 took 20 ms\n");
         let waits = AttemptReport { suspended: true, ..ended };
-        assert_eq!(attempt_row(&waits), "attempt 1 stopped to wait for answers after 20 ms\n");
+        assert_eq!(attempt_row(&waits, None), "attempt 1 stopped to wait for answers after 20 ms\n");
     }
 }
