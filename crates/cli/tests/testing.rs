@@ -91,7 +91,7 @@ fn expectations_are_updated_where_they_stand() {
 #[test]
 fn what_cannot_be_tested_is_refused() {
     let world = greeter("- {nam: x}");
-    world.convoke(&["test", "w.yaml"]).exits(3).mentions(&["tests `w.tests.yaml`"]);
+    world.convoke(&["test", "w.yaml"]).exits(3).mentions(&["w.tests.yaml"]);
     std::fs::remove_file(world.work().join("w.tests.yaml")).unwrap();
     world
         .convoke(&["test", "w.yaml"])

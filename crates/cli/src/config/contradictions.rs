@@ -22,6 +22,7 @@ pub fn find(values: &Values, providers: &BTreeMap<String, Provider>) -> Vec<Laye
     let check = Check { values, providers };
     let mut found = Vec::new();
     found.extend(check.above("run.max_concurrency", "machine_concurrency"));
+    check.provider_names(&mut found);
     check.services(&mut found);
     check.tenants(&mut found);
     check.resources(&mut found);
@@ -74,6 +75,20 @@ impl Check<'_> {
         (own > bound && self.same_file(part, whole)).then(|| self.fault(part, message))
     }
 
+    /// A name of a provider that stands for none, where prompts would go.
+    fn provider_names(&self, found: &mut Vec<LayerError>) {
+        let tables = self.providers.keys().map(|name| (format!("providers.{name}.name"), true));
+        for (key, is_built_in) in tables.chain([("provider.name".to_owned(), false)]) {
+            let Some(name) = self.values.text(&key).filter(|name| !name.is_empty()) else { continue };
+            // A table stands for a provider that is built in, not for another table.
+            match is_built_in {
+                true if preset::is_known(&name) => {}
+                true => found.push(self.no_such_provider(&key, &name)),
+                false => found.extend(self.unknown_provider(&key, &name)),
+            }
+        }
+    }
+
     fn services(&self, found: &mut Vec<LayerError>) {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         for name in self.values.names_below("limits.models") {
@@ -98,16 +113,18 @@ impl Check<'_> {
     }
 
     fn unknown_provider(&self, key: &str, provider: &str) -> Option<LayerError> {
-        if preset::is_known(provider) || self.providers.contains_key(provider) {
-            return None;
-        }
+        let is_known = preset::is_known(provider) || self.providers.contains_key(provider);
+        (!is_known).then(|| self.no_such_provider(key, provider))
+    }
+
+    fn no_such_provider(&self, key: &str, provider: &str) -> LayerError {
         let known = preset::names_in_words();
         let names = known.split(", ").chain(self.providers.keys().map(String::as_str));
         let advice = match convoke_plan::source::nearest(provider, names) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known are {known} and names of [providers]"),
         };
-        Some(self.fault(key, format!("unknown provider `{provider}`; {advice}")))
+        self.fault(key, format!("unknown provider `{provider}`; {advice}"))
     }
 
     fn rates(&self, name: &str, provider: Option<&str>, found: &mut Vec<LayerError>) {
@@ -268,6 +285,15 @@ mod tests {
             "limits.models.opneai.concurrency = 5",
             "f.toml:1: `limits.models.opneai.concurrency`: unknown provider `opneai`; did you mean `openai`?",
         );
+        refused(
+            "provider.name = 'opneai'",
+            "f.toml:1: `provider.name`: unknown provider `opneai`; did you mean `openai`?",
+        );
+        refused(
+            "providers.mine.name = 'antropic'",
+            "f.toml:1: `providers.mine.name`: unknown provider `antropic`; did you mean `anthropic`?",
+        );
+        assert_eq!(refusals(&["provider.name = 'mine'\nproviders.mine.name = 'openai'"]), [""; 0]);
         refused(
             "[limits.models]\n'openai/M'.concurrency = 5\n'openai/m'.concurrency = 5",
             "f.toml:3: `limits.models.openai/m.concurrency`: `openai/m` and `openai/M` are the same model twice",

@@ -197,7 +197,11 @@ pub fn is_table(path: &[&str]) -> bool {
 
 /// The known key that is most like an unknown one, if any is like it.
 pub fn nearest(path: &[&str]) -> Option<String> {
-    let candidates: Vec<_> = KEYS.iter().map(|(key, _)| with_name(key, path)).collect();
+    // A table may be misspelt as well as a key of it.
+    let as_deep = |key: &str| key.splitn(path.len() + 1, '.').take(path.len()).collect::<Vec<_>>().join(".");
+    let tables = KEYS.iter().map(|(key, _)| as_deep(key));
+    let candidates = KEYS.iter().map(|(key, _)| (*key).to_owned()).chain(tables);
+    let candidates: Vec<_> = candidates.map(|key| with_name(&key, path)).collect();
     convoke_plan::source::nearest(&path.join("."), candidates.iter().map(String::as_str)).map(str::to_owned)
 }
 
@@ -238,8 +242,15 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         (Kind::Seconds, value) if fraction(value).is_some_and(|time| (0.001..=YEAR).contains(&time)) => None,
         (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => no_schema(text),
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
-        (kind, value) => Some(format!("expected {}, found {value}", expected(kind))),
+        (kind, value) => Some(format!("expected {}, found {value}{}", expected(kind), instead(kind, value))),
     }
+}
+
+/// The word that a misspelt one was meant to be.
+fn instead(kind: Kind, value: &Scalar) -> String {
+    let (Kind::OneOf(words), Scalar::Text(word)) = (kind, value) else { return String::new() };
+    let near = convoke_plan::source::nearest(word, words.iter().copied());
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 fn is_json_object(text: &str) -> bool {
@@ -305,6 +316,9 @@ mod tests {
         let deep = nearest(&["limits", "tenants", "blue", "wieght"]);
         assert_eq!(deep.as_deref(), Some("limits.tenants.blue.weight"));
         assert_eq!(nearest(&["zzzzzzzz"]), None);
+        assert_eq!(nearest(&["runn"]).as_deref(), Some("run"));
+        assert_eq!(nearest(&["provder"]).as_deref(), Some("provider"));
+        assert_eq!(nearest(&["limits", "model"]).as_deref(), Some("limits.models"));
     }
 
     #[test]

@@ -181,7 +181,11 @@ fn without_provider(step: &str) -> CommandFailure {
 
 fn with_unknown_provider(step: &str, provider: &str) -> CommandFailure {
     let words = format!("step `{step}` asks provider `{provider}`, which is not available here");
-    CommandFailure::new(Exit::Refused, words)
+    let near = convoke_plan::source::nearest(provider, preset::names());
+    let failure = CommandFailure::new(Exit::Refused, words);
+    near.map(|near| format!("did you mean `{near}`?"))
+        .into_iter()
+        .fold(failure, CommandFailure::hint)
         .hint(format!("-p NAME has another provider answer: {}", preset::names_in_words()))
         .hint(format!(
             "or say in convoke.toml what `{provider}` stands for: [providers.{provider}] with name, base_url and api_key"

@@ -1,8 +1,8 @@
 //! The file of tests that stands beside a workflow file.
 
+use super::reading::{Mistake, read};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use convoke_plan::source::nearest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,6 @@ pub struct Suite {
 
 /// One test, as the file says it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Case {
     /// What must hold, in words.
     pub name: String,
@@ -46,7 +45,6 @@ pub struct Case {
 
 /// What must come of a run; what is left out may be anything.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Expect {
     /// How it ends; `succeeded` unless told.
     pub status: Option<String>,
@@ -71,65 +69,19 @@ impl Suite {
     pub fn read(file: &Path) -> Result<Suite, CommandFailure> {
         let refuse =
             |why: String| CommandFailure::new(Exit::Refused, format!("tests `{}`: {why}", file.display()));
+        // Each mistake has a line of its own, with its place.
+        let refuse_all = |mistakes: Vec<Mistake>| {
+            let lines: Vec<_> = mistakes.iter().map(|mistake| mistake.at(file)).collect();
+            CommandFailure::new(Exit::Refused, lines.join("\nerror: "))
+        };
         let text =
             std::fs::read_to_string(file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        let cases = read(&text).map_err(|mistakes| refuse(mistakes.join("; ")))?;
+        let cases = read(&text).map_err(refuse_all)?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let workflow =
             workflow_of(file).ok_or_else(|| refuse("there is no workflow file beside it".to_owned()))?;
         Ok(Suite { file: file.to_owned(), workflow, folder, cases })
     }
-}
-
-/// `yes`, `no`, `on` and `off` are words, as they are in workflow files.
-///
-/// Everything that is wrong is told at once.
-pub fn read(text: &str) -> Result<Vec<Case>, Vec<String>> {
-    let options = serde_saphyr::options! { strict_booleans: true };
-    let written: Vec<Map<String, Value>> =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| vec![error.to_string()])?;
-    let mut mistakes = Vec::new();
-    let mut cases = Vec::new();
-    for (at, case) in written.into_iter().enumerate() {
-        let name = case.get("name").and_then(Value::as_str);
-        let name = name.map_or_else(|| format!("test {}", at + 1), |name| format!("test `{name}`"));
-        match case_of(case) {
-            Ok(case) => cases.push(case),
-            Err(why) => mistakes.extend(why.into_iter().map(|why| format!("{name}: {why}"))),
-        }
-    }
-    if mistakes.is_empty() { Ok(cases) } else { Err(mistakes) }
-}
-
-const CASE_KEYS: [&str; 6] = ["name", "inputs", "args", "cassette", "replies", "expect"];
-const EXPECT_KEYS: [&str; 7] = ["status", "output", "exact_output", "ran", "skipped", "max_calls", "error"];
-
-/// One test, or everything that is wrong with it.
-fn case_of(mut written: Map<String, Value>) -> Result<Case, Vec<String>> {
-    let mut mistakes = unknown_keys(&mut written, &CASE_KEYS, "");
-    if let Some(Value::Object(expect)) = written.get_mut("expect") {
-        mistakes.extend(unknown_keys(expect, &EXPECT_KEYS, "expect."));
-    }
-    if written.contains_key("cassette") && written.contains_key("replies") {
-        mistakes.push("it has a cassette and replies; one of them must answer".to_owned());
-    }
-    match serde_json::from_value(Value::Object(written)) {
-        Ok(case) if mistakes.is_empty() => return Ok(case),
-        Ok(_) => {}
-        Err(error) => mistakes.push(error.to_string()),
-    }
-    Err(mistakes)
-}
-
-/// Takes out the keys that nobody knows, with the nearest one that is known.
-fn unknown_keys(map: &mut Map<String, Value>, known: &[&str], within: &str) -> Vec<String> {
-    let unknown: Vec<String> = map.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
-    map.retain(|key, _| known.contains(&key.as_str()));
-    let words = |key: &String| match nearest(key, known.iter().copied()) {
-        Some(near) => format!("unknown key `{within}{key}`, did you mean `{near}`?"),
-        None => format!("unknown key `{within}{key}`, known are {}", known.join(", ")),
-    };
-    unknown.iter().map(words).collect()
 }
 
 /// Whether a path is a file of tests.
@@ -175,26 +127,6 @@ mod tests {
         assert_eq!(tests_of(&path("w.yaml")).unwrap(), path("w.tests.yaml"));
         let suite = Suite::read(&path("w.tests.yaml")).unwrap();
         assert_eq!((suite.workflow, suite.cases.len()), (path("w.yaml"), 2));
-    }
-
-    #[test]
-    fn words_are_read_as_in_workflow_files() {
-        let cases = read("- {name: a, expect: {output: [yes, no, on, off, true, False]}}").unwrap();
-        let expected = serde_json::json!(["yes", "no", "on", "off", true, false]);
-        assert_eq!(cases[0].expect.output, Some(expected));
-    }
-
-    #[test]
-    fn every_mistake_is_told_at_once_with_the_nearest_key() {
-        let text = "- {name: a, expected: {}, input: {x: 1}}\n- {name: b, expect: {otuput: 1, ran: x}}\n- {inputs: {}}\n";
-        let mistakes = read(text).unwrap_err();
-        let expected = [
-            "test `a`: unknown key `expected`, did you mean `expect`?",
-            "test `a`: unknown key `input`, did you mean `inputs`?",
-            "test `b`: unknown key `expect.otuput`, did you mean `output`?",
-        ];
-        assert_eq!(mistakes[..3], expected.map(str::to_owned));
-        assert!(mistakes[3].starts_with("test `b`: ") && mistakes[4].contains("`name`"), "{mistakes:?}");
     }
 
     #[test]

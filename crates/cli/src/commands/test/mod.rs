@@ -5,6 +5,7 @@
 
 mod case;
 mod findings;
+mod reading;
 mod trial;
 mod update;
 

@@ -1,8 +1,9 @@
 //! `convoke test --update`: puts what came out into the file of tests, in place of what was expected there. Everything else in the
 //! file, comments included, stays as it is.
 
-use super::case::{self, Case, Suite};
+use super::case::{Case, Suite};
 use super::findings::{Found, corrections};
+use super::reading::{Mistake, read};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_plan::source::place_of;
@@ -20,7 +21,8 @@ pub fn update(
     };
     let text = std::fs::read_to_string(&suite.file).map_err(|error| refuse(error.to_string()))?;
     let Some(corrected) = correct(&text, index, &corrections(&case.expect, found)) else { return Ok(None) };
-    let cases = case::read(&corrected).map_err(|mistakes| refuse(mistakes.join("; ")))?;
+    let cases = read(&corrected)
+        .map_err(|mistakes| refuse(mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; ")))?;
     std::fs::write(&suite.file, corrected).map_err(|error| refuse(error.to_string()))?;
     Ok(cases.into_iter().nth(index))
 }
@@ -66,7 +68,7 @@ mod tests {
             correct(text, 0, &[(path("output.score"), json!(8)), (path("max_calls"), json!(5))]).unwrap();
         assert_eq!(corrected, text.replace("9}", "8}").replace("calls: 4", "calls: 5"));
         let corrected = correct(text, 1, &[(path("exact_output"), json!({"a": "y"}))]).unwrap();
-        assert_eq!(case::read(&corrected).unwrap()[1].expect.exact_output, Some(json!({"a": "y"})));
+        assert_eq!(read(&corrected).unwrap()[1].expect.exact_output, Some(json!({"a": "y"})));
         assert!(corrected.starts_with("# the tests\n- name: one\n"));
         assert_eq!(correct(text, 0, &[(path("status"), json!("failed"))]), None);
     }
