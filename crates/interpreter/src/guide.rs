@@ -64,6 +64,7 @@ pub fn failed(it: Failing, session: Option<Session>) -> Failed {
         printed: it.printed,
         session,
         kept: it.kept,
+        begun: it.begun,
         death: None,
     }
 }
@@ -88,6 +89,7 @@ pub fn death(death: Death, complaint: &str, silence: Duration) -> Failed {
         printed: Printed::default(),
         session: None,
         kept: false,
+        begun: true,
         death: Some(death),
     }
 }

@@ -72,6 +72,8 @@ pub struct Failed {
     pub session: Option<Session>,
     /// Whether the variables that it left are still in the worker. They are not where they took up its memory.
     pub kept: bool,
+    /// Whether any of it was run. A program that a look over it refuses, or that is too long, is not begun.
+    pub begun: bool,
     /// How the worker ended, if it did.
     pub death: Option<Death>,
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Changes with the meaning of any message.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -129,4 +129,6 @@ pub struct Failing {
     pub printed: Printed,
     /// Whether its variables are still there for a next program.
     pub kept: bool,
+    /// Whether it was begun. One that a look over it refuses is not.
+    pub begun: bool,
 }

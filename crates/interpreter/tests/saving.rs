@@ -46,6 +46,22 @@ async fn a_saved_program_goes_on_in_another_worker() {
 }
 
 #[tokio::test]
+async fn a_program_that_went_on_elsewhere_fails_at_the_lines_that_were_written() {
+    let text = "def g():\n  yield 1\nllm('x')\nx = '%d' % 3\ny = [1, '%s' % 2][5]";
+    let call = called(worker().await.run(program(text, &["llm"])).await.unwrap());
+    let mut second = worker().await;
+    let paused = call.paused.unwrap();
+    let next = second.resume(&paused, 1, Answer::Value(json!(0)), vec!["llm".into()]).await.unwrap();
+    let failure = failed(next);
+    assert_eq!(failure.line, Some(5), "{}", failure.traceback);
+    assert!(
+        failure.traceback.contains("'%s' % 2") && !failure.traceback.contains("__"),
+        "{}",
+        failure.traceback
+    );
+}
+
+#[tokio::test]
 async fn a_program_is_saved_only_when_somebody_says_so() {
     let mut first = worker().await;
     first.set_saving(false);

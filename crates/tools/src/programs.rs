@@ -121,6 +121,7 @@ fn trouble(failed: &Failed) -> Trouble {
         Kind::Memory => TroubleKind::Memory,
         Kind::Time => TroubleKind::Time,
         _ if failed.is_death() || !failed.kept => TroubleKind::Died,
+        Kind::Unsupported if !failed.begun => TroubleKind::Refused,
         _ => TroubleKind::Program,
     };
     Trouble { kind, message: failed.traceback.clone(), hint: failed.hint.clone() }

@@ -8,7 +8,7 @@ use super::functions::{self, Asking, Wanted};
 use super::library::{Library, Look};
 use super::session::{Printed, Recorded, Session};
 use super::worker::{
-    ErrorKind, Given, HostCall, ProgramBounds, ProgramWorker, Programs, Step, Stop, Trouble, TroubleKind,
+    ErrorKind, Given, HostCall, ProgramBounds, ProgramWorker, Programs, Step, Stop, Trouble,
 };
 use convoke_model::{Class, Digest, Failure, ProgramCall};
 use serde_json::Value;
@@ -217,7 +217,7 @@ impl<'a> Desk<'a> {
 
     /// What a program that was ended leaves behind is not to be relied on: the next one begins in a new worker.
     fn troubled(&mut self, trouble: Trouble) -> Ran {
-        if trouble.kind != TroubleKind::Program {
+        if trouble.kind.is_loss() {
             self.clear();
         }
         Ran::Failed(trouble)

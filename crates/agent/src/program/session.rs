@@ -17,6 +17,10 @@ use std::time::Duration;
 /// Programs in a row that may take their worker with them.
 const DEATHS_IN_A_ROW: u32 = 2;
 
+/// Programs of one session that were refused before anything of them was run, and that count as no turn. A model that does
+/// not learn from what it is told is bounded by its turns as before.
+const REFUSALS: u32 = 2;
+
 /// The work of one task, over all its attempts.
 #[derive(Debug, Clone)]
 pub(super) struct Session {
@@ -47,6 +51,9 @@ pub(super) struct State {
     /// Results that did not meet the success criteria and were asked for again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retried: u32,
+    /// Programs that were refused before they were run, and count as no turn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub excused: u32,
     /// Workers that were lost.
     pub lost: u32,
     /// The first turn whose variables are still there.
@@ -126,6 +133,7 @@ impl Session {
             lost_in_a_row: 0,
             regraded: 0,
             retried: 0,
+            excused: 0,
             lost: 0,
             since: 1,
             usage: Usage::default(),
@@ -147,7 +155,8 @@ impl Session {
 
     /// How much may still be done.
     pub fn left(&self, call: &ProgramCall) -> Left {
-        let turns = call.max_turns.saturating_sub(self.state.turns);
+        let most = call.max_turns.saturating_add(self.state.excused);
+        let turns = most.saturating_sub(self.state.turns);
         Left { turns, calls: call.max_calls.saturating_sub(self.state.asked) }
     }
 
@@ -209,7 +218,10 @@ impl Session {
         printed: &Printed,
         trouble: &Trouble,
     ) -> Result<(), Failure> {
-        let lost = trouble.kind != TroubleKind::Program;
+        let lost = trouble.kind.is_loss();
+        if trouble.kind == TroubleKind::Refused && self.state.excused < REFUSALS {
+            self.state.excused += 1;
+        }
         self.state.lost_in_a_row = if lost { self.state.lost_in_a_row + 1 } else { 0 };
         if lost {
             self.state.lost += 1;
@@ -273,7 +285,9 @@ fn lost_too_many(trouble: &Trouble) -> Failure {
     let (reason, how) = match trouble.kind {
         TroubleKind::Memory => ("rlm_memory", "ran out of memory"),
         TroubleKind::Time => ("rlm_time", "ran out of time"),
-        TroubleKind::Program | TroubleKind::Died => ("rlm_died", "took their worker with them"),
+        TroubleKind::Program | TroubleKind::Refused | TroubleKind::Died => {
+            ("rlm_died", "took their worker with them")
+        }
     };
     // The last line of a traceback says what happened; the first would be all that a log shows.
     let last = trouble.message.trim_end().lines().next_back().unwrap_or_default().trim();

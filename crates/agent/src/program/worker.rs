@@ -138,12 +138,21 @@ pub struct Trouble {
 pub enum TroubleKind {
     /// The program is wrong. Its variables are still there.
     Program,
+    /// The program was not begun: it has constructs that the interpreter does not know, and all of them are told.
+    Refused,
     /// It took more memory than it may have.
     Memory,
     /// It took longer than it may.
     Time,
     /// Its worker died of it.
     Died,
+}
+
+impl TroubleKind {
+    /// Whether the worker, and with it the variables, is lost.
+    pub fn is_loss(self) -> bool {
+        matches!(self, TroubleKind::Memory | TroubleKind::Time | TroubleKind::Died)
+    }
 }
 
 /// Runs no programs.

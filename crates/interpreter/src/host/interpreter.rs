@@ -242,6 +242,7 @@ impl Interpreter {
             session: None,
             // Nothing was begun.
             kept: true,
+            begun: false,
             death: None,
         })
     }

@@ -22,6 +22,9 @@ use monty_types::{
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;
 
+/// Bytes of the length that stands behind the text of a saved program.
+const LENGTH: usize = size_of::<u64>();
+
 type Step = Result<ReplProgress, Box<ReplStartError>>;
 
 /// A report and what is attached to it.
@@ -142,13 +145,11 @@ impl Desk {
     }
 
     fn resume(&mut self, call: u64, answer: Answer, paused: &[u8]) -> Said {
-        self.waiting = match load_waiting(paused) {
-            Ok(waiting) => Some(waiting),
+        (self.waiting, self.program) = match load_waiting(paused) {
+            Ok((waiting, program)) => (Some(waiting), program),
             Err(cause) => return unusable(&cause),
         };
         self.idle = None;
-        // Its text stayed where it was begun: places are told by the text that runs.
-        self.program = habits::Ready::default();
         self.calls = call;
         self.print = Print::new(self.limits.printed_bytes);
         self.answer(answer)
@@ -231,7 +232,7 @@ impl Desk {
         self.calls += 1;
         let function = call.function_name.clone();
         let progress = ReplProgress::FunctionCall(call);
-        let state = self.saved(SessionRef::Suspended(&progress));
+        let state = self.saved_waiting(&progress);
         self.waiting = progress.into_function_call();
         let printed = self.print.take();
         (Report::Call(Calling { call: self.calls, function, args, kwargs, printed }), state)
@@ -241,7 +242,7 @@ impl Desk {
         let Some(call) = self.waiting.take() else { return unusable("no program waits") };
         self.save = true;
         let progress = ReplProgress::FunctionCall(call);
-        let state = self.saved(SessionRef::Suspended(&progress));
+        let state = self.saved_waiting(&progress);
         self.waiting = progress.into_function_call();
         (Report::Saved, state)
     }
@@ -303,6 +304,7 @@ impl Desk {
             traceback: failing::traceback(&error),
             printed: self.print.take(),
             kept,
+            begun: true,
         });
         let session = if kept { self.saved(SessionRef::Idle(&repl)) } else { Vec::new() };
         self.idle = Some(repl).filter(|_| kept);
@@ -312,9 +314,24 @@ impl Desk {
     /// The state as bytes; none if it is not wanted or too long. It is measured before it is written: writing a long
     /// one could take more memory than there is.
     fn saved(&self, state: SessionRef<'_>) -> Vec<u8> {
+        self.saved_beside(state, 0)
+    }
+
+    /// The same for a program that waits, with its text behind it.
+    fn saved_waiting(&self, progress: &ReplProgress) -> Vec<u8> {
+        let text = serde_json::to_vec(&self.program).unwrap_or_default();
+        let mut saved = self.saved_beside(SessionRef::Suspended(progress), text.len() + LENGTH);
+        if !saved.is_empty() {
+            saved.extend(&text);
+            saved.extend((text.len() as u64).to_le_bytes());
+        }
+        saved
+    }
+
+    fn saved_beside(&self, state: SessionRef<'_>, beside: usize) -> Vec<u8> {
         let length = || postcard::serialize_with_flavor(&state, postcard::ser_flavors::Size::default());
         // The header and the name around it.
-        let most = self.limits.state_bytes.saturating_sub(64);
+        let most = self.limits.state_bytes.saturating_sub(64 + beside as u64);
         if !self.save || length().map_or(true, |length| length as u64 > most) {
             return Vec::new();
         }
@@ -333,10 +350,15 @@ fn load_idle(bytes: &[u8]) -> Result<MontyRepl, String> {
     }
 }
 
-fn load_waiting(bytes: &[u8]) -> Result<ReplFunctionCall, String> {
+/// The program that waits, and its text.
+fn load_waiting(bytes: &[u8]) -> Result<(ReplFunctionCall, habits::Ready), String> {
     let other = || "it is no program that waits for an answer".to_string();
+    let (bytes, length) = bytes.split_last_chunk::<LENGTH>().ok_or_else(other)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| other())?;
+    let (bytes, text) = bytes.split_at_checked(bytes.len().wrapping_sub(length)).ok_or_else(other)?;
+    let program = serde_json::from_slice(text).map_err(|_| other())?;
     match Dump::load(bytes).map_err(|error| error.to_string())?.state {
-        Session::Suspended(progress) => progress.into_function_call().ok_or_else(other),
+        Session::Suspended(progress) => Ok((progress.into_function_call().ok_or_else(other)?, program)),
         _ => Err(other()),
     }
 }

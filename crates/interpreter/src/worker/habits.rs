@@ -18,6 +18,7 @@ use crate::outcome::Kind;
 use crate::protocol::Failing;
 use monty_types::{MontyException, StackFrame};
 use rewrite::Edits;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -33,12 +34,14 @@ pub struct Finding {
     instead: String,
 }
 
-/// A program that is ready to run.
-#[derive(Debug, Default)]
+/// A program that is ready to run. It goes with the saved state of one that waits, so that places are told as lines of
+/// what was written in whichever worker it goes on.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ready {
     /// The program as it is run.
     pub text: String,
     /// Helpers that it needs; run before it.
+    #[serde(skip)]
     pub prelude: String,
     /// The program as it was written.
     written: String,
@@ -128,5 +131,6 @@ pub fn refused(findings: &[Finding]) -> Failing {
         hint: None,
         printed: Default::default(),
         kept: true,
+        begun: false,
     }
 }

@@ -15,6 +15,16 @@ async fn running_out_of_turns_is_a_failure() {
 }
 
 #[tokio::test]
+async fn a_program_that_is_refused_before_it_runs_costs_no_turn_and_that_has_a_bound() {
+    let (refused, prints) = (program("end refused"), program("print no"));
+    let world = World::new(&[&refused, &prints, &refused, &prints, &program("final [1]")]);
+    assert_eq!(world.finish("").await.unwrap()["rounds"], json!(5), "three turns and two refusals");
+    let world = World::new(&[&refused, &refused, &refused, &refused, &refused, &refused]);
+    assert_eq!(world.finish("").await.unwrap_err().reason.as_deref(), Some("rlm_turns"));
+    assert_eq!(world.asked().len(), 5);
+}
+
+#[tokio::test]
 async fn a_program_that_is_ended_loses_its_variables_and_two_in_a_row_are_a_failure() {
     let world = World::new(&[&program("end memory"), &program("print fine"), &program("final [1]")]);
     let report = world.finish("").await.unwrap();

@@ -68,6 +68,7 @@ impl ToyWorker {
                     let kind = match rest {
                         "memory" => TroubleKind::Memory,
                         "died" => TroubleKind::Died,
+                        "refused" => TroubleKind::Refused,
                         _ => TroubleKind::Program,
                     };
                     let trouble =
