@@ -244,6 +244,21 @@ fn a_gate_of_a_detached_run_is_told_where_it_was_started_and_by_the_configured_c
     assert_eq!(said(), format!("gate approve run {run}: `approve` waits for you: ship it?\n"));
     world.run(&["answer", &run, "approve", "yes"]);
     assert_eq!(world.run(&["attach", &run]).code, 0);
+    session.wait_for(&format!("run {run}: it succeeded"));
+    while !said().contains("ended") {
+        std::thread::yield_now();
+    }
+    assert!(said().ends_with(&format!("ended  run {run}: it succeeded\n")), "{}", said());
+}
+
+#[test]
+fn a_notification_that_cannot_be_made_is_in_the_log() {
+    let world = World::with(GATED);
+    world.write("convoke.toml", "[notify]\ncommand = ['no-such-program-anywhere']\n");
+    let said = world.run(&["run", "w.yaml", "--no-interactive"]);
+    assert_eq!(said.code, 5, "{}", said.stderr);
+    let complaint = "`notify.command`: `no-such-program-anywhere` cannot be started";
+    assert_eq!(said.stderr.matches(complaint).count(), 1, "{}", said.stderr);
 }
 
 #[test]

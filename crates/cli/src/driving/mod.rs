@@ -149,8 +149,9 @@ impl Drive<'_> {
             }
             None => None,
         };
-        let notifier = Notifier::new(run, &console.config.notify, terminal);
-        let notifier = (!flags.skip_gates).then_some(notifier);
+        let notifier = Notifier::new(run, &console.config.notify)
+            .detached(console.detached, terminal)
+            .with_gates(!flags.skip_gates);
         let (news, receiver) = channel();
         let watcher = stage.watch(&handle).start(receiver);
         let live = is_live(console.voice);
@@ -265,8 +266,8 @@ struct Listeners<'a> {
     run: &'a RunId,
     /// What is done for others, where the run shares.
     share: Option<&'a Share>,
-    /// Who tells people elsewhere, where gates are for people.
-    notifier: Option<Notifier>,
+    /// Tells people who may be elsewhere.
+    notifier: Notifier,
     /// Whether what is going on is drawn as it happens.
     live: bool,
     /// Is shown that the engine's thread turns, once a signal has come.
@@ -286,11 +287,11 @@ impl Listeners<'_> {
         match notice {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
-                self.notifier.iter().for_each(|notifier| notifier.observe(&events));
+                self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
                 drop(self.news.send(News::Events(events)));
             }
             Notice::Paused { why, at_most } => {
-                self.notifier.iter().for_each(|notifier| notifier.paused(&why));
+                self.notifier.paused(&why).into_iter().for_each(|untold| self.remark(untold));
                 self.remark(paused(&why, at_most));
             }
             Notice::WentOn { seconds } => {
