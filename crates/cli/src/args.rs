@@ -21,7 +21,7 @@ pub use around::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,
 };
-pub use files::{CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
+pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use looking::{EventsArgs, PruneArgs, RunsArgs, ShowArgs, VerifyArgs};
@@ -129,7 +129,7 @@ pub enum Command {
     Attach(AttachArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
     Show(ShowArgs),
-    /// Show every limit that processes share, who holds it and who waits, or change one
+    /// Show every limit that processes share, with holders and waiting runs, or change one
     Capacity(CapacityArgs),
     /// List the processes that share capacity, and how they are
     Instances(FormatArgs),
@@ -149,7 +149,7 @@ pub enum Command {
     Answer(Box<AnswerArgs>),
     /// Say which providers answer, with which models, and what to set where none does
     Doctor(DoctorArgs),
-    /// Show what models cost, and who says so; state a price, or use a newer list
+    /// Show what models cost and where each price comes from; state a price, or use a newer list
     Prices(PricesArgs),
     /// Look at the configuration
     #[command(subcommand)]
@@ -238,6 +238,11 @@ mod tests {
             let cli = Cli::try_parse_from(words).unwrap();
             assert_eq!(cli.command.run_flags().unwrap().model.as_deref(), Some("gpt-5.2"));
         }
+        let cli =
+            Cli::try_parse_from(["convoke", "check", "w.yaml", "-m", "gpt-5.2", "-p", "ollama"]).unwrap();
+        let Command::Check(check) = cli.command else { panic!("a check") };
+        assert_eq!(check.answerer.model.as_deref(), Some("gpt-5.2"));
+        assert_eq!(check.answerer.provider.as_deref(), Some("ollama"));
     }
 
     #[test]

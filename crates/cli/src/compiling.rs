@@ -1,5 +1,6 @@
 //! From a workflow file to a plan that may run: compile, show what was found, refuse what must not start.
 
+use crate::args::AnswererArgs;
 use crate::config::{Config, Provider};
 use crate::console::Console;
 use crate::diagnostics::{self, Tally};
@@ -99,6 +100,13 @@ fn files_of(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names
+}
+
+impl AnswererArgs {
+    /// The configuration, as these flags change what is compiled.
+    pub fn over(&self, config: &Config) -> Config {
+        Config { model_override: self.model.clone(), ..config.clone() }
+    }
 }
 
 /// What a plan depends on besides its files.

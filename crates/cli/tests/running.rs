@@ -239,25 +239,86 @@ fn runs_tasks_presets_and_providers_are_completed() {
     assert_eq!(complete(&["show", "--"]), "", "flags are in the script");
 }
 
+/// What a shell prints when it runs a script with our completions sourced from `./completions`; nothing, with a line that says so,
+/// where that shell is not installed.
+fn with_completions(world: &World, shell: &str, args: &[&str], script: &str) -> Option<String> {
+    world.write("completions", world.run(&["completions", shell]).stdout);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_convoke"));
+    let folders = [program.parent().expect("it lies in a folder").display().to_string()];
+    let path = folders.into_iter().chain(std::env::var("PATH")).collect::<Vec<_>>().join(":");
+    // A shell that waits for words that never come is ended.
+    let output = std::process::Command::new("timeout")
+        .args(["120", shell])
+        .args(args)
+        .arg(script)
+        .current_dir(world.path(""))
+        .env("CONVOKE_STATE_DIR", world.state())
+        .env("HOME", world.path(""))
+        .env("PATH", path)
+        .output();
+    let output = output.ok().filter(|output| !matches!(output.status.code(), Some(126 | 127)));
+    if output.is_none() {
+        eprintln!("skipped: {shell} is not installed");
+    }
+    let output = output?;
+    assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 #[test]
 fn bash_completes_what_the_program_names() {
     let world = World::with(HELLO);
     assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
+    let script = "source ./completions; COMP_WORDS=(convoke show 20); COMP_CWORD=2; _convoke_names convoke 20 show; echo \"${COMPREPLY[*]}\"";
+    let Some(said) = with_completions(&world, "bash", &["--norc", "-c"], script) else { return };
+    assert_eq!(said.trim(), world.newest());
+}
+
+#[test]
+fn fish_completes_runs_steps_presets_and_providers() {
+    let world = World::with(HELLO);
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
     let run = world.newest();
-    world.write("completions", world.run(&["completions", "bash"]).stdout);
-    let program = env!("CARGO_BIN_EXE_convoke");
+    let completed = |line: &str| {
+        let script = format!("source ./completions; complete -C '{line}'");
+        with_completions(&world, "fish", &["--no-config", "-c"], &script)
+    };
+    let Some(runs) = completed("convoke resume ") else { return };
+    assert_eq!(runs, format!("last\n{run}\n"));
+    assert_eq!(completed("convoke show last ").unwrap(), "greet\nshout\n");
+    assert!(completed("convoke run preset:").unwrap().contains("preset:red_team"));
+    let providers = completed("convoke run w.yaml -p ").unwrap();
+    assert!(providers.contains("anthropic\n") && !providers.contains("w.yaml"), "{providers}");
+    assert!(completed("convoke sho").unwrap().starts_with("show\t"), "commands are in the script");
+}
+
+#[test]
+fn zsh_completes_runs_steps_presets_and_providers() {
+    let world = World::with(HELLO);
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
+    let run = world.newest();
+    // A terminal of zsh's own: each line is typed with a tab at its end, until what it becomes is on the screen.
+    let lines = [
+        (format!("convoke resume {}", &run[..run.len() - 3]), run.clone()),
+        ("convoke show last gr".into(), "greet".into()),
+        ("convoke run preset:red".into(), "preset:red_team".into()),
+        ("convoke run w.yaml -p scri".into(), "scripted".into()),
+        ("convoke sho".into(), "show".into()),
+    ];
+    let typed: String = lines
+        .iter()
+        .map(|(line, becomes)| {
+            format!("zpty -w -n z $'{line}\\t'; zpty -r z x '*{becomes}*' || exit 1; print -r -- '{becomes}'; zpty -w -n z $'\\C-u'; ")
+        })
+        .collect();
     let script = format!(
-        "source ./completions; COMP_WORDS=({program} show 20); COMP_CWORD=2; _convoke_names convoke 20 show; echo \"${{COMPREPLY[*]}}\""
+        "zmodload zsh/zpty || exit 127; zpty z zsh -f -i; \
+         zpty -w z \"PS1='> '; autoload -U compinit; compinit -u -D; source ./completions; echo rea''dy\"; \
+         zpty -r z x '*ready*' || exit 1; {typed} zpty -d z"
     );
-    let mut bash = std::process::Command::new("bash");
-    bash.args(["--norc", "-c", &script]).current_dir(world.path("")).env("CONVOKE_STATE_DIR", world.state());
-    let Ok(output) = bash.output() else { return };
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout).trim(),
-        run,
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let Some(said) = with_completions(&world, "zsh", &["-f", "-c"], &script) else { return };
+    let expected: Vec<&str> = lines.iter().map(|(_, becomes)| becomes.as_str()).collect();
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -305,6 +305,10 @@ fn no_request_goes_out_without_a_model() {
         let said = world.convoke(&[command, "w.yaml"]).exits(3);
         said.mentions(&["workflow::no_model", "step `a` names no model", "w.yaml:7"]);
     }
+    for command in ["check", "plan"] {
+        world.convoke(&[command, "w.yaml", "-m", "dear"]).exits(0);
+        world.convoke(&[command, "w.yaml", "-p", "scripted"]).exits(0);
+    }
     // A name that comes out empty is known only when the step runs.
     let named = world.read("w.yaml").replace("prompt: p", "prompt: p, model: '{{ \"\" }}'");
     world.write("w.yaml", named);

@@ -5,6 +5,17 @@ use super::running::InputArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
+/// The provider and the model that `run` would ask: they change what a check finds.
+#[derive(Debug, Args)]
+pub struct AnswererArgs {
+    /// The provider, over what the file says, as for `run`
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// The model of every agent, over what the file says
+    #[arg(short, long, value_name = "NAME")]
+    pub model: Option<String>,
+}
+
 /// `convoke check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -14,6 +25,9 @@ pub struct CheckArgs {
     /// Shared with `run`.
     #[command(flatten)]
     pub inputs: InputArgs,
+    /// Shared with `plan`.
+    #[command(flatten)]
+    pub answerer: AnswererArgs,
     /// How to print what was found
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -30,6 +44,9 @@ pub struct PlanArgs {
     /// Shared with `run`.
     #[command(flatten)]
     pub inputs: InputArgs,
+    /// Shared with `check`.
+    #[command(flatten)]
+    pub answerer: AnswererArgs,
     /// How to print the plan
     #[arg(long, value_enum, default_value_t)]
     pub format: PlanFormat,

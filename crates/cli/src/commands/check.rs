@@ -16,10 +16,11 @@ use std::path::Path;
 pub fn run(console: &Console, args: &CheckArgs) -> Result<Exit, CommandFailure> {
     let strict = args.strict || console.config.strict;
     let given = inputs::given(&args.inputs)?;
+    let config = args.answerer.over(&console.config);
     let mut all = Vec::new();
     for file in &args.files {
         let subject = Subject::of(file, given.clone())?;
-        let compiled = subject.compile(&console.config, None)?;
+        let compiled = subject.compile(&config, args.answerer.provider.as_deref())?;
         compiled.plan.as_ref().map_or(Ok(()), |plan| subject.refuse_inputs(plan))?;
         all.push((subject, compiled));
     }

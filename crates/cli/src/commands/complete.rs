@@ -1,12 +1,13 @@
 //! `convoke complete`: the names that may stand next on a command line. Completion scripts ask for them; no answer means that the
 //! script knows better (commands, flags, files).
 
-use crate::args::CompleteArgs;
+use crate::args::{Cli, CompleteArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::presets;
 use crate::stored::{self, Stored};
+use clap::CommandFactory;
 use convoke_engine::report::fold;
 use convoke_providers::preset;
 
@@ -14,34 +15,6 @@ use convoke_providers::preset;
 const WITH_RUN: [&str; 8] = ["answer", "attach", "events", "guide", "resume", "show", "stop", "verify"];
 /// Commands that take a file, or a preset in its place.
 const WITH_FILE: [&str; 3] = ["run", "check", "plan"];
-/// Flags whose next word is their value.
-const WITH_VALUE: [&str; 24] = [
-    "-i",
-    "--input",
-    "--input-file",
-    "-m",
-    "--model",
-    "--metadata",
-    "--max-concurrency",
-    "--keep",
-    "--record",
-    "--replay",
-    "--state-dir",
-    "--color",
-    "--format",
-    "--kept",
-    "--context",
-    "--tools",
-    "--plan",
-    "--budget",
-    "--max-depth",
-    "--max-children",
-    "--max-tasks",
-    "--max-rounds",
-    "--max-recoveries",
-    "--status",
-];
-
 /// Prints one name a line. Whatever goes wrong is no business of somebody who presses a key.
 pub fn run(console: &Console, args: &CompleteArgs) -> Result<Exit, CommandFailure> {
     let names = names(console, &args.words).unwrap_or_default();
@@ -55,7 +28,7 @@ fn names(console: &Console, words: &[String]) -> Option<Vec<String>> {
     let (typed, before) = words.split_last()?;
     match before.last().map(String::as_str) {
         Some("-p" | "--provider") => return Some(providers(console)),
-        Some(flag) if WITH_VALUE.contains(&flag) => return None,
+        Some(flag) if takes_value(flag) => return None,
         _ if typed.starts_with('-') => return None,
         _ => {}
     }
@@ -77,13 +50,24 @@ fn places(words: &[String]) -> Vec<&str> {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
-            "-p" | "--provider" => drop(words.next()),
-            flag if WITH_VALUE.contains(&flag) => drop(words.next()),
+            flag if takes_value(flag) => drop(words.next()),
             flag if flag.starts_with('-') => {}
             place => places.push(place),
         }
     }
     places
+}
+
+/// Whether the next word is a flag's value, as some command of ours takes it.
+fn takes_value(flag: &str) -> bool {
+    let cli = Cli::command();
+    let commands = std::iter::once(&cli).chain(cli.get_subcommands());
+    let is_it = |arg: &clap::Arg| {
+        let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
+        let short = arg.get_short().is_some_and(|short| flag.strip_prefix('-') == Some(&*short.to_string()));
+        (long || short) && arg.get_action().takes_values()
+    };
+    commands.flat_map(clap::Command::get_arguments).any(is_it)
 }
 
 fn runs(console: &Console) -> Option<Vec<String>> {
@@ -136,5 +120,7 @@ mod tests {
     fn flags_and_their_values_take_no_place() {
         let words = ["-q", "show", "-p", "openai", "--format", "json", "last"].map(str::to_owned);
         assert_eq!(places(&words), ["show", "last"]);
+        let words = ["run", "--max-subagents", "3", "--since", "1h", "--strict", "w.yaml"].map(str::to_owned);
+        assert_eq!(places(&words), ["run", "w.yaml"]);
     }
 }

@@ -60,5 +60,6 @@ function __convoke_names
     set -l words (commandline -opc) (commandline -ct)
     $words[1] complete -- $words[2..] 2>/dev/null
 end
-complete -c convoke -f -n 'count (__convoke_names)' -a '(__convoke_names)'
+complete -c convoke -f -k -n 'count (__convoke_names)' -a '(__convoke_names)'
+complete -c convoke -s p -l provider -x -a '(__convoke_names)'
 "#;

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 /// Prints the plan.
 pub fn run(console: &Console, args: &PlanArgs) -> Result<Exit, CommandFailure> {
     let subject = Subject::of(&args.file, inputs::given(&args.inputs)?)?;
-    let compiled = subject.compile(&console.config, None)?;
+    let config = args.answerer.over(&console.config);
+    let compiled = subject.compile(&config, args.answerer.provider.as_deref())?;
     let plan = compiling::accept(console, &subject.file, compiled, console.config.strict)?;
     subject.refuse_inputs(&plan)?;
     match args.format {
