@@ -136,7 +136,7 @@ pub const LIST: &[Variable] = &[
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
     reads("XDG_STATE_HOME", "the state folder, instead of ~/.local/state"),
     reads("VISUAL", "the editor in which a goal's plan is changed (also EDITOR)"),
-    reads(USER, "recorded as who answered a gate or stopped a run"),
+    reads(USER, "the name that is recorded for an answer to a gate or a stop"),
 ];
 
 /// A variable's value, if it is set and is text.

@@ -58,7 +58,7 @@ pub fn ourselves() -> Owner {
 
 /// Who acts, for the record: the user's name and how they spoke.
 pub fn actor(how: &str) -> String {
-    let user = crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "somebody".to_owned());
+    let user = crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "unknown user".to_owned());
     format!("{user} ({how})")
 }
 

@@ -65,6 +65,66 @@ fn a_sentence_becomes_tasks_and_an_answer_with_one_call_each() {
 }
 
 #[test]
+fn the_results_of_tasks_are_in_the_output_when_they_are_asked_for() {
+    let world = scripted(&two_tasks(), "");
+    let results = |flags: &[&str]| -> Vec<Value> {
+        let output =
+            world.convoke(&[&["goal", "What is twice the number of words?"], flags].concat()).exits(0).json();
+        output["tasks"].as_array().expect("tasks").iter().map(|task| task["result"].clone()).collect()
+    };
+    assert_eq!(results(&["--results"]), [json!("21"), json!("42")]);
+    assert_eq!(results(&[]), [Value::Null, Value::Null]);
+}
+
+#[test]
+fn a_task_without_a_priority_comes_between_the_urgent_and_the_rest() {
+    let with = |id: &str, priority: Option<u32>| {
+        let mut one = task(id, &format!("do {id}"), &[]);
+        one["priority"] = json!(priority);
+        if priority.is_none() {
+            one.as_object_mut().expect("a task").remove("priority");
+        }
+        one
+    };
+    let tasks = [with("late", Some(8)), with("middle", None), with("first", Some(2))];
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": tasks } },
+        "goal/execute": { "json": done("1") },
+        "goal/finalise": { "json": answer("Done.") },
+    });
+    let world = scripted(&replies, "");
+    world.convoke(&["goal", "do it", "--max-concurrency", "1"]).exits(0);
+    let started: Vec<String> = events(&world)
+        .lines()
+        .filter(|line| line.contains("attempt_started") && line.contains("execute"))
+        .map(|line| line.split("\"goal/").nth(1).expect("a task of the goal")[..1].to_owned())
+        .collect();
+    assert_eq!(started, ["3", "2", "1"]);
+}
+
+#[test]
+fn a_task_that_is_split_into_itself_is_sent_back() {
+    let mut large = task("a", "count all the words", &[]);
+    large["estimated_tokens"] = json!(500_000);
+    let itself = json!({ "tasks": [task("x", "Count all the words", &[]), task("y", "say so", &["x"])] });
+    let parts = json!({ "tasks": [task("x", "count the verbs", &[]), task("y", "count the rest", &[])] });
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [large] } },
+        "goal/decompose": [{ "json": itself }, { "json": parts }],
+        "goal/execute": { "json": done("21") },
+        "goal/reconcile": { "json": done("42") },
+        "goal/finalise": { "json": answer("It is 42.") },
+    });
+    let world = scripted(&replies, "");
+    world.convoke(&["goal", "count"]).exits(0);
+    let shown = shown(&world);
+    let again = prompt_of(&world, "goal/1/decompose[2]");
+    assert!(again.contains("is task `1` itself"), "{again}");
+    let decisions = shown["goals"][0]["decisions"].to_string();
+    assert!(decisions.contains("count the verbs") || decisions.contains("goal/1"), "{decisions}");
+}
+
+#[test]
 fn what_is_printed_runs_by_itself() {
     let settings = "[goal]\nmax_tasks = 7\nbackoff = \"2s\"\nspawn.seconds = 90\nretry.max_attempts = 2\n";
     let world = scripted(&two_tasks(), settings);

@@ -18,7 +18,7 @@ pub struct GoalArgs {
     /// Only these tools of those that the configuration has; may be repeated, `none` for none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub tools: Vec<String>,
-    /// How far it may go; `resume` can state it anew.
+    /// How far it may go; `resume` can change it.
     #[command(flatten)]
     pub bounds: GoalBounds,
     /// Make the plan, print it as YAML and do nothing

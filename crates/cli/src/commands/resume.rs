@@ -186,7 +186,7 @@ fn tell_differences(console: &Console, started: &RunStarted, prompts_went: &[Str
     let prompts_go = destinations::of(plan);
     if prompts_go != prompts_went {
         let place = |places: &[String]| match places {
-            [] => "nobody".to_owned(),
+            [] => "no service".to_owned(),
             places => places.join("; "),
         };
         let (now, then) = (place(&prompts_go), place(prompts_went));

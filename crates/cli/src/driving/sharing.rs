@@ -120,7 +120,7 @@ fn unusable(error: convoke_capacity::Error) -> CommandFailure {
     let message = format!("what processes share cannot be used: {error}");
     let failure = CommandFailure { message, ..CommandFailure::from(error) };
     match failure.hints.is_empty() {
-        true => failure.hint("convoke instances shows who takes part"),
+        true => failure.hint("`convoke instances` lists the processes that take part"),
         false => failure,
     }
 }

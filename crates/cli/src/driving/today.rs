@@ -1,6 +1,6 @@
 //! What was spent today, told to a table that does not know it.
 //!
-//! All processes count budgets of a day in the table that they share, and that one is void once the machine was started anew. The
+//! All processes count budgets of a day in the table that they share, and that one is void once the machine was restarted. The
 //! journals are not: whoever finds a table that was never told reads today's, once. Two that find it at the same time take
 //! turns.
 
@@ -80,7 +80,7 @@ fn path(state: &StateDir) -> PathBuf {
     state.path().join("today.json")
 }
 
-/// A table is another one when the machine was started anew, or its file was made anew.
+/// A table is another one when the machine was restarted, or its file was made again.
 fn identity(state: &StateDir) -> String {
     let file = std::fs::metadata(table_path(state)).ok();
     let made = file.as_ref().and_then(|file| file.created().ok()?.duration_since(UNIX_EPOCH).ok());

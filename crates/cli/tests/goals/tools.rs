@@ -5,6 +5,7 @@ use crate::support::goals::{answer, done, scripted, task};
 use crate::support::model::Model;
 use crate::{events, prompt_of, shown, statuses};
 use serde_json::json;
+use std::sync::{Arc, Mutex};
 
 /// Two scripts, of which only one may be used.
 const TWO_SCRIPTS: &str = "[goal.scripts.count]\ncommand = \"wc\"\nargs = [\"-c\"]\ndescription = \"counts bytes\"\n\
@@ -75,6 +76,39 @@ fn without_tools_the_planner_is_told_so_and_the_model_answers() {
         assert_eq!(shown(&world)["goals"][0]["tasks"][0]["tools"], json!([]));
         assert!(prompt_of(&world, "goal/1/execute[1]").contains("You have no tools"));
     }
+}
+
+/// What the model is sent, not what the plan shows.
+#[test]
+fn a_task_with_an_empty_list_gets_no_tools_and_one_without_a_list_gets_all() {
+    let (mut none, all) = (task("a", "think about it", &[]), task("b", "look at it", &[]));
+    none["tools"] = json!([]);
+    let plan = json!({ "tasks": [none, all] });
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let seen = sent.clone();
+    let model = Model::answering(move |request| {
+        let mut seen = seen.lock().unwrap();
+        seen.push((request["messages"].to_string(), request["tools"].to_string()));
+        let reply = match seen.len() {
+            1 => plan.clone(),
+            2 | 3 => done("1"),
+            _ => answer("Done."),
+        };
+        json!({ "say": reply.to_string() })
+    });
+    let world = World::new();
+    let provider =
+        format!("name = \"openai\"\nbase_url = \"{}\"\napi_key = \"none\"\nmodel = \"m\"", model.url());
+    world.write("convoke.toml", format!("[provider]\n{provider}\n{TWO_SCRIPTS}"));
+    world.convoke(&["goal", "see to it"]).exits(0);
+    let sent = sent.lock().unwrap();
+    let tools_of = |words: &str| {
+        let (_, tools) = sent[1..3].iter().find(|(text, _)| text.contains(words)).expect("it was done");
+        tools.clone()
+    };
+    assert!(!tools_of("think about it").contains("scripts__"), "{}", tools_of("think about it"));
+    let all = tools_of("look at it");
+    assert!(all.contains("scripts__count") && all.contains("scripts__remove"), "{all}");
 }
 
 #[test]
