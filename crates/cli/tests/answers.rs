@@ -89,7 +89,10 @@ fn an_answer_that_nobody_could_examine_is_shown_the_way_to() {
         &format!("query: q\nverify: true\n{PAIR}"),
         "replies:\n  a: A\n  b: B\n  verification/assess: {fail: fatal, message: no assessor}\n",
     );
-    let said = world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["could not be examined: no assessor"]);
+    let said = world
+        .convoke(&["run", "w.yaml"])
+        .exits(1)
+        .mentions(&["failed (fatal): no assessor", "could not be examined (see above)"]);
     said.mentions(&[&format!("hint: `convoke show {} synthesis`", world.run())]);
 }
 

@@ -156,7 +156,7 @@ agents:
     for (steps, why) in [
         (&failed_and_skipped, "`first`: the goal was not achieved: task 1: "),
         (&side_by_side, "step `both/bad` failed (see above)"),
-        (&of_a_list, "the goal was not achieved: task 1: "),
+        (&of_a_list, "the goal was not achieved: task 1 (see above)"),
     ] {
         let world = goals_in(steps);
         world.convoke(&["run", "w.yaml", "--allow-partial"]).exits(1).mentions(&[why, "it is gone"]);
