@@ -32,19 +32,23 @@ impl Launcher {
 
     /// Starts a process. Its output is connected to us; whether its input is, `command` says.
     pub async fn start(&self, command: Command) -> io::Result<(Group, Pipes)> {
-        let started = self.start_unless(command, std::future::pending()).await?;
+        let started = self.start_unless(command, std::future::pending(), |_| {}).await?;
         Ok(started.expect("nobody takes it back"))
     }
 
-    /// The same, until it is taken back; `None` if the process was not started, and never will be.
+    /// The same, until it is taken back; `None` if the process was not started, and never will be. `waits` is told once if the
+    /// machine has no room for it.
     pub async fn start_unless(
         &self,
         mut command: Command,
         taken_back: impl Future<Output = ()>,
+        waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<(Group, Pipes)>> {
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let Some(mut child) = self.spawner.start_unless(command, taken_back).await? else { return Ok(None) };
+        let Some(mut child) = self.spawner.start_unless(command, taken_back, waits).await? else {
+            return Ok(None);
+        };
         let pipes = Pipes::take(&mut child);
         // From here on, whatever fails, the group ends.
         let group = Group::new(child, mark, self.on_drop, self.spawner.clone())?;

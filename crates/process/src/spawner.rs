@@ -51,12 +51,13 @@ impl Spawner {
     }
 
     /// Starts a command; what is given back is its supervisor, which ends when everything has and as the command did. Where
-    /// the machine has no room for it, waits until something has ended. `None` if the command was taken back before it was
+    /// the machine has no room for it, says so once and waits until something has ended. `None` if the command was taken back before it was
     /// started; then it never will be.
     pub async fn start_unless(
         &self,
         mut command: Command,
         taken_back: impl Future<Output = ()>,
+        waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Child>> {
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
@@ -64,6 +65,7 @@ impl Spawner {
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
         unsafe { command.pre_exec(move || supervised(engine, &exec)) };
         let (mut taken_back, mut shortage) = (pin!(taken_back), Shortage::default());
+        let mut waits = Some(waits);
         loop {
             let ticket = Ticket::default();
             let mut order = pin!(self.order(command, ticket.clone()));
@@ -81,6 +83,9 @@ impl Spawner {
             };
             if !is_shortage(&error) {
                 return Err(error);
+            }
+            if let Some(waits) = waits.take() {
+                waits(&error);
             }
             let goes_on = tokio::select! {
                 biased;

@@ -3,6 +3,7 @@
 //! What holds for every process, whatever it was started for, is `convoke_process`'s.
 
 use crate::environment::Environment;
+use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, ScriptCall, reason};
 use convoke_process::{Group, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
 use std::io;
@@ -27,13 +28,17 @@ impl Launcher {
         self.processes.start(command(call, &self.environment)).await
     }
 
-    /// The same, until it is cancelled; `None` if it was not started, and never will be.
+    /// The same, until it is cancelled; `None` if it was not started, and never will be. A wait for room is shown.
     pub async fn start_unless(
         &self,
         call: &ScriptCall,
         cancel: &CancellationToken,
+        sink: &dyn Sink,
     ) -> io::Result<Option<(Group, Pipes)>> {
-        self.processes.start_unless(command(call, &self.environment), cancel.cancelled()).await
+        let waits = |error: &io::Error| {
+            sink.report(Report::Progress { text: format!("waits for room to start: {error}") });
+        };
+        self.processes.start_unless(command(call, &self.environment), cancel.cancelled(), waits).await
     }
 }
 

@@ -47,9 +47,11 @@ impl Processes {
     ) -> Result<ScriptResult, Failure> {
         let started = match cancel.is_cancelled() {
             true => None,
-            false => {
-                self.launcher.start_unless(call, &cancel).await.map_err(|error| refusal(call, &error))?
-            }
+            false => self
+                .launcher
+                .start_unless(call, &cancel, sink)
+                .await
+                .map_err(|error| refusal(call, &error))?,
         };
         let Some((mut group, pipes)) = started else {
             return Err(cancelled(call).reason(reason::NEVER_STARTED));

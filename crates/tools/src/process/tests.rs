@@ -255,3 +255,34 @@ async fn a_silent_command_is_ended() {
     let (pid, _) = announced.0.lock().unwrap().expect("it was announced");
     assert!(!is_alive(pid as i32));
 }
+
+/// Keeps the first words that were said.
+#[derive(Default)]
+struct Said(Mutex<Option<String>>, tokio::sync::Notify);
+
+impl Sink for Said {
+    fn report(&self, report: Report) {
+        if let Report::Progress { text } = report {
+            self.0.lock().unwrap().get_or_insert(text);
+            self.1.notify_one();
+        }
+    }
+}
+
+/// The limit is that of the whole process, which is this test's own.
+#[tokio::test]
+async fn a_wait_for_room_is_shown_and_ends_when_there_is_room() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let (processes, said) = (Processes::new(environment()), Said::default());
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(8), ..limit }).unwrap();
+    let makes_room = async {
+        said.1.notified().await;
+        setrlimit(Resource::Nofile, limit).unwrap();
+    };
+    let call = sh("echo here");
+    let (end, ()) = tokio::join!(processes.run(&call, CancellationToken::new(), &said), makes_room);
+    assert_eq!(end.unwrap().stdout, "here\n");
+    let words = said.0.lock().unwrap().clone().unwrap();
+    assert!(words.starts_with("waits for room to start: Too many open files"), "{words}");
+}
