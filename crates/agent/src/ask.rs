@@ -6,6 +6,7 @@ use crate::calls::violation;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
+use crate::window::window_of;
 use crate::{Admitted, CallDemand, CallPermit, Question, Reply, Report, Request, Sink, Timeouts};
 use convoke_model::{Class, Contract, Failure, reason};
 use std::borrow::Cow;
@@ -40,7 +41,7 @@ impl Talk<'_> {
         heard: &Heard<'_>,
     ) -> Result<Reply, Failure> {
         self.require_named(model)?;
-        self.require_fit(question)?;
+        self.require_fit(question, model)?;
         let meant = model;
         let (permit, input_tokens, model) = self.admit(question, meant).await?;
         heard.forget();
@@ -81,6 +82,7 @@ impl Talk<'_> {
                 Admitted::Go(permit) => return Ok((permit, input_tokens, model)),
                 Admitted::Instead(cheaper) => {
                     self.require_cheaper(&model, &cheaper)?;
+                    self.require_fit(question, &cheaper)?;
                     self.line.report(degraded(&self.assignment.step, &model, &cheaper));
                     refused.push(model.into_owned());
                     model = Cow::Owned(cheaper);
@@ -99,22 +101,16 @@ impl Talk<'_> {
     }
 
     /// What cannot fit into a window that is known is not sent: a service would refuse it, or leave out a part unsaid.
-    fn require_fit(&self, question: &Question<'_>) -> Result<(), Failure> {
-        let (input, window) = (input_tokens(question), self.known_window().unwrap_or(u64::MAX));
+    fn require_fit(&self, question: &Question<'_>, model: &str) -> Result<(), Failure> {
+        let (input, window) = (input_tokens(question), window_of(self.call, model).unwrap_or(u64::MAX));
         if input <= window {
             return Ok(());
         }
         let message = format!(
-            "the request takes about {input} tokens, and the window of the model is {window} (context_window)"
+            "the request takes about {input} tokens, and the window of model `{model}` is {window} (context_window)"
         );
         let hint = "shorten the prompt, set `context.max_tokens`, or name a model with a larger window";
         Err(self.named(Failure::new(Class::Fatal, message).reason(reason::CONTEXT_OVERFLOW).hint(hint)))
-    }
-
-    /// The window of the model, where it is known; a coding agent minds its own context.
-    fn known_window(&self) -> Option<u64> {
-        let (bounds, provider) = (&self.call.settings.capabilities, &self.call.settings.provider);
-        (bounds.is_window_known() && provider.program.is_none()).then_some(bounds.context_window)
     }
 
     /// The same where a budget wants a cheaper one: then there is none that it can pay.
@@ -137,7 +133,7 @@ impl Talk<'_> {
     fn demand(&self, question: &Question<'_>, model: &str) -> CallDemand {
         let settings = &self.call.settings;
         let input_tokens = input_tokens(question);
-        let output_tokens = self.answer_tokens(question);
+        let output_tokens = self.answer_tokens(question, model);
         CallDemand {
             task: self.assignment.task.clone(),
             attempt: self.assignment.attempt,
@@ -159,9 +155,9 @@ impl Talk<'_> {
     }
 
     /// The most tokens of an answer: what is stated, as far as the request leaves room for it.
-    fn answer_tokens(&self, question: &Question<'_>) -> u64 {
-        let left =
-            self.known_window().map_or(u64::MAX, |window| window.saturating_sub(input_tokens(question)));
+    fn answer_tokens(&self, question: &Question<'_>, model: &str) -> u64 {
+        let window = window_of(self.call, model);
+        let left = window.map_or(u64::MAX, |window| window.saturating_sub(input_tokens(question)));
         self.max_tokens().min(left.max(1))
     }
 
@@ -185,7 +181,7 @@ impl Talk<'_> {
             secrets: self.contract.map_or(&self.call.settings.secrets, |contract| &contract.secrets),
             mask: None,
             temperature: settings.temperature,
-            max_tokens: Some(self.answer_tokens(question)),
+            max_tokens: Some(self.answer_tokens(question, model)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
             timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
             step: &self.assignment.step,

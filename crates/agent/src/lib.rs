@@ -37,6 +37,7 @@ mod talk;
 mod tool;
 mod toolbox;
 mod transcript;
+mod window;
 mod wording;
 
 pub use account::Account;

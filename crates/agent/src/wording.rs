@@ -3,6 +3,7 @@
 //! The author's prompt is sent as it is; what must be added goes to the system message or behind the prompt.
 
 use crate::Misfit;
+use crate::window::shared;
 use convoke_model::OutputSchema;
 
 /// Texts that are shown to a grader are cut here, so that grading never costs more than answering.
@@ -67,8 +68,9 @@ pub fn repair_prompt(violation: &str, answer: &str) -> String {
     )
 }
 
-/// The prompt once more, with what the grader found.
-pub fn answer_again(prompt: &str, answer: &str, issues: &[String]) -> String {
+/// The prompt once more, with what the grader found and so many bytes of the answer.
+pub fn answer_again(prompt: &str, answer: &str, most: usize, issues: &[String]) -> String {
+    let answer = within(answer, most);
     let issues: String = issues.iter().map(|issue| format!("- {issue}\n")).collect();
     format!(
         "{prompt}\n\n--- Your previous answer ---\n{answer}\n--- It was reviewed and must be improved ---\n{issues}\
@@ -87,14 +89,24 @@ pub fn grader_system(criteria: &str) -> String {
     )
 }
 
-/// What the grader looks at.
-pub fn grader_prompt(step: &str, prompt: &str, output: &str) -> String {
+/// What the grader looks at, of task and output so many bytes together.
+pub fn grader_prompt(step: &str, prompt: &str, output: &str, most: usize) -> String {
+    let (prompt, output) = (cut(prompt, GRADED_PROMPT), cut(output, GRADED_OUTPUT));
+    let (of_prompt, of_output) = shared(most, &prompt, &output);
     format!(
         "Step: {step}\n\n--- The task it was given ---\n{}\n--- End of the task ---\n\n--- Its output ---\n{}\n\
          --- End of the output ---",
-        cut(prompt, GRADED_PROMPT),
-        cut(output, GRADED_OUTPUT)
+        within(&prompt, of_prompt),
+        within(&output, of_output)
     )
+}
+
+/// A text up to so many bytes.
+fn within(text: &str, bytes: usize) -> String {
+    match text.len() <= bytes {
+        true => text.to_owned(),
+        false => cut(text, text[..text.floor_char_boundary(bytes)].chars().count()),
+    }
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -115,12 +127,14 @@ mod tests {
         assert_eq!(system(Some("Be brief."), None).as_deref(), Some("Be brief."));
         assert_eq!(system(Some("  "), None), None);
         assert!(system(Some("Be brief."), Some(&schema)).unwrap().starts_with("Be brief.\n\n"));
-        assert!(answer_again("[[p]] go", "{}", &["dull".into()]).starts_with("[[p]] go\n"));
+        assert!(answer_again("[[p]] go", "{}", 9, &["dull".into()]).starts_with("[[p]] go\n"));
     }
 
     #[test]
     fn long_outputs_are_cut_and_say_so() {
-        let prompt = grader_prompt("s", "p", &"é".repeat(GRADED_OUTPUT + 5));
+        let prompt = grader_prompt("s", "p", &"é".repeat(GRADED_OUTPUT + 5), usize::MAX);
         assert!(prompt.contains("… (10 bytes left out)"));
+        let small = grader_prompt("s", &"p".repeat(9_000), &"é".repeat(9_000), 6_000);
+        assert!(small.len() < 6_400 && small.matches("bytes left out").count() == 2, "{}", small.len());
     }
 }

@@ -6,7 +6,7 @@ use convoke_model::{
     Compaction, Permissions, Program, ProviderSettings, Retry, Server, StuckAction, StuckLoop,
     SuccessCriteria, Transport, WindowSource,
 };
-use convoke_plan::compile::Options;
+use convoke_plan::compile::{Degrade, DegradeOf, Options};
 use convoke_plan::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -542,4 +542,29 @@ fn the_roots_list_holds_for_agents_of_a_sub_workflow_that_uses_its_servers() {
     );
     let persona = "schemaVersion: '1'\nproject: false\npersonas:\n  - {id: p, displayName: P, systemPromptTemplate: You., toolClearance: {allowlist: [look, drop]}}\npipeline:\n  entryNodeId: x\n  nodes: [{id: x, actorId: m, personaId: p}]\n  edges: []\n";
     assert_eq!(tools(persona), words(&["look"]));
+}
+
+#[test]
+fn a_model_that_a_budget_goes_on_with_counts_for_the_window() {
+    let spent = |model: &str| format!("{{tokens: 9, when_spent: degrade, degrade_to: {model}}}");
+    let text = format!(
+        "workflow:\n  name: w\n  runtime: {{provider: openai, default_model: gpt-4.1}}\nagents:\n  - {{name: a, prompt: x, budget: {}}}\n  - {{name: b, needs: [a], prompt: x}}\n  - {{name: c, needs: [b], prompt: x, labels: {{tenant: t}}}}\nparallel:\n  - {{name: g, agents: [d, e], needs: [c], budget: {}}}\n",
+        spent("gpt-4"),
+        spent("gpt-4o"),
+    );
+    let text = text.replace("parallel:", "  - {name: d, prompt: x}\n  - {name: e, prompt: x}\nparallel:");
+    let degrade = |of| Degrade { of, model: "gpt-4o-mini".to_owned() };
+    let windows = |degrades: Vec<Degrade>| {
+        let options = Options { degrades, ..Options::default() };
+        let result = World::default().file("main.yaml", &text).compile_with(&options);
+        let plan = result.plan.clone().unwrap_or_else(|| panic!("{}", shown(&result)));
+        ["a", "b", "c", "d"].map(|name| agent(&plan, name).settings.capabilities.context_window)
+    };
+    assert_eq!(windows(vec![]), [8_192, 1_000_000, 1_000_000, 128_000]);
+    assert_eq!(
+        windows(vec![degrade(DegradeOf::Tenant("t".into()))]),
+        [8_192, 1_000_000, 128_000, 128_000],
+        "a tenant's budget pays for its own steps"
+    );
+    assert_eq!(windows(vec![degrade(DegradeOf::Day)]), [8_192, 128_000, 128_000, 128_000]);
 }

@@ -3,6 +3,7 @@
 use super::retold::without_tools;
 use super::{Conversation, Premise, declared, review};
 use crate::capability::limits;
+use crate::window::bytes_beside;
 use crate::{Answered, Message, Misfit, Purpose, Role, ToolSpec, grade, wording};
 use convoke_model::{JsonText, OutputSchema};
 use std::borrow::Cow;
@@ -77,13 +78,13 @@ impl Conversation {
         model: Option<&'a str>,
         purpose: Purpose,
     ) -> Question<'a> {
-        let prompt = wording::grader_prompt(premise.step, &premise.call.prompt, &review::in_words(output));
+        let (call, system) = (premise.call, wording::grader_system(criteria));
+        let model = model.unwrap_or(&call.model);
+        let most = bytes_beside(call, model, &[&system]);
+        let prompt = wording::grader_prompt(premise.step, &call.prompt, &review::in_words(output), most);
         Question {
-            model: model.unwrap_or(&premise.call.model),
-            messages: Cow::Owned(vec![
-                Message::new(Role::System, wording::grader_system(criteria)),
-                Message::new(Role::User, prompt),
-            ]),
+            model,
+            messages: Cow::Owned(vec![Message::new(Role::System, system), Message::new(Role::User, prompt)]),
             schema: Some(&*grade::SCHEMA),
             tools: &[],
             tool_tokens: 0,
@@ -96,12 +97,13 @@ impl Conversation {
     pub(super) fn repair_question<'a>(&self, premise: &Premise<'a>, misfit: &Misfit) -> Question<'a> {
         let schema = declared(premise.call);
         let raw = self.rejected.last().map_or("", String::as_str);
+        let (system, prompt) = (wording::repair_system(schema), wording::repair_prompt(&misfit.message, raw));
+        // A repair of half an answer would lose the other half: the step's own model, which gave it, has room for it.
+        let fits = |model: &&str| prompt.len() <= bytes_beside(premise.call, model, &[&system]);
+        let repairer = premise.call.settings.repair_model.as_deref().filter(fits);
         Question {
-            model: premise.call.settings.repair_model.as_deref().unwrap_or(&premise.call.model),
-            messages: Cow::Owned(vec![
-                Message::new(Role::System, wording::repair_system(schema)),
-                Message::new(Role::User, wording::repair_prompt(&misfit.message, raw)),
-            ]),
+            model: repairer.unwrap_or(&premise.call.model),
+            messages: Cow::Owned(vec![Message::new(Role::System, system), Message::new(Role::User, prompt)]),
             schema,
             tools: &[],
             tool_tokens: 0,

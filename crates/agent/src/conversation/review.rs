@@ -5,6 +5,7 @@
 
 use super::{Conversation, Ending, Premise, Stage, opening};
 use crate::grade::{self, Verdict};
+use crate::window::bytes_beside;
 use crate::{Reply, wording};
 use convoke_model::{Class, Failure, JsonText, reason};
 
@@ -114,7 +115,13 @@ impl Conversation {
 
     /// Asks the prompt once more, with what was found.
     fn begin_again(&mut self, premise: &Premise<'_>, output: &JsonText, issues: &[String]) -> Stage {
-        let prompt = wording::answer_again(&premise.call.prompt, &in_words(output), issues);
+        let call = premise.call;
+        let beside: Vec<&str> = [call.system.as_deref().unwrap_or_default(), &call.prompt]
+            .into_iter()
+            .chain(issues.iter().map(String::as_str))
+            .collect();
+        let most = bytes_beside(call, &call.model, &beside);
+        let prompt = wording::answer_again(&call.prompt, &in_words(output), most, issues);
         let all = self.transcript.messages().len();
         self.transcript.splice(0, all, opening(premise.call, &prompt));
         self.state.memory.begin_again();

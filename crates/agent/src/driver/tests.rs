@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 mod tools;
+mod windows;
 
 /// A line made of two ends, which counts what is written down.
 struct Wired<'a>(&'a dyn Admission, &'a dyn Sink, Mutex<Usage>);
@@ -69,6 +70,8 @@ struct Told {
     replies: Mutex<VecDeque<Option<Result<Reply, Failure>>>>,
     dropped: AtomicU32,
     models: Mutex<Vec<String>>,
+    /// The model of each request and the bytes of its messages.
+    sizes: Mutex<Vec<(String, usize)>>,
 }
 
 struct CountDrop<'a>(&'a AtomicU32);
@@ -92,6 +95,8 @@ impl Provider for Told {
         Box::pin(async move {
             let guard = CountDrop(&self.dropped);
             self.models.lock().unwrap().push(request.model.to_owned());
+            let size = request.messages.iter().map(|message| message.text.len()).sum();
+            self.sizes.lock().unwrap().push((request.model.to_owned(), size));
             let next = self.replies.lock().unwrap().pop_front().flatten();
             let Some(reply) = next else {
                 sink.report(Report::Progress { text: "so far ".into() });

@@ -6,6 +6,7 @@
 
 use super::perform::{Going, Programmer};
 use crate::grade::{self, Verdict};
+use crate::window::bytes_beside;
 use crate::{Message, Purpose, Question, Report, Role, wording};
 use convoke_model::synthesis::readable;
 use convoke_model::{Class, Failure, reason};
@@ -95,13 +96,13 @@ impl Programmer<'_> {
         purpose: Purpose,
     ) -> Result<Verdict, Failure> {
         let step = &self.talk.assignment.step;
-        let prompt = wording::grader_prompt(step, &self.call.agent.prompt, &readable(result));
+        let (agent, system) = (&self.call.agent, wording::grader_system(criteria));
+        let model = model.unwrap_or(&agent.model);
+        let most = bytes_beside(agent, model, &[&system]);
+        let prompt = wording::grader_prompt(step, &agent.prompt, &readable(result), most);
         let question = Question {
-            model: model.unwrap_or(&self.call.agent.model),
-            messages: Cow::Owned(vec![
-                Message::new(Role::System, wording::grader_system(criteria)),
-                Message::new(Role::User, prompt),
-            ]),
+            model,
+            messages: Cow::Owned(vec![Message::new(Role::System, system), Message::new(Role::User, prompt)]),
             schema: Some(&*grade::SCHEMA),
             tools: &[],
             tool_tokens: 0,

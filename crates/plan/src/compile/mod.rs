@@ -142,7 +142,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
 /// Gives agents the models that follow from their providers, and the windows and prices of those models. What changes a plan's providers calls it again.
 pub fn settle(plan: &mut Plan, options: &Options) {
     models::give(plan, options);
-    windows::give(plan);
+    windows::give(plan, options);
     prices::give(plan, options);
 }
 

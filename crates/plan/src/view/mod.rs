@@ -3,6 +3,7 @@
 //! Pure views for `convoke plan`; laying text out for a terminal is the command line's work. Levels are a way to show
 //! a plan, never a barrier when it runs.
 
+mod below;
 mod draw;
 mod edges;
 mod estimate;
@@ -10,6 +11,7 @@ mod levels;
 mod unpriced;
 mod waves;
 
+pub(crate) use below::{nodes_below, nodes_in};
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges, trigger_words};
 pub use estimate::{Estimate, TooFewIterations, estimate, too_few_iterations};

@@ -3,6 +3,7 @@
 //! A budget in money means nothing for them. Which budgets there are and what follows is the caller's to say. A model whose name is
 //! rendered is not known here: its call is refused when it is made.
 
+use super::below::{nodes_below, nodes_in};
 use crate::compile::Services;
 use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx};
 use convoke_model::{Budget, ProviderSettings};
@@ -68,9 +69,7 @@ pub(crate) fn lacks_model(node: &Node, services: Services) -> Option<&ProviderSe
 
 /// Those of a whole workflow and of what it calls.
 pub fn unpriced_in<'a>(plan: &'a Plan, services: Services, workflow: WorkflowIx) -> Vec<Unpriced<'a>> {
-    let mut look = Look::new(plan, services);
-    look.workflow(workflow);
-    look.found
+    asked_at(plan, services, nodes_in(plan, workflow))
 }
 
 /// Those of a node and of everything below it.
@@ -80,9 +79,21 @@ pub fn unpriced_below<'a>(
     workflow: WorkflowIx,
     node: NodeIx,
 ) -> Vec<Unpriced<'a>> {
-    let mut look = Look::new(plan, services);
-    look.node(workflow, node);
-    look.found
+    asked_at(plan, services, nodes_below(plan, workflow, node))
+}
+
+fn asked_at(plan: &Plan, services: Services, places: Vec<(WorkflowIx, NodeIx)>) -> Vec<Unpriced<'_>> {
+    let mut found = Vec::new();
+    for (workflow, ix) in places {
+        let node = plan.workflow(workflow).node(ix);
+        let Kind::Agent(agent) = &node.kind else { continue };
+        let provider = &agent.settings.provider;
+        let Some(service) = services.of(provider) else { continue };
+        let models = models_of(agent).into_iter().filter(|model| !(model.is_empty() && service.needs_model));
+        let unknown = models.filter(|model| agent.settings.pricing.get(model).is_none());
+        found.extend(unknown.map(|model| Unpriced { workflow, node, provider, model }));
+    }
+    found
 }
 
 /// Those of all nodes that are meant.
@@ -109,64 +120,4 @@ pub fn models_of(agent: &Agent) -> Vec<&str> {
     let fallback = settings.fallback.iter().flat_map(|fallback| fallback.models.iter().map(String::as_str));
     let others = [validator, criteria, settings.repair_model.as_deref()];
     own.into_iter().chain(fallback).chain(others.into_iter().flatten()).collect()
-}
-
-struct Look<'a> {
-    plan: &'a Plan,
-    services: Services,
-    seen: HashSet<(WorkflowIx, NodeIx)>,
-    found: Vec<Unpriced<'a>>,
-}
-
-impl<'a> Look<'a> {
-    fn new(plan: &'a Plan, services: Services) -> Look<'a> {
-        Look { plan, services, seen: HashSet::new(), found: Vec::new() }
-    }
-
-    fn workflow(&mut self, ix: WorkflowIx) {
-        let nodes = 0..self.plan.workflow(ix).nodes.len() as u32;
-        nodes.for_each(|node| self.node(ix, NodeIx(node)));
-    }
-
-    fn node(&mut self, workflow: WorkflowIx, ix: NodeIx) {
-        if !self.seen.insert((workflow, ix)) {
-            return;
-        }
-        let node = self.plan.workflow(workflow).node(ix);
-        match &node.kind {
-            Kind::Agent(agent) => self.agent(workflow, node, agent),
-            Kind::SubPlan(sub) => self.workflow(sub.workflow),
-            _ => {}
-        }
-        below(node).into_iter().for_each(|ix| self.node(workflow, ix));
-    }
-
-    fn agent(&mut self, workflow: WorkflowIx, node: &'a Node, agent: &'a Agent) {
-        let provider = &agent.settings.provider;
-        let Some(service) = self.services.of(provider) else { return };
-        let models = models_of(agent).into_iter().filter(|model| !(model.is_empty() && service.needs_model));
-        let unknown = models.filter(|model| agent.settings.pricing.get(model).is_none());
-        self.found.extend(unknown.map(|model| Unpriced { workflow, node, provider, model }));
-    }
-}
-
-/// What a node runs or asks on its way.
-fn below(node: &Node) -> Vec<NodeIx> {
-    let mut below: Vec<NodeIx> = node.repairer.into_iter().collect();
-    match &node.kind {
-        Kind::Parallel(group) => below.extend(&group.members),
-        Kind::ForEach(each) => below.push(each.body),
-        Kind::Reduce(reduce) => {
-            below.extend(reduce.merger);
-            below.extend(reduce.rlm.iter().flat_map(|rlm| [rlm.writer, rlm.reader]));
-        }
-        Kind::Verify(verify) => below.extend([verify.assessor, verify.repairer]),
-        Kind::Goal(goal) => below.extend(goal.duties.values().copied().chain([goal.item])),
-        Kind::Phase(phase) => {
-            below.push(phase.worker);
-            below.extend(phase.children.iter().map(|child| child.worker));
-        }
-        _ => {}
-    }
-    below
 }

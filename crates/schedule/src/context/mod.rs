@@ -17,7 +17,7 @@ pub(crate) use dependencies::Share;
 pub use roots::Roots;
 pub(crate) use shown::{map_value, with_values};
 pub(crate) use texts::part_of;
-pub(crate) use window::{Heads, binding_room, headed, level, read_by, tokens};
+pub(crate) use window::{Heads, Shown, binding_room, headed, level, read_by, tokens};
 pub(crate) use work::{WORK, names};
 
 use crate::state::{End, FrameEnding, FrameIx, Stage, State, TaskIx, TaskState};
@@ -64,18 +64,24 @@ impl View<'_> {
         self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, what, &e))
     }
 
-    /// The same with the outputs of steps shown by their heads, and the steps of which something was cut.
+    /// The same with the data in it shown by its heads. Lists that were cut are told of behind the text: an entry that says so
+    /// would be no entry that the template expects.
     pub(crate) fn render_cut(
         &self,
         task: TaskIx,
         id: TemplateId,
+        what: &str,
         heads: Heads,
-    ) -> Result<(String, Vec<TaskIx>), Failure> {
+    ) -> Result<Shown, Failure> {
         let mut names = self.names(task, &self.template_roots(id), Scope::OfMode)?;
-        let cut = self.cut_names(task, heads, &mut names);
-        let text =
-            self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, "prompt", &e))?;
-        Ok((text, cut))
+        let (cut, notes) = self.cut_names(task, heads, &mut names);
+        let failed = |e| self.text_failure(task, what, &e);
+        let mut text = self.renderer.render(id, map_value(names)).map_err(failed)?;
+        for note in notes {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        Ok(Shown { text, cut })
     }
 
     /// What an output of a workflow that has come to its end is read as.

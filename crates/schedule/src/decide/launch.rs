@@ -201,24 +201,41 @@ impl View<'_> {
         let optional = |text: &Option<Text>, what: &str| {
             text.as_ref().map(|text| self.render(task, text, what)).transpose()
         };
-        let system = optional(&agent.system, "system_prompt")?;
+        let model = optional(&agent.model, "model")?.unwrap_or_default();
+        let settings = self.settings_for(agent, &model);
         let before = self.before_prompt(task, agent).map(tokens).sum::<u64>();
-        let around = before + system.as_deref().map_or(0, tokens);
-        let room = binding_room(&agent.settings).map_or(u64::MAX, |room| room.saturating_sub(around));
+        let room = binding_room(&settings).map_or(u64::MAX, |room| room.saturating_sub(before));
+        let (system, kept) = self.system_within(task, agent, room)?;
+        let room = room.saturating_sub(system.as_deref().map_or(0, tokens));
         // Where outputs of what it needs stand behind the prompt, they have a quarter of the room at least.
         let own = if agent.dependency_outputs.is_some() { room / 4 * 3 } else { room };
-        let (prompt, kept) = self.prompt_within(task, agent, own)?;
+        let (prompt, kept) = self.text_within(task, (&agent.prompt, "prompt"), own, kept)?;
         let room = room.saturating_sub(tokens(&prompt));
         let (prompt, kept) = self.with_dependencies(task, agent, (prompt, kept), room);
         Ok(AgentCall {
-            settings: agent.settings.clone(),
-            model: optional(&agent.model, "model")?.unwrap_or_default(),
+            settings,
+            model,
             system,
             prompt: self.with_instructions(task, agent, prompt),
             reasoning_effort: optional(&agent.reasoning_effort, "reasoning effort")?,
             working_dir: optional(&agent.working_dir, "working_dir")?,
             kept,
         })
+    }
+
+    /// The system prompt, with the data in it cut where it leaves the prompt less than the prompt takes, or than half of the room.
+    fn system_within(
+        &self,
+        task: TaskIx,
+        agent: &Agent,
+        room: u64,
+    ) -> Result<(Option<String>, Vec<Digest>), Failure> {
+        let Some(system) = &agent.system else { return Ok((None, Vec::new())) };
+        let is_bound = room < u64::MAX && matches!(system, Text::Template(_));
+        let prompt = if is_bound { tokens(&self.render(task, &agent.prompt, "prompt")?) } else { 0 };
+        let own = room.saturating_sub(prompt.min(room / 2));
+        let (text, kept) = self.text_within(task, (system, "system_prompt"), own, Vec::new())?;
+        Ok((Some(text), kept))
     }
 
     /// Outputs of what the agent needs stand behind its prompt, where it asks for them; and what of them it can read on.

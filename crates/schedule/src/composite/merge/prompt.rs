@@ -53,15 +53,17 @@ impl View<'_> {
         }
     }
 
-    /// A text of the step that asks, as that step sees the world.
+    /// A text of the step that asks, as that step sees the world, within so many tokens.
     pub(super) fn stated(
         &self,
         task: TaskIx,
         text: Option<&Text>,
         what: &str,
+        room: u64,
     ) -> Result<Option<String>, Failure> {
-        let rendered = text.map(|text| self.render(task, text, what)).transpose()?;
-        Ok(rendered.filter(|text| !text.trim().is_empty()))
+        let shown = |text| self.shown_within(task, (text, what), room, None);
+        let rendered = text.map(shown).transpose()?;
+        Ok(rendered.map(|shown| shown.text).filter(|text| !text.trim().is_empty()))
     }
 
     fn merge_prompt(
@@ -138,10 +140,11 @@ impl View<'_> {
 
     pub(super) fn question_part(&self, task: TaskIx, reduce: &Reduce) -> Result<String, Failure> {
         let mut part = String::new();
-        if let Some(words) = self.stated(task, reduce.instructions.as_ref(), "instructions")? {
+        let room = self.stated_room(task, reduce.merger);
+        if let Some(words) = self.stated(task, reduce.instructions.as_ref(), "instructions", room)? {
             let _ = write!(part, "{words}\n\n");
         }
-        if let Some(query) = self.stated(task, reduce.query.as_ref(), "query")? {
+        if let Some(query) = self.stated(task, reduce.query.as_ref(), "query", room)? {
             let _ = write!(part, "## QUESTION\n\n{query}\n\n");
         }
         Ok(part)

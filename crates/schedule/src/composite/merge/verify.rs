@@ -13,7 +13,7 @@ use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{About, AgentCall, Class, Event, Failure, Inquiry, TaskId};
-use convoke_plan::{Strategy, Verify};
+use convoke_plan::{NodeIx, Strategy, Verify};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -183,7 +183,7 @@ impl View<'_> {
         answer: &TaskId,
     ) -> Result<String, Failure> {
         let room = self.room_of(task, verify.assessor);
-        let mut prompt = self.stated_part(task, verify)?;
+        let mut prompt = self.stated_part(task, verify, verify.assessor)?;
         let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, room));
         prompt.push_str(&self.evidence(task, room));
         prompt.push_str(
@@ -202,7 +202,7 @@ impl View<'_> {
         assessed: &TaskId,
     ) -> Result<String, Failure> {
         let room = self.room_of(task, verify.repairer);
-        let mut prompt = self.stated_part(task, verify)?;
+        let mut prompt = self.stated_part(task, verify, verify.repairer)?;
         let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, room));
         let said = self.tasks.find(assessed).map(|child| self.json_of(child)).unwrap_or_default();
         let open = findings(&said).into_iter().filter(|finding| severity(finding) >= verify.severity);
@@ -228,12 +228,13 @@ impl View<'_> {
         Ok(prompt)
     }
 
-    fn stated_part(&self, task: TaskIx, verify: &Verify) -> Result<String, Failure> {
+    fn stated_part(&self, task: TaskIx, verify: &Verify, asked: NodeIx) -> Result<String, Failure> {
         let mut part = String::new();
-        if let Some(query) = self.stated(task, verify.query.as_ref(), "query")? {
+        let room = self.stated_room(task, Some(asked));
+        if let Some(query) = self.stated(task, verify.query.as_ref(), "query", room)? {
             let _ = write!(part, "## QUESTION\n\n{query}\n\n");
         }
-        if let Some(words) = self.stated(task, verify.constraints.as_ref(), "constraints")? {
+        if let Some(words) = self.stated(task, verify.constraints.as_ref(), "constraints", room)? {
             let _ = write!(part, "## CONSTRAINTS\n\n{words}\n\n");
         }
         Ok(part)
