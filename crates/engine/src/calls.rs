@@ -103,6 +103,12 @@ impl CallBook {
         std::mem::take(&mut self.lost)
     }
 
+    /// Whether a task waits for a call.
+    pub fn waits(&self, task: TaskIx) -> bool {
+        let call = self.of_task.get(&task).and_then(|no| self.open.get(no));
+        call.is_some_and(|call| matches!(call.asked, Some((_, Some(_)))))
+    }
+
     /// Whose call it is.
     pub fn task_of(&self, call: CallNo) -> Option<TaskIx> {
         self.open.get(&call).map(|call| call.task)
@@ -160,8 +166,9 @@ impl Permits {
         let split = self.governor.split(crate::permits::key_of(task), slots, &moved);
         debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
-        let passed_over = self.passes_over(node, model, now).is_some();
-        if passed_over || moved.iter().any(|id| self.governor.is_shut(*id, now)) {
+        if self.hindered_by(task, node, model).is_some()
+            || moved.iter().any(|id| self.governor.is_shut(*id, now))
+        {
             // Shut since the permit was granted: the call asks again, and waits, or is told that it need not.
             self.end_call(task, None, Outcome::Unknown, now, effects);
             return Calls::Asked(None);
@@ -189,7 +196,7 @@ impl Permits {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
-        if let Some(failure) = self.passes_over(node, &demand.model, now) {
+        if let Some(failure) = self.passes_over(task, node, &demand.model, now) {
             return effects.push(Effect::Answer(reply, Box::new(Err(failure))));
         }
         let service = self.services.of(agent, &demand.model, &mut self.governor, now);
@@ -205,6 +212,7 @@ impl Permits {
         }
         let mut needs = self.purses.needs(task, &demand, &mut self.governor, now);
         needs.extend(service.iter().flat_map(|service| service.rates(&demand)));
+        needs.extend(self.hindered_by(task, node, &demand.model).map(|id| Amount::of(id, 1)));
         if kept.is_none() {
             needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
         }
@@ -344,6 +352,17 @@ impl Permits {
         self.answer(call, answer, effects);
     }
 
+    /// A call that a task waits for is not made: it has waited for too long.
+    pub(crate) fn give_up_call(&mut self, task: TaskIx, why: Failure, effects: &mut Vec<Effect>) {
+        let Some(call) = self.calls.of_task.get(&task).copied() else { return };
+        let [_, key] = call_keys(call);
+        self.governor.withdraw(key);
+        if let Some(ask) = self.leases.withdraw(call) {
+            effects.push(Effect::WithdrawAsk(ask));
+        }
+        self.refuse(call, Err(why), effects);
+    }
+
     /// None of the calls that wait may be made.
     pub(crate) fn refuse_waiting(&mut self, why: &Failure, effects: &mut Vec<Effect>) {
         let is_waiting = |call: &Call| matches!(call.asked, Some((_, Some(_))));
@@ -361,6 +380,9 @@ impl Permits {
         });
         if let Some(reply) = asked.and_then(|(_, reply)| reply.take()) {
             effects.push(Effect::Answer(reply, Box::new(answer)));
+            if let Some(task) = self.calls.task_of(call) {
+                self.waits.end(task);
+            }
         }
     }
 
@@ -373,6 +395,9 @@ impl Permits {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> Vec<Adapted> {
+        if self.calls.waits(task) {
+            self.waits.end(task);
+        }
         match self.calls.close(task) {
             Some((no, call)) => {
                 if call.own && outcome.is_failure() {
@@ -384,14 +409,14 @@ impl Permits {
         }
     }
 
-    /// Why a step's own model is not asked though others can be: its breaker is open.
-    fn passes_over(&mut self, node: &Node, model: &str, now: Timestamp) -> Option<Failure> {
-        let Kind::Agent(agent) = &node.kind else { return None };
-        if agent.settings.fallback.is_none() || first_model(agent) != Some(model) {
+    /// Why a step's own model is not asked though there is another way: its breaker is open.
+    fn passes_over(&mut self, task: TaskIx, node: &Node, model: &str, now: Timestamp) -> Option<Failure> {
+        if !has_another_way(node) && !has_further_models(node) {
             return None;
         }
-        let (breaker, _) = self.broken(node, now)?;
-        Some(left_alone(&node.name, &breaker))
+        let breaker = self.hindered_by(task, node, model)?;
+        self.governor.broken_until(breaker, now)?;
+        Some(left_alone(&node.name, self.governor.name(breaker)))
     }
 
     /// A call whose task has ended is over as well; nobody knows how it fared.
@@ -478,6 +503,15 @@ fn tokens_of(usage: Usage) -> u64 {
 fn unpaid(budget: &str, word: &str) -> Failure {
     let hint = "raise the budget, or lower max_tokens; then: convoke resume RUN --accept-changes";
     Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
+}
+
+/// Whether a workflow says what follows where a step cannot be done for want of capacity.
+pub(crate) fn has_another_way(node: &Node) -> bool {
+    node.on_error.iter().any(|route| route.classes.contains(Class::Capacity))
+}
+
+fn has_further_models(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Agent(agent) if agent.settings.fallback.is_some())
 }
 
 /// Why something is not tried: it has failed too often in a row, and is left alone for a while.

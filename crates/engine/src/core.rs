@@ -20,7 +20,7 @@ use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
 use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Refused, Setting};
 use convoke_journal::MessageId;
-use convoke_model::{Assignment, Class, Event, Failure, Stamped, TaskId, Timestamp};
+use convoke_model::{Assignment, Class, Event, Failure, Stamped, TaskId, Timestamp, reason};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -254,7 +254,10 @@ impl Core {
             Setting::ShutUntil => "shut_until",
         };
         let heard = adapted.reason == Reason::Shared;
-        self.breaker_opened |= adapted.reason == Reason::BreakerOpened;
+        if adapted.reason == Reason::BreakerOpened {
+            self.breaker_opened = true;
+            self.note_breaker(&adapted, turn);
+        }
         if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 && !heard {
             let service = self.permits.governor.name(adapted.resource).to_owned();
             let pause = Duration::from_micros(adapted.to - adapted.at.0);
@@ -268,6 +271,18 @@ impl Core {
             reason: adapted.reason.word().into(),
         };
         self.push(adapted.at, event, turn);
+    }
+
+    /// A breaker has opened: it is said how long it is waited for.
+    fn note_breaker(&mut self, adapted: &Adapted, turn: &mut Turn) {
+        let breaker = self.permits.governor.name(adapted.resource);
+        let pause = Duration::from_micros(adapted.to.saturating_sub(adapted.at.0)).as_secs();
+        let most = self.permits.services.longest_wait().as_secs();
+        let message = format!(
+            "`{breaker}` is open for {pause} s after failures in a row; a step without another way waits for a probe that goes \
+             well, for {most} s at most"
+        );
+        self.push(adapted.at, Event::Noted { task: None, code: reason::BREAKER_OPEN.into(), message }, turn);
     }
 
     fn obey(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {

@@ -99,13 +99,16 @@ pub struct Breaker {
     pub successes: u32,
     /// Seconds that it stays open the first time.
     pub cool_down_seconds: u64,
+    /// Seconds that a step without another way waits for it in all; then it fails.
+    pub max_wait_seconds: u64,
     /// For each step with its model, each model, or each provider.
     pub per: BreakerKey,
 }
 
 impl Default for Breaker {
     fn default() -> Breaker {
-        Breaker { failures: 3, successes: 1, cool_down_seconds: 30, per: BreakerKey::Role }
+        let (failures, successes, per) = (3, 1, BreakerKey::Role);
+        Breaker { failures, successes, cool_down_seconds: 30, max_wait_seconds: 1_800, per }
     }
 }
 

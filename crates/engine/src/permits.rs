@@ -43,6 +43,7 @@ use convoke_schedule::TaskIx;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+pub(crate) use waits::Bound;
 use waits::Waits;
 
 /// The permits of a run.
@@ -67,7 +68,7 @@ pub struct Permits {
     follows_machine: bool,
     /// Attempts that may wait at once.
     longest_queue: u64,
-    /// Until when attempts may wait.
+    /// Until when attempts and calls may wait.
     pub(crate) waits: Waits,
     /// How long they may where nothing is said.
     pub(crate) max_wait: Option<Duration>,

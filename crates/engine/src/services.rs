@@ -232,6 +232,11 @@ impl Services {
         governor.resource(&name).or_else(|| governor.add(Spec::door(name, breaker.rules())).ok())
     }
 
+    /// How long a breaker is waited for.
+    pub fn longest_wait(&self) -> Duration {
+        Duration::from_secs(self.breaker.unwrap_or_default().max_wait_seconds)
+    }
+
     /// Whether calls of an agent go to a service.
     fn counts(&self, agent: &Agent) -> bool {
         !self.asks_nobody && !WITHOUT_SERVICE.contains(&agent.settings.provider.name.as_str())

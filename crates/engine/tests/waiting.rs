@@ -1,9 +1,12 @@
 //! Who waits, for how long, and who need not: labels of what is around a task, bounds of waiting, a full queue, breakers. All
 //! decided in memory and in virtual time.
 
+use convoke_agent::{Admitted, CallDemand};
 use convoke_engine::{
-    Breaker, Core, Effect, Fact, Limits, Permits, Queue, Stated, Store, TenantLimit, Turn, What,
+    Breaker, Capacity, Core, Effect, Fact, Fence, Limits, Permits, Queue, ServiceLimit, Stated, Store,
+    TenantLimit, Turn, What,
 };
+use convoke_govern::Outcome;
 use convoke_model::{
     AttemptEnd, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, Stamped, Timestamp, Usage,
     reason,
@@ -11,6 +14,7 @@ use convoke_model::{
 use convoke_schedule::{Scheduler, TaskIx};
 use convoke_testkit::plan_of;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 const SECOND: u64 = 1_000_000;
 
@@ -20,6 +24,8 @@ struct Desk {
     events: Vec<Stamped>,
     /// Attempts that were started and have not ended.
     running: Vec<TaskIx>,
+    /// Leases that the machine has given; it has as many as are wanted.
+    leases: u64,
 }
 
 impl Desk {
@@ -44,7 +50,7 @@ impl Desk {
         let mut core = Core::new(scheduler, Permits::new(at_once, limits), store, 1, Timestamp(1));
         let begun = core.stamp(Timestamp(1), Event::RunStarted(Box::new(started)));
         core.scheduler.apply(&begun).unwrap();
-        let mut desk = Desk { core, events: Vec::new(), running: Vec::new() };
+        let mut desk = Desk { core, events: Vec::new(), running: Vec::new(), leases: 0 };
         desk.at(1, Vec::new());
         desk
     }
@@ -53,11 +59,47 @@ impl Desk {
         let at = Timestamp(now);
         let turn: Turn = self.core.decide(at, what.into_iter().map(|what| Fact { at, what }).collect());
         self.events.extend(turn.events);
+        let mut granted = Vec::new();
         for effect in turn.effects {
-            if let Effect::Launch(task, ..) = effect {
-                self.running.push(task);
+            match effect {
+                Effect::Launch(task, ..) => self.running.push(task),
+                Effect::Answer(reply, answer) => drop(reply.send(*answer)),
+                Effect::AskCapacity { ask, .. } => {
+                    self.leases += 1;
+                    granted.push(What::Capacity(Capacity::Granted { ask, fence: Fence(self.leases) }));
+                }
+                _ => {}
             }
         }
+        if !granted.is_empty() {
+            self.at(now, granted);
+        }
+    }
+
+    /// The attempt at this place of those that run asks for a call.
+    fn asks(&mut self, now: u64, place: usize, model: &str) -> oneshot::Receiver<Result<Admitted, Failure>> {
+        let (reply, answer) = oneshot::channel();
+        let task = self.running[place];
+        let attempt = self.core.scheduler.attempts(task);
+        let demand = CallDemand {
+            task: self.core.scheduler.id(task).clone(),
+            attempt,
+            provider: "openai".into(),
+            model: model.into(),
+            input_tokens: 1,
+            output_tokens: 1,
+            cost_micros: None,
+            refused: Vec::new(),
+        };
+        self.at(now, vec![What::CallAsked { task, attempt, demand, reply }]);
+        answer
+    }
+
+    /// Its call has ended.
+    fn call_ended(&mut self, now: u64, place: usize, outcome: Outcome) {
+        let task = self.running[place];
+        let (attempt, usage) = (self.core.scheduler.attempts(task), Some(Usage::default()));
+        self.at(now, vec![What::CallEnded { task, attempt, usage, outcome }]);
     }
 
     fn names(&self) -> Vec<String> {
@@ -289,4 +331,104 @@ agents:
         ("a", Class::Capacity, Some(reason::BREAKER_OPEN))
     );
     assert_eq!(desk.names(), ["other"]);
+}
+
+/// `max_wait` holds for calls in the middle of an attempt as well; the attempt fails as `capacity` and is tried again.
+#[test]
+fn a_call_in_the_middle_of_an_attempt_waits_no_longer_than_it_may() {
+    let workflow = TWO.replace("continue_on_error}", "continue_on_error, max_wait: 5s}");
+    let one =
+        ServiceLimit { provider: "openai".into(), concurrency: Some(stated(1)), ..ServiceLimit::default() };
+    let mut desk = Desk::new(&workflow, 2, &Limits { services: vec![one], ..Limits::default() });
+    assert_eq!(desk.running.len(), 1, "the first call of an attempt comes with its permit");
+    desk.at(SECOND, Vec::new());
+    let mut first = desk.asks(SECOND, 0, "m");
+    assert!(first.try_recv().unwrap().is_ok());
+    desk.call_ended(2 * SECOND, 0, Outcome::Succeeded);
+    assert_eq!(desk.running.len(), 2, "between its calls another attempt begins");
+    assert!(desk.asks(2 * SECOND, 1, "m").try_recv().unwrap().is_ok());
+    let mut second = desk.asks(3 * SECOND, 0, "m");
+    assert!(second.try_recv().is_err(), "it waits");
+    assert_eq!(desk.core.next_wake(), Some(Timestamp(8 * SECOND)));
+    desk.at(8 * SECOND, Vec::new());
+    let failure = second.try_recv().unwrap().unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::MAX_WAIT)));
+    assert!(failure.message.contains("waited for the permit of a call for 5 s"), "{failure}");
+    desk.end(9 * SECOND, Some(failure));
+    assert!(desk.failures().is_empty(), "it is tried again");
+    desk.call_ended(10 * SECOND, 0, Outcome::Succeeded);
+    let mut third = desk.asks(11 * SECOND, 0, "m");
+    assert!(third.try_recv().unwrap().is_ok(), "what was given up is not held");
+}
+
+/// Who waits for a breaker without another way has a bound, which is said when the breaker opens.
+#[test]
+fn a_breaker_is_not_waited_for_for_ever() {
+    let limits = Limits {
+        breaker: Some(Breaker { max_wait_seconds: 100, ..Breaker::default() }),
+        ..Limits::default()
+    };
+    let mut desk = Desk::new(&items(""), 1, &limits);
+    (1..=3).for_each(|second| desk.end(second * SECOND, Some(broken())));
+    let said = desk.events.iter().any(|stamped| {
+        matches!(&stamped.event, Event::Noted { code, message, .. }
+            if code == reason::BREAKER_OPEN && message.contains("is open for 30 s") && message.contains("for 100 s at most"))
+    });
+    assert!(said, "{:?}", desk.events.last());
+    desk.at(33 * SECOND, Vec::new());
+    desk.end(34 * SECOND, Some(broken()));
+    assert_eq!(desk.core.next_wake(), Some(Timestamp(94 * SECOND)), "the next probe");
+    desk.at(94 * SECOND, Vec::new());
+    desk.end(95 * SECOND, Some(broken()));
+    assert!(desk.failures().iter().all(|(_, failure)| failure.class == Class::Transient));
+    assert_eq!(desk.core.next_wake(), Some(Timestamp(103 * SECOND)), "the end of patience");
+    desk.at(103 * SECOND, Vec::new());
+    let failures = desk.failures();
+    let failed = failures.iter().find(|(task, _)| task == "each[5]");
+    let (_, failure) = failed.expect("the one that is left fails");
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::BREAKER_OPEN)));
+    assert!(failure.message.contains("no probe went well within 100 s"), "{failure}");
+}
+
+/// A call in the middle of an attempt does not go to what others have found broken: it waits to be the probe.
+#[test]
+fn a_call_in_the_middle_of_an_attempt_looks_at_the_breaker() {
+    let mut desk = Desk::new(&items(""), 2, &with_breaker());
+    let first = desk.running.remove(0);
+    (1..=3).for_each(|second| desk.end(second * SECOND, Some(broken())));
+    desk.running = vec![first];
+    let mut call = desk.asks(4 * SECOND, 0, "m");
+    assert!(call.try_recv().is_err(), "it waits");
+    desk.at(33 * SECOND, Vec::new());
+    assert!(call.try_recv().unwrap().is_ok(), "and is the probe");
+    assert_eq!(desk.running.len(), 1, "nothing else begins meanwhile");
+    desk.call_ended(34 * SECOND, 0, Outcome::Succeeded);
+    assert!(desk.running.len() > 1, "it is closed again");
+    assert!(desk.asks(35 * SECOND, 0, "m").try_recv().unwrap().is_ok());
+}
+
+/// A step with further models goes on with the next one while the breaker of its own is open; the probe asks its own again.
+#[test]
+fn a_chain_of_models_passes_over_the_one_whose_breaker_is_open() {
+    let mut desk = Desk::new(&items(", models: [m, n]"), 1, &with_breaker());
+    for second in [1, 3, 5] {
+        assert!(desk.asks(second * SECOND, 0, "m").try_recv().unwrap().is_ok());
+        desk.call_ended(second * SECOND + 1, 0, Outcome::Failed);
+        assert!(desk.asks(second * SECOND + 2, 0, "n").try_recv().unwrap().is_ok());
+        desk.call_ended(second * SECOND + 3, 0, Outcome::Succeeded);
+        desk.end((second + 1) * SECOND, None);
+    }
+    assert_eq!(desk.running.len(), 1, "the fourth does not wait");
+    let failure = desk.asks(7 * SECOND, 0, "m").try_recv().unwrap().unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::BREAKER_OPEN)));
+    assert!(desk.asks(7 * SECOND, 0, "n").try_recv().unwrap().is_ok());
+    desk.call_ended(8 * SECOND, 0, Outcome::Succeeded);
+    desk.end(40 * SECOND, None);
+    assert!(desk.asks(41 * SECOND, 0, "m").try_recv().unwrap().is_ok(), "the probe asks the first model");
+    desk.call_ended(42 * SECOND, 0, Outcome::Failed);
+    assert!(desk.asks(42 * SECOND, 0, "n").try_recv().unwrap().is_ok());
+    desk.call_ended(43 * SECOND, 0, Outcome::Succeeded);
+    desk.end(43 * SECOND, None);
+    let failure = desk.asks(44 * SECOND, 0, "m").try_recv().unwrap().unwrap_err();
+    assert_eq!(failure.reason.as_deref(), Some(reason::BREAKER_OPEN), "and it is open again");
 }

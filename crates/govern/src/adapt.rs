@@ -3,7 +3,7 @@
 //! Every change is a value, so that it can be journalled with its reason.
 
 use crate::spec::ResourceId;
-use convoke_model::{Class, Failure, Timestamp};
+use convoke_model::{Class, Failure, Timestamp, reason};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -35,7 +35,12 @@ pub enum Outcome {
 
 impl Outcome {
     /// How an attempt or call that failed fared.
+    ///
+    /// What was never asked, because it waited in vain or was left alone, says nothing.
     pub fn of(failure: &Failure) -> Outcome {
+        if failure.reason.as_deref().is_some_and(|word| reason::NOT_ASKED.contains(&word)) {
+            return Outcome::Unknown;
+        }
         let retry_after = failure.retry_after_ms.map(Duration::from_millis);
         match failure.class {
             Class::RateLimit => Outcome::RateLimited { retry_after },

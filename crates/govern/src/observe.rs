@@ -207,6 +207,17 @@ impl Governor {
         }
     }
 
+    /// Whether a resource has failed too often in a row and no probe has gone well since.
+    pub fn is_broken(&self, resource: ResourceId) -> bool {
+        self.resources[resource.index()].breaker.as_ref().is_some_and(|breaker| !breaker.is_closed())
+    }
+
+    /// Whether a permit that is held is the probe of a resource.
+    pub fn is_probe(&self, key: u64, resource: ResourceId) -> bool {
+        let notes = self.permits.get(&key).into_iter().flat_map(|permit| &permit.notes);
+        notes.into_iter().any(|note| note.resource == resource && note.probe)
+    }
+
     /// Whether the provider said to come back later.
     pub fn is_shut(&mut self, resource: ResourceId, now: Timestamp) -> bool {
         let now = self.tick(now);

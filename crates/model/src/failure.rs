@@ -184,12 +184,14 @@ pub mod reason {
     pub const BUDGET_ASK: &str = "budget_ask";
     /// A step has failed too often in a row, and is left alone for a while.
     pub const BREAKER_OPEN: &str = "breaker_open";
-    /// An attempt waited longer for its permit than `max_wait` allows.
+    /// An attempt or a call waited longer for its permit than `max_wait` allows.
     pub const MAX_WAIT: &str = "max_wait";
     /// As many attempts wait as may, and none of a lower class.
     pub const QUEUE_FULL: &str = "queue_full";
     /// A budget in money cannot be kept for a model without a price.
     pub const UNPRICED: &str = "unpriced";
+    /// The reasons of work that never reached a service: it waited in vain, or was left alone.
+    pub const NOT_ASKED: &[&str] = &[BREAKER_OPEN, MAX_WAIT, QUEUE_FULL];
     /// The reasons that make a run end with "limit reached".
     pub const LIMITS: &[&str] = &[MAX_ITERATIONS, MAX_TASKS, RUN_TIMEOUT, BUDGET, BUDGET_TOKENS];
     /// A conversation took longer than its session may.

@@ -152,6 +152,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("limits.breaker.failures", Kind::Within(0, 1_000_000)),
     ("limits.breaker.successes", ATTEMPTS),
     ("limits.breaker.cool_down_seconds", Kind::Within(1, 86_400)),
+    ("limits.breaker.max_wait_seconds", Kind::Within(1, 31_536_000)),
     ("limits.breaker.per", Kind::OneOf(&["role", "model", "provider"])),
     ("manifests.max_concurrency", Kind::Within(1, 100_000)),
     ("manifests.batch_size", Kind::Within(1, 100_000)),

@@ -109,6 +109,7 @@ fn breaker(values: &Values) -> Option<Breaker> {
         failures,
         successes: get("successes").unwrap_or(usual.successes),
         cool_down_seconds: get("cool_down_seconds").map_or(usual.cool_down_seconds, u64::from),
+        max_wait_seconds: get("max_wait_seconds").map_or(usual.max_wait_seconds, u64::from),
         per: match values.text("limits.breaker.per").as_deref() {
             Some("provider") => BreakerKey::Provider,
             Some("model") => BreakerKey::Model,
@@ -212,7 +213,7 @@ tenants.blue = {usd = 2, when_spent = 'queue'}
         let limits = resolve(&["limits.breaker = {failures = 2, per = 'provider'}"]).limits;
         assert_eq!(
             limits.breaker,
-            Some(Breaker { failures: 2, successes: 1, cool_down_seconds: 30, per: BreakerKey::Provider })
+            Some(Breaker { failures: 2, per: BreakerKey::Provider, ..Breaker::default() })
         );
     }
 

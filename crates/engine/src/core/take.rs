@@ -25,6 +25,7 @@ impl Core {
                 if let Some(agent) = self.scheduler.agent_of(task) {
                     let (who, effects) = ((node, &labels, agent), &mut turn.effects);
                     self.permits.ask_call(task, who, demand, reply, fact.at, effects);
+                    self.bound_call(task, fact.at);
                 }
             }
             What::CallEnded { task, attempt, usage, outcome } => {

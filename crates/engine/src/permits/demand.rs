@@ -4,13 +4,14 @@
 
 use super::{Named, Owner, Permits, key_of, owner_of};
 use crate::leases::Wants;
-use crate::services::Service;
+use crate::services::{Service, first_model};
 use crate::terms::Want;
 use convoke_govern::{Amount, Demand, Governor, Rank, Refused, ResourceId};
 use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};
 use convoke_schedule::TaskIx;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How an attempt stands against others.
 #[derive(Debug, Clone)]
@@ -113,10 +114,13 @@ impl Permits {
     /// The breaker that an attempt has to pass. A step with further models does not wait for it: while it is open, the next model
     /// is asked.
     fn guarded_by(&mut self, node: &Node, now: Timestamp) -> Option<ResourceId> {
-        let breaker = self.breaker_of(node)?;
-        let open = self.governor.broken_until(breaker, now).is_some();
-        let passes_by = matches!(&node.kind, Kind::Agent(agent) if agent.settings.fallback.is_some());
-        (!open || !passes_by).then_some(breaker)
+        self.breaker_of(node).filter(|_| !self.passes_by(node, now))
+    }
+
+    /// Whether an attempt need not wait for the breaker of its step, which is open: there are further models.
+    pub(crate) fn passes_by(&mut self, node: &Node, now: Timestamp) -> bool {
+        let has_others = matches!(&node.kind, Kind::Agent(agent) if agent.settings.fallback.is_some());
+        has_others && self.broken(node, now).is_some()
     }
 
     /// Until when the breaker of a step is open, and its name.
@@ -124,6 +128,24 @@ impl Permits {
         let breaker = self.breaker_of(node)?;
         let until = self.governor.broken_until(breaker, now)?;
         Some((self.governor.name(breaker).to_owned(), until))
+    }
+
+    /// The breaker of a step that has failed too often and not recovered, and how long it is waited for.
+    pub(crate) fn patience(&mut self, node: &Node) -> Option<(String, Duration)> {
+        let breaker = self.breaker_of(node).filter(|breaker| self.governor.is_broken(*breaker))?;
+        Some((self.governor.name(breaker).to_owned(), self.services.longest_wait()))
+    }
+
+    /// The breaker that a call has to pass: that of its step, if it goes to the step's own model and no probe has gone well yet. The
+    /// call waits for it, and is the probe itself where there is none. An attempt that probes has passed it.
+    pub(crate) fn hindered_by(&mut self, task: TaskIx, node: &Node, model: &str) -> Option<ResourceId> {
+        let Kind::Agent(agent) = &node.kind else { return None };
+        if first_model(agent).is_some_and(|own| own != model) {
+            return None;
+        }
+        let breaker = self.breaker_of(node)?;
+        let is_probe = self.governor.is_probe(key_of(task), breaker);
+        (!is_probe && self.governor.is_broken(breaker)).then_some(breaker)
     }
 
     /// What an attempt needs of what all processes share.

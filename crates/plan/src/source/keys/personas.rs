@@ -134,7 +134,7 @@ pub static NODE: Extended = Extended {
             optional("topology", Object(&TOPOLOGY), "the block that it belongs to"),
         ],
     },
-    of_steps: &["description", "timeout", "budget", "labels", "retry"],
+    of_steps: &["description", "timeout", "max_wait", "budget", "labels", "retry"],
 };
 
 /// `constraints` of a node.
@@ -243,6 +243,7 @@ pub static ACTOR: Extended = Extended {
         "env",
         "working_dir",
         "timeout",
+        "max_wait",
         "retry",
         "temperature",
         "max_tokens",

@@ -52,6 +52,7 @@ pub(super) fn own_worker(manifest: &Manifest, node: &Node, persona: &Persona) ->
     let asked = texts::of_phase(manifest, node, persona, &handed);
     let mut worker = worker(manifest, &node.actor, persona, asked);
     worker.common.timeout = node.common.timeout.clone().or(worker.common.timeout);
+    worker.common.max_wait = node.common.max_wait.clone().or(worker.common.max_wait);
     worker.common.retry = node.common.retry.clone().or(worker.common.retry);
     worker
 }
