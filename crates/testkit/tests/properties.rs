@@ -1,6 +1,6 @@
 //! What must hold for every workflow, shown on random ones: P1, P3, P4, P7, P8, P9 of the concepts.
 
-use convoke_model::{Answer, Assignment, Class, Event, RunStatus, Stamped, TaskId, Work};
+use convoke_model::{Answer, Assignment, AttemptEnd, Class, Event, RunStatus, Stamped, TaskId, Work};
 use convoke_testkit::{Behaviour, Random, World, plan_of};
 use proptest::prelude::*;
 use serde_json::json;
@@ -256,5 +256,107 @@ proptest! {
         for (_, task) in starts(&events) {
             prop_assert!(ends.contains_key(&task), "{} has no end", task);
         }
+    }
+}
+
+const CAUSES: [Class; 5] =
+    [Class::Permission, Class::Fatal, Class::Security, Class::InvalidOutput, Class::Refused];
+
+/// Parts that fail each at a moment and with a class of their own, whatever their order.
+fn failing(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
+    Box::new(move |assignment| {
+        let mix = assignment
+            .task
+            .0
+            .bytes()
+            .fold(seed, |mix, byte| (mix ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let mut random = Random::new(mix);
+        let takes = Duration::from_micros(1 + random.below(1_000_000));
+        match random.percent(60) {
+            true => Behaviour::fails(takes, CAUSES[random.below(CAUSES.len() as u64) as usize]),
+            false => Behaviour::gives(takes, json!({"result": "r"})),
+        }
+    })
+}
+
+/// The class of the first part that failed, by the order of the journal.
+fn first_failure(world: &World) -> Option<Class> {
+    world.events().find_map(|stamped| match &stamped.event {
+        Event::AttemptFailed { failure, .. } => Some(failure.class),
+        _ => None,
+    })
+}
+
+const GROUPS: [&str; 5] = [
+    "parallel: [{name: all, agents: [a, b, c, d], failure_mode: MODE}]",
+    "parallel: [{name: all, agents: [g, h], failure_mode: MODE}, {name: g, agents: [a, b]}, {name: h, agents: [c, d], failure_mode: MODE}]",
+    "parallel: [{name: g, agents: [a, b, c], failure_mode: MODE}]\nfor_each: [{name: all, type: for_each, items: [1, 2, 3], as: n, run: g, failure_mode: MODE}]",
+    "for_each: [{name: all, type: for_each, items: [1, 2, 3, 4], as: n, failure_mode: MODE, agent: {name: i, prompt: p, retry: {max_attempts: 1}}}]",
+    "parallel: [{name: all, agents: [sub, d], failure_mode: MODE}]",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// A group that fails has the class of the part that failed first, however deep it stands and whatever the order.
+    #[test]
+    fn the_first_failure_is_the_cause(seed in any::<u64>(), shape in 0usize..5, mode in 0usize..2, limit in 1u32..9) {
+        let mode = ["fail_fast", "all_or_nothing"][mode];
+        let agents: String = ["a", "b", "c", "d"]
+            .map(|name| format!("  - {{name: {name}, prompt: p, retry: {{max_attempts: 1}}}}\n"))
+            .concat();
+        let sub = if shape == 4 { "  - {name: sub, type: workflow, workflow: sub.yaml}\n" } else { "" };
+        let text = format!(
+            "workflow: {{name: w, entry_point: all}}\n{}\nagents:\n{agents}{sub}",
+            GROUPS[shape].replace("MODE", mode)
+        );
+        let child = format!("workflow: {{name: sub, entry_point: g}}\nparallel: [{{name: g, agents: [a, b, c], failure_mode: {mode}}}]\nagents:\n{agents}");
+        let plan = plan_of(&text, &[("sub.yaml", &child)]);
+        let mut world = World::new(plan, json!({}), limit, 1, failing(seed));
+        let ended = world.finish();
+        let class = ended.failure.map(|failure| failure.class);
+        prop_assert_eq!(class, first_failure(&world), "{}", text);
+    }
+
+    /// The same for a pipeline: for phases beside each other, and for work that a phase hands out.
+    #[test]
+    fn the_first_failure_is_the_cause_of_a_pipeline(seed in any::<u64>(), hands_out in any::<bool>(), limit in 1u32..9) {
+        let text = "schemaVersion: '1'
+name: small
+topologies: [sequential, parallel, hierarchical]
+personas:
+  - {id: a, displayName: A, systemPromptTemplate: You are a.}
+  - {id: b, displayName: B, systemPromptTemplate: You are b.}
+relationships:
+  - {parentPersonaId: a, childPersonaId: b, constraints: {maxDepth: 1, maxChildren: 3}}
+actors: {model: {retry: {max_attempts: 1}}}
+pipeline:
+  entryNodeId: x
+  nodes: [{id: x, actorId: model, personaId: a}, {id: y, actorId: model, personaId: b}, {id: z, actorId: model, personaId: b}]
+  edges: [{from: x, to: y}, {from: x, to: z}]
+";
+        let mut parts = failing(seed);
+        let script = move |assignment: &Assignment| match assignment.task.0.as_ref() {
+            "x/try[1]" => {
+                let work: Vec<_> = ["p", "q", "r"].iter().filter(|_| hands_out).map(|key| json!({"persona": "b", "task": key})).collect();
+                Behaviour::gives(Duration::from_micros(1), json!({"status": "success", "payload": {}, "children": work}))
+            }
+            _ => match parts(assignment) {
+                // A violation ends the whole run, and an answer that is not accepted is no failure of a pipeline.
+                Behaviour { takes, end: AttemptEnd::Failed { failure, .. } }
+                    if matches!(failure.class, Class::Security | Class::InvalidOutput) =>
+                {
+                    Behaviour::fails(takes, Class::Capacity)
+                }
+                Behaviour { takes, end: AttemptEnd::Finished { .. } } => {
+                    Behaviour::gives(takes, json!({"status": "success", "payload": {}}))
+                }
+                failed => failed,
+            },
+        };
+        let mut world = World::new(plan_of(text, &[]), json!({}), limit, 1, Box::new(script));
+        let ended = world.finish();
+        let class = ended.failure.map(|failure| failure.class);
+        prop_assert_eq!(class, first_failure(&world));
     }
 }

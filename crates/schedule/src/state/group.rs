@@ -29,8 +29,6 @@ pub(crate) struct Group {
     pub held: VecDeque<TaskIx>,
     /// The first member whose failure ends the group.
     pub failing: Option<TaskIx>,
-    /// The member that failed first. What fails after it may fail because of it.
-    pub first_failed: Option<TaskIx>,
     /// Whether what is left was told to stop.
     pub swept: bool,
     pub items: Option<Payload>,
@@ -293,10 +291,7 @@ impl State {
         state.open -= 1;
         match end {
             End::Succeeded => state.succeeded += 1,
-            End::Failed => {
-                state.failed += 1;
-                state.first_failed.get_or_insert(task);
-            }
+            End::Failed => state.failed += 1,
             End::Skipped | End::Cancelled => {}
         }
         let lost = state.members.len() as u32 - state.open - state.succeeded;
@@ -327,9 +322,8 @@ impl State {
         let state = self.group(task);
         let node = self.node(task);
         let mode = mode_word(self.failure_mode(task));
-        // The failure that came first is the cause, whatever the order of the members; it is told first and gives its
-        // class, which `on_error` asks for.
-        let first = state.first_failed;
+        // The cause is told first and gives its class, which `on_error` asks for.
+        let first = self.failed_first(state.members.iter().copied()).map(|(member, _)| member);
         let others = state.members.iter().filter(|member| Some(**member) != first);
         let failed: Vec<_> = first
             .iter()

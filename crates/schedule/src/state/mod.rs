@@ -4,6 +4,7 @@
 //! outputs. Invariant: the same events give the same state, live or replayed.
 
 mod agenda;
+mod cause;
 mod frame;
 mod group;
 mod index;

@@ -1,9 +1,9 @@
 //! What follows when a task fails: waiting, other ways, each once.
 
 use crate::kit::*;
-use convoke_model::{Class, Event, RunStatus, Stamped, Timestamp};
+use convoke_model::{Assignment, Class, Event, RunStatus, Stamped, Timestamp};
 use convoke_plan::Plan;
-use convoke_testkit::World;
+use convoke_testkit::{Behaviour, World};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,4 +199,22 @@ fn a_recovery_has_what_the_failed_task_had_and_what_was_advised() {
     let reason = answer(&ended)["tasks"][1]["reason"].clone();
     assert_eq!(reason, "task 2/1 did it: seen", "a task that was done is not told by why it failed before");
     resumes_everywhere(&plan, 4, says);
+}
+
+#[test]
+fn the_task_that_failed_first_is_the_cause() {
+    let plan = goal(", policies: {permission: [fail], security: [fail]}");
+    for (first, second, cause) in [(1, 9, "task 1"), (9, 1, "task 2")] {
+        let script = move |assignment: &Assignment| match &*assignment.task.0 {
+            "g/plan[1]" => Behaviour::gives(TICK, json!({"tasks": [task("a", &[]), task("b", &[])]})),
+            "g/1/execute[1]" => Behaviour::fails(first * TICK, Class::Permission),
+            "g/2/execute[1]" => Behaviour::fails(second * TICK, Class::Security),
+            _ => Behaviour::gives(TICK, final_words("done").unwrap()),
+        };
+        let mut world = World::new(plan.clone(), json!({}), 9, 1, Box::new(script));
+        let failure = world.finish().failure.expect("nothing was done");
+        assert!(failure.message.contains(cause), "{failure}");
+        let class = if first < second { Class::Permission } else { Class::Security };
+        assert_eq!(failure.class, class, "{failure}");
+    }
 }

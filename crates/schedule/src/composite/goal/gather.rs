@@ -176,6 +176,7 @@ impl State {
             skipped: self.skipped(task),
             lacks_digests: self.lacks_digests(task) || self.is_unreconciled(task),
             failure: state.failure.as_deref(),
+            order: state.ended,
             called: if looked_at { self.called_for(task) } else { Vec::new() },
         }
     }

@@ -63,12 +63,14 @@ pub(crate) fn status(state: &GoalState<'_>) -> Status {
     }
 }
 
-/// The task for which the goal was not reached: one that failed and was not made up for, or, where nothing was done,
-/// one that failed and was left out.
+/// The task for which the goal was not reached: of those that were not made up for the one that failed first, or, where nothing
+/// was done, one that failed and was left out.
 pub(super) fn lost<'s, 'a>(state: &'s GoalState<'a>) -> Option<&'s ItemState<'a>> {
     let nothing_done = || state.top().all(|item| item.ended() == Some(End::Skipped));
     let given_up = || state.top().find(|item| item.was_given_up()).filter(|_| nothing_done());
-    state.top().find(|item| is_lost(state, item)).or_else(given_up)
+    let all = || state.top().filter(|item| is_lost(state, item));
+    let failed = all().filter(|item| item.ended() == Some(End::Failed)).min_by_key(|item| item.order);
+    failed.or_else(|| all().next()).or_else(given_up)
 }
 
 fn is_lost(state: &GoalState<'_>, item: &ItemState<'_>) -> bool {

@@ -66,6 +66,8 @@ pub(crate) struct ItemState<'a> {
     pub lacks_digests: bool,
     /// Why it failed for good.
     pub failure: Option<&'a Failure>,
+    /// Its place in the order in which tasks ended.
+    pub order: u32,
     /// Tools that whoever did it has called.
     pub called: Vec<&'a str>,
 }

@@ -83,8 +83,15 @@ impl State {
             (_, 0 | 1) => format!("none of the {all} outputs that it merges is there"),
             (_, least) => format!("{there} of {all} outputs are there, and it needs {least} (min_sources)"),
         };
-        let causes = if missing.is_empty() { String::new() } else { format!(": {}", causes(missing)) };
+        // The cause is told first and gives its class, as that of a group does.
+        let first = self.failed_first(missing.iter().filter_map(|one| self.tasks.find(&one.task)));
+        let mut told = missing.to_vec();
+        told.sort_by_key(|one| first.is_none_or(|(cause, _)| self.tasks[cause].id != one.task));
+        let causes = if told.is_empty() { String::new() } else { format!(": {}", causes(&told)) };
         let message = format!("reduce step `{name}`: {lacks}{causes}");
-        Failure::new(Class::Fatal, message).reason("too_few_sources")
+        let class = first.map_or(Class::Fatal, |(_, failure)| failure.class);
+        let mut failure = Failure::new(class, message).reason("too_few_sources");
+        failure.hint = first.and_then(|(_, failure)| failure.hint.clone());
+        failure
     }
 }

@@ -144,10 +144,13 @@ impl State {
 
     pub(super) fn all_lost(&self, task: TaskIx) -> Failure {
         let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
-        let first = children.iter().find_map(|child| self.tasks[*child].failure.as_deref());
-        let why = first.map_or("no answer could be used", |failure| failure.message.as_str());
+        // A merge outlives what its earlier questions lose: the last one is the cause.
+        let failed = children.iter().filter(|child| self.tasks[**child].failure.is_some());
+        let last = failed.max_by_key(|child| self.tasks[**child].ended);
+        let last = last.and_then(|child| self.tasks[*child].failure.as_deref());
+        let why = last.map_or("no answer could be used", |failure| failure.message.as_str());
         let message = format!("reduce step `{}`: its last question failed: {why}", self.node(task).name);
-        let failure = Failure::new(first.map_or(Class::InvalidOutput, |failure| failure.class), message);
+        let failure = Failure::new(last.map_or(Class::InvalidOutput, |failure| failure.class), message);
         failure.reason(MERGE_FAILED)
     }
 

@@ -186,15 +186,21 @@ impl View<'_> {
         children: &[TaskIx],
         below: &mut Vec<Outcome>,
     ) -> Option<Came> {
-        let (mut waits, mut stopped, mut asks) = (false, false, Vec::new());
+        let (mut waits, mut stopped, mut asks, mut failed) = (false, false, Vec::new(), Vec::new());
         for child in children {
             match self.came_to(task, phase, *child) {
                 Came::Waits => waits = true,
                 Came::Stopped => stopped = true,
                 Came::HandsOut(_, questions) | Came::Asks(questions) => asks.extend(questions),
                 Came::Ended(outcome) if outcome.status == Status::Success => below.push(*outcome),
-                Came::Ended(outcome) => return Some(Came::Ended(Box::new(self.of_child(*child, *outcome)))),
+                Came::Ended(outcome) => failed.push((*child, outcome)),
             }
+        }
+        // The one that failed first is the cause, itself or below it.
+        let order =
+            |(child, outcome): &(TaskIx, Box<Outcome>)| self.tasks[outcome.by.unwrap_or(*child)].ended;
+        if let Some((child, outcome)) = failed.into_iter().min_by_key(order) {
+            return Some(Came::Ended(Box::new(self.of_child(child, *outcome))));
         }
         match (stopped, asks.is_empty(), waits) {
             (true, _, _) => Some(Came::Stopped),

@@ -177,8 +177,9 @@ impl State {
     }
 
     fn verdict_failure(&self, frame: FrameIx, phases: &[TaskIx], verdict: &Verdict) -> Option<Failure> {
-        let first = phases[*verdict.faults.first()?];
-        let why = self.tasks[first].failure.as_deref();
+        verdict.faults.first()?;
+        let why = self.failed_first(verdict.faults.iter().map(|fault| phases[*fault]));
+        let why = why.map(|(_, failure)| failure);
         let words = why.map_or("it was stopped", |failure| failure.message.as_str());
         let more = match verdict.faults.len() {
             1 => String::new(),

@@ -6,6 +6,7 @@ use super::decision::{Act, Decision};
 use super::items::{Look, NOT_ACHIEVED, because, message, unknown};
 use super::recover::{self, Case, Next};
 use super::tools;
+use crate::composite::goal::outcome::is_made_up_for;
 use crate::composite::goal::planning::answer::Said;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Told, asked_in_a_row};
 use crate::state::End;
@@ -254,5 +255,10 @@ fn child_failure(state: &GoalState<'_>, last: usize, item: &ItemState<'_>) -> Op
         Entry::Child(child) if *child <= last => Some(&state.items[*child]),
         _ => None,
     });
-    children.rev().find(|child| child.ended() == Some(End::Failed)).and_then(of)
+    // Of the children that were made together last, the one that failed first is the cause.
+    let batch: Vec<_> = item.batch(state).into_iter().map(|child| &state.items[child]).collect();
+    let has_failed = |child: &&ItemState<'_>| child.ended() == Some(End::Failed);
+    let is_open = |child: &&ItemState<'_>| has_failed(child) && !is_made_up_for(state, child);
+    let first = batch.into_iter().filter(is_open).min_by_key(|child| child.order);
+    first.or_else(|| children.rev().find(has_failed)).and_then(of)
 }

@@ -168,6 +168,7 @@ impl Play {
             skipped: None,
             lacks_digests: piece.joined,
             failure: piece.failure.as_ref(),
+            order: 0,
             called: piece.called.iter().map(String::as_str).collect(),
         }
     }
