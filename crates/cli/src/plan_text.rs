@@ -51,6 +51,7 @@ fn entries(workflow: &Workflow, of: NodeIx) -> Option<String> {
                 let last = group.members.last().map_or("", |last| &*workflow.node(*last).name);
                 format!("{}: one entry per item, the output of {last}", node.name)
             }
+            Kind::ForEach(_) => format!("{}: one entry per item, all outputs of its own items", node.name),
             _ => format!("{}: one entry per item", node.name),
         }),
         _ => None,

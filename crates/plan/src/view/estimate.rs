@@ -160,10 +160,8 @@ impl Look<'_> {
                 group.members.iter().map(|member| self.outputs(workflow, *member, depth)).sum()
             }
             Kind::ForEach(each) => {
-                // An item that is a group is one output, that of its last member.
-                let one = matches!(workflow.node(each.body).kind, Kind::Parallel(_));
-                let inner = if one { 1 } else { self.outputs(workflow, each.body, depth)? };
-                self.count(each, depth).map(|items| items.saturating_mul(inner))
+                // An item is one output, whatever it is.
+                self.count(each, depth)
             }
             _ => Some(1),
         }

@@ -2,7 +2,6 @@
 
 use crate::state::{End, State, TaskIx, TaskState};
 use convoke_model::Missing;
-use convoke_plan::Kind;
 use std::sync::Arc;
 
 impl State {
@@ -50,9 +49,9 @@ impl State {
         }
     }
 
-    /// Whether a task is one item of a for_each whose body is a parallel group.
+    /// Whether a task is one item of a for_each whose body is a group.
     pub(crate) fn is_group_item(&self, task: TaskIx) -> bool {
-        self.tasks[task].place.item.is_some() && matches!(self.node(task).kind, Kind::Parallel(_))
+        self.tasks[task].place.item.is_some() && self.node(task).kind.is_group()
     }
 }
 

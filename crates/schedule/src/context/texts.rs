@@ -2,8 +2,9 @@
 
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::synthesis::readable;
+use convoke_model::synthesis::{bare, readable};
 use convoke_model::{Digest, JsonText, Payload, Piece};
+use convoke_plan::Kind;
 use serde_json::Value;
 
 /// Characters to a token, as everywhere in this crate.
@@ -24,9 +25,32 @@ impl View<'_> {
         }
     }
 
-    /// An output as a model reads it.
+    /// A source of a merge as a value: what it gave, of a for_each the list of its outputs.
+    pub(crate) fn source_value(&self, task: TaskIx) -> Value {
+        match &self.tasks[task].output {
+            Some(Payload::Gathered) => self.json_of(task)["outputs"].take(),
+            _ => bare(self.json_of(task)),
+        }
+    }
+
+    /// An output as a model reads it; of a for_each the outputs of its items under their keys.
     pub(crate) fn text_of(&self, task: TaskIx) -> String {
-        readable(&self.json_of(task))
+        match (&self.tasks[task].output, &self.node(task).kind) {
+            (Some(Payload::Gathered), Kind::ForEach(_)) => self.items_text(task),
+            _ => readable(&self.json_of(task)),
+        }
+    }
+
+    fn items_text(&self, task: TaskIx) -> String {
+        let item = |(index, member): (usize, &TaskIx)| {
+            let text = match self.tasks[*member].succeeded() {
+                true => self.text_of(*member),
+                false => format!("(no output: {})", self.absence(*member).cause),
+            };
+            format!("#### {}\n\n{text}", self.key_of(task, index as u32))
+        };
+        let items: Vec<String> = self.group(task).members.iter().enumerate().map(item).collect();
+        items.join("\n\n")
     }
 
     /// The text of a piece.
@@ -61,7 +85,11 @@ impl State {
         let bytes = match &self.tasks[task].output {
             Some(Payload::Inline(text)) => text.as_str().len() as u64,
             Some(Payload::Blob { size, .. }) => *size,
-            Some(Payload::Gathered) | None => 0,
+            Some(Payload::Gathered) => {
+                let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
+                return members.map(|member| self.size_of(*member)).sum();
+            }
+            None => 0,
         };
         bytes.div_ceil(CHARS_PER_TOKEN)
     }

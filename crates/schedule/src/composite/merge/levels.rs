@@ -7,7 +7,7 @@ use crate::context::tokens;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::fit::violations;
-use convoke_model::synthesis::{self, bare, index_of};
+use convoke_model::synthesis::{self, index_of};
 use convoke_model::{About, Inquiry, Piece, TaskId};
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl View<'_> {
         let merger = merger.map(|node| &self.workflow_of(task).node(node).kind);
         let Some(Kind::Agent(merger)) = merger else { return false };
         let shape = merger.settings.schema.as_ref().filter(|shape| !shape.is_empty());
-        shape.is_some_and(|shape| match bare(self.json_of(*source)) {
+        shape.is_some_and(|shape| match self.source_value(*source) {
             Value::Object(fields) => !violations(shape, &fields).is_empty(),
             _ => true,
         })

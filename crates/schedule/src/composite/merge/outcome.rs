@@ -20,7 +20,7 @@ impl View<'_> {
     /// One after the other under headings; a single output stands for itself.
     pub(super) fn end_flat(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Vec<Step> {
         let result = match merging.sources.as_slice() {
-            [one] => bare(self.json_of(*one)),
+            [one] => self.source_value(*one),
             many => {
                 let block =
                     |source: &TaskIx| format!("## {}\n\n{}", self.title(*source), self.text_of(*source));

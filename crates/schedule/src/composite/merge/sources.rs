@@ -47,7 +47,8 @@ impl State {
         }
     }
 
-    /// An item that is a group is one source: what its last member gave, once the whole item is done.
+    /// An item that is a group is one source, once the whole item is done: what its last member gave, of a for_each what all its
+    /// items gave.
     fn item_source(&self, item: TaskIx) -> Found {
         let done = self.tasks[item].succeeded();
         match self.last_output(item).filter(|_| done) {
@@ -56,9 +57,9 @@ impl State {
         }
     }
 
-    /// The last member with an output, in the order of the file; of a group inside a group, its last one.
+    /// The last member with an output, in the order of the file; of a group inside a group, its last one. A for_each is one output.
     fn last_output(&self, task: TaskIx) -> Option<TaskIx> {
-        if !self.node(task).kind.is_group() {
+        if !matches!(self.node(task).kind, Kind::Parallel(_)) {
             return self.tasks[task].succeeded().then_some(task);
         }
         let group = self.tasks[task].group.as_deref()?;

@@ -8,7 +8,6 @@ use super::Merging;
 use super::levels::chooses;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::synthesis::bare;
 use convoke_model::{About, Piece};
 use convoke_plan::Reduce;
 use serde_json::{Value, json};
@@ -32,7 +31,7 @@ impl View<'_> {
         let blocks = self.blocks(task, &merging);
         let result = match blocks.as_slice() {
             [] => return None,
-            [one] => bare(self.json_of(one.task)),
+            [one] => self.source_value(one.task),
             many => {
                 let text = |block: &Block| {
                     let heading = self.titles_of(&merging, block);
