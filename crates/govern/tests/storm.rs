@@ -227,24 +227,39 @@ impl Storm {
 
 #[test]
 fn a_hidden_limit_is_found_and_kept() {
-    // Refusals that come at once and late ones; calls that march in step, and calls that do not.
+    // Refusals that come at once and late ones; calls that march in step, and calls that do not. Whatever it begins with: the
+    // second of quiet that the provider asks for, and growing from few, are a tenth of 15 s and a twentieth of 30 s.
     let storms = mixed([8, 16, 32, 64, 300], [0, 15, 190], [0, 20, 90]);
     for ((start, refusal, wobble), together) in storms.flat_map(|storm| [(storm, false), (storm, true)]) {
         // A table begins with as many as there may be, as a run does that remembers nothing.
         if together && start < 300 {
             continue;
         }
-        let mut storm = Storm::new(start, 300, 40, 3_000).learning(together);
-        (storm.refusal, storm.wobble) = (refusal * MS, wobble * MS);
+        let short = if start == 300 { 0.93 } else { 0.90 };
+        for (calls, least) in [(3_000, short), (6_000, 0.93)] {
+            let mut storm = Storm::new(start, 300, 40, calls).learning(together);
+            (storm.refusal, storm.wobble) = (refusal * MS, wobble * MS);
+            storm.run(300);
+            let (goodput, refusals) = (storm.goodput(40), storm.refusals());
+            let figures = format!(
+                "{calls} from {start}, {refusal} ms, ±{wobble} ms, {together}: goodput {goodput:.3}, refusals {refusals:.3}"
+            );
+            assert_eq!(storm.answered.len() as u64, calls);
+            assert!(goodput >= least && refusals <= 0.10, "{figures}");
+        }
+    }
+}
+
+/// The storm: 300 begin at once, because nothing is known.
+#[test]
+fn a_storm_reaches_what_is_promised() {
+    for (refusal, says_when) in [(0, true), (15, true), (0, false), (15, false)] {
+        let mut storm = Storm::new(300, 300, 40, 3_000);
+        (storm.refusal, storm.says_when) = (refusal * MS, says_when);
         storm.run(300);
         let (goodput, refusals) = (storm.goodput(40), storm.refusals());
-        let figures = format!(
-            "from {start}, {refusal} ms, ±{wobble} ms, {together}: goodput {goodput:.3}, refusals {refusals:.3}"
-        );
-        assert_eq!(storm.answered.len(), 3_000);
-        // Fewer at the start cost the time until there are enough.
-        let least = if start == 300 { 0.93 } else { 0.90 };
-        assert!(goodput >= least && refusals <= 0.10, "{figures}");
+        let figures = format!("{refusal} ms, {says_when}: goodput {goodput:.3}, refusals {refusals:.3}");
+        assert!(goodput >= 0.93 && refusals <= 0.10, "{figures}");
     }
 }
 
@@ -278,7 +293,7 @@ fn without_a_word_about_when_it_still_settles() {
     storm.says_when = false;
     storm.run(300);
     let (goodput, refusals) = (storm.goodput(40), storm.refusals());
-    assert!(goodput >= 0.90 && refusals <= 0.10, "goodput {goodput:.3}, refusals {refusals:.3}");
+    assert!(goodput >= 0.93 && refusals <= 0.10, "goodput {goodput:.3}, refusals {refusals:.3}");
 }
 
 #[test]
@@ -325,12 +340,14 @@ fn mixed(a: [u64; 5], b: [u64; 3], c: [u64; 3]) -> impl Iterator<Item = (u64, u6
 /// F-V1: a provider that counts calls per second and says nothing about it before it refuses.
 #[test]
 fn a_bucket_of_calls_is_not_hammered() {
-    for (rate, burst, start) in [(10, 10, 16), (100, 20, 16), (100, 100, 300)] {
+    // A service of ten calls a second is good for two at once. So few calls say little, and what it has saved up in a calm
+    // time makes three look good for a second: one in sixteen there (123 of 2 000), one in twenty elsewhere (96 and 375).
+    for (rate, burst, start, one_in) in [(10, 10, 16, 16), (100, 20, 16, 20), (100, 100, 300, 20)] {
         let mut storm = Storm::new(start, 300, 10_000, 2_000);
         (storm.bucket, storm.filled) = (Some((rate, burst)), (burst * 1_000_000, 0));
         storm.run(300);
-        // Those that went out before the first refusal could come back, and one in sixteen.
-        let most = start + 2_000 / 16;
+        // Those that went out before the first refusal could come back, and one in so many.
+        let most = start + 2_000 / one_in;
         assert!(storm.refused.len() as u64 <= most, "{rate} a second: {} refused", storm.refused.len());
         let per_second = 2_000 * 1_000_000 / storm.now;
         assert!(per_second * 10 >= rate * 7, "{per_second} of {rate} a second");
