@@ -3,9 +3,14 @@
 //! What they must be is the workflow's business (`plan::compile::check_inputs`); here they are only read.
 
 use crate::args::InputArgs;
+use crate::console::Console;
+use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::sources::Disk;
+use convoke_plan::Plan;
 use convoke_plan::compile::{GivenInput, InputError};
+use convoke_plan::generate::files;
 use convoke_plan::value::{SetType, read_set};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -28,6 +33,19 @@ pub fn refused(errors: &[InputError]) -> CommandFailure {
     failure.hints =
         errors.iter().filter_map(|error| Some(format!("{}: {}", error.name, error.help.as_ref()?))).collect();
     failure.hint("give inputs with -i NAME=VALUE or --input-file FILE")
+}
+
+/// The inputs of a run with the files that they name (`files: true`) read; of what was left out the person is told.
+pub fn with_files(
+    console: &Console,
+    plan: &Plan,
+    mut inputs: Map<String, Value>,
+) -> Result<Map<String, Value>, CommandFailure> {
+    let found = files::read_inputs(plan.root().inputs.as_ref(), &mut inputs, &Disk::here());
+    for warning in found.map_err(|error| refused(&[error]))? {
+        console.conclude(&diagnostics::draw(&warning, console.width(), console.paint));
+    }
+    Ok(inputs)
 }
 
 fn read_file(path: &Path) -> Result<Map<String, Value>, CommandFailure> {

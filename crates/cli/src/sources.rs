@@ -2,7 +2,7 @@
 
 use crate::config;
 use convoke_plan::Sources;
-use convoke_plan::source::{SourceReadError, normalise};
+use convoke_plan::source::{Entry, SourceReadError, normalise};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +69,10 @@ impl Sources for Made<'_> {
         if path == self.path { Ok(self.text.as_bytes().to_vec()) } else { self.behind.read(path) }
     }
 
+    fn list(&self, folder: &str) -> Result<Vec<Entry>, SourceReadError> {
+        self.behind.list(folder)
+    }
+
     fn env(&self, name: &str) -> Option<String> {
         crate::env::get(name)
     }
@@ -91,6 +95,22 @@ impl Sources for Disk {
             )));
         }
         std::fs::read(&real).map_err(refusal)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<Entry>, SourceReadError> {
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(self.within(folder)?).map_err(refusal)? {
+            let entry = entry.map_err(refusal)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let kind = entry.file_type().map_err(refusal)?;
+            // A link to a folder may lead round in a circle; one to a file counts by what it leads to.
+            let is_file = kind.is_file() || kind.is_symlink() && entry.path().is_file();
+            if kind.is_dir() || is_file {
+                entries.push(Entry { name, is_folder: kind.is_dir() });
+            }
+        }
+        entries.sort();
+        Ok(entries)
     }
 
     fn env(&self, name: &str) -> Option<String> {

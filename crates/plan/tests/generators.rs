@@ -3,7 +3,7 @@
 mod world;
 
 use convoke_plan::compile::{Compiled, GivenInput, Options, check_declared, compile};
-use convoke_plan::generate::files::MOST_OF_A_FILE;
+use convoke_plan::generate::files::{self, MOST_OF_A_FILE};
 use convoke_plan::generate::{Document, Preset, preset, presets, skill, yaml};
 use convoke_plan::source::manifest_data;
 use convoke_plan::*;
@@ -141,6 +141,7 @@ fn files_that_presets_name_are_read_or_refused() {
     for (files, why) in [
         (json!(["gone.rs"]), "`files`: `gone.rs`: not found"),
         (json!(["odd.bin"]), "`files`: `odd.bin`: binary, or not UTF-8 text"),
+        (json!(["*.py"]), "`files`: `*.py`: no file matches"),
     ] {
         assert_eq!(asked("fan_out_code_review", json!({"files": files})).unwrap_err(), why);
     }
@@ -154,6 +155,47 @@ fn files_that_presets_name_are_read_or_refused() {
     );
     assert_eq!(warned("map_reduce", json!({"items": ["a.rs", "TCP/IP", "v2.0", "gone.rs"]})), ["gone.rs"]);
     assert_eq!(warned("debate", json!({"query": "a.rs", "context": "why?"})), ["a.rs"]);
+}
+
+#[test]
+fn folders_and_patterns_stand_for_their_files() {
+    let world = project().file("src/b.rs", "b").file("src/deep/c.rs", "c").file("src/odd.bin", "a\0b");
+    let preset = preset("fan_out_code_review").unwrap();
+    let mut values = values(preset);
+    values.insert("files".to_owned(), json!(["src/deep/c.rs", "*.rs", "src", "src/b.rs", "src/**/*.rs"]));
+    let made = preset.manifest(&values, &world).unwrap();
+    let warned: Vec<_> = made.warnings.iter().map(|found| found.message.as_str()).collect();
+    assert_eq!(warned, ["input `files`: `src/odd.bin` is left out: it cannot be read as UTF-8 text"]);
+    let plan = plan("preset.yaml", &made.document.yaml());
+    let texts = plan.root().inputs.as_ref().unwrap()["texts"].default.clone().unwrap();
+    let names: Vec<_> = texts.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["src/deep/c.rs", "a.rs", "src/b.rs"], "each once, where it is named first");
+}
+
+#[test]
+fn inputs_that_declare_it_are_read() {
+    let world = project().file("src/b.rs", "b").file("src/c.rs", "c");
+    let text = "inputs: {code: {type: array, files: true}}\nquery: q\nagents: [{id: a, task: '{{ partition.path }}: {{ partition.text }}', partitions: workflow.input.code}]\n";
+    let plan = plan("own.yaml", text);
+    let declared = plan.root().inputs.as_ref();
+    let read = |names: Value| {
+        let mut values = Map::from_iter([("code".to_owned(), names)]);
+        files::read_inputs(declared, &mut values, &world).map(|_| values["code"].clone())
+    };
+    assert_eq!(
+        read(json!(["src"])).unwrap(),
+        json!([{"path": "src/b.rs", "text": "b"}, {"path": "src/c.rs", "text": "c"}])
+    );
+    for (names, why) in [
+        (json!(["src", "gone.rs"]), "input `code`: `gone.rs`: not found"),
+        (json!(["src/*.py"]), "input `code`: `src/*.py`: no file matches"),
+        (json!(["a\nb"]), "not the name of a file"),
+    ] {
+        let message = read(names).unwrap_err().message;
+        assert!(message.contains(why), "{message}");
+    }
+    let wrong = compiled("own.yaml", &text.replace("type: array", "type: string"));
+    assert_eq!(findings(&wrong)[0].0, "workflow::wrong_type", "{}", shown(&wrong));
 }
 
 #[test]

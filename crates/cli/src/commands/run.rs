@@ -57,10 +57,11 @@ pub fn begin_with(
     if let Some(file) = &args.replies {
         answer_from(&mut plan, file);
     }
-    let inputs = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
+    let named = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
+    let inputs = inputs::with_files(console, &plan, named.clone())?;
     driving::prices::require(&plan, &with_flags(&console.config, args))?;
     if args.dry_run {
-        return dry_run(console, args, &plan, &inputs);
+        return dry_run(console, args, &plan, &named, &inputs);
     }
     driving::admission::admit(&plan, &inputs, &console.config)?;
     let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
@@ -116,11 +117,12 @@ fn dry_run(
     console: &Console,
     args: &RunArgs,
     plan: &Plan,
+    named: &Map<String, Value>,
     inputs: &Map<String, Value>,
 ) -> Result<Exit, CommandFailure> {
     console.complain(&plan_text::text(plan, console.paint));
     let limit = driving::run_limit(&console.config, &args.flags, plan);
-    console.complain(&format!("inputs: {}", serde_json::to_string(inputs).expect("inputs are JSON")));
+    console.complain(&format!("inputs: {}", serde_json::to_string(named).expect("inputs are JSON")));
     console.complain(&format!("at most {} at once", words::plural(limit.into(), "attempt")));
     driving::limit_remark(&console.config, &args.flags, plan)
         .iter()

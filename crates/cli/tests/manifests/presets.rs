@@ -131,11 +131,37 @@ fn files_that_a_preset_names_stand_in_the_prompt() {
     assert_eq!(world.convoke(&["run", "saved.yaml", "-s"]).exits(0).json()["answer"].to_string(), answer);
     let runs = world.runs().len();
     run("files=[\"a.rs\"]").exits(3).mentions(&["`files`: `a.rs`: not found"]);
-    run("files=[\".\"]").exits(3).mentions(&["`.`: not a file"]);
+    run("files=[\"*.py\"]").exits(3).mentions(&["`*.py`: no file matches"]);
     run("files=[\"/etc/passwd\"]").exits(3).mentions(&["outside the project"]);
     world.write("b.bin", b"a\0b");
     run("files=[\"b.bin\"]").exits(3).mentions(&["binary"]);
     assert_eq!(world.runs().len(), runs, "nothing was started");
+}
+
+#[test]
+fn an_own_preset_reads_the_files_of_an_input_that_declares_it() {
+    let world = World::new();
+    world.write("convoke.toml", "[provider]\nname = \"scripted\"\n");
+    std::fs::create_dir_all(world.work().join(".convoke/presets")).unwrap();
+    std::fs::create_dir_all(world.work().join("src")).unwrap();
+    world.write("src/a.rs", "fn answer() -> u8 { 42 }\n");
+    world.write("src/b.rs", "fn question() {}\n");
+    let preset = "inputs: {code: {type: array, files: true}}\nquery: q\nsynthesis: flat\nagents: [{id: reader, task: 'Look at {{ partition.path }}: {{ partition.text }}', partitions: workflow.input.code}]\n";
+    world.write(".convoke/presets/own.yaml", preset);
+    let checked = world.convoke(&["check", "preset:own", "-i", "code=[\"src\"]"]).exits(0);
+    assert!(!checked.stderr.contains("bare_file_name"), "{checked}");
+    world.convoke(&["run", "preset:own", "-s", "-i", "code=[\"src/*.rs\"]"]).exits(0);
+    let shown = world.convoke(&["show", "last", "--format", "json"]).exits(0).stdout;
+    assert!(
+        shown.contains("reader[0]") && shown.contains("reader[1]") && !shown.contains("reader[2]"),
+        "{shown}"
+    );
+    let prompt = world.convoke(&["show", "last", "reader[0]"]).exits(0).stdout;
+    assert!(prompt.contains("Look at src/a.rs: fn answer() -> u8 { 42 }"), "{prompt}");
+    world
+        .convoke(&["run", "preset:own", "-i", "code=[\"gone.rs\"]"])
+        .exits(3)
+        .mentions(&["`gone.rs`: not found"]);
 }
 
 #[test]

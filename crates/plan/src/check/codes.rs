@@ -12,6 +12,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::duplicate_member", "a group names a member twice, or a reduce step a source"),
     ("workflow::duplicate_name", "two steps or groups have one name"),
     ("workflow::empty_prompt", "an agent is asked nothing"),
+    ("workflow::file_left_out", "a file of a folder or pattern cannot be read as text"),
     ("workflow::gate_without_route", "an option of a gate leads nowhere"),
     ("workflow::limit_too_small", "a limit that every run would reach at once"),
     ("workflow::may_be_skipped", "the output reads a step that some ways skip"),

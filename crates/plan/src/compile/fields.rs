@@ -19,6 +19,7 @@ pub(super) fn input(source: &InputField) -> Input {
         default: source.default.as_ref().map(|default| default.value.clone()),
         description: source.description.as_ref().map(|text| text.value.clone()),
         rule: source.rule,
+        files: source.files,
     }
 }
 

@@ -4,10 +4,13 @@
 //! text is shortened without a line that says so.
 
 use super::preset::PresetInput;
+use crate::compile::InputError;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::plan::{Kind, Plan};
-use crate::source::{SourceReadError, Sources};
-use serde_json::{Map, Value};
+use crate::plan::{Input, Kind, Plan};
+use crate::source::{SourceReadError, Sources, expand};
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// Bytes of one file that stand in a prompt: about 32 000 tokens.
 pub const MOST_OF_A_FILE: usize = 128 << 10;
@@ -71,8 +74,7 @@ impl Texts {
     }
 
     fn keep(&mut self, path: &str, bytes: Vec<u8>) -> Result<(), String> {
-        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-        let text = shortened(text.ok_or("binary, or not UTF-8 text")?);
+        let text = shortened(text_of(bytes).ok_or("binary, or not UTF-8 text")?);
         self.bytes += text.len();
         if self.bytes > MOST_IN_ALL {
             return Err(format!(
@@ -99,10 +101,80 @@ impl Texts {
     }
 }
 
+/// The names of a list, with files in the place of each folder and pattern, and a warning for each file that was left out because
+/// it is no text. Only an input for files takes folders: elsewhere a folder's name may mean something else.
+pub(super) fn expanded(
+    input: &str,
+    names: Names,
+    given: &[Value],
+    sources: &dyn Sources,
+) -> Result<(Vec<Value>, Vec<Diagnostic>), String> {
+    let (mut all, mut warnings, mut found) = (Vec::new(), Vec::new(), HashSet::new());
+    for value in given {
+        let name = value.as_str().filter(|name| could_be_path(name));
+        let name = name.filter(|name| names == Names::Files || name.contains('*'));
+        let paths =
+            name.map(|name| expand(name, sources).map_err(|why| format!("`{input}`: `{name}`: {why}")));
+        let Some(paths) = paths.transpose()?.flatten() else {
+            // What a folder or pattern has given already is there.
+            if value.as_str().is_none_or(|name| !found.contains(name)) {
+                all.push(value.clone());
+            }
+            continue;
+        };
+        for path in paths {
+            let is_text = sources.read(&path).is_ok_and(|bytes| text_of(bytes).is_some());
+            let is_there = all.iter().any(|there: &Value| there.as_str() == Some(&path));
+            if !is_text {
+                warnings.push(left_out(input, &path));
+            } else if !is_there && found.insert(path.clone()) {
+                all.push(Value::String(path));
+            }
+        }
+    }
+    Ok((all, warnings))
+}
+
+/// Reads the files that inputs name which declare it (`files: true`): each value becomes a list of `{path, text}`. Says what was
+/// left out, or why one of them cannot be used.
+pub fn read_inputs(
+    declared: Option<&IndexMap<String, Input>>,
+    values: &mut Map<String, Value>,
+    sources: &dyn Sources,
+) -> Result<Vec<Diagnostic>, InputError> {
+    let (mut warnings, mut texts) = (Vec::new(), Texts::default());
+    for (name, _) in declared.into_iter().flatten().filter(|(_, input)| input.files) {
+        let Some(Value::Array(given)) = values.get(name) else { continue };
+        let refused = |message: String| InputError {
+            name: name.clone(),
+            message: format!("input {message}"),
+            help: None,
+        };
+        let (paths, skipped) = expanded(name, Names::Files, given, sources).map_err(refused)?;
+        warnings.extend(skipped);
+        let mut read = Vec::new();
+        for path in texts_in(&Value::Array(paths)) {
+            let failed = |why: String| refused(format!("`{name}`: {why}"));
+            texts.add(Names::Files, &path, sources).map_err(failed)?;
+            let text = texts.by_path.get(&path).cloned();
+            let text = text.ok_or_else(|| failed(format!("`{path}`: not the name of a file")))?;
+            read.push(json!({ "path": path, "text": text }));
+        }
+        values.insert(name.clone(), Value::Array(read));
+    }
+    Ok(warnings)
+}
+
+fn left_out(input: &str, path: &str) -> Diagnostic {
+    let message = format!("input `{input}`: `{path}` is left out: it cannot be read as UTF-8 text");
+    let found = Diagnostic { code: "workflow::file_left_out", help: None, ..warning(message) };
+    found.help("name it by itself if it matters: then it is refused with the reason")
+}
+
 /// Warnings of an own preset: inputs that are meant for names of files, and values that are such names.
 pub fn bare_names(plan: &Plan, values: &Map<String, Value>, sources: &dyn Sources) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for (name, input) in plan.root().inputs.iter().flatten() {
+    for (name, input) in plan.root().inputs.iter().flatten().filter(|(_, input)| !input.files) {
         let given = values.get(name).or(input.default.as_ref()).map(texts_in).unwrap_or_default();
         let is_file =
             |path: &String| could_be_path(path) && looks_like_path(path) && sources.read(path).is_ok();
@@ -133,7 +205,8 @@ fn bare(input: &str, path: &str) -> Diagnostic {
 }
 
 fn warning(message: String) -> Diagnostic {
-    let help = "give the text itself, or in a manifest of your own an MCP server with a tool that reads (`mcp_servers`)";
+    let help = "give the text itself, or in a manifest of your own declare the input with `files: true`, or give it an MCP server \
+                with a tool that reads (`mcp_servers`)";
     let found = Diagnostic {
         code: "workflow::bare_file_name",
         severity: Severity::Warning,
@@ -142,6 +215,10 @@ fn warning(message: String) -> Diagnostic {
         labels: Vec::new(),
     };
     found.help(help)
+}
+
+fn text_of(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
 fn shortened(mut text: String) -> String {

@@ -6,7 +6,7 @@ use convoke_model::FieldType;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::files::{Names, Texts};
+use super::files::{self, Names, Texts};
 use super::{Document, escape, presets as made};
 use crate::Sources;
 use crate::diagnostic::Diagnostic;
@@ -109,6 +109,7 @@ impl Preset {
             default: input.default.map(|text| serde_json::from_str(text).expect("defaults are JSON")),
             description: Some(input.about.to_owned()),
             rule: InputRule::None,
+            files: false,
         };
         self.inputs.iter().chain(COMMON).map(|each| (each.name.to_owned(), input(each))).collect()
     }
@@ -117,6 +118,7 @@ impl Preset {
     pub fn manifest(&self, values: &Map<String, Value>, sources: &dyn Sources) -> Result<Made, String> {
         let mut warnings = Vec::new();
         let mut read = Texts::default();
+        let values = &self.expanded(values, sources, &mut warnings)?;
         for input in self.inputs.iter().chain(COMMON).filter(|input| input.name != "model") {
             let texts = Texts::of(input, values, sources)?;
             warnings.extend(texts.warnings(input.name));
@@ -139,6 +141,26 @@ impl Preset {
             stand_for_themselves(&mut fields);
         }
         Ok(Made { document: Document(fields), warnings })
+    }
+}
+
+impl Preset {
+    /// The values, with files in the place of folders and patterns that stand for them.
+    fn expanded(
+        &self,
+        values: &Map<String, Value>,
+        sources: &dyn Sources,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Map<String, Value>, String> {
+        let mut values = values.clone();
+        for input in self.inputs.iter().filter(|input| input.names != Names::Nothing) {
+            if let Some(Value::Array(given)) = values.get(input.name) {
+                let (names, skipped) = files::expanded(input.name, input.names, given, sources)?;
+                values.insert(input.name.to_owned(), Value::Array(names));
+                warnings.extend(skipped);
+            }
+        }
+        Ok(values)
     }
 }
 

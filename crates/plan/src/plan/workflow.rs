@@ -93,6 +93,9 @@ pub struct Input {
     /// What it must be besides.
     #[serde(default, skip_serializing_if = "InputRule::is_none")]
     pub rule: InputRule,
+    /// Whether it names files, which are read before the run: its value is then a list of their paths and texts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub files: bool,
 }
 
 /// What an input must be besides its type.

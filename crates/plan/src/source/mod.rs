@@ -9,6 +9,7 @@ mod address;
 pub mod capability;
 mod codes;
 mod env;
+mod expand;
 mod front_end;
 pub mod keys;
 mod load;
@@ -34,6 +35,7 @@ mod testing;
 mod tests;
 
 pub use codes::CODES;
+pub use expand::{MOST_FILES, expand};
 pub use front_end::{FrontEnd, recognise};
 pub use load::MAX_FILE_BYTES;
 pub(crate) use load::PROJECT_HELP;
@@ -43,7 +45,7 @@ pub use nearest::nearest;
 pub use read::{PlanTerms, parse_duration};
 pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
-pub use sources::{SourceReadError, Sources, join_beside, normalise};
+pub use sources::{Entry, SourceReadError, Sources, join_beside, normalise};
 pub use text::{SecretText, Segment, Spanned, Text};
 pub use workflow::Workflow;
 

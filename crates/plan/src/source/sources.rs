@@ -7,8 +7,38 @@
 pub trait Sources {
     /// The bytes of a file.
     fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError>;
+    /// What is right below a folder, sorted by name: files and folders, no links to folders. A world that has no folders refuses.
+    fn list(&self, _folder: &str) -> Result<Vec<Entry>, SourceReadError> {
+        Err(SourceReadError::Unreadable("folders cannot be listed here".to_owned()))
+    }
     /// The value of an environment variable, `None` when it is not set (an empty value is set).
     fn env(&self, name: &str) -> Option<String>;
+}
+
+/// Something in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name, without the folder.
+    pub name: String,
+    /// Whether it is a folder itself.
+    pub is_folder: bool,
+}
+
+/// What is right below a folder, for a world that knows its files by their paths.
+pub fn entries_of<'a>(
+    paths: impl Iterator<Item = &'a String>,
+    folder: &str,
+) -> Result<Vec<Entry>, SourceReadError> {
+    let below = |path: &'a String| match folder {
+        "." => Some(path.as_str()),
+        folder => path.strip_prefix(folder)?.strip_prefix('/'),
+    };
+    let entry = |rest: &str| match rest.split_once('/') {
+        Some((name, _)) => Entry { name: name.to_owned(), is_folder: true },
+        None => Entry { name: rest.to_owned(), is_folder: false },
+    };
+    let entries: std::collections::BTreeSet<Entry> = paths.filter_map(below).map(entry).collect();
+    if entries.is_empty() { Err(SourceReadError::NotFound) } else { Ok(entries.into_iter().collect()) }
 }
 
 /// A world in which there is nothing: for texts that stand for themselves.

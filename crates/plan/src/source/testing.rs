@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::sources::{SourceReadError, Sources};
+use super::sources::{Entry, SourceReadError, Sources, entries_of};
 
 /// Files and variables.
 #[derive(Default, Clone)]
@@ -28,6 +28,10 @@ impl Memory {
 impl Sources for Memory {
     fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
         self.files.get(path).cloned().ok_or(SourceReadError::NotFound)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<Entry>, SourceReadError> {
+        entries_of(self.files.keys(), folder)
     }
 
     fn env(&self, name: &str) -> Option<String> {

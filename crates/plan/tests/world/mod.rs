@@ -2,7 +2,8 @@
 #![allow(dead_code)]
 
 use convoke_plan::compile::{Compiled, Options, compile};
-use convoke_plan::source::{SourceReadError, Sources};
+use convoke_plan::source::sources::entries_of;
+use convoke_plan::source::{Entry, SourceReadError, Sources};
 use std::collections::BTreeMap;
 
 /// Files by path, and variables.
@@ -39,6 +40,10 @@ impl World {
 impl Sources for World {
     fn read(&self, path: &str) -> Result<Vec<u8>, SourceReadError> {
         self.files.get(path).map(|text| text.clone().into_bytes()).ok_or(SourceReadError::NotFound)
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<Entry>, SourceReadError> {
+        entries_of(self.files.keys(), folder)
     }
 
     fn env(&self, name: &str) -> Option<String> {

@@ -63,6 +63,11 @@ pub static INPUT: ObjectType = ObjectType {
         optional("required", Boolean, "whether it must be given (default true)"),
         optional("default", Any, "value when it is not given"),
         optional("description", Text, "what it is for"),
+        optional(
+            "files",
+            Boolean,
+            "a list of files, folders and patterns, which are read before the run (default false)",
+        ),
     ],
 };
 

@@ -258,6 +258,7 @@ fn text_input(text: Option<&Text>, required: bool, about: &str, span: &Span) -> 
         default: text.map(value),
         description: Some(Spanned::new(about.to_owned(), span.clone())),
         rule: InputRule::None,
+        files: false,
         span: text.map_or_else(|| span.clone(), |text| text.span.clone()),
     }
 }

@@ -179,8 +179,13 @@ fn input(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<InputField> {
         required: fields.flag(cx, "required", true),
         description: fields.text(cx, "description"),
         rule: InputRule::None,
+        files: fields.flag(cx, "files", false),
         span: node.span.clone(),
     };
+    if field.files && field.kind.value != ValueType::Array {
+        let message = format!("`files` of input `{name}` needs `type: array`");
+        cx.error("workflow::wrong_type", message, &field.kind.span, "a list of names");
+    }
     fields.finish(cx);
     Some(field)
 }

@@ -126,6 +126,8 @@ pub struct InputField {
     pub description: Option<Spanned<String>>,
     /// What it must be besides; files of this kind have no key for it.
     pub rule: InputRule,
+    /// Whether it names files, which are read before the run.
+    pub files: bool,
     /// Place of the definition.
     pub span: Span,
 }
