@@ -279,17 +279,22 @@ fn a_file_that_is_not_there_is_told_without_a_frame_and_with_a_next_step() {
     assert!(unlike.contains("hint: `convoke presets` lists what runs without a file"), "{unlike}");
 }
 
-/// Blocks of YAML in a page that are whole files: they have a `workflow`, or are a manifest by their `query`.
+/// Blocks of YAML in a page that are whole files: they have a `workflow` with `agents`, or are a manifest by their `query`.
 fn whole_files(page: &str) -> Vec<&str> {
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let begins = |block: &str, key: &str| block.lines().any(|line| line.starts_with(key));
-    blocks.filter(|block| begins(block, "workflow:") || begins(block, "query:")).collect()
+    let is_workflow = |block: &str| begins(block, "workflow:") && begins(block, "agents:");
+    blocks.filter(|block| is_workflow(block) || begins(block, "query:")).collect()
 }
 
 #[test]
 fn examples_of_the_documentation_pass_the_check() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let pages = std::fs::read_dir(format!("{root}/docs")).expect("docs").map(|entry| entry.unwrap().path());
+    // Pages about errors show files that are refused, and have a test of their own.
+    let folders =
+        ["explanation", "how-to", "reference", "tutorial"].map(|name| format!("{root}/docs/{name}"));
+    let pages = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder of docs"));
+    let pages = pages.map(|entry| entry.unwrap().path());
     let pages = pages.filter(|page| page.extension().is_some_and(|extension| extension == "md"));
     let mut seen = 0;
     for page in pages.chain([format!("{root}/README.md").into()]) {
@@ -303,5 +308,5 @@ fn examples_of_the_documentation_pass_the_check() {
             seen += 1;
         }
     }
-    assert!(seen >= 20, "{seen} examples");
+    assert!(seen >= 10, "{seen} examples");
 }
