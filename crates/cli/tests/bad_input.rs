@@ -89,6 +89,28 @@ fn an_input_of_ten_megabytes_goes_through() {
     assert_eq!(said.json(), json!({"length": text.len()}));
 }
 
+/// Of two ways to read an input only one is right, and `check` names it.
+#[test]
+fn an_input_without_its_path_is_told_by_its_path() {
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a, input: {task: {type: string}}}\nagents: [{name: a, prompt: 'Do {{ task }}'}]\n",
+    );
+    refused(&world, "w.yaml", &["`workflow.input.task`"]);
+}
+
+/// What cannot be rendered fails again on resume: the advice is one that helps.
+#[test]
+fn a_text_that_cannot_be_rendered_is_not_to_be_tried_again_as_it_is() {
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a}\nagents: [{name: a, prompt: 'About {{ workflow.input.topic }}'}]\n",
+    );
+    world.convoke(&["run", "w.yaml", "-p", "scripted"]).exits(1).mentions(&[
+        "undefined",
+        "--accept-changes",
+        "-i",
+    ]);
+}
+
 #[test]
 fn wrong_inputs_are_refused_all_at_once() {
     let world = World::with_workflow(

@@ -136,12 +136,24 @@ impl Ended<'_> {
             None => self.console.complain(&format!("{} the run failed", self.console.paint.bad("error:"))),
         }
         self.console.conclude(&self.summary("failed"));
+        if self.ended_by_a_template() {
+            let run = &self.run;
+            return self.console.hint(&format!(
+                "correct the file, then convoke resume {run} --accept-changes; a missing input is given to a new run with -i"
+            ));
+        }
         if self.ended_by_its_file() {
             return self.console.hint(&format!("then convoke resume {} --accept-changes", self.run));
         }
         if !self.ended_by_its_author() && !self.ended_by_its_budget() {
             self.console.hint(&format!("convoke resume {}", self.run));
         }
+    }
+
+    /// A text that cannot be rendered cannot be rendered again, unless the file changes.
+    fn ended_by_a_template(&self) -> bool {
+        let failure = self.outcome.failure.as_ref();
+        failure.and_then(|failure| failure.reason.as_deref()) == Some(reason::TEMPLATE)
     }
 
     /// A limit that the file states ends the run again, until the file states another.

@@ -116,11 +116,16 @@ impl Follow<'_, '_> {
             None if root == "partition" && self.outline.workflow.from_manifest => {
                 "an agent has a partition where it has `partitions`".to_owned()
             }
+            None if self.is_input(root) => format!("an input is read as `workflow.input.{root}`"),
             None => suggest::instead(root, &available),
         };
         let kind = self.outline.kind();
         let message = format!("{}: {} refers to `{root}`, which is not in this {kind}", site.owner, site.key);
         Diagnostic::error("workflow::unknown_reference", message, place, "nothing has this name").help(help)
+    }
+
+    fn is_input(&self, name: &str) -> bool {
+        self.outline.workflow.input.as_ref().is_some_and(|declared| declared.contains_key(name))
     }
 
     fn never_before(&self, site: &Site<'_>, ix: usize, place: Span) -> Diagnostic {
