@@ -141,7 +141,7 @@ impl RunReport {
             Event::TaskStarted { task, .. }
             | Event::FannedOut { task, .. }
             | Event::MergeStarted { task, .. }
-            | Event::Asked { task, .. } => self.started(task, at),
+            | Event::ChildrenSpawned { task, .. } => self.started(task, at),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at),
             Event::AttemptTaken { task, pid, .. } => self.attempt_taken(task, *pid),
             Event::AttemptFinished { task, output, usage, .. } => {

@@ -82,7 +82,7 @@ fn duration(attempt: &AttemptReport) -> Option<Duration> {
 /// Tasks below one that has asked.
 fn sub_agents(report: &RunReport, events: &[Stamped]) -> u64 {
     let asked = events.iter().filter_map(|stamped| match &stamped.event {
-        Event::Asked { task, .. } => Some(task),
+        Event::ChildrenSpawned { task, .. } => Some(task),
         _ => None,
     });
     let askers: HashSet<&TaskId> = asked.collect();
@@ -137,7 +137,7 @@ mod tests {
             at(10, fails("a")),
             at(20, begins("a", 2)),
             at(50, ends("a", 2)),
-            at(60, Event::Asked { task: id("goal"), questions: Vec::new() }),
+            at(60, Event::ChildrenSpawned { task: id("goal"), children: Vec::new() }),
             at(60, begins("goal/plan", 1)),
             at(160, ends("goal/plan", 1)),
             at(170, begins("b", 1)),

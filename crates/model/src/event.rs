@@ -12,7 +12,7 @@ mod run;
 pub use cause::{Cause, CauseKind, Ending};
 pub use run::{GOAL, RunStarted, RunStatus};
 
-use crate::{Digest, Failure, Inquiry, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use crate::{ChildSpec, Digest, Failure, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -134,12 +134,12 @@ pub enum Event {
         /// Which, and why.
         missing: Vec<Missing>,
     },
-    /// A task asks something on its way: each question is a child from here on.
-    Asked {
+    /// A composite task has spawned children.
+    ChildrenSpawned {
         /// The task.
         task: TaskId,
-        /// What.
-        questions: Vec<Inquiry>,
+        /// In this order.
+        children: Vec<ChildSpec>,
     },
     /// Who does what next on the way to a goal, or whether a phase starts: a decision, with its reason.
     Routed {

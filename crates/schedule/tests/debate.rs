@@ -6,7 +6,7 @@
 mod kit;
 
 use convoke_model::{
-    About, AgentCall, Event, Failure, Inquiry, JsonText, Payload, RunStatus, Stamped, TaskId,
+    AgentCall, ChildKind, ChildSpec, Event, Failure, JsonText, Payload, RunStatus, Stamped, TaskId,
 };
 use convoke_model::{Timestamp, Usage, Work};
 use convoke_plan::{Kind, Node, NodeIx, Plan};
@@ -29,9 +29,9 @@ impl Debate {
     }
 }
 
-fn part(role: &str, speaker: &str, needs: Vec<TaskId>) -> Inquiry {
-    let about = About::Part { role: role.to_owned(), note: Some(speaker.to_owned()) };
-    Inquiry { key: speaker.to_owned(), about, needs }
+fn part(role: &str, speaker: &str, needs: Vec<TaskId>) -> ChildSpec {
+    let kind = ChildKind::Part { role: role.to_owned(), note: Some(speaker.to_owned()) };
+    ChildSpec { key: speaker.to_owned(), kind, needs }
 }
 
 impl Composite for Debate {
@@ -39,8 +39,8 @@ impl Composite for Debate {
         &*node.name == "debate"
     }
 
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
-        let About::Part { note: Some(speaker), .. } = child else { return None };
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx> {
+        let ChildKind::Part { note: Some(speaker), .. } = child else { return None };
         let named = |member: &NodeIx| *state.plan().root().node(*member).name == **speaker;
         Debate::members(state, task).into_iter().find(named)
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn asked(task: &str) -> Value {
-        json!({ "asked": { "task": task } })
+        json!({ "children_spawned": { "task": task } })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What holds for every way of making one answer of many, whatever the number and size of the outputs, the order in which
 //! they arrive, what fails and where the run is cut off: nothing is lost in silence, nothing is used twice.
 
-use convoke_model::{About, Assignment, Class, Event, Piece};
+use convoke_model::{Assignment, ChildKind, Class, Event, Piece};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, Ended, World, plan_of};
 use proptest::prelude::*;
@@ -104,9 +104,9 @@ impl Ran {
     fn questions(&self) -> Vec<(String, Vec<Piece>)> {
         let mut all = Vec::new();
         for stamped in self.world.events() {
-            let Event::Asked { task, questions } = &stamped.event else { continue };
+            let Event::ChildrenSpawned { task, children: questions } = &stamped.event else { continue };
             for question in questions {
-                let About::Merge { of } = &question.about else { panic!("only merges here") };
+                let ChildKind::Merge { of } = &question.kind else { panic!("only merges here") };
                 all.push((format!("{task}/merge[{}]", question.key), of.clone()));
             }
         }

@@ -1,7 +1,7 @@
 use super::super::state::tests::{attempt, done, fan_out, group, id, outline, stamp, started};
 use super::super::{Doing, Outline};
 use super::*;
-use convoke_model::{About, Event, Inquiry, JsonText};
+use convoke_model::{ChildKind, ChildSpec, Event, JsonText};
 
 const OFF: Paint = Paint::off();
 
@@ -61,9 +61,12 @@ fn what_does_not_fit_is_counted() {
 #[test]
 fn a_task_is_told_in_its_own_words_with_its_tool_and_its_tokens() {
     let item = serde_json::json!({"description": "find out what a ticket from A to B costs on a Sunday"});
-    let item = About::Item(Box::new(serde_json::from_value(item).unwrap()));
-    let duty = About::Duty { duty: convoke_model::Duty::Execute, note: None };
-    let asks = |task: &str, about| Event::Asked { task: id(task), questions: vec![Inquiry::new("1", about)] };
+    let item = ChildKind::Item(Box::new(serde_json::from_value(item).unwrap()));
+    let duty = ChildKind::Duty { duty: convoke_model::Duty::Execute, note: None };
+    let asks = |task: &str, about| Event::ChildrenSpawned {
+        task: id(task),
+        children: vec![ChildSpec::new("1", about)],
+    };
     let events = vec![started(), asks("goal", item), asks("goal/1", duty), attempt("goal/1/execute[1]", 1)];
     let events = stamp(events);
     let mut state = State::fold(Outline::default(), &events);
@@ -129,8 +132,8 @@ fn a_merge_shows_how_its_text_begins() {
         missing: vec![],
         closed: false,
     };
-    let inquiry = |key: &str| Inquiry::new(key, About::Merge { of: vec![] });
-    let asked = |key: &str| Event::Asked { task: id("s"), questions: vec![inquiry(key)] };
+    let inquiry = |key: &str| ChildSpec::new(key, ChildKind::Merge { of: vec![] });
+    let asked = |key: &str| Event::ChildrenSpawned { task: id("s"), children: vec![inquiry(key)] };
     let first = [attempt("s/merge[1]", 1), done("s/merge[1]")];
     let events = [vec![started(), began, asked("1")], first.to_vec(), vec![asked("2")]].concat();
     let events = stamp(events);

@@ -7,7 +7,7 @@ use crate::paint::Paint;
 use crate::sentence::origin;
 use crate::tape;
 use convoke_model::{
-    Event, Failure, Inquiry, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+    ChildSpec, Event, Failure, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
     reason,
 };
 
@@ -30,7 +30,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::MergeStarted { task, strategy, sources, missing, .. } => {
             merge_started(&name(task), strategy, sources, missing)
         }
-        Event::Asked { task, questions } => asked(&name(task), questions),
+        Event::ChildrenSpawned { task, children: questions } => asked(&name(task), questions),
         Event::Routed { task, chosen, reason, about, .. } => {
             format!("{}: {chosen} ({reason})", name(about.as_ref().unwrap_or(task)))
         }
@@ -108,8 +108,8 @@ fn merge_started(task: &str, strategy: &str, sources: &[TaskId], missing: &[Miss
     }
 }
 
-fn asked(task: &str, questions: &[Inquiry]) -> String {
-    let word = questions.first().map_or("", |question| question.about.word());
+fn asked(task: &str, questions: &[ChildSpec]) -> String {
+    let word = questions.first().map_or("", |question| question.kind.word());
     format!("{task} asks {} ({word})", words::plural(questions.len() as u64, "question"))
 }
 

@@ -9,7 +9,8 @@ use super::titles::Titles;
 use super::told::Told;
 use super::{Growing, Outline, words};
 use convoke_model::{
-    About, Absences, Ending, Event, Inquiry, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+    Absences, ChildKind, ChildSpec, Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage,
+    WaitsFor,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -172,7 +173,7 @@ impl State {
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
             Event::MergeStarted { task, .. } => self.open(task, None, at, seq),
-            Event::Asked { task, questions } => self.asked(task, questions, at, seq),
+            Event::ChildrenSpawned { task, children: questions } => self.asked(task, questions, at, seq),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at, seq),
             Event::AttemptFinished { task, usage, .. } => {
                 self.attempt_ended(task, usage, Some(End::Succeeded), at)
@@ -223,8 +224,8 @@ impl State {
     }
 
     /// Tasks of a goal are steps of their own; whatever else is asked belongs to the step that asks.
-    fn asked(&mut self, task: &TaskId, questions: &[Inquiry], at: Timestamp, seq: u64) {
-        let is_step = |question: &&Inquiry| matches!(question.about, About::Item(_));
+    fn asked(&mut self, task: &TaskId, questions: &[ChildSpec], at: Timestamp, seq: u64) {
+        let is_step = |question: &&ChildSpec| matches!(question.kind, ChildKind::Item(_));
         let (steps, asides): (Vec<_>, Vec<_>) = questions.iter().partition(is_step);
         let members = self.members(task).asked(steps.len() as u32, asides.len() as u32);
         self.enter(task, Phase::Holding(members), at, seq);

@@ -165,14 +165,14 @@ fn events_in_any_order_give_a_state() {
     assert_eq!(state.tasks.len(), 4);
 }
 
-fn asks(task: &str, abouts: Vec<(&str, About)>) -> Event {
-    let questions = abouts.into_iter().map(|(key, about)| Inquiry::new(key, about));
-    Event::Asked { task: id(task), questions: questions.collect() }
+fn asks(task: &str, abouts: Vec<(&str, ChildKind)>) -> Event {
+    let questions = abouts.into_iter().map(|(key, about)| ChildSpec::new(key, about));
+    Event::ChildrenSpawned { task: id(task), children: questions.collect() }
 }
 
 #[test]
 fn what_a_step_asks_on_its_way_is_no_step() {
-    let tried = |key| (key, About::Try { after: None });
+    let tried = |key| (key, ChildKind::Try { after: None });
     let events = vec![
         started(),
         asks("write", vec![tried("1")]),
@@ -192,9 +192,14 @@ fn what_a_step_asks_on_its_way_is_no_step() {
 
 #[test]
 fn tasks_of_a_goal_are_steps_and_its_duties_are_not() {
-    let duty = |key, duty| (key, About::Duty { duty, note: None });
+    let duty = |key, duty| (key, ChildKind::Duty { duty, note: None });
     let item = |key: &'static str| {
-        (key, About::Item(Box::new(serde_json::from_value(serde_json::json!({"description": "d"})).unwrap())))
+        (
+            key,
+            ChildKind::Item(Box::new(
+                serde_json::from_value(serde_json::json!({"description": "d"})).unwrap(),
+            )),
+        )
     };
     let mut events = vec![
         started(),

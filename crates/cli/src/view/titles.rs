@@ -3,7 +3,7 @@
 //! A fold like the others. Only goals give their tasks words; every other task goes by its name.
 
 use super::words;
-use convoke_model::{About, Duty, Event, Inquiry, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Duty, Event, TaskId};
 use std::collections::HashMap;
 
 /// The words of every task that has some.
@@ -13,7 +13,7 @@ pub struct Titles(HashMap<TaskId, String>);
 impl Titles {
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
-        if let Event::Asked { task, questions } = event {
+        if let Event::ChildrenSpawned { task, children: questions } = event {
             for question in questions {
                 let words = self.words(task, question);
                 self.0.extend(words.map(|words| (question.child_of(task), words)));
@@ -26,11 +26,11 @@ impl Titles {
         self.0.get(task).map(String::as_str)
     }
 
-    fn words(&self, asks: &TaskId, question: &Inquiry) -> Option<String> {
-        let duty = match &question.about {
-            About::Item(item) => return Some(words::first_line(&item.description)),
-            About::Collect { .. } => Duty::Collect,
-            About::Duty { duty, .. } => *duty,
+    fn words(&self, asks: &TaskId, question: &ChildSpec) -> Option<String> {
+        let duty = match &question.kind {
+            ChildKind::Item(item) => return Some(words::first_line(&item.description)),
+            ChildKind::Collect { .. } => Duty::Collect,
+            ChildKind::Duty { duty, .. } => *duty,
             _ => return None,
         };
         Some(match (self.of(asks), verb(duty)) {
@@ -65,14 +65,14 @@ mod tests {
     #[test]
     fn tasks_of_a_goal_go_by_their_own_words() {
         let item = serde_json::from_value(serde_json::json!({"description": "count the words\nof it"}));
-        let duty = |duty| About::Duty { duty, note: None };
-        let asked = |task: &str, key: &str, about| Event::Asked {
+        let duty = |duty| ChildKind::Duty { duty, note: None };
+        let asked = |task: &str, key: &str, about| Event::ChildrenSpawned {
             task: id(task),
-            questions: vec![Inquiry::new(key, about)],
+            children: vec![ChildSpec::new(key, about)],
         };
         let mut titles = Titles::default();
         titles.apply(&asked("goal", "1", duty(Duty::Plan)));
-        titles.apply(&asked("goal", "1", About::Item(Box::new(item.unwrap()))));
+        titles.apply(&asked("goal", "1", ChildKind::Item(Box::new(item.unwrap()))));
         titles.apply(&asked("goal/1", "1", duty(Duty::Execute)));
         titles.apply(&asked("goal/1", "1", duty(Duty::Decompose)));
         let shown = |task: &str| titles.of(&id(task));

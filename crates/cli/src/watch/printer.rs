@@ -70,7 +70,7 @@ fn stays_on_screen(event: &Event) -> bool {
             | Event::AttemptTaken { .. }
             | Event::FannedOut { .. }
             | Event::MergeStarted { .. }
-            | Event::Asked { .. }
+            | Event::ChildrenSpawned { .. }
             | Event::RouteTaken { .. }
             | Event::RetryScheduled { .. }
             | Event::Blocked { .. }

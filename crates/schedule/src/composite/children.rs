@@ -8,7 +8,7 @@
 use super::Composite;
 use crate::fold::{Folded, illegal};
 use crate::state::{End, Group, State, TaskIx, TaskState, Todo};
-use convoke_model::{About, CauseKind, Inquiry, TaskId, Usage};
+use convoke_model::{CauseKind, ChildKind, ChildSpec, TaskId, Usage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -35,15 +35,15 @@ impl State {
     }
 
     /// What a child was spawned for.
-    pub fn asked_about(&self, child: TaskIx) -> Option<&About> {
-        self.tasks[child].question.as_ref().map(|question| &question.about)
+    pub fn asked_about(&self, child: TaskIx) -> Option<&ChildKind> {
+        self.tasks[child].question.as_ref().map(|question| &question.kind)
     }
 
     /// Fold: children were spawned.
-    pub(crate) fn asked(&mut self, id: &TaskId, questions: &[Inquiry]) -> Folded {
+    pub(crate) fn asked(&mut self, id: &TaskId, questions: &[ChildSpec]) -> Folded {
         let task = self.begun(id, "asked")?;
         let nobody = || illegal(&format!("asked by {id}"), "its step has nobody to ask that");
-        let kind = questions.first().map(|question| &question.about);
+        let kind = questions.first().map(|question| &question.kind);
         let composite = match kind {
             Some(kind) => self.composite_for(task, kind),
             None => self.own_composite(task),
@@ -58,7 +58,7 @@ impl State {
         self.open_children(task);
         self.tasks[task].wishes = false;
         for question in questions {
-            let node = composite.worker(self, task, &question.about).ok_or_else(nobody)?;
+            let node = composite.worker(self, task, &question.kind).ok_or_else(nobody)?;
             let child = question.child_of(id);
             if self.tasks.find(&child).is_some() {
                 return Err(illegal(&format!("asked by {id}"), "it was asked before"));
@@ -82,7 +82,7 @@ impl State {
     fn place_child(&mut self, composite: &dyn Composite, task: TaskIx, child: TaskIx) {
         let question = self.tasks[child].question.clone().expect("just set");
         let awaits = self.await_needs(child, question.waits_for());
-        if !composite.starts_by_itself(&question.about) {
+        if !composite.starts_by_itself(&question.kind) {
             self.note_changed(child);
             self.todo(Todo::Group(task));
         } else if let Some((need, kind)) = self.lost_need(question.waits_for()) {

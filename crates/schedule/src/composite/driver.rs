@@ -34,7 +34,9 @@ impl Scheduler {
     fn take_step(&mut self, step: Step, outputs: &dyn Outputs) {
         let id = |on: TaskIx| self.id(on).clone();
         match step {
-            Step::Spawn { on, children } => self.emit(Event::Asked { task: id(on), questions: children }),
+            Step::Spawn { on, children } => {
+                self.emit(Event::ChildrenSpawned { task: id(on), children: children })
+            }
             Step::Record(event) => self.emit(event),
             Step::Gate { on, ask } => self.open_gate(on, &ask, outputs),
             Step::RetryAt { on, at } => self.emit(Event::RetryScheduled { task: id(on), at }),

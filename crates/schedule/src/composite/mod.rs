@@ -28,7 +28,7 @@ use crate::context::{Names, Roots};
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{About, AgentCall, Contract, Event, Failure, Usage, Work};
+use convoke_model::{AgentCall, ChildKind, Contract, Event, Failure, Usage, Work};
 use convoke_plan::{Node, NodeIx};
 use serde_json::Value;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub trait Composite: Send + Sync {
     fn claims(&self, node: &Node) -> bool;
 
     /// The node that performs a child; `None` where such a child cannot be.
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx>;
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx>;
 
     /// A task can start.
     fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step>;
@@ -81,7 +81,7 @@ pub trait Composite: Send + Sync {
     }
 
     /// A child all of whose needs have ended well: true where the frontier starts it, false where this kind decides.
-    fn starts_by_itself(&self, _child: &About) -> bool {
+    fn starts_by_itself(&self, _child: &ChildKind) -> bool {
         true
     }
 
@@ -236,9 +236,9 @@ impl State {
     }
 
     /// The composite that a child works for.
-    pub(crate) fn composite_for(&self, task: TaskIx, child: &About) -> Option<Arc<dyn Composite>> {
+    pub(crate) fn composite_for(&self, task: TaskIx, child: &ChildKind) -> Option<Arc<dyn Composite>> {
         match child {
-            About::Reshape { .. } => Some(Arc::new(ReshapeTask)),
+            ChildKind::Reshape { .. } => Some(Arc::new(ReshapeTask)),
             _ => self.own_composite(task),
         }
     }

@@ -6,7 +6,7 @@
 use crate::composite::{Composite, Step};
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Inquiry, TaskId, fit};
+use convoke_model::{AgentCall, AgentSettings, ChildKind, ChildSpec, Class, Failure, TaskId, fit};
 use convoke_plan::{Expectation, Node, NodeIx};
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ impl Composite for ReshapeTask {
         false
     }
 
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
-        matches!(child, About::Reshape { .. }).then(|| state.node(task).repairer)?
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx> {
+        matches!(child, ChildKind::Reshape { .. }).then(|| state.node(task).repairer)?
     }
 
     fn begin(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
@@ -65,7 +65,7 @@ impl View<'_> {
         }
         let repair = |misfit: &Misfit<'_>| {
             let (of, problem) = (self.tasks[misfit.of].id.clone(), misfit.problem.clone());
-            Inquiry::new(self.node(misfit.of).name.to_string(), About::Reshape { of, problem })
+            ChildSpec::new(self.node(misfit.of).name.to_string(), ChildKind::Reshape { of, problem })
         };
         vec![Step::Spawn { on: task, children: misfits.iter().map(repair).collect() }]
     }
@@ -88,7 +88,7 @@ impl View<'_> {
     fn put_repair(&self, child: TaskIx, mut call: AgentCall) -> Result<AgentCall, Failure> {
         let not_expected = || Failure::new(Class::Fatal, "a repair of what is not expected");
         let task = self.tasks[child].place.within.ok_or_else(not_expected)?;
-        let Some(About::Reshape { of, problem }) = self.asked_about(child) else {
+        let Some(ChildKind::Reshape { of, problem }) = self.asked_about(child) else {
             return Err(not_expected());
         };
         let source = self.tasks.find(of);
@@ -158,7 +158,7 @@ impl State {
     pub(crate) fn awaits_repair(&self, task: TaskIx) -> bool {
         let asked = |child: &TaskIx| {
             let question = self.tasks[*child].question.as_ref();
-            question.is_some_and(|question| matches!(question.about, About::Reshape { .. }))
+            question.is_some_and(|question| matches!(question.kind, ChildKind::Reshape { .. }))
         };
         // Repairs come before all else that a step asks, so the first member tells; looking at all of them whenever
         // one ends would make a fan-out quadratic.

@@ -3,7 +3,7 @@
 use crate::scheduler::Command;
 use crate::state::TaskIx;
 use crate::view::View;
-use convoke_model::{Ask, Cause, CauseKind, Event, Failure, Inquiry, Payload, Timestamp};
+use convoke_model::{Ask, Cause, CauseKind, ChildSpec, Event, Failure, Payload, Timestamp};
 use serde_json::Value;
 
 /// One step of a composite task, carried out by the driver in the order of the list.
@@ -13,7 +13,7 @@ pub enum Step {
         /// The task that spawns them.
         on: TaskIx,
         /// In this order.
-        children: Vec<Inquiry>,
+        children: Vec<ChildSpec>,
     },
     /// A decision with its reason, or something else that must be on disk.
     Record(Event),

@@ -403,7 +403,7 @@ impl State {
         match (&self.tasks[task].question, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {
                 let asks = self.root_of(asks);
-                format!("{}/{}", self.node(asks).name, question.about.word()).into()
+                format!("{}/{}", self.node(asks).name, question.kind.word()).into()
             }
             (_, group) => {
                 let group = group.map(|group| self.tasks[group].node);

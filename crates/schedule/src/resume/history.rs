@@ -3,7 +3,7 @@
 //! The journal keeps every event; what is open again is left out of what is folded. What is opened is `reopen`'s
 //! decision, which the events carry.
 
-use convoke_model::{About, Event, Inquiry, Stamped, TaskId, reason};
+use convoke_model::{ChildKind, ChildSpec, Event, Stamped, TaskId, reason};
 use std::collections::{HashMap, HashSet};
 
 /// The events that still count, with every reopening carried out.
@@ -38,7 +38,9 @@ fn rewind(mut events: Vec<Stamped>, rewound: &HashSet<&TaskId>) -> Vec<Stamped> 
     let mut last_asked: HashMap<TaskId, usize> = HashMap::new();
     for (place, stamped) in events.iter().enumerate() {
         match &stamped.event {
-            Event::Asked { task, .. } if rewound.contains(task) => last_asked.insert(task.clone(), place),
+            Event::ChildrenSpawned { task, .. } if rewound.contains(task) => {
+                last_asked.insert(task.clone(), place)
+            }
             _ => None,
         };
     }
@@ -78,7 +80,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::RouteTaken { from, .. } => !open.contains(from),
         _ => true,
     };
-    if let Event::Asked { task, questions } = &mut stamped.event {
+    if let Event::ChildrenSpawned { task, children: questions } = &mut stamped.event {
         forget_duties(task, questions, restarted);
         if questions.is_empty() {
             return None;
@@ -120,7 +122,7 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         Event::TaskStarted { task, .. }
         | Event::FannedOut { task, .. }
         | Event::MergeStarted { task, .. }
-        | Event::Asked { task, .. }
+        | Event::ChildrenSpawned { task, .. }
         | Event::OutputsMissed { task, .. }
         | Event::StateChanged { task, .. }
         | Event::Announced { task, .. }
@@ -159,7 +161,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
 }
 
 /// A duty that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
-fn forget_duties(task: &TaskId, questions: &mut Vec<Inquiry>, restarted: &HashSet<&TaskId>) {
-    let is_duty = |question: &Inquiry| matches!(question.about, About::Duty { .. } | About::Collect { .. });
+fn forget_duties(task: &TaskId, questions: &mut Vec<ChildSpec>, restarted: &HashSet<&TaskId>) {
+    let is_duty =
+        |question: &ChildSpec| matches!(question.kind, ChildKind::Duty { .. } | ChildKind::Collect { .. });
     questions.retain(|question| !is_duty(question) || !restarted.contains(&question.child_of(task)));
 }

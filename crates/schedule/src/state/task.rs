@@ -7,7 +7,7 @@ use crate::composite::goal::Pursuit;
 use crate::composite::merge::Merging;
 use crate::composite::pipeline::Course;
 use crate::state::{FrameIx, Group};
-use convoke_model::{Cause, Failure, Inquiry, Payload, TaskId, Timestamp, Usage};
+use convoke_model::{Cause, ChildSpec, Failure, Payload, TaskId, Timestamp, Usage};
 use convoke_plan::NodeIx;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ pub(crate) struct Task {
     /// What it merges, for reduce and verify.
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
-    pub question: Option<Arc<Inquiry>>,
+    pub question: Option<Arc<ChildSpec>>,
     /// How the work on it went, for tasks of a goal and their duties.
     pub pursuit: Option<Box<Pursuit>>,
     /// What its own attempts used.

@@ -3,7 +3,7 @@
 //! What models say depends on the seed and on who is asked, never on when, so that a run can be repeated in part.
 
 use crate::kit::*;
-use convoke_model::{About, Answer, Class, Event, Item, RunStatus, Stamped, TaskId};
+use convoke_model::{Answer, ChildKind, Class, Event, Item, RunStatus, Stamped, TaskId};
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, Random, World};
 use serde_json::{Value, json};
@@ -110,9 +110,9 @@ impl Known {
         let mut known = Known::default();
         for stamped in events {
             match &stamped.event {
-                Event::Asked { task, questions } => {
+                Event::ChildrenSpawned { task, children: questions } => {
                     for question in questions {
-                        if let About::Item(item) = &question.about {
+                        if let ChildKind::Item(item) = &question.kind {
                             known.items.insert(question.child_of(task), (**item).clone());
                         }
                     }

@@ -1,7 +1,7 @@
 //! More results than one question can take: they become digests first, and nothing is left out or lost unsaid.
 
 use crate::kit::*;
-use convoke_model::{About, Assignment, Class, Event, RunStatus, TaskId, Work};
+use convoke_model::{Assignment, ChildKind, Class, Event, RunStatus, TaskId, Work};
 use convoke_testkit::{Behaviour, World};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -27,11 +27,13 @@ fn digest(id: &str) -> Result<Value, Class> {
 /// The results, and parts of them, that each digest was made of.
 fn asked_for(world: &World) -> BTreeMap<String, Vec<String>> {
     let questions = world.events().filter_map(|stamped| match &stamped.event {
-        Event::Asked { task, questions } => Some(questions.iter().map(move |question| (task, question))),
+        Event::ChildrenSpawned { task, children: questions } => {
+            Some(questions.iter().map(move |question| (task, question)))
+        }
         _ => None,
     });
-    let digests = questions.flatten().filter_map(|(task, question)| match &question.about {
-        About::Collect { of } => {
+    let digests = questions.flatten().filter_map(|(task, question)| match &question.kind {
+        ChildKind::Collect { of } => {
             let piece = |piece: &convoke_model::Piece| match piece.part {
                 None => piece.task.to_string(),
                 Some([number, of]) => format!("{}#{number}/{of}", piece.task),

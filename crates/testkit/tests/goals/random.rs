@@ -112,10 +112,10 @@ fn judge(world: &World, ended: &Ended, seed: u64) {
         (Vec::new(), HashSet::new(), HashSet::new(), HashSet::new());
     for stamped in world.events() {
         match &stamped.event {
-            Event::Asked { task, questions } => items.extend(
+            Event::ChildrenSpawned { task, children: questions } => items.extend(
                 questions
                     .iter()
-                    .filter(|question| question.about.word() == "task")
+                    .filter(|question| question.kind.word() == "task")
                     .map(|question| question.child_of(task)),
             ),
             Event::TaskFailed { task, .. } => {

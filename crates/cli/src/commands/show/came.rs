@@ -7,7 +7,7 @@ use super::Shown;
 use crate::failure::CommandFailure;
 use convoke_engine::report::{TaskReport, TaskWord};
 use convoke_model::synthesis::bare;
-use convoke_model::{About, Event, Stamped, TaskId};
+use convoke_model::{ChildKind, Event, Stamped, TaskId};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -36,11 +36,11 @@ pub(super) fn refused(events: &[Stamped]) -> HashSet<TaskId> {
     let (mut refused, mut latest) = (HashSet::new(), HashMap::new());
     for stamped in events {
         match &stamped.event {
-            Event::Asked { task, questions } => {
+            Event::ChildrenSpawned { task, children: questions } => {
                 for question in questions {
-                    match &question.about {
-                        About::Try { after } => refused.extend(after.clone()),
-                        About::Aggregate { .. } => {}
+                    match &question.kind {
+                        ChildKind::Try { after } => refused.extend(after.clone()),
+                        ChildKind::Aggregate { .. } => {}
                         _ => continue,
                     }
                     latest.insert(task, question.child_of(task));

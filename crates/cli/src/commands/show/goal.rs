@@ -2,7 +2,7 @@
 
 use super::{Shown, word};
 use crate::view::words;
-use convoke_model::{About, Event, Inquiry, Item, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Event, Item, TaskId};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -32,9 +32,9 @@ impl Shown {
         let (asked, mut goals) = (self.askers(), IndexMap::<&TaskId, Goal<'_>>::new());
         for stamped in &self.stored.events {
             match &stamped.event {
-                Event::Asked { task, questions } => {
-                    let items = questions.iter().filter_map(|question| match &question.about {
-                        About::Item(item) => Some((question.child_of(task), &**item)),
+                Event::ChildrenSpawned { task, children: questions } => {
+                    let items = questions.iter().filter_map(|question| match &question.kind {
+                        ChildKind::Item(item) => Some((question.child_of(task), &**item)),
                         _ => None,
                     });
                     let items: Vec<_> = items.collect();
@@ -59,9 +59,12 @@ impl Shown {
 
     /// Who asks for duties. Phases of pipelines decide too, but only goals and their tasks ask so.
     fn askers(&self) -> HashSet<&TaskId> {
-        let is_of_goal = |question: &Inquiry| matches!(question.about, About::Duty { .. } | About::Item(_));
+        let is_of_goal =
+            |question: &ChildSpec| matches!(question.kind, ChildKind::Duty { .. } | ChildKind::Item(_));
         let askers = self.stored.events.iter().filter_map(|stamped| match &stamped.event {
-            Event::Asked { task, questions } if questions.iter().any(is_of_goal) => Some(task),
+            Event::ChildrenSpawned { task, children: questions } if questions.iter().any(is_of_goal) => {
+                Some(task)
+            }
             _ => None,
         });
         askers.collect()

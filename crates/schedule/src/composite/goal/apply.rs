@@ -6,7 +6,7 @@ use super::routing::route;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, Ask, Duty, Event, Inquiry, Item};
+use convoke_model::{Ask, ChildKind, ChildSpec, Duty, Event, Item};
 use serde_json::json;
 
 /// Characters of a reason; a failure may say more than anybody reads.
@@ -69,7 +69,7 @@ impl View<'_> {
     fn ask_duty(&self, on: TaskIx, duty: Duty, note: Option<String>) -> Step {
         let is_asked = |member: &&TaskIx| self.duty_of(**member).is_some_and(|(asked, _)| asked == duty);
         let asked = self.children(on).iter().filter(is_asked).count();
-        let question = Inquiry::new((asked + 1).to_string(), About::Duty { duty, note });
+        let question = ChildSpec::new((asked + 1).to_string(), ChildKind::Duty { duty, note });
         Step::Spawn { on, children: vec![question] }
     }
 
@@ -78,7 +78,7 @@ impl View<'_> {
         let (mut children, mut dropped) = (Vec::new(), Vec::new());
         for (index, item) in items.into_iter().enumerate() {
             let (item, unknown) = self.with_known_tools(goal, item);
-            children.push(Inquiry::new((first + index).to_string(), About::Item(Box::new(item))));
+            children.push(ChildSpec::new((first + index).to_string(), ChildKind::Item(Box::new(item))));
             dropped.extend(unknown);
         }
         let note = |tool: String| {

@@ -2,7 +2,7 @@
 
 use crate::fold::Folded;
 use crate::state::{State, TaskIx, TaskState};
-use convoke_model::{About, Duty, TaskId, Usage};
+use convoke_model::{ChildKind, Duty, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
 
 /// How the work on a task of a goal went so far, as decisions say.
@@ -93,12 +93,12 @@ impl State {
     }
 
     /// The node that answers for a goal or for a task of it.
-    pub(super) fn goal_helper(&self, task: TaskIx, about: &About) -> Option<NodeIx> {
+    pub(super) fn goal_helper(&self, task: TaskIx, about: &ChildKind) -> Option<NodeIx> {
         let (_, goal) = self.goal_of(task)?;
         match about {
-            About::Item(_) => Some(goal.item),
-            About::Duty { duty, .. } => goal.duties.get(duty).copied(),
-            About::Collect { .. } => goal.duties.get(&Duty::Collect).copied(),
+            ChildKind::Item(_) => Some(goal.item),
+            ChildKind::Duty { duty, .. } => goal.duties.get(duty).copied(),
+            ChildKind::Collect { .. } => goal.duties.get(&Duty::Collect).copied(),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use super::state::{Entry, GoalState, ItemState, Standing, Told};
 use crate::outputs::Outputs;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{About, Answer, CauseKind, Duty, Failure, Item, TaskId};
+use convoke_model::{Answer, CauseKind, ChildKind, Duty, Failure, Item, TaskId};
 use convoke_plan::{Goal, Kind};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -131,17 +131,17 @@ impl State {
 
     /// What a task of a goal is about.
     pub(crate) fn item_of(&self, task: TaskIx) -> Option<&Item> {
-        match &self.tasks[task].question.as_ref()?.about {
-            About::Item(item) => Some(item),
+        match &self.tasks[task].question.as_ref()?.kind {
+            ChildKind::Item(item) => Some(item),
             _ => None,
         }
     }
 
     /// What a child contributes to a goal, and why it was asked.
     pub(crate) fn duty_of(&self, task: TaskIx) -> Option<(Duty, Option<&str>)> {
-        match &self.tasks[task].question.as_ref()?.about {
-            About::Duty { duty, note } => Some((*duty, note.as_deref())),
-            About::Collect { .. } => Some((Duty::Collect, None)),
+        match &self.tasks[task].question.as_ref()?.kind {
+            ChildKind::Duty { duty, note } => Some((*duty, note.as_deref())),
+            ChildKind::Collect { .. } => Some((Duty::Collect, None)),
             _ => None,
         }
     }

@@ -33,7 +33,7 @@ use crate::context::{Names, Roots};
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState, Todo};
 use crate::view::View;
-use convoke_model::{About, AgentCall, Class, Contract, Event, Failure, Usage, Work};
+use convoke_model::{AgentCall, ChildKind, Class, Contract, Event, Failure, Usage, Work};
 use convoke_plan::{Goal, Kind, Node, NodeIx};
 use outcome::Status;
 use planning::{check, proposal};
@@ -47,7 +47,7 @@ impl Composite for GoalTask {
         matches!(node.kind, Kind::Goal(_) | Kind::Item(_))
     }
 
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx> {
         state.goal_helper(task, child)
     }
 
@@ -95,8 +95,8 @@ impl Composite for GoalTask {
         true
     }
 
-    fn starts_by_itself(&self, child: &About) -> bool {
-        !matches!(child, About::Item(_))
+    fn starts_by_itself(&self, child: &ChildKind) -> bool {
+        !matches!(child, ChildKind::Item(_))
     }
 
     fn refusal(&self, view: &View<'_>, task: TaskIx) -> Option<Failure> {

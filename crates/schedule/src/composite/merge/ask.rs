@@ -10,7 +10,8 @@ use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::{bare, index_of, mark};
 use convoke_model::{
-    About, Class, Event, Failure, Inquiry, JsonText, Payload, ProgramAnswer, ProgramCall, ProgramSource, Wish,
+    ChildKind, ChildSpec, Class, Event, Failure, JsonText, Payload, ProgramAnswer, ProgramCall,
+    ProgramSource, Wish,
 };
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
@@ -55,7 +56,7 @@ impl View<'_> {
         }
         let asked = self.children(task).len();
         let question = |(number, wish): (usize, &Wish)| {
-            Inquiry::new((asked + number + 1).to_string(), self.about(task, wish))
+            ChildSpec::new((asked + number + 1).to_string(), self.about(task, wish))
         };
         let children = self.wishes(task).iter().enumerate().map(question).collect();
         vec![Step::Spawn { on: task, children }, Step::Revisit(task)]
@@ -94,8 +95,8 @@ impl View<'_> {
     }
 
     fn program_query(&self, task: TaskIx, reduce: &Reduce) -> Result<(String, u32), Failure> {
-        match self.tasks[task].question.as_ref().map(|question| &question.about) {
-            Some(About::Program { query, depth, .. }) => {
+        match self.tasks[task].question.as_ref().map(|question| &question.kind) {
+            Some(ChildKind::Program { query, depth, .. }) => {
                 let text = self.read(query).map(|text| text.value()).unwrap_or_default();
                 Ok((text.as_str().unwrap_or_default().to_owned(), *depth))
             }
@@ -126,19 +127,19 @@ impl View<'_> {
         text.and_then(|text| serde_json::from_str(text.as_str()).ok()).unwrap_or_default()
     }
 
-    fn about(&self, task: TaskIx, wish: &Wish) -> About {
+    fn about(&self, task: TaskIx, wish: &Wish) -> ChildKind {
         let text = |text: &str| -> Payload { store(self.outputs, &Value::from(text)) };
         match wish {
-            Wish::Prompt(prompt) => About::Prompt { text: text(prompt) },
+            Wish::Prompt(prompt) => ChildKind::Prompt { text: text(prompt) },
             Wish::Program { query, of } => {
                 let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
                 let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
                 let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();
-                let depth = match self.tasks[task].question.as_ref().map(|question| &question.about) {
-                    Some(About::Program { depth, .. }) => depth + 1,
+                let depth = match self.tasks[task].question.as_ref().map(|question| &question.kind) {
+                    Some(ChildKind::Program { depth, .. }) => depth + 1,
                     _ => 1,
                 };
-                About::Program { query: text(query), of, depth }
+                ChildKind::Program { query: text(query), of, depth }
             }
         }
     }

@@ -3,14 +3,14 @@
 use super::sources::causes;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
-use convoke_model::{About, Class, Event, Failure, Missing, TaskId};
+use convoke_model::{ChildKind, Class, Event, Failure, Missing, TaskId};
 use convoke_plan::{Kind, Reduce, Strategy};
 
 impl State {
     /// Records what is merged, and how; fails where too little is there.
     pub(super) fn start_merge(&self, task: TaskIx) -> Vec<Step> {
         let Some(reduce) = self.reduce(task) else { return Vec::new() };
-        if let Some(About::Program { of, .. }) = self.asked_about(task) {
+        if let Some(ChildKind::Program { of, .. }) = self.asked_about(task) {
             return vec![self.merge_started_by(task, Strategy::Rlm, of.clone(), Vec::new())];
         }
         let found = self.sources(task, reduce);

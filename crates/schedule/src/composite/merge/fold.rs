@@ -3,7 +3,7 @@
 use super::Merging;
 use crate::fold::{Folded, IllegalEvent, illegal};
 use crate::state::{State, TaskIx, TaskState, Todo};
-use convoke_model::{About, Missing, TaskId};
+use convoke_model::{ChildKind, Missing, TaskId};
 use convoke_plan::{Kind, Strategy};
 use std::sync::Arc;
 
@@ -87,8 +87,9 @@ impl State {
     /// A progressive merge's sources are what its questions were about, in order.
     pub(super) fn note_arrivals(&mut self, task: TaskIx, child: TaskIx) {
         let question = self.tasks[child].question.clone();
-        let about = question.as_ref().map(|question| &question.about);
-        let (Some(About::Merge { of }), Some(merging)) = (about, self.tasks[task].merging.as_ref()) else {
+        let about = question.as_ref().map(|question| &question.kind);
+        let (Some(ChildKind::Merge { of }), Some(merging)) = (about, self.tasks[task].merging.as_ref())
+        else {
             return;
         };
         if merging.strategy != Strategy::Progressive {

@@ -8,7 +8,7 @@ use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::fit::violations;
 use convoke_model::synthesis::{self, index_of};
-use convoke_model::{About, Inquiry, Piece, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Piece, TaskId};
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
 
@@ -142,7 +142,7 @@ impl View<'_> {
     pub(super) fn chosen(&self, child: TaskIx, merging: &Merging) -> Option<TaskIx> {
         let answer = self.json_of(child);
         let source = merging.sources[index_of(answer.get("winner")?.as_str()?, merging.sources.len())?];
-        let About::Choose { of } = &self.tasks[child].question.as_ref()?.about else { return None };
+        let ChildKind::Choose { of } = &self.tasks[child].question.as_ref()?.kind else { return None };
         of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
     }
 }
@@ -174,15 +174,15 @@ impl State {
     /// Whether a question was about exactly these pieces.
     fn is_about(&self, child: TaskIx, parts: &[Part]) -> bool {
         let Some(question) = &self.tasks[child].question else { return false };
-        let (About::Merge { of } | About::Choose { of }) = &question.about else { return false };
+        let (ChildKind::Merge { of } | ChildKind::Choose { of }) = &question.kind else { return false };
         of.len() == parts.len() && of.iter().zip(parts).all(|(piece, part)| *piece == part.piece)
     }
 }
 
-fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> Inquiry {
+fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> ChildSpec {
     let of = parts.into_iter().map(|part| part.piece).collect();
-    let about = if chooses(strategy) { About::Choose { of } } else { About::Merge { of } };
-    Inquiry::new(key, about)
+    let about = if chooses(strategy) { ChildKind::Choose { of } } else { ChildKind::Merge { of } };
+    ChildSpec::new(key, about)
 }
 
 pub(super) fn chooses(strategy: Strategy) -> bool {

@@ -23,7 +23,7 @@ use crate::composite::{Composite, Step};
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{About, AgentCall, Event, Failure, Missing};
+use convoke_model::{AgentCall, ChildKind, Event, Failure, Missing};
 use convoke_plan::{Kind, Node, NodeIx, Reduce, Strategy, Verify};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -56,12 +56,12 @@ impl Composite for MergeTask {
         matches!(node.kind, Kind::Reduce(_))
     }
 
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx> {
         let reduce = state.reduce(task)?;
         match child {
-            About::Merge { .. } | About::Choose { .. } => reduce.merger,
-            About::Prompt { .. } => reduce.rlm.as_ref().map(|rlm| rlm.reader),
-            About::Program { .. } => Some(state.tasks[task].node),
+            ChildKind::Merge { .. } | ChildKind::Choose { .. } => reduce.merger,
+            ChildKind::Prompt { .. } => reduce.rlm.as_ref().map(|rlm| rlm.reader),
+            ChildKind::Program { .. } => Some(state.tasks[task].node),
             _ => None,
         }
     }
@@ -143,11 +143,11 @@ impl Composite for VerifyTask {
         matches!(node.kind, Kind::Verify(_))
     }
 
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx> {
         let verify = state.verify(task)?;
         match child {
-            About::Assess { .. } => Some(verify.assessor),
-            About::Correct { .. } => Some(verify.repairer),
+            ChildKind::Assess { .. } => Some(verify.assessor),
+            ChildKind::Correct { .. } => Some(verify.repairer),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, usage_value};
-use convoke_model::{About, Class, Event, Failure, Missing, Piece, TaskId, Usage};
+use convoke_model::{ChildKind, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -136,8 +136,8 @@ impl State {
     pub(super) fn add_origins(&self, piece: &Piece, found: &mut Vec<TaskId>) {
         let task = self.tasks.find(&piece.task);
         let question = task.and_then(|task| self.tasks[task].question.as_ref());
-        match question.map(|question| &question.about) {
-            Some(About::Merge { of }) => of.iter().for_each(|piece| self.add_origins(piece, found)),
+        match question.map(|question| &question.kind) {
+            Some(ChildKind::Merge { of }) => of.iter().for_each(|piece| self.add_origins(piece, found)),
             _ => found.push(piece.task.clone()),
         }
     }

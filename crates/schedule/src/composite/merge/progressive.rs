@@ -10,7 +10,7 @@ use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::bare;
-use convoke_model::{About, CauseKind, Event, Inquiry, Missing, Piece};
+use convoke_model::{CauseKind, ChildKind, ChildSpec, Event, Missing, Piece};
 use convoke_plan::{Reduce, Strategy};
 use std::collections::HashSet;
 
@@ -85,7 +85,7 @@ impl View<'_> {
         if pool.len() >= 2 || merging.closed && self.is_unshaped(task, reduce, merging, &pool) {
             let key = (self.children(task).len() + 1).to_string();
             let of = pool.into_iter().map(|part| part.piece).collect();
-            vec![Step::Spawn { on: task, children: vec![Inquiry::new(key, About::Merge { of })] }]
+            vec![Step::Spawn { on: task, children: vec![ChildSpec::new(key, ChildKind::Merge { of })] }]
         } else if merging.closed {
             self.end_progressive(task, reduce, merging, pool)
         } else if self.all_needs_ended(task) {
@@ -183,8 +183,8 @@ impl State {
     fn taken(&self, task: TaskIx) -> HashSet<Piece> {
         let questions =
             self.group(task).members.iter().filter_map(|child| self.tasks[*child].question.as_ref());
-        let pieces = questions.flat_map(|question| match &question.about {
-            About::Merge { of } => of.clone(),
+        let pieces = questions.flat_map(|question| match &question.kind {
+            ChildKind::Merge { of } => of.clone(),
             _ => Vec::new(),
         });
         pieces.collect()
@@ -203,7 +203,7 @@ impl State {
         let mut lost = Vec::new();
         let failed = self.group(task).members.iter().filter(|child| !self.tasks[**child].succeeded());
         for question in failed.filter_map(|child| self.tasks[*child].question.as_ref()) {
-            let About::Merge { of } = &question.about else { continue };
+            let ChildKind::Merge { of } = &question.kind else { continue };
             let own = |piece: &&Piece| {
                 self.tasks.find(&piece.task).is_some_and(|source| self.tasks[source].question.is_none())
             };

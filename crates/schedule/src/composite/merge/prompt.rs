@@ -6,7 +6,7 @@ use crate::context::{binding_room, headed, level, read_by, tokens};
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::mark;
-use convoke_model::{About, AgentCall, AgentSettings, Class, Failure, Piece};
+use convoke_model::{AgentCall, AgentSettings, ChildKind, Class, Failure, Piece};
 use convoke_plan::{Reduce, Text};
 use serde_json::Value;
 use std::fmt::Write;
@@ -28,18 +28,18 @@ impl View<'_> {
         let asked = self.asker(child).and_then(|task| Some((task, self.reduce(task)?)));
         let (task, reduce) = asked.ok_or_else(not_asked)?;
         let prompt = match self.asked_about(child) {
-            Some(About::Merge { of }) => {
+            Some(ChildKind::Merge { of }) => {
                 let room = binding_room(&call.settings).map(|room| room.saturating_sub(tokens(&call.prompt)));
                 let (prompt, cut) = self.merge_prompt(task, reduce, of, room)?;
                 let kept = cut.into_iter().filter(|_| self.can_read_on(child));
                 call.kept.extend(kept.filter_map(|task| self.kept_whole(task)));
                 prompt
             }
-            Some(About::Choose { of }) => {
+            Some(ChildKind::Choose { of }) => {
                 call.settings = Arc::new(self.one_of(task, of, &call.settings));
                 self.choice_prompt(task, reduce, of)?
             }
-            Some(About::Prompt { text }) => self.prompt_text(text)?,
+            Some(ChildKind::Prompt { text }) => self.prompt_text(text)?,
             _ => return Err(not_asked()),
         };
         Ok(with_prompt(call, prompt))

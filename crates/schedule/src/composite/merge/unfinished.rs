@@ -8,7 +8,7 @@ use super::Merging;
 use super::levels::chooses;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, Piece};
+use convoke_model::{ChildKind, Piece};
 use convoke_plan::Reduce;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -100,15 +100,15 @@ impl State {
     fn accepted(&self, task: TaskIx) -> impl Iterator<Item = TaskIx> {
         let members = self.tasks[task].group.iter().flat_map(|group| group.members.iter().copied());
         members.filter(|child| {
-            let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
-            matches!(about, Some(About::Merge { .. } | About::Choose { .. }))
+            let about = self.tasks[*child].question.as_ref().map(|question| &question.kind);
+            matches!(about, Some(ChildKind::Merge { .. } | ChildKind::Choose { .. }))
                 && self.tasks[*child].succeeded()
         })
     }
 
     fn pieces_asked(&self, child: TaskIx) -> &[Piece] {
-        match self.tasks[child].question.as_ref().map(|question| &question.about) {
-            Some(About::Merge { of } | About::Choose { of }) => of,
+        match self.tasks[child].question.as_ref().map(|question| &question.kind) {
+            Some(ChildKind::Merge { of } | ChildKind::Choose { of }) => of,
             _ => &[],
         }
     }

@@ -12,7 +12,7 @@ use crate::context::headed;
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
-use convoke_model::{About, AgentCall, Class, Event, Failure, Inquiry, TaskId};
+use convoke_model::{ChildKind, AgentCall, Class, Event, Failure, ChildSpec, TaskId};
 use convoke_plan::{NodeIx, Strategy, Verify};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -32,19 +32,19 @@ impl View<'_> {
         }
         let Some(last) = self.children(task).last().copied() else {
             let answer = self.tasks[self.first_answer(task)].id.clone();
-            return vec![ask_one(task, 1, About::Assess { answer })];
+            return vec![ask_one(task, 1, ChildKind::Assess { answer })];
         };
         let round = self.children(task).len().div_ceil(2) as u32;
         let about = self.asked_about(last).expect("a child of a verify task is a question");
         match (about, self.tasks[last].succeeded()) {
-            (About::Assess { .. }, false) => self.not_examined(task, last, round, verify),
-            (About::Assess { answer }, true) => {
+            (ChildKind::Assess { .. }, false) => self.not_examined(task, last, round, verify),
+            (ChildKind::Assess { answer }, true) => {
                 let open = open_findings(&self.json_of(last), verify.severity);
                 if open == 0 || round > verify.rounds {
                     return self.end_verify(task, verify, None);
                 }
                 let findings = self.tasks[last].id.clone();
-                vec![ask_one(task, round, About::Correct { answer: answer.clone(), findings })]
+                vec![ask_one(task, round, ChildKind::Correct { answer: answer.clone(), findings })]
             }
             (_, false) => {
                 let why = self.why_not(last);
@@ -53,7 +53,7 @@ impl View<'_> {
             }
             (_, true) => {
                 let answer = self.tasks[last].id.clone();
-                vec![ask_one(task, round + 1, About::Assess { answer })]
+                vec![ask_one(task, round + 1, ChildKind::Assess { answer })]
             }
         }
     }
@@ -109,8 +109,8 @@ impl View<'_> {
         let (task, verify) =
             self.asker(child).and_then(|task| Some((task, self.verify(task)?))).ok_or_else(not_asked)?;
         let prompt = match self.asked_about(child) {
-            Some(About::Assess { answer }) => self.assess_prompt(task, verify, answer)?,
-            Some(About::Correct { answer, findings }) => {
+            Some(ChildKind::Assess { answer }) => self.assess_prompt(task, verify, answer)?,
+            Some(ChildKind::Correct { answer, findings }) => {
                 self.correct_prompt(task, verify, answer, findings)?
             }
             _ => return Err(not_asked()),
@@ -169,8 +169,8 @@ impl View<'_> {
     /// Every finding with its round and what became of it.
     fn all_findings(&self, task: TaskIx, verify: &Verify) -> Vec<Value> {
         let assessed = self.group(task).members.iter().filter(|child| {
-            let about = self.tasks[**child].question.as_ref().map(|question| &question.about);
-            matches!(about, Some(About::Assess { .. })) && self.tasks[**child].succeeded()
+            let about = self.tasks[**child].question.as_ref().map(|question| &question.kind);
+            matches!(about, Some(ChildKind::Assess { .. })) && self.tasks[**child].succeeded()
         });
         let said: Vec<Value> = assessed.map(|child| self.json_of(*child)).collect();
         with_status(&said, verify.severity)
@@ -297,13 +297,13 @@ impl State {
     /// The answer and its corrections, oldest first.
     fn answers(&self, task: TaskIx) -> Vec<TaskIx> {
         let corrected = self.group(task).members.iter().copied().filter(|child| {
-            let about = self.tasks[*child].question.as_ref().map(|question| &question.about);
-            matches!(about, Some(About::Correct { .. })) && self.tasks[*child].succeeded()
+            let about = self.tasks[*child].question.as_ref().map(|question| &question.kind);
+            matches!(about, Some(ChildKind::Correct { .. })) && self.tasks[*child].succeeded()
         });
         std::iter::once(self.first_answer(task)).chain(corrected).collect()
     }
 }
 
-fn ask_one(task: TaskIx, number: u32, about: About) -> Step {
-    Step::Spawn { on: task, children: vec![Inquiry::new(number.to_string(), about)] }
+fn ask_one(task: TaskIx, number: u32, about: ChildKind) -> Step {
+    Step::Spawn { on: task, children: vec![ChildSpec::new(number.to_string(), about)] }
 }

@@ -9,7 +9,7 @@ use super::trigger::Status;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::reason::EXIT_CODE;
-use convoke_model::{About, Class, Failure, Inquiry, Violation};
+use convoke_model::{ChildKind, ChildSpec, Class, Failure, Violation};
 use convoke_plan::{Kind, Phase, follows_from};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -35,8 +35,8 @@ pub(super) enum Came {
     Waits,
     Stopped,
     /// A try hands out work: what it says about the run counts first.
-    HandsOut(Box<Said>, Vec<Inquiry>),
-    Asks(Vec<Inquiry>),
+    HandsOut(Box<Said>, Vec<ChildSpec>),
+    Asks(Vec<ChildSpec>),
     Ended(Box<Outcome>),
 }
 
@@ -162,7 +162,7 @@ impl View<'_> {
 
     /// What came of work that was handed out: everybody must have succeeded, then it is put together.
     fn handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: Box<Said>) -> Came {
-        let of_try = matches!(self.asked_about(child), Some(About::Try { .. }));
+        let of_try = matches!(self.asked_about(child), Some(ChildKind::Try { .. }));
         let children = self.intents_of(task, child, said.children.len());
         if children.is_empty() {
             let questions = self.intents(child, &said);
@@ -213,8 +213,8 @@ impl View<'_> {
     fn put_together(&self, task: TaskIx, phase: &Phase, child: TaskIx, below: Vec<Outcome>) -> Came {
         let Some(aggregate) = self.aggregate_of(task, child) else {
             let key = self.tasks[child].question.as_ref().expect("a child of a phase is asked").key.clone();
-            let about = About::Aggregate { of: self.tasks[child].id.clone() };
-            return Came::Asks(vec![Inquiry::new(key, about)]);
+            let about = ChildKind::Aggregate { of: self.tasks[child].id.clone() };
+            return Came::Asks(vec![ChildSpec::new(key, about)]);
         };
         match self.reply(task, phase, aggregate) {
             Reply::Waits => Came::Waits,
@@ -255,7 +255,7 @@ impl State {
     /// The failure of a child is that of who handed the work to it; what it said about the run does not count.
     fn of_child(&self, child: TaskIx, outcome: Outcome) -> Outcome {
         let who = match self.tasks[child].question.as_deref() {
-            Some(Inquiry { key, about: About::Intent { persona, .. }, .. }) => {
+            Some(ChildSpec { key, kind: ChildKind::Intent { persona, .. }, .. }) => {
                 format!("child {key} ({persona})")
             }
             _ => "child".to_owned(),

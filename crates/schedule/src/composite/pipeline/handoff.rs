@@ -10,7 +10,7 @@ use super::trigger::Status;
 use crate::context::{Names, Roots, map_value};
 use crate::state::{FrameIx, State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, Failure};
+use convoke_model::{ChildKind, Failure};
 use convoke_plan::template::{ConditionId, Value, flags_value, from_json};
 use convoke_plan::{Kind, Phase};
 use serde_json::{Map, Value as Json, json};
@@ -187,8 +187,10 @@ impl View<'_> {
     /// What was handed to a child; also for who puts together what the child has handed on.
     fn intent_json(&self, child: TaskIx) -> Json {
         match self.asked_about(child) {
-            Some(About::Intent { task, .. }) => self.read(task).map(|text| text.value()).unwrap_or_default(),
-            Some(About::Aggregate { of }) => {
+            Some(ChildKind::Intent { task, .. }) => {
+                self.read(task).map(|text| text.value()).unwrap_or_default()
+            }
+            Some(ChildKind::Aggregate { of }) => {
                 self.tasks.find(of).map_or(Json::Null, |of| self.intent_json(of))
             }
             _ => Json::Null,
@@ -198,7 +200,7 @@ impl View<'_> {
     /// What whoever puts results together is given: each child's work and result.
     pub(super) fn children_json(&self, child: TaskIx) -> Json {
         let Some((task, phase)) = self.phase_of(child) else { return json!([]) };
-        let Some(About::Aggregate { of }) = self.asked_about(child) else { return json!([]) };
+        let Some(ChildKind::Aggregate { of }) = self.asked_about(child) else { return json!([]) };
         let Some(of) = self.tasks.find(of) else { return json!([]) };
         self.below_json(task, phase, of)
     }
@@ -211,7 +213,7 @@ impl View<'_> {
                 Came::Ended(outcome) => outcome_json(&outcome),
                 _ => Map::new(),
             };
-            if let Some(About::Intent { persona, .. }) = self.asked_about(*child) {
+            if let Some(ChildKind::Intent { persona, .. }) = self.asked_about(*child) {
                 told.insert("persona".into(), persona.as_str().into());
             }
             told.insert("task".into(), self.intent_json(*child));

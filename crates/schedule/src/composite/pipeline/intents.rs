@@ -7,18 +7,21 @@ use super::trigger::Status;
 use crate::outputs::store;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, Inquiry, ProjectPatch, TaskId, fit};
+use convoke_model::{ChildKind, ChildSpec, ProjectPatch, TaskId, fit};
 use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace, follows_from};
 use indexmap::IndexMap;
 
 impl View<'_> {
     /// The questions that a child's wishes become.
-    pub(super) fn intents(&self, child: TaskIx, said: &Said) -> Vec<Inquiry> {
+    pub(super) fn intents(&self, child: TaskIx, said: &Said) -> Vec<ChildSpec> {
         let above = self.tasks[child].question.as_ref().expect("a child of a phase is asked");
         let depth = self.depth_of(child) + 1;
         let intent = |(number, wanted): (usize, &super::contract::Wanted)| {
             let (persona, task) = (wanted.persona.clone(), store(self.outputs, &wanted.task));
-            Inquiry::new(format!("{}.{}", above.key, number + 1), About::Intent { persona, task, depth })
+            ChildSpec::new(
+                format!("{}.{}", above.key, number + 1),
+                ChildKind::Intent { persona, task, depth },
+            )
         };
         said.children.iter().enumerate().map(intent).collect()
     }
@@ -44,9 +47,9 @@ impl State {
     /// Who has handed its work to a child; to whoever puts results together, who has handed that work out.
     pub(super) fn handed_by(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
         let question = self.tasks[child].question.as_ref()?;
-        match &question.about {
-            About::Aggregate { of } => self.tasks.find(of),
-            About::Intent { .. } => {
+        match &question.kind {
+            ChildKind::Aggregate { of } => self.tasks.find(of),
+            ChildKind::Intent { .. } => {
                 let (above, _) = question.key.rsplit_once('.')?;
                 let role = if above.contains('.') { "child" } else { "try" };
                 self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), role, Some(above), 1))
@@ -58,17 +61,19 @@ impl State {
     /// How deep a child of a phase stands: a try not at all.
     pub(crate) fn depth_of(&self, child: TaskIx) -> u32 {
         match self.asked_about(child) {
-            Some(About::Intent { depth, .. }) => *depth,
-            Some(About::Aggregate { of }) => self.tasks.find(of).map_or(0, |of| self.depth_of(of)),
+            Some(ChildKind::Intent { depth, .. }) => *depth,
+            Some(ChildKind::Aggregate { of }) => self.tasks.find(of).map_or(0, |of| self.depth_of(of)),
             _ => 0,
         }
     }
 
     /// The role that a child plays; the phase's own where there is none.
-    pub(crate) fn role_of<'p>(&self, phase: &'p Phase, about: &About) -> Option<&'p ChildRole> {
+    pub(crate) fn role_of<'p>(&self, phase: &'p Phase, about: &ChildKind) -> Option<&'p ChildRole> {
         match about {
-            About::Intent { persona, .. } => phase.children.iter().find(|role| *role.persona == **persona),
-            About::Aggregate { of } => {
+            ChildKind::Intent { persona, .. } => {
+                phase.children.iter().find(|role| *role.persona == **persona)
+            }
+            ChildKind::Aggregate { of } => {
                 let of = self.tasks.find(of).and_then(|of| self.asked_about(of))?;
                 self.role_of(phase, of)
             }
@@ -77,11 +82,11 @@ impl State {
     }
 
     /// The node that answers a question of a phase.
-    pub(crate) fn phase_worker(&self, phase: &Phase, about: &About) -> Option<NodeIx> {
+    pub(crate) fn phase_worker(&self, phase: &Phase, about: &ChildKind) -> Option<NodeIx> {
         match (about, self.role_of(phase, about)) {
-            (About::Try { .. }, _) => Some(phase.worker),
-            (About::Intent { .. }, role) => role.map(|role| role.worker),
-            (About::Aggregate { .. }, role) => Some(role.map_or(phase.worker, |role| role.worker)),
+            (ChildKind::Try { .. }, _) => Some(phase.worker),
+            (ChildKind::Intent { .. }, role) => role.map(|role| role.worker),
+            (ChildKind::Aggregate { .. }, role) => Some(role.map_or(phase.worker, |role| role.worker)),
             _ => None,
         }
     }
@@ -157,7 +162,7 @@ impl State {
             return Some(format!("`children` with status {}", said.status.word()));
         }
         let about = self.asked_about(child)?;
-        if matches!(about, About::Aggregate { .. }) {
+        if matches!(about, ChildKind::Aggregate { .. }) {
             return Some("what is put together hands out no further work".to_owned());
         }
         if !self.intents_of(task, child, said.children.len()).is_empty() {

@@ -29,7 +29,7 @@ use crate::composite::{Composite, Step};
 use crate::context::{Names, Roots};
 use crate::state::{End, State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, AgentCall, Contract, Failure, Work};
+use convoke_model::{AgentCall, ChildKind, Contract, Failure, Work};
 use convoke_plan::{Kind, Node, NodeIx, Phase};
 
 /// A phase of a pipeline: tries, the work that they hand out, and what is made of that.
@@ -40,7 +40,7 @@ impl Composite for PhaseTask {
         matches!(node.kind, Kind::Phase(_))
     }
 
-    fn worker(&self, state: &State, task: TaskIx, child: &About) -> Option<NodeIx> {
+    fn worker(&self, state: &State, task: TaskIx, child: &ChildKind) -> Option<NodeIx> {
         state.phase_worker(state.phase(task)?, child)
     }
 

@@ -10,14 +10,14 @@ use super::state::News;
 use super::trigger::Status;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, Inquiry};
+use convoke_model::{ChildKind, ChildSpec};
 use convoke_plan::Phase;
 use std::collections::HashSet;
 
 /// What those that have ended come to.
 enum Found {
     /// Nothing above them can have changed but for these questions.
-    Questions(Vec<Inquiry>),
+    Questions(Vec<ChildSpec>),
     /// All must be looked at.
     Unclear,
 }
@@ -98,7 +98,7 @@ impl State {
 
     /// Whose result changes with the end of a child: its own, or that of whoever handed the work out that it puts together.
     fn doer(&self, task: TaskIx, child: TaskIx) -> TaskIx {
-        let puts_together = matches!(self.asked_about(child), Some(About::Aggregate { .. }));
+        let puts_together = matches!(self.asked_about(child), Some(ChildKind::Aggregate { .. }));
         self.handed_by(task, child).filter(|_| puts_together).unwrap_or(child)
     }
 

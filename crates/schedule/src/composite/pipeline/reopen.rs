@@ -11,7 +11,7 @@ use crate::resume::{Reopening, lies_below};
 use crate::state::{End, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::reason::{FENCED, INTERRUPTED, INTERRUPTED_UNSTARTED};
-use convoke_model::{About, CauseKind, Failure, Superseded, TaskId};
+use convoke_model::{CauseKind, ChildKind, Failure, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -103,7 +103,7 @@ impl State {
     /// The newest try of a phase with everybody that it has handed work to; those before it are over.
     fn of_newest_try(&self, step: TaskIx) -> &[TaskIx] {
         let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
-        let is_try = |child: &TaskIx| matches!(self.asked_about(*child), Some(About::Try { .. }));
+        let is_try = |child: &TaskIx| matches!(self.asked_about(*child), Some(ChildKind::Try { .. }));
         &children[children.iter().rposition(is_try).unwrap_or(0)..]
     }
 

@@ -11,7 +11,7 @@ use super::trigger::Status;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{About, Cause, CauseKind, Class, Failure, Inquiry, TaskId};
+use convoke_model::{Cause, CauseKind, ChildKind, ChildSpec, Class, Failure, TaskId};
 use convoke_plan::Phase;
 
 impl View<'_> {
@@ -63,7 +63,7 @@ impl State {
     pub(super) fn try_after(&self, task: TaskIx, before: Option<TaskIx>) -> Step {
         let key = (self.tries(task).len() + 1).to_string();
         let after = before.map(|before| self.tasks[before].id.clone());
-        Step::Spawn { on: task, children: vec![Inquiry::new(key, About::Try { after })] }
+        Step::Spawn { on: task, children: vec![ChildSpec::new(key, ChildKind::Try { after })] }
     }
 
     /// The failure of a child ends what else a try has handed out.

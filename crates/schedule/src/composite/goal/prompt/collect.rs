@@ -16,7 +16,7 @@ use crate::composite::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::readable;
-use convoke_model::{About, Class, Duty, Event, Inquiry, Piece, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Class, Duty, Event, Piece, TaskId};
 use convoke_plan::Kind;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -95,7 +95,7 @@ impl View<'_> {
         };
         let question = |(key, parts): (String, Vec<Part>)| {
             let of = parts.into_iter().map(|part| part.piece).collect();
-            Inquiry::new(key, About::Collect { of })
+            ChildSpec::new(key, ChildKind::Collect { of })
         };
         let children = asks.into_iter().map(question).collect();
         vec![Step::Record(routed), Step::Spawn { on, children }]
@@ -242,8 +242,8 @@ impl State {
 
     /// What a digest is to be made of; `None` of everybody else.
     pub(in crate::composite::goal) fn pieces_of(&self, task: TaskIx) -> Option<&[Piece]> {
-        match &self.tasks[task].question.as_ref()?.about {
-            About::Collect { of } => Some(of),
+        match &self.tasks[task].question.as_ref()?.kind {
+            ChildKind::Collect { of } => Some(of),
             _ => None,
         }
     }

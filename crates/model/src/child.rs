@@ -1,27 +1,27 @@
-//! Questions that a task asks on its way to its own answer; each becomes a child of the task.
+//! The children that a composite task spawns on its way to its own answer.
 //!
-//! A question names what it is about by task, never by text: prompts are made from outputs when the child starts, so
-//! that a journal holds every output once.
+//! A child names what it works on by task, never by text: prompts are made from outputs when the child starts, so that a
+//! journal holds every output once.
 
 use crate::{Duty, Item, JsonText, Payload, TaskId, Usage};
 use serde::{Deserialize, Serialize};
 
-/// One question.
+/// One child, as the task that spawns it describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Inquiry {
-    /// Its place among the task's questions, such as `2.13`: level and number.
+pub struct ChildSpec {
+    /// Its place among the task's children, such as `2.13`: level and number.
     pub key: String,
-    /// What is asked.
-    pub about: About,
+    /// What it does.
+    pub kind: ChildKind,
     /// The tasks that must have ended well before it starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<TaskId>,
 }
 
-/// What a question is about.
+/// What a child does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum About {
+pub enum ChildKind {
     /// Make one text of these.
     Merge {
         /// In this order.
@@ -110,47 +110,47 @@ pub enum About {
     },
 }
 
-impl About {
+impl ChildKind {
     /// The word for people and ids.
     pub fn word(&self) -> &str {
         match self {
-            About::Merge { .. } => "merge",
-            About::Choose { .. } => "choose",
-            About::Assess { .. } => "assess",
-            About::Correct { .. } => "correct",
-            About::Reshape { .. } => "repair_input",
-            About::Prompt { .. } => "llm",
-            About::Program { .. } => "rlm",
-            About::Item(_) => "task",
-            About::Duty { duty, .. } => duty.word(),
-            About::Collect { .. } => Duty::Collect.word(),
-            About::Try { .. } => "try",
-            About::Intent { .. } => "child",
-            About::Aggregate { .. } => "aggregate",
-            About::Part { role, .. } => role,
+            ChildKind::Merge { .. } => "merge",
+            ChildKind::Choose { .. } => "choose",
+            ChildKind::Assess { .. } => "assess",
+            ChildKind::Correct { .. } => "correct",
+            ChildKind::Reshape { .. } => "repair_input",
+            ChildKind::Prompt { .. } => "llm",
+            ChildKind::Program { .. } => "rlm",
+            ChildKind::Item(_) => "task",
+            ChildKind::Duty { duty, .. } => duty.word(),
+            ChildKind::Collect { .. } => Duty::Collect.word(),
+            ChildKind::Try { .. } => "try",
+            ChildKind::Intent { .. } => "child",
+            ChildKind::Aggregate { .. } => "aggregate",
+            ChildKind::Part { role, .. } => role,
         }
     }
 }
 
-impl Inquiry {
-    /// A question that can be asked at once.
-    pub fn new(key: impl Into<String>, about: About) -> Inquiry {
-        Inquiry { key: key.into(), about, needs: Vec::new() }
+impl ChildSpec {
+    /// A child that can start at once.
+    pub fn new(key: impl Into<String>, kind: ChildKind) -> ChildSpec {
+        ChildSpec { key: key.into(), kind, needs: Vec::new() }
     }
 
     /// The tasks that end before it starts. A task of a goal says so itself.
     pub fn waits_for(&self) -> &[TaskId] {
-        match &self.about {
-            About::Item(item) => &item.inputs,
+        match &self.kind {
+            ChildKind::Item(item) => &item.inputs,
             _ => &self.needs,
         }
     }
 
     /// The id of the child that answers. Tasks of a goal are a tree of numbers: `goal/2/1`.
     pub fn child_of(&self, task: &TaskId) -> TaskId {
-        match self.about {
-            About::Item(_) => TaskId::new(Some(task), &self.key, None, 1),
-            _ => TaskId::new(Some(task), self.about.word(), Some(&self.key), 1),
+        match self.kind {
+            ChildKind::Item(_) => TaskId::new(Some(task), &self.key, None, 1),
+            _ => TaskId::new(Some(task), self.kind.word(), Some(&self.key), 1),
         }
     }
 }
