@@ -85,10 +85,10 @@ impl Scheduler {
         while !self.cancellation().took_effect() {
             self.fire_timers(outputs);
             if let Some(todo) = self.state.agenda.pop_front() {
-                self.look_at(todo, outputs);
+                self.process(todo, outputs);
             } else if let Some(frame) = self.state.frame_agenda.pop_front() {
                 self.state.frame_mut(frame).listed = false;
-                self.look_at_frame(frame, outputs);
+                self.process_frame(frame, outputs);
             } else {
                 break;
             }

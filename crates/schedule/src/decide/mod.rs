@@ -31,12 +31,12 @@ use serde_json::json;
 use std::time::Duration;
 
 impl Scheduler {
-    pub(crate) fn look_at(&mut self, todo: Todo, outputs: &dyn Outputs) {
+    pub(crate) fn process(&mut self, todo: Todo, outputs: &dyn Outputs) {
         match todo {
             Todo::Begin(task) => self.begin(task, outputs),
             Todo::Follow(task) => self.follow(task, outputs),
             Todo::Remedy(task) => self.remedy(task),
-            Todo::Group(task) => self.look_at_group(task, outputs),
+            Todo::Group(task) => self.process_group(task, outputs),
             Todo::Lost(task) => self.lost(task),
             Todo::Answered(task) => self.answered(task, outputs),
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
@@ -271,7 +271,7 @@ impl Scheduler {
                 let steps = composite.map(|composite| composite.arrived(&self.view(outputs), task));
                 self.take_steps(steps.unwrap_or_default(), outputs);
             }
-            TaskState::Open => self.look_at_group(task, outputs),
+            TaskState::Open => self.process_group(task, outputs),
             _ => {}
         }
     }

@@ -134,7 +134,7 @@ impl Scheduler {
     }
 
     /// A workflow may have something to sweep, to give up waiting for, or to finish.
-    pub(crate) fn look_at_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
+    pub(crate) fn process_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
         if self.frame(frame).stage == Stage::Closed || self.finished.is_some() {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! A frame is the scope of names. What stands in it sees nothing of its parent but the inputs it was given.
 
-use crate::composite::pipeline::Kept;
+use crate::composite::pipeline::PipelineState;
 use crate::state::TaskIx;
 use convoke_model::{Cause, Ending, Payload, Usage};
 use convoke_plan::{NodeIx, WorkflowIx};
@@ -54,7 +54,7 @@ pub(crate) struct Frame {
     /// Newest summary of older outputs: covers this many entries of the history.
     pub summary: Option<Summary>,
     /// What it keeps for its phases, where it is a pipeline.
-    pub kept: Kept,
+    pub pipeline: PipelineState,
 }
 
 /// Where a frame stands between its first and last moment.
@@ -113,7 +113,7 @@ impl Frame {
             listed: false,
             told: Vec::new(),
             summary: None,
-            kept: Kept::default(),
+            pipeline: PipelineState::default(),
         }
     }
 

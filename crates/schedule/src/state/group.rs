@@ -83,7 +83,7 @@ fn why_members_failed(failed: &[(String, &Failure)]) -> String {
 
 impl Scheduler {
     /// Decide: does the group end, and how?
-    pub(crate) fn look_at_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+    pub(crate) fn process_group(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state != TaskState::Open || self.tasks[task].group.is_none() {
             return;
         }

@@ -48,8 +48,8 @@ impl State {
     /// Whether a later round stands for what a phase came to: it ran again, or an edge led back from it.
     pub(crate) fn is_made_good(&self, phase: TaskIx, ran: &[TaskIx]) -> bool {
         let led_back = |later: &TaskIx| {
-            let course = self.tasks[*later].course.as_ref();
-            let from = course.and_then(|course| course.started.as_ref());
+            let phase_state = self.tasks[*later].phase_state.as_ref();
+            let from = phase_state.and_then(|phase_state| phase_state.started.as_ref());
             self.round(*later) > self.round(phase) && from.is_some_and(|from| from.contains(&phase))
         };
         self.has_rounds(phase)

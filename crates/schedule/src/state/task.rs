@@ -3,9 +3,9 @@
 //! Tasks live in one table and are addressed by index; the id is for people and events. A task knows where it came
 //! from (`from`), which is all that its context is made of.
 
-use crate::composite::goal::Pursuit;
+use crate::composite::goal::ItemProgress;
 use crate::composite::merge::Merging;
-use crate::composite::pipeline::Course;
+use crate::composite::pipeline::PhaseState;
 use crate::state::{FrameIx, Group};
 use convoke_model::{Cause, ChildSpec, Failure, Payload, TaskId, Timestamp, Usage};
 use convoke_plan::NodeIx;
@@ -73,7 +73,7 @@ pub(crate) struct Task {
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<ChildSpec>>,
     /// How the work on it went, for tasks of a goal and their duties.
-    pub pursuit: Option<Box<Pursuit>>,
+    pub progress: Option<Box<ItemProgress>>,
     /// What its own attempts used.
     pub usage: Usage,
     /// The workflow instance that it runs, for sub-plans.
@@ -90,7 +90,7 @@ pub(crate) struct Task {
     /// Whether it is a hook: its failure is told and changes nothing.
     pub hook: bool,
     /// How far it has come, where edges lead to it or it is a phase.
-    pub course: Option<Box<Course>>,
+    pub phase_state: Option<Box<PhaseState>>,
 }
 
 /// How a task stands.
@@ -178,7 +178,7 @@ impl Tasks {
             group: None,
             merging: None,
             question: None,
-            pursuit: None,
+            progress: None,
             usage: Usage::default(),
             frame: None,
             started: None,
@@ -187,7 +187,7 @@ impl Tasks {
             followed: false,
             summary_for: None,
             hook: false,
-            course: None,
+            phase_state: None,
         });
         ix
     }

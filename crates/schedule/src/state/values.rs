@@ -1,6 +1,6 @@
 //! Payloads as templates see them, read once and kept for a while.
 
-use crate::composite::goal::Said;
+use crate::composite::goal::GoalAnswer;
 use crate::context::Roots;
 use crate::state::{FrameIx, TaskIx};
 use crate::view::View;
@@ -20,7 +20,7 @@ pub(crate) struct Values {
     workflows: RefCell<HashMap<u32, Value>>,
     items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
     /// What the duties of goals answered.
-    pub(crate) said: RefCell<HashMap<TaskIx, Arc<Said>>>,
+    pub(crate) said: RefCell<HashMap<TaskIx, Arc<GoalAnswer>>>,
     /// How many tasks of goals were looked at.
     pub(crate) looked: Cell<u64>,
 }

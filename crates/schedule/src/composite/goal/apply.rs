@@ -16,7 +16,7 @@ impl View<'_> {
     /// Something about a goal has changed: all that follows.
     pub(super) fn next_of_goal(&self, goal: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
         // Whoever was asked for a task and has ended has changed the task.
-        let touched: Vec<TaskIx> = changed.iter().copied().filter(|task| self.is_led(*task)).collect();
+        let touched: Vec<TaskIx> = changed.iter().copied().filter(|task| self.is_goal_task(*task)).collect();
         let mut steps: Vec<Step> = touched.iter().flat_map(|on| self.collect_further(*on, changed)).collect();
         let decisions = self.decisions(goal, &touched);
         debug_assert!(

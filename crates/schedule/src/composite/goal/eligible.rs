@@ -19,9 +19,9 @@ impl State {
     pub(super) fn note_item(&mut self, within: TaskIx) {
         let Some((goal, _)) = self.goal_of(within) else { return };
         let begins_round = goal == within && !self.follows_item(goal);
-        let pursuit = self.tasks[goal].pursuit.get_or_insert_default();
-        pursuit.made += 1;
-        pursuit.rounds += u32::from(begins_round);
+        let progress = self.tasks[goal].progress.get_or_insert_default();
+        progress.made += 1;
+        progress.rounds += u32::from(begins_round);
     }
 
     /// Whether the task that was made last follows another: both are of one round.

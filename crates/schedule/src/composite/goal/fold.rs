@@ -7,7 +7,7 @@ use convoke_plan::{Action, Kind, NodeIx};
 
 /// How the work on a task of a goal went so far, as decisions say.
 #[derive(Debug, Default)]
-pub(crate) struct Pursuit {
+pub(crate) struct ItemProgress {
     /// Ways to recover that were chosen.
     pub tried: Vec<Action>,
     /// The last of them, until something is asked because of it.
@@ -30,7 +30,7 @@ pub(crate) struct Pursuit {
 
 impl State {
     /// Whether a goal goes on, as the journal says, before a place was found for it.
-    pub(super) fn went_on(&self, task: TaskIx) -> bool {
+    pub(super) fn is_resumed(&self, task: TaskIx) -> bool {
         let state = &self.tasks[task];
         state.state == TaskState::Ready
             && state.group.is_some()
@@ -38,7 +38,7 @@ impl State {
     }
 
     /// Whether a task is a goal or a task of one: it asks on its way, and goes on when it is woken.
-    pub(crate) fn is_led(&self, task: TaskIx) -> bool {
+    pub(crate) fn is_goal_task(&self, task: TaskIx) -> bool {
         matches!(self.node(task).kind, Kind::Goal(_) | Kind::Item(_))
     }
 
@@ -47,14 +47,14 @@ impl State {
         let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
         let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
         if let (Some(item), Some(action)) = (item, action) {
-            let pursuit = self.tasks[item].pursuit.get_or_insert_default();
+            let progress = self.tasks[item].progress.get_or_insert_default();
             match action {
                 // These end the task, also where it did not fail: they recover nothing.
-                Action::Skip => pursuit.left_out = Some(reason.to_owned()),
+                Action::Skip => progress.left_out = Some(reason.to_owned()),
                 Action::Fail => {}
                 _ => {
-                    pursuit.tried.push(action);
-                    pursuit.due = Some(action);
+                    progress.tried.push(action);
+                    progress.due = Some(action);
                 }
             }
         }
@@ -64,14 +64,14 @@ impl State {
     /// These were not done, and whoever resumes them wants them tried.
     pub(crate) fn insist_on(&mut self, rewound: &[TaskId]) {
         for item in rewound.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
-            self.tasks[item].pursuit.get_or_insert_default().insisted = true;
+            self.tasks[item].progress.get_or_insert_default().insisted = true;
         }
     }
 
     /// Somebody called a tool. What is remembered of it is whether a task of a goal was done with it.
     pub(crate) fn tool_called(&mut self, id: &TaskId, tool: &str) -> Folded {
         if let Some(task) = self.tasks.find(id).filter(|task| self.duty_of(*task).is_some()) {
-            let called = &mut self.tasks[task].pursuit.get_or_insert_default().called;
+            let called = &mut self.tasks[task].progress.get_or_insert_default().called;
             if !called.iter().any(|known| known == tool) {
                 called.push(tool.to_owned());
             }
@@ -86,9 +86,9 @@ impl State {
 
     /// What was due is asked now: whoever is asked knows for which way.
     pub(super) fn note_strategy(&mut self, task: TaskIx, child: TaskIx) {
-        let due = self.tasks[task].pursuit.as_mut().and_then(|pursuit| pursuit.due.take());
+        let due = self.tasks[task].progress.as_mut().and_then(|progress| progress.due.take());
         if let Some(action) = due {
-            self.tasks[child].pursuit.get_or_insert_default().strategy = Some(action);
+            self.tasks[child].progress.get_or_insert_default().strategy = Some(action);
         }
     }
 

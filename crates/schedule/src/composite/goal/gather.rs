@@ -1,8 +1,8 @@
 //! Where what a goal knows comes from: its tasks, their ends and what they said.
 
-use super::planning::answer::{self, Said};
+use super::planning::answer::{self, GoalAnswer};
 use super::planning::proposal::Proposal;
-use super::state::{Entry, GoalState, ItemState, Standing, Told};
+use super::state::{Entry, GoalState, ItemState, Response, Standing};
 use crate::outputs::Outputs;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
@@ -34,7 +34,7 @@ impl View<'_> {
     }
 
     /// What a duty answered, read once.
-    pub(crate) fn said(&self, task: TaskIx, duty: Duty) -> Arc<Said> {
+    pub(crate) fn said(&self, task: TaskIx, duty: Duty) -> Arc<GoalAnswer> {
         let mut kept = self.values.said.borrow_mut();
         let read = || Arc::new(answer::read(duty, &self.json_of(task)));
         kept.entry(task).or_insert_with(read).clone()
@@ -90,7 +90,7 @@ impl State {
         found.dedup();
         self.values.looked.set(self.values.looked.get() + found.len() as u64);
         let items: Vec<_> = found.iter().map(|item| self.item_state(*item, &found, past, outputs)).collect();
-        let pursuit = self.tasks[task].pursuit.as_deref();
+        let progress = self.tasks[task].progress.as_deref();
         let all = matches!(past, Past::Open | Past::Whole);
         let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
         // Nobody asks what a person's plan says while its tasks are worked on.
@@ -105,8 +105,8 @@ impl State {
             unattended: self.skip_gates,
             purses: self.purses(task),
             steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
-            made: pursuit.map_or(0, |pursuit| pursuit.made),
-            rounds: pursuit.map_or(0, |pursuit| pursuit.rounds),
+            made: progress.map_or(0, |progress| progress.made),
+            rounds: progress.map_or(0, |progress| progress.rounds),
             lacks_digests: self.lacks_digests(task),
             items,
             places: OnceCell::new(),
@@ -154,7 +154,7 @@ impl State {
         outputs: Option<&dyn Outputs>,
     ) -> ItemState<'a> {
         let state = &self.tasks[task];
-        let pursuit = state.pursuit.as_deref();
+        let progress = state.progress.as_deref();
         let item = self.item_of(task).expect("only items are gathered");
         let looked_at = match past {
             Past::Open => !state.is_ended() && !self.awaits_answer(task),
@@ -170,9 +170,9 @@ impl State {
             builds_on: if looked_at { self.builds_on(task) } else { Vec::new() },
             inputs: if state.state == TaskState::Waiting { self.ends_of(&item.inputs) } else { Vec::new() },
             steps: if looked_at { self.steps_of(task, places, outputs) } else { Vec::new() },
-            tried: pursuit.map_or(&[], |pursuit| &pursuit.tried),
-            due: pursuit.and_then(|pursuit| pursuit.due),
-            insisted: pursuit.is_some_and(|pursuit| pursuit.insisted),
+            tried: progress.map_or(&[], |progress| &progress.tried),
+            due: progress.and_then(|progress| progress.due),
+            insisted: progress.is_some_and(|progress| progress.insisted),
             skipped: self.skipped(task),
             lacks_digests: self.lacks_digests(task) || self.is_unreconciled(task),
             failure: state.failure.as_deref(),
@@ -184,8 +184,8 @@ impl State {
     /// The tools that whoever was asked for a task has called.
     fn called_for(&self, task: TaskIx) -> Vec<&str> {
         let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
-        let pursuits = members.filter_map(|member| self.tasks[*member].pursuit.as_deref());
-        pursuits.flat_map(|pursuit| &pursuit.called).map(String::as_str).collect()
+        let pursuits = members.filter_map(|member| self.tasks[*member].progress.as_deref());
+        pursuits.flat_map(|progress| &progress.called).map(String::as_str).collect()
     }
 
     /// Its inputs, then those of the tasks that it is a part of: what a task builds on, its parts build on too.
@@ -204,7 +204,7 @@ impl State {
     fn skipped(&self, task: TaskIx) -> Option<(CauseKind, &str)> {
         let state = &self.tasks[task];
         let cause = state.cancelling.as_ref().filter(|_| state.state == TaskState::Ended(End::Skipped))?;
-        let why = state.pursuit.as_ref().and_then(|pursuit| pursuit.left_out.as_deref());
+        let why = state.progress.as_ref().and_then(|progress| progress.left_out.as_deref());
         Some((cause.kind, why.unwrap_or(cause.kind.words())))
     }
 
@@ -244,11 +244,11 @@ impl State {
         members.filter_map(step).collect()
     }
 
-    fn told(&self, task: TaskIx, duty: Duty, outputs: Option<&dyn Outputs>) -> Told<'_> {
+    fn told(&self, task: TaskIx, duty: Duty, outputs: Option<&dyn Outputs>) -> Response<'_> {
         match (self.tasks[task].succeeded(), self.tasks[task].is_ended(), outputs) {
-            (true, _, Some(outputs)) => Told::Said(self.view(outputs).said(task, duty)),
-            (false, true, _) => Told::Failed(self.tasks[task].failure.as_deref()),
-            _ => Told::Nothing,
+            (true, _, Some(outputs)) => Response::Answered(self.view(outputs).said(task, duty)),
+            (false, true, _) => Response::Failed(self.tasks[task].failure.as_deref()),
+            _ => Response::Pending,
         }
     }
 }

@@ -1,10 +1,9 @@
-//! From a goal to its answer: which task comes next, and who does it.
+//! From a goal to its answer: which task comes next, and which role of a model works on it.
 //!
-//! A goal and its tasks hold no permits themselves: they ask, and each duty is a child with a permit, an attempt and an
-//! end of its own. The record of it is `Routed` (a decision and its reason) and `Asked`; everything else follows from
-//! these and from the ends of the children, so that a goal goes on in its middle wherever it was cut off. `proposal`,
-//! `check`, `contract`, `recover`, `items` and `route` are pure values in, values out; the others speak for the
-//! scheduler. Only what has changed is looked at (`touched`).
+//! A goal and its tasks are composites: each role that is asked is a child with a permit, an attempt and an end of its own. The
+//! record is `Routed` (a decision and its reason) and `ChildrenSpawned`; everything else follows from these and from the ends
+//! of the children, so a goal that was cut off goes on in its middle. `planning` and `routing` are pure values in, values out.
+//! `gather` makes of a run what the router looks at, `apply` makes steps of its decisions, `prompt` what roles are shown.
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
 mod apply;
@@ -23,8 +22,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fold::Pursuit;
-pub(crate) use planning::answer::Said;
+pub(crate) use fold::ItemProgress;
+pub(crate) use planning::answer::GoalAnswer;
 pub(crate) use routing::cause::NOT_ANSWERED;
 pub use routing::items::NOT_ACHIEVED;
 
@@ -75,7 +74,7 @@ impl Composite for GoalTask {
     }
 
     fn reopen(&self, state: &State, task: TaskIx, found: &mut Reopening) -> bool {
-        state.reopen_led(task, found);
+        state.reopen_goal_task(task, found);
         true
     }
 
@@ -153,7 +152,7 @@ impl Composite for GoalTask {
     }
 
     fn before_spawning(&self, state: &mut State, task: TaskIx) {
-        if state.went_on(task) {
+        if state.is_resumed(task) {
             state.open_composite(task);
         }
     }

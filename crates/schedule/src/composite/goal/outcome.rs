@@ -8,7 +8,7 @@ use super::planning::answer::words;
 use super::routing::cause::{self, NOT_ANSWERED};
 use super::routing::items::{because, unknown};
 use super::routing::verdict::verdict;
-use super::state::{Entry, GoalState, ItemState, Told};
+use super::state::{Entry, GoalState, ItemState, Response};
 use crate::composite::Step;
 use crate::state::{End, FrameEnding, State, TaskIx, TaskState};
 use crate::view::View;
@@ -288,12 +288,12 @@ fn whole_reason(state: &GoalState<'_>, item: &ItemState<'_>) -> String {
 
 /// What whoever did a task said about it last. Of a task that was done nobody's words about a failure count.
 fn last_said(item: &ItemState<'_>) -> Option<String> {
-    use super::planning::answer::Said;
+    use super::planning::answer::GoalAnswer;
     let succeeded = item.ended() == Some(End::Succeeded);
     item.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(_, Told::Said(said)) => match &**said {
-            Said::Work { achieved, reason } if *achieved || !succeeded => Some(reason.clone()),
-            Said::Way { reason, .. } if !succeeded => Some(reason.clone()),
+        Entry::Duty(_, Response::Answered(said)) => match &**said {
+            GoalAnswer::Work { achieved, reason } if *achieved || !succeeded => Some(reason.clone()),
+            GoalAnswer::Way { reason, .. } if !succeeded => Some(reason.clone()),
             _ => None,
         },
         _ => None,

@@ -70,12 +70,12 @@ pub(super) fn refusal(purses: &[Purse], effort: Effort) -> Option<String> {
 impl State {
     /// Fold: something was spent on a goal.
     pub(super) fn spent_on_goal(&mut self, goal: TaskIx, usage: &Usage) {
-        self.tasks[goal].pursuit.get_or_insert_default().spent += *usage;
+        self.tasks[goal].progress.get_or_insert_default().spent += *usage;
     }
 
     /// What was spent on a goal, also on what was begun anew when the run was resumed.
     pub(super) fn spent_on(&self, goal: TaskIx) -> Usage {
-        self.tasks[goal].pursuit.as_ref().map(|pursuit| pursuit.spent).unwrap_or_default()
+        self.tasks[goal].progress.as_ref().map(|progress| progress.spent).unwrap_or_default()
     }
 
     /// The budgets of a goal and of the workflows around it.

@@ -54,7 +54,7 @@ impl State {
     }
 
     /// Opens a goal or a task of one again.
-    pub(crate) fn reopen_led(&self, task: TaskIx, found: &mut Reopening) {
+    pub(crate) fn reopen_goal_task(&self, task: TaskIx, found: &mut Reopening) {
         match self.was_stopped(task) {
             true => self.goes_on(task, found),
             false => self.is_done_again(task, found),
@@ -98,7 +98,7 @@ impl State {
         for (child, anew) in &again {
             match anew {
                 true => self.begins_anew_below(*child, found),
-                false => self.reopen_led(*child, found),
+                false => self.reopen_goal_task(*child, found),
             }
         }
         self.forget_later(task, again.is_empty(), found);

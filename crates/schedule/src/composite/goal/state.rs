@@ -1,7 +1,7 @@
 //! What a goal knows: its tasks, how they stand, and what was said on the way. Plain values, from which the router
 //! decides; how they come about is `gather`'s work.
 
-use super::planning::answer::Said;
+use super::planning::answer::GoalAnswer;
 use super::planning::proposal::Proposal;
 use super::purse::Purse;
 use crate::state::End;
@@ -89,20 +89,20 @@ pub(crate) enum Standing {
 #[derive(Debug, Clone)]
 pub(crate) enum Entry<'a> {
     /// Somebody was asked.
-    Duty(Duty, Told<'a>),
+    Duty(Duty, Response<'a>),
     /// A child was made: its place among the tasks.
     Child(usize),
 }
 
 /// What came of asking.
 #[derive(Debug, Clone)]
-pub(crate) enum Told<'a> {
+pub(crate) enum Response<'a> {
     /// Nothing yet.
-    Nothing,
+    Pending,
     /// A failure.
     Failed(Option<&'a Failure>),
     /// An answer.
-    Said(Arc<Said>),
+    Answered(Arc<GoalAnswer>),
 }
 
 impl<'a> GoalState<'a> {

@@ -1,9 +1,8 @@
-//! Making one answer of many: how reduce and verify tasks come to their end.
+//! Making one answer of many outputs, and examining an answer: reduce and verify tasks.
 //!
-//! Such a task holds no permit itself: it asks questions, and each question is a child with a permit, an attempt and an
-//! end of its own. The record of it is two events: `MergeStarted` says what is merged and how, `Asked` which questions
-//! were asked. Everything else follows from these and from the ends of the children, so that a resumed run goes on in
-//! the middle of a merge. `tree` and `vote` are pure; the others speak for the scheduler.
+//! Both are composites: each question is a child with a permit, an attempt and an end of its own. The record is two events:
+//! `MergeStarted` says what is merged and how, `ChildrenSpawned` which questions were asked. Everything else follows from these
+//! and from the ends of the children, so a resumed run goes on in the middle of a merge. `tree` and `vote` are pure.
 
 mod ask;
 mod begin;

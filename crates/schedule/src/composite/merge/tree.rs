@@ -86,16 +86,16 @@ impl Tree {
 
     /// Looks at every group.
     pub fn look_at_all(&mut self, answer: &Answers<'_>) -> Asks {
-        (0..self.groups.len()).flat_map(|number| self.look_at(1, number, answer)).collect()
+        (0..self.groups.len()).flat_map(|number| self.process(1, number, answer)).collect()
     }
 
     /// Looks at the groups of questions that have been answered, each once, and at those above them.
     pub fn look_behind<'k>(&mut self, keys: impl Iterator<Item = &'k str>, answer: &Answers<'_>) -> Asks {
         let places: BTreeSet<(usize, usize)> = keys.filter_map(place).collect();
-        places.into_iter().flat_map(|(level, number)| self.look_at(level, number, answer)).collect()
+        places.into_iter().flat_map(|(level, number)| self.process(level, number, answer)).collect()
     }
 
-    fn look_at(&mut self, mut level: usize, mut number: usize, answer: &Answers<'_>) -> Asks {
+    fn process(&mut self, mut level: usize, mut number: usize, answer: &Answers<'_>) -> Asks {
         let mut look = Look { bounds: self.bounds, answer, next: Next::default() };
         while let Some(parts) = self.open_parts(level, number) {
             let last = self.settled[level - 1].len() == 1;

@@ -12,7 +12,7 @@ use crate::context::headed;
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
-use convoke_model::{ChildKind, AgentCall, Class, Event, Failure, ChildSpec, TaskId};
+use convoke_model::{AgentCall, ChildKind, ChildSpec, Class, Event, Failure, TaskId};
 use convoke_plan::{NodeIx, Strategy, Verify};
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! What a persona may do and use, and what was done against that, whatever came of it.
 
-use super::came::Reply;
 use super::trigger::Status;
+use super::try_progress::Reply;
 use crate::state::{FrameIx, State, TaskIx};
 use crate::view::View;
 use convoke_model::{Class, Contract, Work};

@@ -1,6 +1,6 @@
 //! Fold: what pipelines record. Structural alone; nothing is decided here.
 
-use super::state::{Announcement, Course, Recorded};
+use super::state::{Announcement, PhaseState, Recorded};
 use crate::fold::Folded;
 use crate::state::{End, State, TaskIx, TaskState, Todo};
 use convoke_model::{Payload, TaskId};
@@ -21,11 +21,11 @@ impl State {
             return Ok(());
         }
         let from = from.iter().map(|id| self.known(id, "routed")).collect::<Result<Vec<_>, _>>()?;
-        let course = self.course_mut(task);
-        course.because = reason.to_owned();
+        let phase_state = self.phase_state_mut(task);
+        phase_state.because = reason.to_owned();
         match chosen {
-            "start" => course.started = Some(from),
-            _ => course.skipped = true,
+            "start" => phase_state.started = Some(from),
+            _ => phase_state.skipped = true,
         }
         Ok(())
     }
@@ -38,8 +38,8 @@ impl State {
     ) -> Folded {
         let task = self.known(id, "state_changed")?;
         let frame = self.tasks[task].place.frame;
-        self.frame_mut(frame).kept.change(flags, metadata);
-        self.course_mut(task).recorded.changed = true;
+        self.frame_mut(frame).pipeline.change(flags, metadata);
+        self.phase_state_mut(task).recorded.changed = true;
         Ok(())
     }
 
@@ -48,8 +48,8 @@ impl State {
         let frame = self.tasks[task].place.frame;
         let (kind, payload) = (kind.to_owned(), payload.clone());
         let said = Announcement { task, attempt, kind, payload, made_good: false };
-        self.frame_mut(frame).kept.announce(said);
-        self.course_mut(task).recorded.announced += 1;
+        self.frame_mut(frame).pipeline.announce(said);
+        self.phase_state_mut(task).recorded.announced += 1;
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl State {
     pub(crate) fn files_seen(&mut self, id: &TaskId, present: &[String], absent: &[String]) -> Folded {
         let task = self.known(id, "files_seen")?;
         self.errands.remove(&task);
-        let files = &mut self.course_mut(task).files;
+        let files = &mut self.phase_state_mut(task).files;
         files.extend(present.iter().map(|path| (path.clone(), true)));
         files.extend(absent.iter().map(|path| (path.clone(), false)));
         self.todo(Todo::Begin(task));
@@ -80,9 +80,9 @@ impl State {
         if let Some(id) = id {
             let task = self.known(id, "project_seen")?;
             self.errands.remove(&task);
-            self.course_mut(task).recorded.patched = true;
+            self.phase_state_mut(task).recorded.patched = true;
             let (child, frame) = (self.patched_by(task), self.tasks[task].place.frame);
-            self.frame_mut(frame).kept.patched.push(child);
+            self.frame_mut(frame).pipeline.patched.push(child);
             let key = self.change_key(child);
             self.settled.entry(place.to_owned()).or_default().push(key);
             self.todo(Todo::Group(task));
@@ -97,8 +97,8 @@ impl State {
             self.stop_waiting(task);
             self.tasks[task].state = TaskState::Ready;
         }
-        if let Some(course) = self.tasks[task].course.as_mut() {
-            course.recorded = Recorded::default();
+        if let Some(phase_state) = self.tasks[task].phase_state.as_mut() {
+            phase_state.recorded = Recorded::default();
         }
     }
 
@@ -118,17 +118,17 @@ impl State {
         let failure = self.tasks[task].failure.clone().filter(|_| end == End::Failed);
         let frame = self.tasks[task].place.frame;
         let limit = self.workflow_in(frame).pipeline.as_ref().map_or(0, |pipeline| pipeline.hard_failures);
-        self.frame_mut(frame).kept.count_end(task, failure.as_deref(), limit);
+        self.frame_mut(frame).pipeline.count_end(task, failure.as_deref(), limit);
     }
 
     /// What is open again is decided anew, by the files that are there now.
     pub(crate) fn edges_reopened(&mut self, task: TaskIx) {
-        let Some(course) = self.tasks[task].course.as_mut() else { return };
-        course.skipped = false;
-        course.files.clear();
+        let Some(phase_state) = self.tasks[task].phase_state.as_mut() else { return };
+        phase_state.skipped = false;
+        phase_state.files.clear();
     }
 
-    pub(crate) fn course_mut(&mut self, task: TaskIx) -> &mut Course {
-        self.tasks[task].course.get_or_insert_default()
+    pub(crate) fn phase_state_mut(&mut self, task: TaskIx) -> &mut PhaseState {
+        self.tasks[task].phase_state.get_or_insert_default()
     }
 }

@@ -1,12 +1,12 @@
 //! What a worker is told: made afresh for each attempt from outputs and from what the run keeps, never from a conversation.
 //!
 //! These are variables of its prompt or of its standard input: `handoff`, `state`, `events`, `project`, `phase`, `attempt`,
-//! `previous`, `task`, `children`, and `told`: what the standard prompt shows of them (`told.rs`). Every predecessor's payload is
+//! `previous`, `task`, `children`, and `told`: what the standard prompt shows of them (`prompt_context.rs`). Every predecessor's payload is
 //! there, and every earlier try of the phase.
 
-use super::came::{Came, Outcome, Reply};
 use super::state::Announcement;
 use super::trigger::Status;
+use super::try_progress::{Outcome, Reply, TryProgress};
 use crate::context::{Names, Roots, map_value};
 use crate::state::{FrameIx, State, TaskIx};
 use crate::view::View;
@@ -38,7 +38,7 @@ impl View<'_> {
                 names.insert(name.into(), from_json(&value()));
             }
         };
-        add("events", &|| self.frame(frame).kept.happenings().map(Json::from).collect());
+        add("events", &|| self.frame(frame).pipeline.happenings().map(Json::from).collect());
         if roots.want("project") {
             names.insert("project".into(), self.project_value(frame));
         }
@@ -85,7 +85,7 @@ impl View<'_> {
     }
 
     fn state_value(&self, frame: FrameIx, newest: usize) -> Value {
-        let kept = &self.frame(frame).kept;
+        let kept = &self.frame(frame).pipeline;
         map_value([
             ("flags", flags_value(kept.flags.iter().map(|(key, flag)| (key.as_str(), *flag)))),
             ("metadata", from_json(&json!(kept.metadata))),
@@ -95,13 +95,13 @@ impl View<'_> {
 
     /// The same as data, with as much of the history as workers are told.
     pub(super) fn state_json(&self, frame: FrameIx) -> Json {
-        let kept = &self.frame(frame).kept;
+        let kept = &self.frame(frame).pipeline;
         let history = self.history_json(frame, TOLD_EVENTS);
         json!({ "flags": kept.flags, "metadata": kept.metadata, "history": history })
     }
 
     fn history_json(&self, frame: FrameIx, newest: usize) -> Json {
-        let history = self.frame(frame).kept.history();
+        let history = self.frame(frame).pipeline.history();
         let told = &history[history.len().saturating_sub(newest)..];
         let entry = |said: &Announcement| {
             let payload = self.read(&said.payload).map(|text| text.value());
@@ -120,10 +120,10 @@ impl View<'_> {
             .filter(|step| self.newest_round(*step) == *step)
             .filter_map(|step| self.handed_on(step))
             .collect();
-        let course = self.tasks[task].course.as_deref();
-        let taken = course.and_then(|course| course.started.as_ref()).map(|from| {
+        let phase_state = self.tasks[task].phase_state.as_deref();
+        let taken = phase_state.and_then(|phase_state| phase_state.started.as_ref()).map(|from| {
             let names: Vec<_> = from.iter().map(|step| &self.node(*step).name).collect();
-            json!({ "from": names, "reason": course.map_or("", |course| &course.because) })
+            json!({ "from": names, "reason": phase_state.map_or("", |phase_state| &phase_state.because) })
         });
         json!({ "from": from, "trigger": taken })
     }
@@ -169,8 +169,8 @@ impl View<'_> {
 
     /// One try: what it came to, whatever that was.
     fn try_json(&self, task: TaskIx, phase: &Phase, number: usize, child: TaskIx) -> Json {
-        match self.came_to(task, phase, child) {
-            Came::Ended(outcome) => {
+        match self.progress_of(task, phase, child) {
+            TryProgress::Ended(outcome) => {
                 let mut told = match self.judged_before(task, number) {
                     Some((status, why)) if status != outcome.status => {
                         outcome_json(&Outcome::as_judged(status, why))
@@ -209,8 +209,8 @@ impl View<'_> {
         let Reply::Said(said) = self.reply(task, phase, above) else { return json!([]) };
         let children = self.intents_of(task, above, said.children.len());
         let told = |child: &TaskIx| {
-            let mut told = match self.came_to(task, phase, *child) {
-                Came::Ended(outcome) => outcome_json(&outcome),
+            let mut told = match self.progress_of(task, phase, *child) {
+                TryProgress::Ended(outcome) => outcome_json(&outcome),
                 _ => Map::new(),
             };
             if let Some(ChildKind::Intent { persona, .. }) = self.asked_about(*child) {
@@ -232,7 +232,7 @@ impl View<'_> {
             .map(|(number, one)| self.try_json(task, phase, number + 1, *one))
             .collect();
         let last = attempts.last().cloned().unwrap_or_default();
-        let kept = &self.frame(self.tasks[task].place.frame).kept;
+        let kept = &self.frame(self.tasks[task].place.frame).pipeline;
         let events: Vec<Json> = kept
             .said_by(task)
             .map(|said| {

@@ -2,7 +2,7 @@
 //!
 //! A limit that is passed is named, and the answer that passes it is not accepted; nothing of it is carried out in part.
 
-use super::contract::Said;
+use super::answer::WorkerAnswer;
 use super::trigger::Status;
 use crate::outputs::store;
 use crate::state::{State, TaskIx};
@@ -13,10 +13,10 @@ use indexmap::IndexMap;
 
 impl View<'_> {
     /// The questions that a child's wishes become.
-    pub(super) fn intents(&self, child: TaskIx, said: &Said) -> Vec<ChildSpec> {
+    pub(super) fn intents(&self, child: TaskIx, said: &WorkerAnswer) -> Vec<ChildSpec> {
         let above = self.tasks[child].question.as_ref().expect("a child of a phase is asked");
         let depth = self.depth_of(child) + 1;
-        let intent = |(number, wanted): (usize, &super::contract::Wanted)| {
+        let intent = |(number, wanted): (usize, &super::answer::Wanted)| {
             let (persona, task) = (wanted.persona.clone(), store(self.outputs, &wanted.task));
             ChildSpec::new(
                 format!("{}.{}", above.key, number + 1),
@@ -97,7 +97,7 @@ impl State {
         task: TaskIx,
         phase: &Phase,
         child: TaskIx,
-        said: &Said,
+        said: &WorkerAnswer,
     ) -> Option<String> {
         contradiction(said)
             .or_else(|| self.unknown_event(task, said))
@@ -107,7 +107,7 @@ impl State {
     }
 
     /// Events are those of the standard or of the manifest, and what is said about them has their shape.
-    fn unknown_event(&self, task: TaskIx, said: &Said) -> Option<String> {
+    fn unknown_event(&self, task: TaskIx, said: &WorkerAnswer) -> Option<String> {
         let pipeline = self.workflow_of(task).pipeline.as_ref()?;
         said.events.iter().find_map(|(kind, payload)| {
             if !pipeline.knows(kind) {
@@ -121,7 +121,7 @@ impl State {
 
     /// What follows from a status is announced by the end of a try alone: not with another status (but for `task_blocked` where
     /// the manifest says so), not before handed out work has come back, and not by whoever does a part of it.
-    fn false_event(&self, task: TaskIx, child: TaskIx, said: &Said) -> Option<String> {
+    fn false_event(&self, task: TaskIx, child: TaskIx, said: &WorkerAnswer) -> Option<String> {
         let implied = || said.events.iter().filter_map(|(kind, _)| Some((kind, follows_from(kind)?.word())));
         let (kind, _) = implied().next()?;
         if self.depth_of(child) > 0 {
@@ -140,7 +140,7 @@ impl State {
     }
 
     /// What the runs of a project share is changed by phases themselves, where there is such a thing, and in its form.
-    fn wrong_project(&self, task: TaskIx, child: TaskIx, said: &Said) -> Option<String> {
+    fn wrong_project(&self, task: TaskIx, child: TaskIx, said: &WorkerAnswer) -> Option<String> {
         let patch = said.project.as_ref()?;
         let place = &self.workflow_of(task).pipeline.as_ref()?.project;
         if *place == ProjectPlace::Nowhere {
@@ -154,7 +154,13 @@ impl State {
     }
 
     /// What was handed out already was within the bounds of its time; who goes on with the run may have tighter ones.
-    fn too_much_handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: &Said) -> Option<String> {
+    fn too_much_handed_out(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        child: TaskIx,
+        said: &WorkerAnswer,
+    ) -> Option<String> {
         if said.children.is_empty() {
             return None;
         }
@@ -180,7 +186,7 @@ impl State {
 }
 
 /// Who succeeded has no failure to tell of: whichever of both is meant, the other is wrong.
-fn contradiction(said: &Said) -> Option<String> {
+fn contradiction(said: &WorkerAnswer) -> Option<String> {
     let field = match (said.hard, said.code.as_deref()) {
         (Some(_), _) => "failure_kind",
         (None, Some(code)) if !code.is_empty() => "failure_code",

@@ -1,29 +1,29 @@
-//! Pipelines of personas: whether a phase starts, its tries, the work it hands out, and what the whole comes to.
+//! Pipelines of personas: whether a phase starts, its tries, the work that they hand out, and what the whole comes to.
 //!
-//! `trigger`, `contract` and `verdict` are pure and know nothing of tasks; `state` is what the fold keeps; the others speak
-//! for the scheduler. A phase asks as a merge does: its tries, the children of a try and who puts their results together are
-//! children with a permit, an attempt and an end of their own. The record is `Routed` (why it started or did not),
+//! `trigger`, `answer` and `verdict` are pure and know nothing of tasks. `state` is what the fold keeps. The others read the run
+//! through a [`View`]. A phase is a composite: its tries, the children of a try and the child that puts their results together
+//! each have a permit, an attempt and an end of their own. The record is `Routed` (why a phase started or did not),
 //! `StateChanged`, `Announced` and `ProjectSeen`; everything else follows from these and from the ends of the children.
 
-mod came;
+mod answer;
 mod clearance;
-mod contract;
 mod fold;
 mod handoff;
 mod intents;
-mod news;
+mod open_work;
 mod outcome;
 mod project;
+mod prompt_context;
 mod record;
 mod reopen;
 mod state;
-mod told;
 mod tries;
 mod trigger;
 mod triggered;
+mod try_progress;
 mod verdict;
 
-pub(crate) use state::{Course, Kept};
+pub(crate) use state::{PhaseState, PipelineState};
 
 use crate::composite::{Composite, Step};
 use crate::context::{Names, Roots};
@@ -97,7 +97,7 @@ impl State {
         if let Kind::Phase(phase) = &self.node(task).kind { Some(phase) } else { None }
     }
 
-    fn kept_of(&self, task: TaskIx) -> &Kept {
-        &self.frame(self.tasks[task].place.frame).kept
+    fn pipeline_state(&self, task: TaskIx) -> &PipelineState {
+        &self.frame(self.tasks[task].place.frame).pipeline
     }
 }

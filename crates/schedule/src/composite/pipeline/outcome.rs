@@ -24,7 +24,7 @@ impl State {
             // Wherever in the run the pipeline stands: nobody around it may live with that.
             return end(true, failure.clone());
         }
-        let Some(hard) = self.frame(frame).kept.too_many(task) else { return Step::WhenIdle(task) };
+        let Some(hard) = self.frame(frame).pipeline.too_many(task) else { return Step::WhenIdle(task) };
         let message = format!(
             "{} (hardFailures); the last: {}",
             counted(hard, "hard failure", "hard failures in a row"),
@@ -73,7 +73,7 @@ impl View<'_> {
             let payload = self.read(&said.payload).map(|text| text.value());
             json!({ "phase": name(said.task), "attempt": said.attempt, "type": said.kind, "payload": payload })
         };
-        let events: Vec<Value> = self.frame(frame).kept.history().iter().map(said).collect();
+        let events: Vec<Value> = self.frame(frame).pipeline.history().iter().map(said).collect();
         let path: Vec<String> = verdict.critical_path.iter().map(|ix| name(ran[*ix])).collect();
         let mut report = Map::new();
         report.insert("status".into(), if success { "success" } else { "failure" }.into());
@@ -110,9 +110,11 @@ impl View<'_> {
         }
         if let Some(failure) = self.tasks[step].failure.as_deref() {
             told["reason"] = failure.message.as_str().into();
-        } else if let Some(course) = self.tasks[step].course.as_deref().filter(|course| course.skipped) {
+        } else if let Some(phase_state) =
+            self.tasks[step].phase_state.as_deref().filter(|phase_state| phase_state.skipped)
+        {
             // What each of its edges waited for.
-            told["reason"] = course.because.as_str().into();
+            told["reason"] = phase_state.because.as_str().into();
         }
         if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
             let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });
@@ -161,7 +163,8 @@ impl State {
     }
 
     fn followed(&self, phase: TaskIx, phases: &[TaskIx]) -> Vec<usize> {
-        let started = self.tasks[phase].course.as_ref().and_then(|course| course.started.clone());
+        let started =
+            self.tasks[phase].phase_state.as_ref().and_then(|phase_state| phase_state.started.clone());
         let position = |from: &TaskIx| phases.iter().position(|phase| phase == from);
         started.unwrap_or_else(|| self.ran_before(phase)).iter().filter_map(position).collect()
     }

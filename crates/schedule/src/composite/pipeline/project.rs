@@ -4,8 +4,8 @@
 //! flags, pointers and the tasks that the pipeline itself has put into the queue: what others have there would grow with
 //! their number, and is theirs.
 
-use super::came::Reply;
-use super::told::Cut;
+use super::prompt_context::Cut;
+use super::try_progress::Reply;
 use crate::context::map_value;
 use crate::state::FrameIx;
 use crate::view::View;
@@ -62,7 +62,7 @@ impl View<'_> {
     /// The tasks that phases of this pipeline have put into the queue.
     fn own_tasks(&self, frame: FrameIx) -> HashSet<String> {
         let mut own = HashSet::new();
-        for child in &self.frame(frame).kept.patched {
+        for child in &self.frame(frame).pipeline.patched {
             let Some((task, phase)) = self.phase_of(*child) else { continue };
             let Reply::Said(said) = self.reply(task, phase, *child) else { continue };
             let tasks =

@@ -4,10 +4,10 @@
 //! of the project is named so that asking for it again changes nothing. The project comes first because it alone can fail:
 //! of an answer whose change is lost nothing is announced, and no edge is taken because of it.
 
-use super::came::Outcome;
-use super::contract::Said;
+use super::answer::WorkerAnswer;
 use super::state::Recorded;
 use super::trigger::Status;
+use super::try_progress::Outcome;
 use crate::composite::Step;
 use crate::outputs::store;
 use crate::scheduler::Command;
@@ -33,7 +33,7 @@ impl Unit {
     }
 
     /// Of a try that hands out work; its status is not known yet.
-    pub fn of_hand_out(said: &Said) -> Unit {
+    pub fn of_hand_out(said: &WorkerAnswer) -> Unit {
         Unit {
             flags: said.flags.clone(),
             metadata: said.metadata.clone(),
@@ -78,7 +78,8 @@ impl View<'_> {
         unit: &Unit,
         next: impl FnOnce(&View<'_>) -> Vec<Step> + 'static,
     ) -> Vec<Step> {
-        let recorded = self.tasks[task].course.as_ref().map(|course| course.recorded).unwrap_or_default();
+        let recorded =
+            self.tasks[task].phase_state.as_ref().map(|phase_state| phase_state.recorded).unwrap_or_default();
         if let Some(patch) = unit.project.as_ref().filter(|_| !recorded.patched) {
             return self.patch_project(task, patch).into_iter().collect();
         }
@@ -112,7 +113,7 @@ impl View<'_> {
 
     /// How a try was judged when it ended, and why, as far as that is recorded.
     pub(super) fn judged_before(&self, task: TaskIx, number: usize) -> Option<(Status, Option<String>)> {
-        let mut said = self.kept_of(task).said_by(task).filter(|said| said.attempt as usize == number);
+        let mut said = self.pipeline_state(task).said_by(task).filter(|said| said.attempt as usize == number);
         let (status, said) =
             said.find_map(|said| Some((Status::from_word(follows_from(&said.kind)?.word())?, said)))?;
         let told = self.read(&said.payload).map(|text| text.value());

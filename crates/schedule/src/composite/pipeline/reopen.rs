@@ -73,7 +73,7 @@ impl State {
             TaskState::Ended(End::Succeeded) => false,
             TaskState::Ended(End::Failed) => self.tasks[step].failure.as_deref().is_some_and(is_stop),
             TaskState::Ended(End::Skipped) => {
-                !self.tasks[step].course.as_ref().is_some_and(|course| course.skipped)
+                !self.tasks[step].phase_state.as_ref().is_some_and(|phase_state| phase_state.skipped)
             }
             _ => true,
         }
@@ -146,9 +146,9 @@ impl State {
     pub(crate) fn phases_retried(&mut self, phases: &[TaskId]) {
         for phase in phases {
             if let Some(phase) = self.tasks.find(phase) {
-                self.course_mut(phase).earlier = self.tries(phase).len() as u32;
+                self.phase_state_mut(phase).earlier = self.tries(phase).len() as u32;
                 let frame = self.tasks[phase].place.frame;
-                self.frame_mut(frame).kept.make_good(phase);
+                self.frame_mut(frame).pipeline.make_good(phase);
             }
         }
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// What one workflow keeps for its later phases.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PipelineState {
     pub flags: IndexMap<String, bool>,
     pub metadata: IndexMap<String, Value>,
     /// Children whose answers have changed the project.
@@ -40,7 +40,7 @@ pub(crate) struct Announcement {
 
 /// How far a phase has come, besides its children.
 #[derive(Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct PhaseState {
     /// Where the edges come from that were taken, once it was decided that it starts.
     pub started: Option<Vec<TaskIx>>,
     /// Why it started, or why it does not.
@@ -58,7 +58,7 @@ pub(crate) struct Course {
 /// How the children of a phase stood when it was last looked at. No event says it, and whoever does without it comes to the
 /// same: it only tells where nothing can have changed.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct OpenWork {
     /// By who has handed work out, how many tasks below it have not ended.
     pub open: HashMap<TaskIx, u32>,
     /// A child has failed, and the others are being stopped: nothing is decided before they are.
@@ -73,7 +73,7 @@ pub(crate) struct Recorded {
     pub patched: bool,
 }
 
-impl Kept {
+impl PipelineState {
     pub fn flag(&self, key: &str) -> bool {
         self.flags.get(key).copied().unwrap_or(false)
     }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn only_hard_failures_in_a_row_are_counted() {
-        let mut kept = Kept::default();
+        let mut kept = PipelineState::default();
         let denied = Failure::new(Class::Permission, "403");
         let slow = Failure::new(Class::Timeout, "forbidden network 403");
         kept.count_end(TaskIx(0), Some(&denied), 0);
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn whoever_reaches_the_limit_is_remembered_whatever_ends_after_it() {
-        let mut kept = Kept::default();
+        let mut kept = PipelineState::default();
         let denied = Failure::new(Class::Permission, "403");
         kept.count_end(TaskIx(1), Some(&denied), 2);
         assert_eq!(kept.too_many(TaskIx(1)), None);
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn null_takes_a_value_away() {
-        let mut kept = Kept::default();
+        let mut kept = PipelineState::default();
         let metadata = |value: Value| IndexMap::from([("k".to_owned(), value)]);
         kept.change(&IndexMap::new(), &metadata(1.into()));
         kept.change(&IndexMap::new(), &metadata(Value::Null));

@@ -1,13 +1,13 @@
 //! The tries of a phase: the first, another after a failed validation, and the end.
 //!
-//! What comes next is computed anew from the children each time (`came`), so a phase that was cut off goes on where it stood. A
+//! What comes next is computed anew from the children each time (`try_progress`), so a phase that was cut off goes on where it stood. A
 //! phase holds no permit itself: who hands work out has ended before the work begins, which is why one permit is enough at
 //! any depth.
 
-use super::came::{Came, Outcome};
 use super::record::Unit;
 use super::state::reason::STOPPED;
 use super::trigger::Status;
+use super::try_progress::{Outcome, TryProgress};
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
 use crate::view::View;
@@ -21,24 +21,24 @@ impl View<'_> {
         if self.is_judged(task) {
             return vec![self.try_after(task, Some(last))];
         }
-        match self.came_since(task, phase, last, changed) {
-            Came::Waits => Vec::new(),
-            Came::Stopped if self.tries_since(task) == 0 => vec![self.try_after(task, Some(last))],
-            Came::Stopped if self.group(task).open == 0 => {
+        match self.progress_since(task, phase, last, changed) {
+            TryProgress::Waits => Vec::new(),
+            TryProgress::Stopped if self.tries_since(task) == 0 => vec![self.try_after(task, Some(last))],
+            TryProgress::Stopped if self.group(task).open == 0 => {
                 let message = format!("phase `{}`: its worker was stopped", self.node(task).name);
                 let failure = Failure::new(Class::Cancelled, message).reason(STOPPED);
                 vec![Step::Fail { on: task, failure }]
             }
-            Came::Stopped => Vec::new(),
-            Came::HandsOut(said, children) => {
+            TryProgress::Stopped => Vec::new(),
+            TryProgress::HandsOut(said, children) => {
                 let hand_out = move |_: &View<'_>| vec![Step::Spawn { on: task, children }];
                 self.record(task, &Unit::of_hand_out(&said), hand_out)
             }
-            Came::Asks(children) => vec![Step::Spawn { on: task, children }],
-            Came::Ended(outcome) if self.group(task).open > 0 => {
+            TryProgress::Asks(children) => vec![Step::Spawn { on: task, children }],
+            TryProgress::Ended(outcome) if self.group(task).open > 0 => {
                 self.stop_siblings(task, outcome.by.unwrap_or(last))
             }
-            Came::Ended(outcome) => {
+            TryProgress::Ended(outcome) => {
                 let unit = Unit::of_end(&outcome);
                 self.record(task, &unit, move |view| vec![view.conclude_phase(task, last, *outcome)])
             }
@@ -83,8 +83,9 @@ impl State {
     /// Whether a phase was opened again of whose last try it is recorded what it came to. That is not judged a second time:
     /// whoever goes on may do so under other bounds. What is not recorded was lost on its way, and is made good.
     fn is_judged(&self, task: TaskIx) -> bool {
-        let course = self.tasks[task].course.as_ref();
-        self.tries_since(task) == 0 && course.is_some_and(|course| course.recorded.announced > 0)
+        let phase_state = self.tasks[task].phase_state.as_ref();
+        self.tries_since(task) == 0
+            && phase_state.is_some_and(|phase_state| phase_state.recorded.announced > 0)
     }
 
     fn may_try_again(&self, task: TaskIx) -> bool {
@@ -93,7 +94,7 @@ impl State {
 
     /// Tries that count against the limit: those since the phase was last opened again.
     fn tries_since(&self, task: TaskIx) -> u32 {
-        let earlier = self.tasks[task].course.as_ref().map_or(0, |course| course.earlier);
+        let earlier = self.tasks[task].phase_state.as_ref().map_or(0, |phase_state| phase_state.earlier);
         (self.tries(task).len() as u32).saturating_sub(earlier)
     }
 

@@ -27,20 +27,20 @@ impl Circumstances for Edge<'_> {
     }
 
     fn announced(&self, kind: &str) -> bool {
-        let kept = self.view.kept_of(self.to);
+        let kept = self.view.pipeline_state(self.to);
         self.from.is_some_and(|from| kept.has_said(from, kind))
     }
 
     fn happened(&self, kind: &str) -> bool {
-        self.view.kept_of(self.to).happened(kind)
+        self.view.pipeline_state(self.to).happened(kind)
     }
 
     fn flag(&self, key: &str) -> bool {
-        self.view.kept_of(self.to).flag(key)
+        self.view.pipeline_state(self.to).flag(key)
     }
 
     fn file(&self, path: &str) -> Option<bool> {
-        self.view.tasks[self.to].course.as_ref()?.files.get(path).copied()
+        self.view.tasks[self.to].phase_state.as_ref()?.files.get(path).copied()
     }
 
     fn holds(&self, when: ConditionId) -> Result<bool, Failure> {
@@ -77,8 +77,8 @@ impl View<'_> {
     /// Whether a step may start as far as its edges go. If not, it is skipped, files are looked for, or the pipeline ends.
     pub(crate) fn triggered(&self, task: TaskIx) -> Triggered {
         let node = self.node(task);
-        let course = self.tasks[task].course.as_deref();
-        if node.triggers.is_empty() || course.is_some_and(|course| course.started.is_some()) {
+        let phase_state = self.tasks[task].phase_state.as_deref();
+        if node.triggers.is_empty() || phase_state.is_some_and(|phase_state| phase_state.started.is_some()) {
             return Triggered { starts: true, steps: Vec::new() };
         }
         if self.frame(self.tasks[task].place.frame).ending.is_some() {
@@ -86,7 +86,7 @@ impl View<'_> {
         }
         let cause = Cause { kind: CauseKind::NotTriggered, task: None };
         let skip = Step::Skip { on: task, cause };
-        if course.is_some_and(|course| course.skipped) {
+        if phase_state.is_some_and(|phase_state| phase_state.skipped) {
             return Triggered::not_yet(vec![skip]);
         }
         match self.edges(task, &node.triggers) {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// What somebody said.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum GoalAnswer {
     /// Tasks: of a planner, or of who takes a task apart.
     Tasks(Proposal),
     /// Whether a task is done by children.
@@ -31,34 +31,34 @@ pub(crate) enum Said {
 }
 
 /// Reads the answer of a duty.
-pub(crate) fn read(duty: Duty, said: &Value) -> Said {
+pub(crate) fn read(duty: Duty, said: &Value) -> GoalAnswer {
     let read = match duty {
-        Duty::Plan | Duty::Decompose => Proposal::read(said).map(Said::Tasks),
+        Duty::Plan | Duty::Decompose => Proposal::read(said).map(GoalAnswer::Tasks),
         Duty::Analyse => size(said),
         Duty::Execute | Duty::Rescue | Duty::Reconcile => work(said),
         Duty::Recover => way(said),
         Duty::Classify => more(said),
         Duty::Finalise => answer(said),
-        Duty::Collect => text(said, "digest").map(|_| Said::Digest),
+        Duty::Collect => text(said, "digest").map(|_| GoalAnswer::Digest),
     };
-    read.unwrap_or_else(Said::Refused)
+    read.unwrap_or_else(GoalAnswer::Refused)
 }
 
-fn size(said: &Value) -> Result<Said, String> {
+fn size(said: &Value) -> Result<GoalAnswer, String> {
     let spawn = match said.get("decision").and_then(Value::as_str) {
         Some("execute") => false,
         Some("spawn") => true,
         _ => return Err("`decision` must be `execute` or `spawn`".into()),
     };
-    Ok(Said::Size { spawn, reason: words(said, "reasoning"), tools: list(said, "tools") })
+    Ok(GoalAnswer::Size { spawn, reason: words(said, "reasoning"), tools: list(said, "tools") })
 }
 
-fn work(said: &Value) -> Result<Said, String> {
+fn work(said: &Value) -> Result<GoalAnswer, String> {
     let achieved = flag(said, "goal_achieved")?;
     if achieved && !has_result(said) {
         return Err("there is no `result`".into());
     }
-    Ok(Said::Work { achieved, reason: words(said, "reason") })
+    Ok(GoalAnswer::Work { achieved, reason: words(said, "reason") })
 }
 
 /// Whether what a task came to was said. Nothing found is a result; a text without words is none.
@@ -70,7 +70,7 @@ fn has_result(said: &Value) -> bool {
     }
 }
 
-fn way(said: &Value) -> Result<Said, String> {
+fn way(said: &Value) -> Result<GoalAnswer, String> {
     let word = text(said, "strategy")?;
     let action = Action::ALL.into_iter().find(|action| action.word() == word);
     let action = action.ok_or_else(|| format!("there is no strategy `{word}`"))?;
@@ -79,22 +79,22 @@ fn way(said: &Value) -> Result<Said, String> {
     if action == Action::Skip && !says_something(&reason) {
         return Err("a task is skipped only with a `reasoning` that can be verified".into());
     }
-    Ok(Said::Way { action, reason, next_steps: words(said, "next_steps"), tool })
+    Ok(GoalAnswer::Way { action, reason, next_steps: words(said, "next_steps"), tool })
 }
 
-fn more(said: &Value) -> Result<Said, String> {
+fn more(said: &Value) -> Result<GoalAnswer, String> {
     let done = flag(said, "done")?;
     let tasks = match said.get("tasks") {
         None | Some(Value::Null) => Proposal { tasks: Vec::new(), complete: true },
         Some(_) => Proposal::read(said)?,
     };
     let achieved = stated_flag(said, "goal_achieved")?;
-    Ok(Said::More { done, achieved, reason: words(said, "reason"), tasks })
+    Ok(GoalAnswer::More { done, achieved, reason: words(said, "reason"), tasks })
 }
 
-fn answer(said: &Value) -> Result<Said, String> {
+fn answer(said: &Value) -> Result<GoalAnswer, String> {
     text(said, "message")?;
-    Ok(Said::Answer { achieved: stated_flag(said, "goal_achieved")?, reason: words(said, "reason") })
+    Ok(GoalAnswer::Answer { achieved: stated_flag(said, "goal_achieved")?, reason: words(said, "reason") })
 }
 
 /// A flag that may be left out: then it says neither.
@@ -134,28 +134,28 @@ mod tests {
         for (decision, spawn) in [("spawn", true), ("execute", false)] {
             let said =
                 read(Duty::Analyse, &json!({"decision": decision, "reasoning": "two parts", "tools": ["a"]}));
-            let expected = Said::Size { spawn, reason: "two parts".into(), tools: vec!["a".into()] };
+            let expected = GoalAnswer::Size { spawn, reason: "two parts".into(), tools: vec!["a".into()] };
             assert_eq!(said, expected);
         }
-        assert!(matches!(read(Duty::Analyse, &json!({"decision": "maybe"})), Said::Refused(_)));
+        assert!(matches!(read(Duty::Analyse, &json!({"decision": "maybe"})), GoalAnswer::Refused(_)));
     }
 
     #[test]
     fn an_achieved_task_has_a_result() {
         let without = read(Duty::Execute, &json!({"goal_achieved": true, "reason": "fine"}));
-        assert_eq!(without, Said::Refused("there is no `result`".into()));
+        assert_eq!(without, GoalAnswer::Refused("there is no `result`".into()));
         for nothing in [json!(null), json!(""), json!(" \n")] {
             let said = read(Duty::Execute, &json!({"result": nothing, "goal_achieved": true, "reason": "r"}));
-            assert_eq!(said, Said::Refused("there is no `result`".into()), "{nothing}");
+            assert_eq!(said, GoalAnswer::Refused("there is no `result`".into()), "{nothing}");
         }
         for something in [json!(0), json!(false), json!([]), json!({}), json!("none")] {
             let said =
                 read(Duty::Execute, &json!({"result": something, "goal_achieved": true, "reason": "r"}));
-            assert_eq!(said, Said::Work { achieved: true, reason: "r".into() }, "{something}");
+            assert_eq!(said, GoalAnswer::Work { achieved: true, reason: "r".into() }, "{something}");
         }
         let not = read(Duty::Execute, &json!({"goal_achieved": false, "reason": "no such file"}));
-        assert_eq!(not, Said::Work { achieved: false, reason: "no such file".into() });
-        assert!(matches!(read(Duty::Execute, &json!({"result": "x"})), Said::Refused(_)));
+        assert_eq!(not, GoalAnswer::Work { achieved: false, reason: "no such file".into() });
+        assert!(matches!(read(Duty::Execute, &json!({"result": "x"})), GoalAnswer::Refused(_)));
     }
 
     #[test]
@@ -163,26 +163,26 @@ mod tests {
         let answer = |achieved: Value| {
             read(Duty::Finalise, &json!({"message": "m", "reason": "r", "goal_achieved": achieved}))
         };
-        assert_eq!(answer(json!(false)), Said::Answer { achieved: Some(false), reason: "r".into() });
-        assert_eq!(answer(Value::Null), Said::Answer { achieved: None, reason: "r".into() });
-        assert!(matches!(answer(json!("no")), Said::Refused(_)));
+        assert_eq!(answer(json!(false)), GoalAnswer::Answer { achieved: Some(false), reason: "r".into() });
+        assert_eq!(answer(Value::Null), GoalAnswer::Answer { achieved: None, reason: "r".into() });
+        assert!(matches!(answer(json!("no")), GoalAnswer::Refused(_)));
         let more = read(Duty::Classify, &json!({"done": true, "goal_achieved": false, "reason": "r"}));
-        assert!(matches!(more, Said::More { done: true, achieved: Some(false), .. }));
+        assert!(matches!(more, GoalAnswer::More { done: true, achieved: Some(false), .. }));
     }
 
     #[test]
     fn only_known_strategies_count_and_a_skip_says_why() {
-        assert!(matches!(read(Duty::Recover, &json!({"strategy": "LLM_RECOVERY"})), Said::Refused(_)));
+        assert!(matches!(read(Duty::Recover, &json!({"strategy": "LLM_RECOVERY"})), GoalAnswer::Refused(_)));
         for nothing in ["", "-", "n/a", "N/A.", "None", "(unknown)", "x", "…"] {
             let said = read(Duty::Recover, &json!({"strategy": "skip", "reasoning": nothing}));
-            assert!(matches!(said, Said::Refused(_)), "{nothing}");
+            assert!(matches!(said, GoalAnswer::Refused(_)), "{nothing}");
         }
         let said = read(Duty::Recover, &json!({"strategy": "skip", "reasoning": "no key"}));
-        assert!(matches!(said, Said::Way { action: Action::Skip, .. }));
+        assert!(matches!(said, GoalAnswer::Way { action: Action::Skip, .. }));
         let said =
             read(Duty::Recover, &json!({"strategy": "alternative_tool", "tool": "grep", "reasoning": "r"}));
         assert!(
-            matches!(said, Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } if tool == "grep")
+            matches!(said, GoalAnswer::Way { action: Action::AlternativeTool, tool: Some(tool), .. } if tool == "grep")
         );
     }
 
@@ -190,7 +190,7 @@ mod tests {
     fn whatever_a_model_says_is_read_or_refused() {
         let odd = [json!(null), json!([]), json!("text"), json!({"tasks": 7}), json!({"tasks": [1, null]})];
         for (duty, said) in Duty::ALL.iter().flat_map(|duty| odd.iter().map(move |said| (duty, said))) {
-            assert!(matches!(read(*duty, said), Said::Refused(_)), "{duty:?} {said}");
+            assert!(matches!(read(*duty, said), GoalAnswer::Refused(_)), "{duty:?} {said}");
         }
     }
 }

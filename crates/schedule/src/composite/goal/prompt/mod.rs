@@ -117,7 +117,7 @@ impl View<'_> {
         let Some(about) = self.about_duty(task) else { return call };
         let mut settings = (*call.settings).clone();
         if let Some(item) = about.own().filter(|_| about.duty.works()) {
-            let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
+            let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
             if let Some(tools) = tools::for_task(&about.state, item, strategy) {
                 settings.tools = Some(tools);
             }
@@ -298,7 +298,7 @@ impl State {
     }
 
     fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
-        let strategy = self.tasks[task].pursuit.as_ref().and_then(|pursuit| pursuit.strategy);
+        let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
         let own = about.own().filter(|_| about.duty.works());
         own.and_then(|item| tools::for_task(&about.state, item, strategy))
             .unwrap_or_else(|| about.goal.tools.clone())

@@ -4,11 +4,11 @@
 //! children have, and each way to recover is taken at most once.
 
 use super::decision::{Act, Decision};
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::check::{Known, Terms};
 use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::purse;
-use crate::composite::goal::state::{Entry, GoalState, ItemState, Standing, Told, asked_in_a_row};
+use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing, asked_in_a_row};
 use crate::state::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
@@ -42,7 +42,7 @@ pub(crate) fn next(state: &GoalState<'_>, index: usize, left: &mut u32) -> Optio
         None if look.item.standing == Standing::Waiting => look.first(),
         None => None,
         Some(Entry::Child(_)) => look.rejoin(),
-        Some(Entry::Duty(_, Told::Nothing)) => None,
+        Some(Entry::Duty(_, Response::Pending)) => None,
         Some(Entry::Duty(Duty::Analyse, told)) => Some(look.analysed(told)),
         Some(Entry::Duty(Duty::Decompose, told)) => Some(look.decomposed(told)),
         Some(Entry::Duty(Duty::Recover, told)) => Some(look.judged(told)),
@@ -158,35 +158,37 @@ impl Look<'_, '_> {
         purse::refusal(&self.state.purses, self.item.item.effort)
     }
 
-    fn analysed(&self, told: &Told<'_>) -> Decision {
-        let Told::Said(said) = told else {
+    fn analysed(&self, told: &Response<'_>) -> Decision {
+        let Response::Answered(said) = told else {
             return self.execute("the analysis failed: the task is done directly".into(), None);
         };
         match (&**said, self.spawn_refusal()) {
-            (Said::Size { spawn: true, reason, .. }, None) => {
+            (GoalAnswer::Size { spawn: true, reason, .. }, None) => {
                 self.spawn(because("it is done by children", reason), None)
             }
-            (Said::Size { spawn: true, reason, .. }, Some(no)) => self.execute(
+            (GoalAnswer::Size { spawn: true, reason, .. }, Some(no)) => self.execute(
                 because(&format!("it is to have children, but {no}: it is done directly"), reason),
                 None,
             ),
-            (Said::Size { reason, .. }, _) => self.execute(because("it is done directly", reason), None),
+            (GoalAnswer::Size { reason, .. }, _) => {
+                self.execute(because("it is done directly", reason), None)
+            }
             _ => self.execute("the analysis gave no decision: the task is done directly".into(), None),
         }
     }
 
-    fn decomposed(&mut self, told: &Told<'_>) -> Decision {
+    fn decomposed(&mut self, told: &Response<'_>) -> Decision {
         let refused = match told {
-            Told::Said(said) => match &**said {
-                Said::Tasks(tasks) => match tasks.check(self.terms(&self.known())) {
+            Response::Answered(said) => match &**said {
+                GoalAnswer::Tasks(tasks) => match tasks.check(self.terms(&self.known())) {
                     Ok(()) => return self.add_children(tasks),
                     Err(why) => why,
                 },
-                Said::Refused(why) => why.clone(),
+                GoalAnswer::Refused(why) => why.clone(),
                 _ => "it is no list of tasks".into(),
             },
-            Told::Failed(failure) => return self.not_decomposed(&message(*failure)),
-            Told::Nothing => unreachable!("only answers are looked at"),
+            Response::Failed(failure) => return self.not_decomposed(&message(*failure)),
+            Response::Pending => unreachable!("only answers are looked at"),
         };
         let asked = asked_in_a_row(&self.item.steps, Duty::Decompose);
         if asked == 1 && *self.left > 0 {
@@ -262,8 +264,8 @@ impl Look<'_, '_> {
     }
 
     /// Nobody may make a digest of its parts: no other way to put them together could be taken either.
-    fn not_collected(&self, told: &Told<'_>) -> Option<Decision> {
-        let Told::Failed(failure) = told else { return None };
+    fn not_collected(&self, told: &Response<'_>) -> Option<Decision> {
+        let Response::Failed(failure) = told else { return None };
         let failure = failure.cloned().unwrap_or_else(unknown);
         let message = format!("its parts could not be put together: {}", failure.message);
         let failure = Failure { message: message.clone(), ..failure };
@@ -271,9 +273,9 @@ impl Look<'_, '_> {
     }
 
     /// Whoever did it, or put its parts together, has ended.
-    fn worked(&mut self, told: &Told<'_>) -> Decision {
-        if let Told::Said(said) = told
-            && let Said::Work { achieved: true, reason } = &**said
+    fn worked(&mut self, told: &Response<'_>) -> Decision {
+        if let Response::Answered(said) = told
+            && let GoalAnswer::Work { achieved: true, reason } = &**said
         {
             return self.decide("end", because("it is done", reason), None, Act::Succeed);
         }

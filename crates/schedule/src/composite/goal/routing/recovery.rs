@@ -7,8 +7,8 @@ use super::items::{Look, NOT_ACHIEVED, because, message, unknown};
 use super::recover::{self, Case, Next};
 use super::tools;
 use crate::composite::goal::outcome::is_made_up_for;
-use crate::composite::goal::planning::answer::Said;
-use crate::composite::goal::state::{Entry, GoalState, ItemState, Told, asked_in_a_row};
+use crate::composite::goal::planning::answer::GoalAnswer;
+use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, asked_in_a_row};
 use crate::state::End;
 use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Item};
 use convoke_plan::Action;
@@ -80,7 +80,7 @@ impl Look<'_, '_> {
     }
 
     /// Somebody said which way to take.
-    pub(in crate::composite::goal) fn judged(&mut self, told: &Told<'_>) -> Decision {
+    pub(in crate::composite::goal) fn judged(&mut self, told: &Response<'_>) -> Decision {
         let failure = self.last_failure().unwrap_or_else(unknown);
         let ways = match recover::next(&self.case(&failure)) {
             Next::Judge(ways) => ways,
@@ -92,7 +92,7 @@ impl Look<'_, '_> {
             Ok((action, reason, note)) => return self.take(action, &failure, reason, note),
             Err(why) => why,
         };
-        if asked_in_a_row(&self.item.steps, Duty::Recover) == 1 && matches!(told, Told::Said(_)) {
+        if asked_in_a_row(&self.item.steps, Duty::Recover) == 1 && matches!(told, Response::Answered(_)) {
             let reason = format!("the answer cannot be used: {refused}");
             return self.ask("recover", Duty::Recover, reason, Some(refused));
         }
@@ -101,23 +101,23 @@ impl Look<'_, '_> {
         self.take(first, &failure, format!("{refused}; the first way that is left is taken"), None)
     }
 
-    fn way(&self, told: &Told<'_>, ways: &[Action]) -> Result<(Action, String, Option<String>), String> {
+    fn way(&self, told: &Response<'_>, ways: &[Action]) -> Result<(Action, String, Option<String>), String> {
         let said = match told {
-            Told::Said(said) => said,
-            Told::Failed(failure) => return Err(format!("the judge failed: {}", message(*failure))),
-            Told::Nothing => unreachable!("only answers are looked at"),
+            Response::Answered(said) => said,
+            Response::Failed(failure) => return Err(format!("the judge failed: {}", message(*failure))),
+            Response::Pending => unreachable!("only answers are looked at"),
         };
         match &**said {
-            Said::Way { action, reason, next_steps, tool } if ways.contains(action) => {
+            GoalAnswer::Way { action, reason, next_steps, tool } if ways.contains(action) => {
                 self.check_tool(*action, tool.as_deref())?;
                 let note = Some(next_steps.clone()).filter(|note| !note.is_empty());
                 Ok((*action, reason.clone(), note.or_else(|| Some(reason.clone()))))
             }
-            Said::Way { action, .. } => {
+            GoalAnswer::Way { action, .. } => {
                 let words: Vec<_> = ways.iter().map(|action| action.word()).collect();
                 Err(format!("`{}` is not among what is left: {}", action.word(), words.join(", ")))
             }
-            Said::Refused(why) => Err(why.clone()),
+            GoalAnswer::Refused(why) => Err(why.clone()),
             _ => Err("it names no strategy".into()),
         }
     }
@@ -168,8 +168,10 @@ impl Look<'_, '_> {
     pub(in crate::composite::goal) fn give_up(&self, failure: Failure) -> Act {
         let last = self.item.steps.iter().rev().find(is_work);
         let not_reconciled = match last {
-            Some(Entry::Duty(Duty::Reconcile | Duty::Collect, Told::Failed(_))) => true,
-            Some(Entry::Duty(Duty::Reconcile, Told::Said(said))) => matches!(**said, Said::Refused(_)),
+            Some(Entry::Duty(Duty::Reconcile | Duty::Collect, Response::Failed(_))) => true,
+            Some(Entry::Duty(Duty::Reconcile, Response::Answered(said))) => {
+                matches!(**said, GoalAnswer::Refused(_))
+            }
             _ => false,
         };
         let must_end = matches!(failure.class, Class::Budget | Class::Security | Class::Cancelled);
@@ -232,16 +234,18 @@ fn is_work(step: &&Entry<'_>) -> bool {
 pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Option<Failure> {
     match item.steps.iter().rev().find(is_work)? {
         Entry::Child(last) => child_failure(state, *last, item),
-        Entry::Duty(_, Told::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
-        Entry::Duty(_, Told::Said(said)) => match &**said {
-            Said::Work { achieved: false, reason } => {
+        Entry::Duty(_, Response::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
+        Entry::Duty(_, Response::Answered(said)) => match &**said {
+            GoalAnswer::Work { achieved: false, reason } => {
                 let message = because("its aim was not reached", reason);
                 Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED))
             }
-            Said::Refused(why) => Some(Failure::new(Class::InvalidOutput, why.clone()).reason("contract")),
+            GoalAnswer::Refused(why) => {
+                Some(Failure::new(Class::InvalidOutput, why.clone()).reason("contract"))
+            }
             _ => None,
         },
-        Entry::Duty(_, Told::Nothing) => None,
+        Entry::Duty(_, Response::Pending) => None,
     }
 }
 

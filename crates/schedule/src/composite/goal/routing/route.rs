@@ -8,10 +8,10 @@ use super::decision::{Act, Decision};
 use super::items;
 use super::verdict::{is_incomplete, said_so};
 use crate::composite::goal::outcome::{Status, is_made_up_for, status};
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::check::{Known, Terms};
 use crate::composite::goal::planning::proposal::Proposal;
-use crate::composite::goal::state::{Entry, GoalState, Told, asked, asked_in_a_row};
+use crate::composite::goal::state::{Entry, GoalState, Response, asked, asked_in_a_row};
 use crate::state::End;
 use convoke_model::{Class, Duty, Failure, Item, TaskId};
 
@@ -75,9 +75,9 @@ fn planned(state: &GoalState<'_>) -> Option<Decision> {
         return Some(ask_goal(Duty::Plan, "there are no tasks yet", None));
     };
     let refused = match told {
-        Told::Nothing => return None,
-        Told::Failed(failure) => return Some(not_planned(*failure)),
-        Told::Said(said) => match proposal_of(said).and_then(|plan| checked_terms(state, plan)) {
+        Response::Pending => return None,
+        Response::Failed(failure) => return Some(not_planned(*failure)),
+        Response::Answered(said) => match proposal_of(said).and_then(|plan| checked_terms(state, plan)) {
             Ok(plan) => return Some(propose(state, plan, "the plan is made")),
             Err(why) => why,
         },
@@ -99,10 +99,10 @@ fn not_planned(failure: Option<&Failure>) -> Decision {
     Decision { chosen: "end", reason, about: None, role: None, act: Act::Abandon(failure) }
 }
 
-fn proposal_of(said: &Said) -> Result<&Proposal, String> {
+fn proposal_of(said: &GoalAnswer) -> Result<&Proposal, String> {
     match said {
-        Said::Tasks(tasks) => Ok(tasks),
-        Said::Refused(why) => Err(why.clone()),
+        GoalAnswer::Tasks(tasks) => Ok(tasks),
+        GoalAnswer::Refused(why) => Err(why.clone()),
         _ => Err("it is no list of tasks".into()),
     }
 }
@@ -187,18 +187,18 @@ fn closing(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     }
 }
 
-fn finalised(state: &GoalState<'_>, told: &Told<'_>) -> Option<Decision> {
+fn finalised(state: &GoalState<'_>, told: &Response<'_>) -> Option<Decision> {
     let reason = match told {
-        Told::Nothing => return None,
-        Told::Said(said) => match &**said {
-            Said::Refused(why) if asked_in_a_row(&state.steps, Duty::Finalise) == 1 => {
+        Response::Pending => return None,
+        Response::Answered(said) => match &**said {
+            GoalAnswer::Refused(why) if asked_in_a_row(&state.steps, Duty::Finalise) == 1 => {
                 let reason = format!("the answer cannot be used: {why}");
                 return Some(ask_goal(Duty::Finalise, &reason, Some(why.clone())));
             }
-            Said::Refused(why) => format!("the answer cannot be used: {why}"),
+            GoalAnswer::Refused(why) => format!("the answer cannot be used: {why}"),
             _ => "the answer is there".to_owned(),
         },
-        Told::Failed(failure) => {
+        Response::Failed(failure) => {
             let why = failure.map_or("it was stopped", |failure| &failure.message);
             format!("there is no answer: {why}")
         }
@@ -206,34 +206,34 @@ fn finalised(state: &GoalState<'_>, told: &Told<'_>) -> Option<Decision> {
     Some(Decision { chosen: "end", reason, about: None, role: None, act: Act::Conclude })
 }
 
-fn classified(state: &GoalState<'_>, told: &Told<'_>, left: u32) -> Option<Decision> {
+fn classified(state: &GoalState<'_>, told: &Response<'_>, left: u32) -> Option<Decision> {
     let finish = |why: &str| Some(ask_goal(Duty::Finalise, why, None));
     let is_first = asked_in_a_row(&state.steps, Duty::Classify) == 1;
     let refused = match told {
-        Told::Nothing => return None,
-        Told::Failed(_) => return finish("whether more is needed could not be judged"),
-        Told::Said(said) => match &**said {
-            Said::More { done: true, tasks, .. } if !tasks.tasks.is_empty() && is_first => {
+        Response::Pending => return None,
+        Response::Failed(_) => return finish("whether more is needed could not be judged"),
+        Response::Answered(said) => match &**said {
+            GoalAnswer::More { done: true, tasks, .. } if !tasks.tasks.is_empty() && is_first => {
                 contradiction(tasks)
             }
-            Said::More { done: true, tasks, achieved, reason } if tasks.tasks.is_empty() => {
+            GoalAnswer::More { done: true, tasks, achieved, reason } if tasks.tasks.is_empty() => {
                 let what = match achieved {
                     Some(false) => "it was not reached, and nothing that is left would help",
                     _ => "nothing more is needed",
                 };
                 return finish(&said_so(what, reason));
             }
-            Said::More { reason, .. } if is_used_up(state, left) => {
+            GoalAnswer::More { reason, .. } if is_used_up(state, left) => {
                 return finish(&said_so("more is needed, but no round or task is left", reason));
             }
-            Said::More { tasks, reason, .. } if tasks.tasks.is_empty() => {
+            GoalAnswer::More { tasks, reason, .. } if tasks.tasks.is_empty() => {
                 return finish(&said_so("more is needed, but no task for it was named", reason));
             }
-            Said::More { tasks, reason, .. } => match more(state, tasks, left) {
+            GoalAnswer::More { tasks, reason, .. } => match more(state, tasks, left) {
                 Ok(()) => return Some(add(state, tasks, &said_so("more is needed", reason))),
                 Err(why) => why,
             },
-            Said::Refused(why) => why.clone(),
+            GoalAnswer::Refused(why) => why.clone(),
             _ => "it does not say whether more is needed".to_owned(),
         },
     };
@@ -245,7 +245,7 @@ fn classified(state: &GoalState<'_>, told: &Told<'_>, left: u32) -> Option<Decis
     }
 }
 
-/// Nothing more is needed, and this is: whoever said so says which. Said again, what is missing counts.
+/// Nothing more is needed, and this is: whoever said so says which. GoalAnswer again, what is missing counts.
 fn contradiction(more: &Proposal) -> String {
     let count = tasks(more.tasks.len());
     format!(

@@ -1,7 +1,7 @@
 //! Which tools a task of a goal may use: those of the goal, as far as the task, its analyser or its recovery names them.
 
-use crate::composite::goal::planning::answer::Said;
-use crate::composite::goal::state::{Entry, GoalState, ItemState, Told};
+use crate::composite::goal::planning::answer::GoalAnswer;
+use crate::composite::goal::state::{Entry, GoalState, ItemState, Response};
 use convoke_model::Duty;
 use convoke_plan::Action;
 
@@ -24,8 +24,8 @@ pub(in crate::composite::goal) fn named(state: &GoalState<'_>, item: &ItemState<
         return Vec::new();
     }
     let analysed = item.steps.iter().find_map(|step| match step {
-        Entry::Duty(Duty::Analyse, Told::Said(said)) => match &**said {
-            Said::Size { tools, .. } => {
+        Entry::Duty(Duty::Analyse, Response::Answered(said)) => match &**said {
+            GoalAnswer::Size { tools, .. } => {
                 Some(tools.iter().flat_map(|tool| state.goal.allowed(tool)).collect())
             }
             _ => None,
@@ -50,8 +50,8 @@ pub(in crate::composite::goal) fn used(state: &GoalState<'_>, item: &ItemState<'
 fn alternatives(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     let used = used(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(Duty::Recover, Told::Said(said)) => match &**said {
-            Said::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {
+        Entry::Duty(Duty::Recover, Response::Answered(said)) => match &**said {
+            GoalAnswer::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {
                 Some(state.goal.allowed(tool))
             }
             _ => None,

@@ -3,8 +3,8 @@
 //! Pure. Words make a goal worse than its tasks, never better.
 
 use crate::composite::goal::outcome::{Status, status};
-use crate::composite::goal::planning::answer::Said;
-use crate::composite::goal::state::{Entry, GoalState, Told};
+use crate::composite::goal::planning::answer::GoalAnswer;
+use crate::composite::goal::state::{Entry, GoalState, Response};
 use convoke_model::Duty;
 
 /// How a goal ended, with what was said about it.
@@ -23,12 +23,12 @@ pub(in crate::composite::goal) fn shortfall(state: &GoalState<'_>) -> Option<Str
 
 /// Whoever answers says that the goal was not reached.
 fn denied(state: &GoalState<'_>) -> Option<String> {
-    let Some(Entry::Duty(Duty::Finalise, Told::Said(said))) = state.steps.last() else { return None };
+    let Some(Entry::Duty(Duty::Finalise, Response::Answered(said))) = state.steps.last() else { return None };
     match &**said {
-        Said::Answer { achieved: Some(false), reason } if reason.is_empty() => {
+        GoalAnswer::Answer { achieved: Some(false), reason } if reason.is_empty() => {
             Some("the answer says so".into())
         }
-        Said::Answer { achieved: Some(false), reason } => Some(reason.clone()),
+        GoalAnswer::Answer { achieved: Some(false), reason } => Some(reason.clone()),
         _ => None,
     }
 }
@@ -38,9 +38,9 @@ fn denied(state: &GoalState<'_>) -> Option<String> {
 /// made for it do not say so.
 fn unmet(state: &GoalState<'_>) -> Option<String> {
     let heard = state.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(Duty::Classify, Told::Said(said)) => match &**said {
+        Entry::Duty(Duty::Classify, Response::Answered(said)) => match &**said {
             // Who names further tasks needs them, whatever else is said.
-            Said::More { done, achieved, reason, tasks } => {
+            GoalAnswer::More { done, achieved, reason, tasks } => {
                 Some((*done && tasks.tasks.is_empty(), *achieved, reason))
             }
             _ => None,
@@ -60,8 +60,8 @@ fn unmet(state: &GoalState<'_>) -> Option<String> {
 /// Whether whoever planned last said that there is more to do.
 pub(in crate::composite::goal) fn is_incomplete(state: &GoalState<'_>) -> bool {
     let planned = state.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(Duty::Plan | Duty::Classify, Told::Said(said)) => match &**said {
-            Said::Tasks(plan) | Said::More { tasks: plan, .. } => Some(plan.complete),
+        Entry::Duty(Duty::Plan | Duty::Classify, Response::Answered(said)) => match &**said {
+            GoalAnswer::Tasks(plan) | GoalAnswer::More { tasks: plan, .. } => Some(plan.complete),
             _ => None,
         },
         _ => None,

@@ -2,7 +2,7 @@
 
 use super::play::{Heard, Play, answer, goal};
 use crate::composite::goal::outcome::Status;
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::verdict::verdict;
 use crate::composite::goal::state::Standing;
@@ -20,7 +20,7 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
         return Heard::Failed(Failure::new(class, "broken"));
     }
     if roll(2) < 30 {
-        return Heard::Said(Arc::new(Said::Refused("no JSON".into())));
+        return Heard::Said(Arc::new(GoalAnswer::Refused("no JSON".into())));
     }
     let proposal = || {
         let count = if roll(3) < 20 { 300 } else { usize::from(roll(3) % 6) };
@@ -45,22 +45,22 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
         Proposal { tasks: (0..count).map(draft).collect(), complete: roll(11) < 128 }
     };
     let said = match duty {
-        Duty::Plan | Duty::Decompose => Said::Tasks(proposal()),
-        Duty::Analyse => Said::Size { spawn: roll(12) < 170, reason: "r".into(), tools: vec![] },
+        Duty::Plan | Duty::Decompose => GoalAnswer::Tasks(proposal()),
+        Duty::Analyse => GoalAnswer::Size { spawn: roll(12) < 170, reason: "r".into(), tools: vec![] },
         Duty::Execute | Duty::Rescue | Duty::Reconcile => {
-            Said::Work { achieved: roll(13) < 110, reason: "r".into() }
+            GoalAnswer::Work { achieved: roll(13) < 110, reason: "r".into() }
         }
         Duty::Recover => {
             let action = Action::ALL[usize::from(roll(14)) % 8];
-            Said::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }
+            GoalAnswer::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }
         }
-        Duty::Classify => Said::More {
+        Duty::Classify => GoalAnswer::More {
             done: roll(15) < 60,
             achieved: (roll(17) < 100).then_some(roll(18) < 128),
             reason: "r".into(),
             tasks: proposal(),
         },
-        Duty::Collect => Said::Digest,
+        Duty::Collect => GoalAnswer::Digest,
         Duty::Finalise => answer([None, Some(true), Some(false)][usize::from(roll(16)) % 3]),
     };
     Heard::Said(Arc::new(said))

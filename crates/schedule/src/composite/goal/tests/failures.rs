@@ -2,7 +2,7 @@
 
 use super::play::{Heard, chosen, done, draft, goal, not_done, planned, tasks};
 use crate::composite::goal::outcome::Status;
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::routing::decision::Act;
 use crate::composite::goal::routing::items::NOT_ACHIEVED;
@@ -20,7 +20,7 @@ fn a_failure_is_recovered_as_its_class_says_and_never_twice_in_the_same_way() {
     let mut play = planned(goal, vec![draft("a", &[])]);
     play.fail("1", Class::Fatal);
     assert_eq!(play.asked.last().unwrap(), "g/1/recover");
-    let way = |action| Said::Way { action, reason: "r".into(), next_steps: String::new(), tool: None };
+    let way = |action| GoalAnswer::Way { action, reason: "r".into(), next_steps: String::new(), tool: None };
     let taken = play.say("1", way(Action::RepairParameters));
     assert_eq!(chosen(&taken), ["repair_parameters 1"]);
     // One way is left: nobody has to be asked which.
@@ -39,8 +39,12 @@ fn defect_5_a_strategy_that_is_not_left_is_refused_once_and_then_the_first_is_ta
     goal.policies = [(Class::Fatal, vec![Action::RepairParameters, Action::Skip])].into();
     let mut play = planned(goal, vec![draft("a", &[])]);
     play.fail("1", Class::Fatal);
-    let wrong =
-        || Said::Way { action: Action::Decompose, reason: "r".into(), next_steps: String::new(), tool: None };
+    let wrong = || GoalAnswer::Way {
+        action: Action::Decompose,
+        reason: "r".into(),
+        next_steps: String::new(),
+        tool: None,
+    };
     assert_eq!(chosen(&play.say("1", wrong())), ["recover 1"]);
     assert_eq!(chosen(&play.say("1", wrong())), ["repair_parameters 1"]);
 }

@@ -2,7 +2,7 @@
 
 use super::play::{answer, done, draft, goal, not_done, planned};
 use crate::composite::goal::outcome::Status;
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::verdict::{shortfall, verdict};
 use crate::composite::goal::state::Standing;
@@ -81,7 +81,7 @@ fn what_was_left_out_does_not_hide_that_the_goal_was_not_reached() {
         play.say("1", done());
         assert_eq!(play.asked.last().unwrap(), "g/classify");
         let tasks = Proposal { tasks: Vec::new(), complete: true };
-        play.say("g", Said::More { done: done_with, achieved, reason: "r".into(), tasks });
+        play.say("g", GoalAnswer::More { done: done_with, achieved, reason: "r".into(), tasks });
         play.say("g", answer(None));
         assert_eq!(verdict(&play.state()), expected, "done: {done_with}, achieved: {achieved:?}");
     }

@@ -1,12 +1,12 @@
 //! A goal without a scheduler: duties are answered by the test, decisions are carried out over plain values.
 
 use crate::composite::goal::outcome::{Status, status};
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::purse::Purse;
 use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::route::route;
-use crate::composite::goal::state::{Entry, GoalState, ItemState, Standing, Told};
+use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing};
 use crate::state::End;
 use convoke_model::{Class, Duty, Effort, Failure, Item, TaskId};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
@@ -33,7 +33,7 @@ pub(super) enum Move {
 pub(super) enum Heard {
     Nothing,
     Failed(Failure),
-    Said(Arc<Said>),
+    GoalAnswer(Arc<GoalAnswer>),
 }
 
 pub(super) struct Piece {
@@ -98,20 +98,20 @@ pub(super) fn draft(id: &str, inputs: &[&str]) -> Draft {
     }
 }
 
-pub(super) fn tasks(tasks: Vec<Draft>) -> Said {
-    Said::Tasks(Proposal { tasks, complete: true })
+pub(super) fn tasks(tasks: Vec<Draft>) -> GoalAnswer {
+    GoalAnswer::Tasks(Proposal { tasks, complete: true })
 }
 
-pub(super) fn done() -> Said {
-    Said::Work { achieved: true, reason: "seen".into() }
+pub(super) fn done() -> GoalAnswer {
+    GoalAnswer::Work { achieved: true, reason: "seen".into() }
 }
 
-pub(super) fn answer(achieved: Option<bool>) -> Said {
-    Said::Answer { achieved, reason: "it says so".into() }
+pub(super) fn answer(achieved: Option<bool>) -> GoalAnswer {
+    GoalAnswer::Answer { achieved, reason: "it says so".into() }
 }
 
-pub(super) fn not_done() -> Said {
-    Said::Work { achieved: false, reason: "no".into() }
+pub(super) fn not_done() -> GoalAnswer {
+    GoalAnswer::Work { achieved: false, reason: "no".into() }
 }
 
 impl Play {
@@ -283,7 +283,7 @@ impl Play {
     }
 
     /// Answers whoever works for a task, or the goal (`g`), and decides what follows.
-    pub(super) fn say(&mut self, id: &str, said: Said) -> Vec<Decision> {
+    pub(super) fn say(&mut self, id: &str, said: GoalAnswer) -> Vec<Decision> {
         let at = (id != "g").then(|| self.at(&TaskId(format!("g/{id}").into())));
         self.answer(at, Heard::Said(Arc::new(said)));
         self.settle()
@@ -300,9 +300,9 @@ impl Play {
         let said = |wanted: Duty| {
             let heard = |step: &Move| match step {
                 Move::Duty(duty, Heard::Said(said)) if *duty == wanted => match &**said {
-                    Said::Tasks(plan) => Some(!plan.complete),
-                    Said::More { done, achieved, .. } => Some(!done || *achieved == Some(false)),
-                    Said::Answer { achieved, .. } => Some(*achieved == Some(false)),
+                    GoalAnswer::Tasks(plan) => Some(!plan.complete),
+                    GoalAnswer::More { done, achieved, .. } => Some(!done || *achieved == Some(false)),
+                    GoalAnswer::Answer { achieved, .. } => Some(*achieved == Some(false)),
                     _ => None,
                 },
                 _ => None,
@@ -324,9 +324,9 @@ impl Play {
 pub(super) fn step(made: &Move) -> Entry<'_> {
     match made {
         Move::Child(at) => Entry::Child(*at),
-        Move::Duty(duty, Heard::Nothing) => Entry::Duty(*duty, Told::Nothing),
-        Move::Duty(duty, Heard::Failed(failure)) => Entry::Duty(*duty, Told::Failed(Some(failure))),
-        Move::Duty(duty, Heard::Said(said)) => Entry::Duty(*duty, Told::Said(said.clone())),
+        Move::Duty(duty, Heard::Nothing) => Entry::Duty(*duty, Response::Pending),
+        Move::Duty(duty, Heard::Failed(failure)) => Entry::Duty(*duty, Response::Failed(Some(failure))),
+        Move::Duty(duty, Heard::Said(said)) => Entry::Duty(*duty, Response::Answered(said.clone())),
     }
 }
 

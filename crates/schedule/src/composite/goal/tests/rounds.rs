@@ -2,7 +2,7 @@
 
 use super::play::{Heard, Play, answer, done, draft, goal, planned};
 use crate::composite::goal::outcome::Status;
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::verdict::{shortfall, verdict};
@@ -19,7 +19,7 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     play.fail("1", Class::Fatal);
     assert_eq!(play.asked.last().unwrap(), "g/classify");
     let instead = Draft { replaces: vec!["1".into()], ..draft("again", &[]) };
-    let more = Said::More {
+    let more = GoalAnswer::More {
         done: false,
         achieved: None,
         reason: "another way".into(),
@@ -30,7 +30,7 @@ fn failed_tasks_are_made_up_for_in_another_round_or_the_goal_has_failed() {
     play.say("2", done());
     assert_eq!((play.asked.last().unwrap().as_str(), play.status()), ("g/classify", Status::Succeeded));
     let tasks = Proposal { tasks: Vec::new(), complete: true };
-    play.say("g", Said::More { done: true, achieved: None, reason: "r".into(), tasks });
+    play.say("g", GoalAnswer::More { done: true, achieved: None, reason: "r".into(), tasks });
     play.say("g", answer(None));
     assert_eq!(play.ended, Some(Ok(())));
     assert_eq!(verdict(&play.state()), Status::Succeeded);
@@ -42,7 +42,7 @@ fn who_makes_up_for_a_makeshift_makes_up_for_what_it_stood_for() {
     goal.policies.clear();
     goal.bounds.max_rounds = 3;
     let mut play = planned(goal, vec![draft("a", &[]), draft("b", &["a"])]);
-    let more = |drafts: Vec<Draft>| Said::More {
+    let more = |drafts: Vec<Draft>| GoalAnswer::More {
         done: false,
         achieved: None,
         reason: "another way".into(),
@@ -67,26 +67,26 @@ fn whoever_sorts_says_whether_the_goal_was_reached() {
     {
         let mut play = Play::new(goal());
         play.settle();
-        play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+        play.say("g", GoalAnswer::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
         play.say("1", done());
         let nothing = Proposal { tasks: Vec::new(), complete: true };
-        play.say("g", Said::More { done: true, achieved, reason: "seen".into(), tasks: nothing });
+        play.say("g", GoalAnswer::More { done: true, achieved, reason: "seen".into(), tasks: nothing });
         play.say("g", answer(None));
         assert_eq!(verdict(&play.state()), expected, "{achieved:?}");
     }
 }
 
 /// Says that something is missing, and these tasks for it.
-fn missing(drafts: Vec<Draft>) -> Said {
+fn missing(drafts: Vec<Draft>) -> GoalAnswer {
     let tasks = Proposal { tasks: drafts, complete: true };
-    Said::More { done: false, achieved: None, reason: "not yet".into(), tasks }
+    GoalAnswer::More { done: false, achieved: None, reason: "not yet".into(), tasks }
 }
 
 /// A goal whose rounds or tasks are used up: each round was thought not to be enough, and everything was done.
 fn used_up(bounds: Bounds, rounds: &[&str]) -> Play {
     let mut play = Play::new(Goal { bounds, ..goal() });
     play.settle();
-    play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+    play.say("g", GoalAnswer::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
     for (number, round) in rounds.iter().enumerate() {
         play.say(&(number + 1).to_string(), done());
         assert_eq!(play.asked.last().unwrap(), "g/classify");
@@ -112,7 +112,7 @@ fn after_the_last_round_it_is_asked_whether_the_goal_is_reached_and_nothing_else
     }
     for mut play in [rounds(), tasks()] {
         let tasks = Proposal { tasks: Vec::new(), complete: true };
-        play.say("g", Said::More { done: true, achieved: Some(true), reason: "r".into(), tasks });
+        play.say("g", GoalAnswer::More { done: true, achieved: Some(true), reason: "r".into(), tasks });
         play.say("g", answer(None));
         assert_eq!(verdict(&play.state()), Status::Succeeded);
     }
@@ -129,16 +129,16 @@ fn what_was_missing_stays_missing_if_nobody_says_otherwise() {
 }
 
 /// Says that nothing is missing, and names what is.
-fn contradicting(drafts: Vec<Draft>) -> Said {
+fn contradicting(drafts: Vec<Draft>) -> GoalAnswer {
     let tasks = Proposal { tasks: drafts, complete: true };
-    Said::More { done: true, achieved: Some(true), reason: "all is there".into(), tasks }
+    GoalAnswer::More { done: true, achieved: Some(true), reason: "all is there".into(), tasks }
 }
 
 /// One task is done, and the plan was said not to be complete: whoever sorts is asked.
 fn incomplete() -> Play {
     let mut play = Play::new(goal());
     play.settle();
-    play.say("g", Said::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
+    play.say("g", GoalAnswer::Tasks(Proposal { tasks: vec![draft("a", &[])], complete: false }));
     play.say("1", done());
     assert_eq!(play.asked.last().unwrap(), "g/classify");
     play
@@ -153,7 +153,7 @@ fn who_says_that_nothing_is_missing_and_names_what_is_must_say_which() {
     };
     assert!(note.contains("`done` is true and `tasks` names 1 task"), "{note}");
     let nothing = Proposal { tasks: Vec::new(), complete: true };
-    play.say("g", Said::More { done: true, achieved: Some(true), reason: "r".into(), tasks: nothing });
+    play.say("g", GoalAnswer::More { done: true, achieved: Some(true), reason: "r".into(), tasks: nothing });
     play.say("g", answer(None));
     assert_eq!((verdict(&play.state()), play.items.len()), (Status::Succeeded, 1));
 }

@@ -1,7 +1,7 @@
 //! When a task is done by children, what bounds that, and how it rejoins them.
 
 use super::play::{Play, chosen, done, draft, goal, planned, tasks};
-use crate::composite::goal::planning::answer::Said;
+use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::purse::Purse;
 use crate::composite::goal::state::Standing;
@@ -15,7 +15,8 @@ fn ao_2_the_analysers_verdict_is_obeyed_and_its_reason_kept() {
         let two_tools = Draft { tools: Some(vec!["read".into(), "write".into()]), ..draft("a", &[]) };
         let mut play = planned(goal(), vec![two_tools]);
         assert_eq!(play.asked.last().unwrap(), "g/1/analyse");
-        let decisions = play.say("1", Said::Size { spawn, reason: "two parts".into(), tools: Vec::new() });
+        let decisions =
+            play.say("1", GoalAnswer::Size { spawn, reason: "two parts".into(), tools: Vec::new() });
         assert_eq!(chosen(&decisions), [expected]);
         assert!(decisions[0].reason.contains("two parts"), "{decisions:?}");
     }

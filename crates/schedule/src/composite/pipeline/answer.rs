@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// What a worker said.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct WorkerAnswer {
     pub status: Status,
     pub payload: Map<String, Value>,
     /// What it announces, in its order.
@@ -49,7 +49,7 @@ const FIELDS: [&str; 10] = [
 ];
 
 /// Reads an answer; or says what is wrong with it.
-pub(crate) fn read(answer: &Value) -> Result<Said, String> {
+pub(crate) fn read(answer: &Value) -> Result<WorkerAnswer, String> {
     let Value::Object(fields) = answer else {
         return Err(format!("the answer must be an object, and it is {}", fit::describe(answer)));
     };
@@ -58,7 +58,7 @@ pub(crate) fn read(answer: &Value) -> Result<Said, String> {
     let status = Status::from_word(&status).ok_or_else(|| {
         format!("`status` is `{status}`, and it must be success, validation_fail or failure")
     })?;
-    Ok(Said {
+    Ok(WorkerAnswer {
         status,
         payload: object(fields, "payload")?.unwrap_or_default(),
         events: events(fields)?,
@@ -94,7 +94,7 @@ fn take_back_success(fields: &mut Map<String, Value>) {
     events.retain(|event| kind(event).as_deref() != Some(Status::Success.implies()));
 }
 
-impl Said {
+impl WorkerAnswer {
     /// The class of a failure, where its code names one.
     pub fn class(&self) -> Option<Class> {
         self.code.as_deref().and_then(Class::from_word)

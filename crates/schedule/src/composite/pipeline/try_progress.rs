@@ -3,7 +3,7 @@
 //! Computed anew from the children each time; nothing is decided here. An answer that may not be is one that was not
 //! accepted, and nothing that it says about the run counts.
 
-use super::contract::{Said, printed, read};
+use super::answer::{WorkerAnswer, printed, read};
 use super::state::reason;
 use super::trigger::Status;
 use crate::state::{End, State, TaskIx, TaskState};
@@ -31,11 +31,11 @@ pub(super) struct Outcome {
 }
 
 /// How it stands.
-pub(super) enum Came {
+pub(super) enum TryProgress {
     Waits,
     Stopped,
     /// A try hands out work: what it says about the run counts first.
-    HandsOut(Box<Said>, Vec<ChildSpec>),
+    HandsOut(Box<WorkerAnswer>, Vec<ChildSpec>),
     Asks(Vec<ChildSpec>),
     Ended(Box<Outcome>),
 }
@@ -44,7 +44,7 @@ pub(super) enum Came {
 pub(super) enum Reply {
     Waits,
     Stopped,
-    Said(Box<Said>),
+    Said(Box<WorkerAnswer>),
     Bad(Box<Outcome>),
 }
 
@@ -92,7 +92,7 @@ impl Outcome {
         Outcome { reason, failure: Some(failure), ..Outcome::empty(Status::Failure) }
     }
 
-    fn said(said: Said, violation: Violation) -> Outcome {
+    fn said(said: WorkerAnswer, violation: Violation) -> Outcome {
         let mut outcome = match said.status {
             Status::Success => Outcome::empty(Status::Success),
             Status::ValidationFail => Outcome::refused(
@@ -134,7 +134,7 @@ impl Outcome {
 /// What a worker calls a failure: its class is what its code names; hard or soft is what it says, else what the class is. One
 /// who only says that it failed has answered, and the answer is not what was asked for; who calls that hard says that it
 /// cannot work.
-fn said_failure(said: &Said) -> Failure {
+fn said_failure(said: &WorkerAnswer) -> Failure {
     let class = said.class();
     let hard = said.hard.unwrap_or(class.is_some_and(super::state::is_hard_class));
     let mut message = said.reason.clone().unwrap_or_else(|| "its worker failed".to_owned());
@@ -148,80 +148,84 @@ fn said_failure(said: &Said) -> Failure {
 
 impl View<'_> {
     /// What a child of a phase came to, with everything below it.
-    pub(super) fn came_to(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Came {
+    pub(super) fn progress_of(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> TryProgress {
         match self.reply(task, phase, child) {
-            Reply::Waits => Came::Waits,
-            Reply::Stopped => Came::Stopped,
-            Reply::Bad(outcome) => Came::Ended(outcome),
+            Reply::Waits => TryProgress::Waits,
+            Reply::Stopped => TryProgress::Stopped,
+            Reply::Bad(outcome) => TryProgress::Ended(outcome),
             Reply::Said(said) if said.children.is_empty() => {
-                Came::Ended(Box::new(Outcome::said(*said, self.violation(task))))
+                TryProgress::Ended(Box::new(Outcome::said(*said, self.violation(task))))
             }
             Reply::Said(said) => self.handed_out(task, phase, child, said),
         }
     }
 
     /// What came of work that was handed out: everybody must have succeeded, then it is put together.
-    fn handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: Box<Said>) -> Came {
+    fn handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: Box<WorkerAnswer>) -> TryProgress {
         let of_try = matches!(self.asked_about(child), Some(ChildKind::Try { .. }));
         let children = self.intents_of(task, child, said.children.len());
         if children.is_empty() {
             let questions = self.intents(child, &said);
-            return if of_try { Came::HandsOut(said, questions) } else { Came::Asks(questions) };
+            return if of_try {
+                TryProgress::HandsOut(said, questions)
+            } else {
+                TryProgress::Asks(questions)
+            };
         }
         let mut below = Vec::new();
         if !of_try {
             below.push(Outcome::said(*said, self.violation(task)));
         }
-        match self.all_came_to(task, phase, &children, &mut below) {
+        match self.progress_of_all(task, phase, &children, &mut below) {
             Some(came) => came,
             None => self.put_together(task, phase, child, below),
         }
     }
 
     /// `None` where all of them succeeded.
-    fn all_came_to(
+    fn progress_of_all(
         &self,
         task: TaskIx,
         phase: &Phase,
         children: &[TaskIx],
         below: &mut Vec<Outcome>,
-    ) -> Option<Came> {
+    ) -> Option<TryProgress> {
         let (mut waits, mut stopped, mut asks, mut failed) = (false, false, Vec::new(), Vec::new());
         for child in children {
-            match self.came_to(task, phase, *child) {
-                Came::Waits => waits = true,
-                Came::Stopped => stopped = true,
-                Came::HandsOut(_, questions) | Came::Asks(questions) => asks.extend(questions),
-                Came::Ended(outcome) if outcome.status == Status::Success => below.push(*outcome),
-                Came::Ended(outcome) => failed.push((*child, outcome)),
+            match self.progress_of(task, phase, *child) {
+                TryProgress::Waits => waits = true,
+                TryProgress::Stopped => stopped = true,
+                TryProgress::HandsOut(_, questions) | TryProgress::Asks(questions) => asks.extend(questions),
+                TryProgress::Ended(outcome) if outcome.status == Status::Success => below.push(*outcome),
+                TryProgress::Ended(outcome) => failed.push((*child, outcome)),
             }
         }
         // The one that failed first is the cause, itself or below it.
         let order =
             |(child, outcome): &(TaskIx, Box<Outcome>)| self.tasks[outcome.by.unwrap_or(*child)].ended;
         if let Some((child, outcome)) = failed.into_iter().min_by_key(order) {
-            return Some(Came::Ended(Box::new(self.of_child(child, *outcome))));
+            return Some(TryProgress::Ended(Box::new(self.of_child(child, *outcome))));
         }
         match (stopped, asks.is_empty(), waits) {
-            (true, _, _) => Some(Came::Stopped),
-            (_, false, _) => Some(Came::Asks(asks)),
-            (_, _, true) => Some(Came::Waits),
+            (true, _, _) => Some(TryProgress::Stopped),
+            (_, false, _) => Some(TryProgress::Asks(asks)),
+            (_, _, true) => Some(TryProgress::Waits),
             _ => None,
         }
     }
 
-    fn put_together(&self, task: TaskIx, phase: &Phase, child: TaskIx, below: Vec<Outcome>) -> Came {
+    fn put_together(&self, task: TaskIx, phase: &Phase, child: TaskIx, below: Vec<Outcome>) -> TryProgress {
         let Some(aggregate) = self.aggregate_of(task, child) else {
             let key = self.tasks[child].question.as_ref().expect("a child of a phase is asked").key.clone();
             let about = ChildKind::Aggregate { of: self.tasks[child].id.clone() };
-            return Came::Asks(vec![ChildSpec::new(key, about)]);
+            return TryProgress::Asks(vec![ChildSpec::new(key, about)]);
         };
         match self.reply(task, phase, aggregate) {
-            Reply::Waits => Came::Waits,
-            Reply::Stopped => Came::Stopped,
-            Reply::Bad(outcome) => Came::Ended(outcome),
+            Reply::Waits => TryProgress::Waits,
+            Reply::Stopped => TryProgress::Stopped,
+            Reply::Bad(outcome) => TryProgress::Ended(outcome),
             Reply::Said(said) => {
-                Came::Ended(Box::new(Outcome::said(*said, self.violation(task)).with_below(below)))
+                TryProgress::Ended(Box::new(Outcome::said(*said, self.violation(task)).with_below(below)))
             }
         }
     }

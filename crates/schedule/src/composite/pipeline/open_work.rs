@@ -1,13 +1,13 @@
-//! What the children of a phase came to since it was last looked at: the same as looking at all of them (`came`), without doing so
+//! What the children of a phase came to since it was last looked at: the same as looking at all of them (`try_progress`), without doing so
 //! whenever one ends, which with many children would be work that grows with their square.
 //!
 //! Looks upwards from those that have ended: who is still below somebody with open work changes nothing above. Where that is not
 //! enough (nothing is open any more, a child was stopped or has failed, nobody has looked yet) all are looked at. Invariant: what
-//! is answered here is what `came_to` answers for the whole try, but for whether it waits or is being stopped.
+//! is answered here is what `progress_of` answers for the whole try, but for whether it waits or is being stopped.
 
-use super::came::Came;
-use super::state::News;
+use super::state::OpenWork;
 use super::trigger::Status;
+use super::try_progress::TryProgress;
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::{ChildKind, ChildSpec};
@@ -24,43 +24,51 @@ enum Found {
 
 impl View<'_> {
     /// What the newest try of a phase came to, as far as something has changed.
-    pub(super) fn came_since(&self, task: TaskIx, phase: &Phase, last: TaskIx, changed: &[TaskIx]) -> Came {
-        let known = self.take_memo::<News>(task);
-        let Some(mut news) = known.filter(|_| self.group(task).open > 0) else {
-            self.keep_memo(task, self.no_news(task));
-            return self.came_to(task, phase, last);
+    pub(super) fn progress_since(
+        &self,
+        task: TaskIx,
+        phase: &Phase,
+        last: TaskIx,
+        changed: &[TaskIx],
+    ) -> TryProgress {
+        let known = self.take_memo::<OpenWork>(task);
+        let Some(mut work) = known.filter(|_| self.group(task).open > 0) else {
+            self.keep_memo(task, self.open_work(task));
+            return self.progress_of(task, phase, last);
         };
         let ended: Vec<TaskIx> = changed.iter().copied().filter(|child| *child != task).collect();
-        self.close_below(task, &ended, &mut news);
-        let found = match news.failing {
+        self.close_below(task, &ended, &mut work);
+        let found = match work.failing {
             true => Found::Questions(Vec::new()),
-            false => self.look_up(task, phase, &ended, &news),
+            false => self.look_up(task, phase, &ended, &work),
         };
         match found {
-            Found::Unclear => self.came_to(task, phase, last),
+            Found::Unclear => self.progress_of(task, phase, last),
             Found::Questions(questions) => {
-                self.keep_memo(task, news);
-                if questions.is_empty() { Came::Waits } else { Came::Asks(questions) }
+                self.keep_memo(task, work);
+                if questions.is_empty() { TryProgress::Waits } else { TryProgress::Asks(questions) }
             }
         }
     }
 
-    fn look_up(&self, task: TaskIx, phase: &Phase, ended: &[TaskIx], news: &News) -> Found {
+    fn look_up(&self, task: TaskIx, phase: &Phase, ended: &[TaskIx], work: &OpenWork) -> Found {
         let (mut questions, mut seen) = (Vec::new(), HashSet::new());
         for child in ended {
             let mut next = Some(self.doer(task, *child));
             while let Some(at) = next.filter(|at| seen.insert(*at)) {
-                next = match self.came_to(task, phase, at) {
-                    Came::Waits => None,
-                    Came::Asks(asked) => {
+                next = match self.progress_of(task, phase, at) {
+                    TryProgress::Waits => None,
+                    TryProgress::Asks(asked) => {
                         questions.extend(asked);
                         None
                     }
-                    Came::Ended(outcome) if outcome.status == Status::Success => {
+                    TryProgress::Ended(outcome) if outcome.status == Status::Success => {
                         let Some(above) = self.handed_by(task, at) else { return Found::Unclear };
-                        (news.open.get(&above).copied().unwrap_or(0) == 0).then_some(above)
+                        (work.open.get(&above).copied().unwrap_or(0) == 0).then_some(above)
                     }
-                    Came::Ended(_) | Came::Stopped | Came::HandsOut(..) => return Found::Unclear,
+                    TryProgress::Ended(_) | TryProgress::Stopped | TryProgress::HandsOut(..) => {
+                        return Found::Unclear;
+                    }
                 };
             }
         }
@@ -71,25 +79,25 @@ impl View<'_> {
 
 impl State {
     /// Everybody has been looked at.
-    fn no_news(&self, task: TaskIx) -> News {
-        let mut news = News::default();
+    fn open_work(&self, task: TaskIx) -> OpenWork {
+        let mut work = OpenWork::default();
         let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
         for child in children.iter().filter(|child| !self.tasks[**child].is_ended()) {
             for above in self.all_above(task, *child) {
-                *news.open.entry(above).or_default() += 1;
+                *work.open.entry(above).or_default() += 1;
             }
         }
-        news
+        work
     }
 
     fn all_above(&self, task: TaskIx, child: TaskIx) -> impl Iterator<Item = TaskIx> {
         std::iter::successors(self.handed_by(task, child), move |above| self.handed_by(task, *above))
     }
 
-    fn close_below(&self, task: TaskIx, ended: &[TaskIx], news: &mut News) {
+    fn close_below(&self, task: TaskIx, ended: &[TaskIx], work: &mut OpenWork) {
         for child in ended {
             for above in self.all_above(task, *child) {
-                if let Some(open) = news.open.get_mut(&above) {
+                if let Some(open) = work.open.get_mut(&above) {
                     *open = open.saturating_sub(1);
                 }
             }
@@ -104,16 +112,16 @@ impl State {
 
     /// Fold: a child was spawned.
     pub(super) fn note_spawned(&self, task: TaskIx, child: TaskIx) {
-        let Some(mut news) = self.take_memo::<News>(task) else { return };
+        let Some(mut work) = self.take_memo::<OpenWork>(task) else { return };
         for above in self.all_above(task, child) {
-            *news.open.entry(above).or_default() += 1;
+            *work.open.entry(above).or_default() += 1;
         }
-        self.keep_memo(task, news);
+        self.keep_memo(task, work);
     }
 
     /// The children of a phase are being stopped.
     pub(super) fn note_failing(&self, task: TaskIx) {
-        self.keep_memo(task, News { failing: true, ..self.no_news(task) });
+        self.keep_memo(task, OpenWork { failing: true, ..self.open_work(task) });
     }
 }
 
