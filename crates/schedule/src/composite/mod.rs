@@ -29,6 +29,7 @@ use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{AgentCall, ChildKind, Contract, Event, Failure, Usage, Work};
+use convoke_plan::template::Value as TemplateValue;
 use convoke_plan::{Node, NodeIx};
 use serde_json::Value;
 use std::sync::Arc;
@@ -132,6 +133,16 @@ pub trait Composite: Send + Sync {
 
     /// What there is of it where it came to no end of its own.
     fn unfinished(&self, _view: &View<'_>, _task: TaskIx) -> Option<Value> {
+        None
+    }
+
+    /// What texts see as the output of one that failed, where that is another thing than what there is of it.
+    fn failed_output(&self, _view: &View<'_>, _task: TaskIx) -> Option<TemplateValue> {
+        None
+    }
+
+    /// What an attempt of the task itself is asked; `None` where it makes none.
+    fn attempt(&self, _view: &View<'_>, _task: TaskIx) -> Option<Result<Work, Failure>> {
         None
     }
 

@@ -227,7 +227,8 @@ impl View<'_> {
         if let Some(failure) = self.tasks[step].failure.as_deref().filter(|_| !self.tasks[step].succeeded()) {
             let error = ("error", self.error_value(step, failure));
             let left = || self.stand_in(step);
-            let output = self.failed_phase_value(step).or_else(left).map(|value| ("output", value));
+            let own = self.own_composite(step).and_then(|composite| composite.failed_output(self, step));
+            let output = own.or_else(left).map(|value| ("output", value));
             return map_value(std::iter::once(error).chain(output));
         }
         if self.is_cut_off(step)

@@ -5,7 +5,7 @@ use crate::scheduler::Scheduler;
 use crate::state::{End, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
-use convoke_plan::{Hook, Kind};
+use convoke_plan::Hook;
 use serde_json::{Map, Value};
 
 impl Scheduler {
@@ -157,7 +157,7 @@ impl State {
     /// Whether there were goals, and each of them left everything out: what stands around them is no part of the goal.
     fn skipped_its_goals(&self) -> bool {
         let is_goal =
-            |task: &TaskIx| matches!(self.node(*task).kind, Kind::Goal(_)) && self.still_counts(*task);
+            |task: &TaskIx| self.parks(*task) && self.root_of(*task) == *task && self.still_counts(*task);
         let mut goals = self.tasks.indices().filter(is_goal).peekable();
         goals.peek().is_some() && goals.all(|goal| self.skipped_all(goal))
     }

@@ -148,10 +148,11 @@ impl View<'_> {
             Kind::Agent(agent) => Work::Agent(Box::new(self.asked_call(task, agent)?)),
             Kind::Script(script) => Work::Script(Box::new(self.script_call(task, script)?)),
             Kind::Tool(tool) => Work::Tool(Box::new(self.tool_work(task, tool)?)),
-            Kind::Reduce(reduce) => Work::Program(Box::new(self.program_call(task, reduce)?)),
             other => {
-                let message = format!("step `{}` of type {} makes no attempts", node.name, other.word());
-                return Err(Failure::new(Class::Fatal, message));
+                let composite = self.own_composite(task);
+                let work = composite.and_then(|composite| composite.attempt(self, task));
+                let message = || format!("step `{}` of type {} makes no attempts", node.name, other.word());
+                work.ok_or_else(|| Failure::new(Class::Fatal, message()))??
             }
         };
         let contract = self.contract_of(task, &work).map(Box::new);

@@ -81,9 +81,7 @@ impl Scheduler {
             Kind::SubPlan(sub) => self.begin_sub_plan(task, sub, outputs),
             Kind::Parallel(_) => self.begin_parallel(task),
             Kind::ForEach(each) => self.begin_for_each(task, each, outputs),
-            Kind::Reduce(_) | Kind::Verify(_) | Kind::Goal(_) | Kind::Item(_) | Kind::Phase(_) => {
-                unreachable!("these are composites")
-            }
+            composite => unreachable!("a {} step is a composite", composite.word()),
         }
     }
 

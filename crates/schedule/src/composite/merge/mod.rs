@@ -22,7 +22,7 @@ use crate::composite::{Composite, Step};
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{AgentCall, ChildKind, Event, Failure, Missing};
+use convoke_model::{AgentCall, ChildKind, Event, Failure, Missing, Work};
 use convoke_plan::{Kind, Node, NodeIx, Reduce, Strategy, Verify};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -92,6 +92,11 @@ impl Composite for MergeTask {
 
     fn may_spawn(&self, state: &State, task: TaskIx) -> bool {
         state.state(task) == TaskState::Open
+    }
+
+    fn attempt(&self, view: &View<'_>, task: TaskIx) -> Option<Result<Work, Failure>> {
+        let call = view.program_call(task, view.reduce(task)?);
+        Some(call.map(|call| Work::Program(Box::new(call))))
     }
 
     fn asked_by_attempt(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {

@@ -30,6 +30,7 @@ use crate::context::{Names, Roots};
 use crate::state::{End, State, TaskIx};
 use crate::view::View;
 use convoke_model::{AgentCall, ChildKind, Contract, Failure, Work};
+use convoke_plan::template::Value;
 use convoke_plan::{Kind, Node, NodeIx, Phase};
 
 /// A phase of a pipeline: tries, the work that they hand out, and what is made of that.
@@ -65,6 +66,10 @@ impl Composite for PhaseTask {
         names: &mut Names,
     ) -> Result<bool, Failure> {
         Ok(view.add_handoff(child, roots, names))
+    }
+
+    fn failed_output(&self, view: &View<'_>, task: TaskIx) -> Option<Value> {
+        view.failed_phase_value(task)
     }
 
     fn contract(&self, state: &State, child: TaskIx, work: &Work) -> Option<Contract> {
