@@ -66,12 +66,16 @@ impl Deref for Scheduler {
 impl Scheduler {
     /// A scheduler for a plan, before anything has happened.
     pub fn new(plan: Arc<Plan>) -> Scheduler {
-        Scheduler { state: State::new(plan, &Composites::known()), turn: Turn::default() }
+        Scheduler::knowing(plan, Composites::known())
     }
 
     /// A scheduler that knows another kind of composite tasks besides those of the language.
     pub fn with_composite(plan: Arc<Plan>, composite: Arc<dyn Composite>) -> Scheduler {
-        Scheduler { state: State::new(plan, &Composites::with(composite)), turn: Turn::default() }
+        Scheduler::knowing(plan, Composites::with(composite))
+    }
+
+    fn knowing(plan: Arc<Plan>, composites: Composites) -> Scheduler {
+        Scheduler { state: State::new(plan, composites), turn: Turn::default() }
     }
 
     /// Takes an event of the journal into the state.
@@ -104,7 +108,7 @@ impl Scheduler {
 
     /// A scheduler for the same plan under the same budgets that has seen nothing yet.
     pub fn begun_anew(&self) -> Scheduler {
-        let mut scheduler = Scheduler::new(self.plan.clone());
+        let mut scheduler = Scheduler::knowing(self.plan.clone(), self.composites.clone());
         scheduler.keep_house(self.house.clone());
         scheduler
     }

@@ -53,6 +53,7 @@ pub struct State {
     pub(crate) index: Arc<Vec<WorkflowIndex>>,
     pub(crate) renderer: Arc<Renderer>,
     pub(crate) values: Values,
+    pub(crate) composites: Composites,
     pub(crate) memos: Memos,
     pub(crate) children: Children,
     pub(crate) tasks: Tasks,
@@ -98,11 +99,12 @@ pub struct State {
 
 impl State {
     /// A run of a plan, before anything has happened.
-    pub(crate) fn new(plan: Arc<Plan>, composites: &Composites) -> State {
+    pub(crate) fn new(plan: Arc<Plan>, composites: Composites) -> State {
         let renderer = Arc::new(Renderer::new(&plan.templates, &plan.conditions, &plan.partials));
-        let index = Arc::new(index(&plan, composites));
+        let index = Arc::new(index(&plan, &composites));
         State {
             values: Values::new(&plan),
+            composites,
             memos: Memos::default(),
             children: Children::default(),
             namesakes: Namesakes::of(&plan),
